@@ -1,0 +1,83 @@
+# One command, from YAML to figures:  make reproduce [SCALE=smoke|laptop|paper] [EXPERIMENTS="..."]
+#
+# Everything happens inside this folder; nothing needs root. All targets set up first what they need: the virtual
+# environment .venv with the locked packages, and the simulator compiled into it.
+
+PYTHON      ?= python3
+SCALE       ?= laptop
+EXPERIMENTS ?= all
+REFRESH     ?=
+CORES       ?=
+MEMORY      ?=
+PROFILE     ?= default
+PYTEST_ARGS ?=
+
+BIN := .venv/bin
+SOURCES := CMakeLists.txt pyproject.toml $(wildcard skeleton-src/*.hpp simulator/*.hpp simulator/*.cpp \
+             simulator/bindings/*.hpp simulator/bindings/*.cpp)
+
+# A virtual environment can't be moved: where the folder was, everything is set up anew.
+MOVED := $(shell [ ! -e .venv/.place ] || [ "$$(cat .venv/.place)" = "$$PWD" ] || echo moved)
+
+.DELETE_ON_ERROR:
+.PHONY: moved help reproduce test bench setup lint format schemas lock clean distclean
+
+help:
+	@echo 'make reproduce   run experiments from YAML to the report'
+	@echo '                 SCALE=smoke|laptop|paper  EXPERIMENTS="all|none|NAMES"  REFRESH=1  CORES=N  MEMORY=64GB'
+	@echo '                 PROFILE=default|slurm'
+	@echo 'make test        run every test; PYTEST_ARGS="-k ..." chooses'
+	@echo 'make bench       measure the simulator'
+	@echo 'make setup       set up .venv and compile the simulator, nothing else'
+	@echo 'make lint        check format, style, types and the workflow;  make format  mends what can be mended'
+	@echo 'make schemas     write workflow/schemas and the tables of docs/configuration.md anew from the typed models'
+	@echo 'make lock        write requirements.lock anew from pyproject.toml'
+	@echo 'make clean       remove what was built;  make distclean  .venv too;  results/ is never touched'
+
+reproduce: setup
+	@$(BIN)/tramontane reproduce --scale '$(SCALE)' --experiments '$(EXPERIMENTS)' --profile '$(PROFILE)' \
+	  $(if $(filter-out 0 no,$(REFRESH)),--refresh) $(if $(CORES),--cores '$(CORES)') $(if $(MEMORY),--memory '$(MEMORY)')
+
+test: setup
+	@sh workflow/scripts/cpp_tests.sh
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+bench: setup
+	@$(BIN)/python -m benchmarks
+
+setup: .venv/.compiled
+
+.venv/.packages: requirements.lock workflow/scripts/setup.sh $(MOVED)
+	@PYTHON='$(PYTHON)' sh workflow/scripts/setup.sh packages
+
+.venv/.compiled: .venv/.packages $(SOURCES)
+	@PYTHON='$(PYTHON)' sh workflow/scripts/setup.sh simulator
+
+lint: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $(filter %.hpp %.cpp,$(SOURCES)) $(wildcard tests/cpp/*.cpp)
+	$(BIN)/snakefmt --check Snakefile workflow/rules
+	$(BIN)/snakemake --lint
+
+format: setup
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	$(BIN)/clang-format -i $(filter %.hpp %.cpp,$(SOURCES)) $(wildcard tests/cpp/*.cpp)
+	$(BIN)/snakefmt Snakefile workflow/rules
+
+schemas: setup
+	$(BIN)/python -m tramontane.study.schemas
+
+lock: .venv/.packages
+	env -u PIP_FIND_LINKS $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
+	  --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links \
+	  --group build --group tools pyproject.toml -o requirements.lock
+
+clean:
+	rm -rf build .pytest_cache .ruff_cache .mypy_cache .hypothesis .venv/.compiled
+	find tramontane analysis tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+distclean: clean
+	rm -rf .venv .snakemake

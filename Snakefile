@@ -1,0 +1,21 @@
+# The campaign as a graph of files. `tramontane reproduce` (and so `make reproduce`) plans it and starts it; see
+# docs/workflow.md for calling Snakemake directly.
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/simulate.smk"
+include: "workflow/rules/collate.smk"
+include: "workflow/rules/analyse.smk"
+
+
+localrules:
+    reproduce,
+    write_report,
+
+
+rule reproduce:
+    default_target: True
+    input:
+        files.targets(config.get("scale", "laptop")),

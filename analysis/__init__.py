@@ -1,0 +1,6 @@
+"""What is learnt from a campaign: figures, captions and the report.
+
+This room reads collated datasets and writes pictures and a page; it simulates nothing and evaluates no claim. A dataset
+describes itself (dims, units, the experiment's ``figure`` block, provenance), so nothing here needs to know how it was
+made, and a dataset copied to another machine can be drawn there.
+"""

@@ -1,0 +1,99 @@
+"""Captions that can be printed under a figure: what is drawn, at which scale, on what, and how much is missing.
+
+A curve from a scaled-down campaign looks like one from the paper's; the caption is what tells them apart, so it is
+written from the dataset and not by hand.
+"""
+
+from collections.abc import Iterable
+
+import xarray as xr
+
+from analysis import facts, units
+from analysis.spec import FigureSpec
+from analysis.table import ENSEMBLE_DIMS
+
+
+def caption(dataset: xr.Dataset) -> str:
+    """Caption of a dataset's figure.
+
+    Parameters
+    ----------
+    dataset
+        A collated dataset.
+
+    Returns
+    -------
+    str
+        One paragraph: the experiment's own words, then scale, grid and processes, machine and base parameters,
+        substrate and number of points.
+    """
+    spec = FigureSpec.of(dataset)
+    own = spec.caption or str(dataset.attrs.get("title", ""))
+    sentences = [
+        f"({spec.panel}) {own}" if spec.panel else own,
+        _scale(dataset),
+        *_machines(dataset),
+        *_reductions(dataset, spec),
+        _points(dataset),
+    ]
+    return " ".join(_sentence(text) for text in sentences if text.strip())
+
+
+def _sentence(text: str) -> str:
+    text = " ".join(text.split(" ")).strip()
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def _scale(dataset: xr.Dataset) -> str:
+    parts = []
+    scale = str(dataset.attrs.get("scale", ""))
+    if scale:
+        parts.append(f"{scale.capitalize()} scale")
+    grid = facts.grid_text(dataset)
+    if grid:
+        parts.append(f"grid {grid}")
+    processes = _processes(dataset)
+    if processes:
+        parts.append(processes)
+    return f"{parts[0]}: {', '.join(parts[1:])}" if scale and len(parts) > 1 else ", ".join(parts)
+
+
+def _processes(dataset: xr.Dataset) -> str:
+    if "ranks" in dataset.coords:
+        values = dataset["ranks"].values
+        low, high = (units.number(int(v)) for v in (values.min(), values.max()))
+        return f"{low} to {high} processes" if low != high else f"{low} processes"
+    ranks = facts.base(dataset).get("ranks")
+    return f"{units.number(int(ranks))} processes" if ranks is not None else ""
+
+
+def _machines(dataset: xr.Dataset) -> Iterable[str]:
+    found = facts.machines(dataset)
+    if not found:
+        return
+    texts = [facts.machine_text(name, machine) for name, machine in found.items()]
+    yield f"Machine{'s' if len(texts) > 1 else ''}: {'; '.join(texts)}"
+    # Only what all points have in common: what is swept stands on the axis or in the legend.
+    network = facts.network_text(facts.base(dataset).get("machine", {}))
+    if network:
+        yield network[:1].upper() + network[1:]
+
+
+def _reductions(dataset: xr.Dataset, spec: FigureSpec) -> Iterable[str]:
+    for best in spec.best:
+        yield f"'{best.label}' is the fastest of its variants at each point"
+    words = {"min": "smallest", "max": "largest", "median": "median"}
+    for dim, how in spec.reduce.items():
+        name = dataset[dim].attrs.get("long_name", dim.rsplit(".", 1)[-1])
+        yield f"Each point is the {words[how]} over the {name}"
+    for dim in ENSEMBLE_DIMS:
+        if dataset.sizes.get(dim, 1) > 1:
+            yield f"Lines are medians of {dataset.sizes[dim]} members, bands their range"
+
+
+def _points(dataset: xr.Dataset) -> str:
+    found = facts.counts(dataset)
+    text = f"Run on {facts.substrate_text(dataset)}; {units.number(found.ok)} of {units.number(found.planned)} points"
+    others = (("failed", found.failed), ("missing", found.missing), ("excluded by the experiment", found.excluded))
+    gaps = [f"{units.number(n)} {name}" for name, n in others if n]
+    return f"{text} ({', '.join(gaps)}); lines are interrupted where there is no result" if gaps else text

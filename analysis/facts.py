@@ -1,0 +1,150 @@
+"""What a dataset says about itself, read from its attributes and variables.
+
+Caption and report state the same facts; this module is where both take them from. Everything is optional: a dataset
+that lacks an attribute yields a shorter caption, not an error.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from analysis import units
+
+#: What simulated or ran the points, in words.
+SUBSTRATES: Mapping[str, str] = {
+    "simulator": "the embedded packet-flow simulator",
+    "sstmacro": "SST/macro",
+    "simgrid": "SimGrid",
+    "mpi": "MPI on a real machine",
+}
+TIMES = "\u202f×\u202f"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Number of points by what happened to them; excluded ones were never meant to run."""
+
+    ok: int = 0
+    failed: int = 0
+    missing: int = 0
+    excluded: int = 0
+
+    @property
+    def planned(self) -> int:
+        """All points but the excluded ones."""
+        return self.ok + self.failed + self.missing
+
+
+def counts(dataset: xr.Dataset) -> Counts:
+    """Count the points of a dataset by status."""
+    names, numbers = np.unique(np.asarray(dataset["status"].values, dtype=str), return_counts=True)
+    found = dict(zip(names.tolist(), numbers.tolist(), strict=True))
+    return Counts(**{name: found.get(name, 0) for name in Counts.__dataclass_fields__})
+
+
+def attribute(dataset: xr.Dataset, name: str) -> dict[str, Any]:
+    """Return the mapping that a JSON attribute holds; empty if there is none."""
+    text = dataset.attrs.get(name)
+    if not text:
+        return {}
+    value = json.loads(text)
+    return value if isinstance(value, dict) else {}
+
+
+def base(dataset: xr.Dataset) -> dict[str, Any]:
+    """Return what all points have in common, as a (partial) point."""
+    return attribute(dataset, "base_json")
+
+
+def machines(dataset: xr.Dataset) -> dict[str, dict[str, Any]]:
+    """Return the machines of the dataset by name, in order; a machine without a name goes by its topology."""
+    several = attribute(dataset, "machines_json")
+    if several:
+        return several
+    single = attribute(dataset, "machine_json") or base(dataset).get("machine")
+    if isinstance(single, str):
+        return {single: {}}
+    if not single:
+        return {}
+    return {str(single.get("name") or single.get("topology") or "machine"): single}
+
+
+def largest_ranks(dataset: xr.Dataset) -> int | None:
+    """Return the largest number of processes of a point that has a result; None if no point has one."""
+    done = dataset["status"] == "ok"
+    if not bool(done.any()):
+        return None
+    if "ranks" in dataset.coords:
+        return int(dataset["ranks"].where(done).max())
+    ranks = base(dataset).get("ranks")
+    return int(ranks) if ranks is not None else None
+
+
+def simulation_seconds(dataset: xr.Dataset) -> float:
+    """Return the wall time that all points took, set-up included, in seconds."""
+    return float(sum(dataset[name].sum(skipna=True) for name in ("wall_s", "setup_s") if name in dataset))
+
+
+def grid_text(dataset: xr.Dataset) -> str:
+    """Return the grid of the workload (``1440 × 720 × 64``), or several, or nothing if no workload has one."""
+    grid = base(dataset).get("workload", {}).get("grid")
+    grids = json.loads(dataset.attrs.get("grids_json") or "[]") or ([grid] if grid else [])
+    return " and ".join(TIMES.join(map(units.number, sizes)) for sizes in grids)
+
+
+def machine_text(name: str, machine: Mapping[str, Any]) -> str:
+    """Describe a machine: ``torus-M (8 × 8 × 8, 2 nodes per switch, minimal routing)``."""
+    facts = []
+    geometry = machine.get("geometry")
+    if isinstance(geometry, Mapping):
+        facts.append(", ".join(f"{number} {str(key).replace('_', ' ')}" for key, number in geometry.items()))
+    elif geometry:
+        # A fat tree's geometry is [levels, down ports], Table 1's "4,25"; any other one's are sizes.
+        tree = machine.get("topology") == "fattree"
+        facts.append("{} levels, {} down ports".format(*geometry) if tree else TIMES.join(map(units.number, geometry)))
+    if machine.get("nodes_per_switch") and machine.get("topology") != "fattree":
+        number = machine["nodes_per_switch"]
+        facts.append(f"{number} node{'s' if number != 1 else ''} per switch")
+    if machine.get("routing"):
+        facts.append(f"{machine['routing']} routing")
+    topology = machine.get("topology")
+    if topology and topology not in name:
+        facts.insert(0, str(topology))
+    return f"{name} ({', '.join(facts)})" if facts else name
+
+
+def network_text(machine: Mapping[str, Any]) -> str:
+    """Describe a network by its bandwidths, latencies, packet and buffer; empty if the machine states none."""
+    parts = []
+    link, injection = (_server(machine.get(key)) for key in ("link", "injection"))
+    if link and link == injection:
+        parts.append(f"links and injection {link}")
+    else:
+        parts += [f"{name} {text}" for name, text in (("links", link), ("injection", injection)) if text]
+    if machine.get("packet"):
+        parts.append(f"packets of {_text(machine['packet'], units.size)}")
+    if machine.get("buffer"):
+        parts.append(f"buffers of {_text(machine['buffer'], units.size)} per link")
+    return ", ".join(parts)
+
+
+def _server(values: Mapping[str, Any] | None) -> str:
+    known = {"bandwidth": units.bandwidth, "latency": units.picoseconds}
+    return " and ".join(_text(values[key], how) for key, how in known.items() if values and key in values)
+
+
+def _text(value: Any, how: Any) -> str:
+    # Canonical points hold integers in base units; text is the user's own ("10 GB/s").
+    return value if isinstance(value, str) else str(how(value))
+
+
+def substrate_text(dataset: xr.Dataset) -> str:
+    """Name what ran the points, with its revision: ``the embedded packet-flow simulator, model revision 3``."""
+    name = str(base(dataset).get("substrate", dataset.attrs.get("substrate", "simulator")))
+    revision = dataset.attrs.get("simulator_revision")
+    text = SUBSTRATES.get(name, name)
+    return f"{text}, model revision {revision}" if name == "simulator" and revision not in (None, "") else text

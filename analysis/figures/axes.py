@@ -1,0 +1,192 @@
+"""Ticks, labels and free corners: what all families of figures need on their axes."""
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+    from matplotlib.typing import LegendLocType
+
+#: Steps in a decade, from the coarsest; the first that gives enough ticks is taken.
+_STEPS = ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 4, 6, 8), tuple(np.arange(1, 10, 0.5)), tuple(np.arange(1, 10, 0.1)))
+#: Places of the legend inside the axes, in order of preference.
+_PLACES: "tuple[LegendLocType, ...]" = (
+    "upper right",
+    "lower left",
+    "upper left",
+    "lower right",
+    "center right",
+    "center left",
+)
+
+
+def log_ticks(low: float, high: float, values: Sequence[float] = (), most: int = 7) -> list[float]:
+    """Ticks of a logarithmic axis that a reader can name.
+
+    Decades where there are at least three of them (10^2, 10^3, ...); on shorter axes the values themselves if they are
+    few and far enough apart, else 1, 3 or finer steps.
+
+    Parameters
+    ----------
+    low, high
+        Limits of the axis, both positive.
+    values
+        Where points were measured; empty if they have no meaning as ticks (times).
+    most
+        Largest number of ticks.
+
+    Returns
+    -------
+    list of float
+        Rising; at least one if a value or a step lies inside the limits.
+    """
+    inside = sorted({v for v in values if low <= v <= high})
+    decades = math.log10(high / low)
+    if inside and len(inside) <= most and decades < 3.2:
+        apart = [math.log10(b / a) for a, b in itertools.pairwise(inside)]
+        if not apart or min(apart) > decades / 6.5:
+            return inside
+    ticks: list[float] = []
+    for steps in _STEPS:
+        ticks = _steps_inside(low, high, steps)
+        if len(ticks) >= 3:
+            break
+    if len(ticks) > most:
+        stride = math.ceil(len(ticks) / most)
+        ticks = [t for t in ticks if round(math.log10(t)) % stride == 0] if steps == (1,) else ticks[::stride]
+    return ticks
+
+
+def _steps_inside(low: float, high: float, steps: Sequence[float]) -> list[float]:
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    ticks = [step * 10.0**decade for decade in range(first, last + 1) for step in steps]
+    slack = 1e-9
+    return [t for t in ticks if low * (1 - slack) <= t <= high * (1 + slack)]
+
+
+def minor_ticks(low: float, high: float, major: Sequence[float]) -> list[float]:
+    """Unnamed ticks at 2 to 9 in each decade; none where they would run together or between uneven named ticks."""
+    if math.log10(high / low) > 5.5 or not set(major) <= set(_steps_inside(low, high, range(1, 10))):
+        return []
+    return [t for t in _steps_inside(low, high, range(1, 10)) if t not in set(major)]
+
+
+def tick_text(value: float, powers: bool) -> str:
+    """Text of a tick: ``200``, ``0.5``, or ``10^4`` (mathtext) if `powers` is set or the value very large or small."""
+    exponent = math.floor(math.log10(abs(value)) + 1e-9) if value else 0
+    mantissa = value / 10.0**exponent
+    if value and (powers or not -3 < exponent < 5):
+        power = f"10^{{{exponent}}}"
+        if math.isclose(mantissa, 1):
+            return f"$\\mathdefault{{{power}}}$"
+        return f"$\\mathdefault{{{mantissa:.3g}\\times {power}}}$"
+    text = f"{value:.10g}"
+    return f"{int(text):,}".replace(",", "\u202f") if text.isdigit() and len(text) > 4 else text
+
+
+def set_log_axis(axis: "Axis", low: float, high: float, values: Sequence[float] = ()) -> None:
+    """Give an axis a logarithmic scale from `low` to `high` with named ticks.
+
+    Parameters
+    ----------
+    axis
+        ``axes.xaxis`` or ``axes.yaxis``.
+    low, high
+        Limits, both positive.
+    values
+        Measured values that may serve as ticks, see `log_ticks`.
+    """
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter  # noqa: PLC0415 - slow to import
+
+    name = "x" if axis is axis.axes.xaxis else "y"
+    axis.axes.set(**{f"{name}scale": "log", f"{name}lim": (low, high)})
+    major = log_ticks(low, high, values)
+    # Long axes name powers throughout (also 10^1); short ones are read as plain numbers.
+    powers = all(math.isclose(math.log10(t), round(math.log10(t)), abs_tol=1e-9) for t in major) and (
+        max(major) >= 1e4 or min(major) <= 1e-3
+    )
+    axis.set_major_locator(FixedLocator(major))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value, powers)))
+    axis.set_minor_locator(FixedLocator(minor_ticks(low, high, major)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def padded(values: Sequence[float], margin: float = 0.06, least: float = 3.0) -> tuple[float, float]:
+    """Return limits of a logarithmic axis: a `margin` of the range on both sides, at least a factor `least` in all."""
+    low, high = min(values), max(values)
+    pad = (high / low) ** margin
+    low, high = low / pad, high * pad
+    if high / low < least:
+        widen = math.sqrt(least * low / high)
+        low, high = low / widen, high * widen
+    return low, high
+
+
+def place_legend(axes: "Axes", handles: "Sequence[Artist]", letter: "Text") -> None:
+    """Put the legend where it covers no data: in the first free place inside the axes, else above them.
+
+    Parameters
+    ----------
+    axes
+        With all lines drawn and their limits set.
+    handles
+        Entries of the legend, with their labels.
+    letter
+        The panel's letter, at the left above the axes.
+    """
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    figure.canvas.draw()
+    occupied = _occupied(axes)
+    for place in _PLACES:
+        box = axes.legend(handles=handles, loc=place).get_window_extent()
+        inside = axes.bbox.contains(box.x0, box.y0) and axes.bbox.contains(box.x1, box.y1)
+        if inside and not (len(occupied) and box.padded(4).count_contains(occupied)):
+            return
+    _legend_above(axes, figure, handles, letter)
+
+
+def _legend_above(axes: "Axes", figure: "Figure", handles: "Sequence[Artist]", letter: "Text") -> None:
+    """Put the legend above the axes, beside the panel's letter, in as few rows as fit; the figure grows for it."""
+    taken = letter.get_window_extent().x1
+    for rows in range(1, len(handles) + 1):
+        legend = axes.legend(
+            handles=handles,
+            loc="lower right",
+            bbox_to_anchor=(1.0, 1.0),
+            ncols=math.ceil(len(handles) / rows),
+            frameon=False,
+            borderaxespad=0.2,
+        )
+        box = legend.get_window_extent()
+        if box.x0 > taken + 4:
+            break
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, height + box.height / figure.dpi)
+
+
+def _occupied(axes: "Axes") -> "np.ndarray[Any, np.dtype[np.float64]]":
+    """Points in pixels, close together, along all lines and edges of bands."""
+    pieces = []
+    for line in axes.get_lines():
+        xy = np.column_stack([np.asarray(line.get_xdata(), float), np.asarray(line.get_ydata(), float)])
+        pieces.append(axes.transData.transform(xy))
+    for collection in axes.collections:
+        pieces += [axes.transData.transform(path.vertices) for path in collection.get_paths()]
+    dense = [_densify(piece[np.isfinite(piece).all(axis=1)]) for piece in pieces if len(piece)]
+    return np.concatenate(dense) if dense else np.empty((0, 2))
+
+
+def _densify(points: "np.ndarray[Any, np.dtype[np.float64]]") -> "np.ndarray[Any, np.dtype[np.float64]]":
+    if len(points) < 2:
+        return points
+    steps = np.linspace(0.0, 1.0, 33)[:, None]
+    return np.concatenate([a + steps * (b - a) for a, b in itertools.pairwise(points)])

@@ -1,0 +1,144 @@
+"""Time (or any other result) against the number of processes, one line for each series.
+
+The family of Zheng & Marguinaud 2018, Figs. 5, 9a-c and 10a-b: logarithmic axes, and a marker at each simulated number
+of processes. Where a point failed, is missing or was excluded the line is interrupted.
+"""
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import xarray as xr
+
+from analysis import style
+from analysis.figures import axes as axis_tools
+from analysis.spec import FigureSpec
+from analysis.table import ALL, figure_table, y_unit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+#: Axis texts of well known quantities, where the experiment gives none.
+DEFAULT_LABELS = {"ranks": "Number of MPI processes", "time_s": "Communication time"}
+
+#: Colour and width in points of the rim that keeps overlapping markers apart.
+EDGE = ("white", 0.4)
+
+
+def draw(dataset: xr.Dataset, spec: FigureSpec) -> "Figure":
+    """Draw a scaling figure.
+
+    Parameters
+    ----------
+    dataset
+        A collated dataset.
+    spec
+        Its ``figure`` block.
+
+    Returns
+    -------
+    Figure
+        One panel; seaborn draws one ``Line2D`` for each uninterrupted run of a series.
+
+    Raises
+    ------
+    ValueError
+        If the block names what the dataset lacks.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 - slow to import
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    rows = figure_table(dataset, spec)
+    with style.context():
+        figure = Figure(figsize=style.figure_size(spec.width), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot()
+        symbol, factor = y_unit(dataset, spec, rows)
+        drawn = rows[rows["y"].notna()].copy()
+        drawn[["y", "low", "high"]] /= factor
+        letter = axes.set_title(f"({spec.panel})" if spec.panel else "", loc="left")
+        axes.set(
+            xlabel=_label(dataset, spec.x, spec.x_label, _plain_unit(dataset, spec.x)),
+            ylabel=_label(dataset, spec.y, spec.y_label, symbol),
+        )
+        if drawn.empty:
+            axes.set(xticks=[], yticks=[])
+            axes.text(0.5, 0.5, "no results yet", transform=axes.transAxes, ha="center", va="center", color="#555555")
+        else:
+            handles = _draw_series(axes, drawn)
+            _set_scales(axes, spec, drawn)
+            if list(rows["series"].unique()) != [ALL]:
+                axis_tools.place_legend(axes, handles, letter)
+        # One layout for all formats: it must not depend on the resolution of a file.
+        figure.canvas.draw()
+        figure.set_layout_engine("none")
+    return figure
+
+
+def _draw_series(axes: "Axes", drawn: pd.DataFrame) -> "list[Line2D]":
+    """Draw lines, markers and bands; return the legend's entries in order of the series."""
+    import seaborn  # noqa: PLC0415 - slow to import
+    from matplotlib.lines import Line2D  # noqa: PLC0415
+
+    names = list(drawn["series"].unique())
+    looks = style.series_styles(names)
+    seaborn.lineplot(
+        drawn,
+        x="x",
+        y="y",
+        hue="series",
+        style="series",
+        # Lines of a run only: across a gap nothing was measured.
+        units="run",
+        estimator=None,
+        hue_order=names,
+        style_order=names,
+        palette={name: look.colour for name, look in looks.items()},
+        markers={name: look.marker for name, look in looks.items()},
+        dashes={name: look.dashes or "" for name, look in looks.items()},
+        legend=False,
+        zorder=3,
+        ax=axes,
+        markeredgecolor=EDGE[0],
+        markeredgewidth=EDGE[1],
+    )
+    for _, run in drawn.groupby("run"):
+        if (run["high"] > run["low"]).any():
+            colour = looks[run["series"].iloc[0]].colour
+            axes.fill_between(run["x"], run["low"], run["high"], color=colour, alpha=0.2, linewidth=0, zorder=2)
+    labels = drawn.drop_duplicates("series").set_index("series")["label"]
+    return [
+        Line2D(
+            [],
+            [],
+            color=look.colour,
+            marker=look.marker,
+            linestyle=(0, look.dashes) if look.dashes else "-",
+            label=labels[name],
+            markeredgecolor=EDGE[0],
+            markeredgewidth=EDGE[1],
+        )
+        for name, look in looks.items()
+    ]
+
+
+def _set_scales(axes: "Axes", spec: FigureSpec, drawn: pd.DataFrame) -> None:
+    x = sorted(drawn["x"].unique())
+    y = [*drawn["low"], *drawn["high"]]
+    if spec.x_scale == "log":
+        axis_tools.set_log_axis(axes.xaxis, *axis_tools.padded(x), values=x)
+    if spec.y_scale == "log":
+        axis_tools.set_log_axis(axes.yaxis, *axis_tools.padded(y))
+    else:
+        axes.set_ylim(bottom=min(0.0, *y))
+
+
+def _plain_unit(dataset: xr.Dataset, name: str) -> str:
+    unit = str(dataset[name].attrs.get("units", ""))
+    return "" if unit == "1" else unit
+
+
+def _label(dataset: xr.Dataset, name: str, given: str, unit: str) -> str:
+    text = given or DEFAULT_LABELS.get(name) or str(dataset[name].attrs.get("long_name", name))
+    return f"{text[:1].upper()}{text[1:]}{f' ({unit})' if unit else ''}"

@@ -1,0 +1,191 @@
+"""From a dataset to the rows that a figure draws and a report prints.
+
+Both use the same rows, so that a table never says anything else than the curve above it. A point that failed, is
+missing or was excluded keeps its row and has no value: it is a gap, never a zero.
+"""
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from analysis import units
+from analysis.spec import Best, FigureSpec
+
+#: Dimensions of an ensemble: members differ by seed and start jitter only, and are drawn as median and range.
+ENSEMBLE_DIMS = ("member",)
+#: What happened to points, from best to worst news.
+STATUSES = ("ok", "failed", "missing", "excluded")
+#: Name of the series of a figure without lines.
+ALL = "all"
+#: Columns of a table, see `figure_table`.
+COLUMNS = ("series", "label", "x", "y", "low", "high", "members", "choice", "status", "run")
+
+
+def figure_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
+    """Rows of a figure: one for each series and x.
+
+    Parameters
+    ----------
+    dataset
+        A collated dataset.
+    spec
+        What to draw.
+
+    Returns
+    -------
+    DataFrame
+        Columns `COLUMNS`: ``series`` (name that decides the looks), ``label``, ``x``, ``y`` (median over members; NaN
+        where there is no value), ``low`` and ``high`` (range over members), ``members`` (that have a value), ``choice``
+        (the value or series chosen where several were reduced to the best, else empty), ``status``, and ``run``: a
+        number that changes at each gap, so that rows of one run may be joined by a line. Series stand in order of the
+        dataset, rows in order of x.
+
+    Raises
+    ------
+    ValueError
+        If the dataset lacks what `spec` names.
+    """
+    _check(dataset, spec)
+    rows = _points(dataset, spec)
+    rows = _over_members(rows, [c for c in rows.columns if c not in (*ENSEMBLE_DIMS, "value", "status")])
+    for dim, how in spec.reduce.items():
+        # What is still to be reduced tells rows apart until its turn.
+        waiting = [other for other in spec.reduce if other in rows.columns and other != dim]
+        rows = _choose(rows, ["order", "series", "x", *waiting], dim, how)
+    for best in spec.best:
+        rows = _merge(rows, best)
+    return _finish(rows, spec)
+
+
+def _check(dataset: xr.Dataset, spec: FigureSpec) -> None:
+    if spec.y not in dataset.data_vars:
+        allowed = ", ".join(sorted(str(n) for n, v in dataset.data_vars.items() if v.dtype.kind in "fiu"))
+        raise ValueError(f"figure.y: found '{spec.y}', allowed: {allowed}")
+    for key, names in (("x", (spec.x,)), ("lines", spec.lines), ("reduce", tuple(spec.reduce))):
+        for name in names:
+            if name not in dataset.coords:
+                allowed = ", ".join(str(n) for n in dataset.coords)
+                raise ValueError(f"figure.{key}: found '{name}', allowed: {allowed}")
+    if dataset[spec.x].dtype.kind not in "fiu":
+        raise ValueError(f"figure.x: '{spec.x}' has no numbers; a scaling figure needs them")
+
+
+def _points(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
+    """One row for each point: order and name of its series, x, reduced dimensions, member, value, status."""
+    variable = dataset[spec.y]
+    status = dataset["status"] if "status" in dataset else xr.full_like(variable, "ok", dtype=object)
+    flat = xr.Dataset({"value": variable, "status": status}).to_dataframe().reset_index()
+    # A dimension that the figure does not name still tells points apart: it makes lines of its own if it varies.
+    named = {spec.x, *spec.reduce, *ENSEMBLE_DIMS}
+    named_dims = {str(dim) for name in (*named, *spec.lines) if name in dataset.coords for dim in dataset[name].dims}
+    extra = [str(dim) for dim in variable.dims if str(dim) not in named_dims | named and variable.sizes[dim] > 1]
+    keys = [name for name in (*spec.lines, *extra) if name not in named]
+
+    rows = pd.DataFrame({"x": flat[spec.x].astype(float)})
+    rows["series"], rows["order"] = ALL, 0
+    if keys:
+        names = [[series_name(dataset, key, value) for value in flat[key].tolist()] for key in keys]
+        rows["series"] = [", ".join(parts) for parts in zip(*names, strict=True)]
+        # Order of declaration, which is the order of the index, also where x is an outer dimension.
+        ranks = pd.concat([flat[key].map(_positions(dataset, key)) for key in keys], axis=1)
+        rows["order"] = pd.factorize(pd.MultiIndex.from_frame(ranks), sort=True)[0]
+    for dim in (*spec.reduce, *ENSEMBLE_DIMS):
+        if dim in flat:
+            rows[dim] = flat[dim]
+    value = pd.to_numeric(flat["value"], errors="coerce").astype(float)
+    drawable = np.isfinite(value) & (flat["status"] == "ok") & ((value > 0) | (spec.y_scale != "log"))
+    rows["value"] = value.where(drawable)
+    # A point that ended well but has nothing to draw (no value, or zero on a logarithmic axis) counts as missing.
+    rows["status"] = flat["status"].where(drawable | (flat["status"] != "ok"), "missing")
+    return rows
+
+
+def _positions(dataset: xr.Dataset, key: str) -> dict[object, int]:
+    return {value: place for place, value in reversed(list(enumerate(np.atleast_1d(dataset[key].values).tolist())))}
+
+
+def series_name(dataset: xr.Dataset, dim: str, value: object) -> str:
+    """Name of the series that a coordinate value makes: itself, with its unit, or `width-3` for a bare number."""
+    if isinstance(value, str):
+        return value
+    unit = str(dataset[dim].attrs.get("units", ""))
+    text = units.quantity(value, unit)
+    return f"{dim.rsplit('.', 1)[-1]}-{text}" if unit in ("", "1") else text
+
+
+def _over_members(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    grouped = rows.groupby(keys, sort=False, dropna=False)
+    joined = grouped["value"].agg(y="median", low="min", high="max", members="count")
+    joined["status"] = grouped["status"].agg(_joint_status)
+    return joined.reset_index().assign(choice="")
+
+
+def _joint_status(statuses: "pd.Series[str]") -> str:
+    found = set(statuses)
+    return next((status for status in STATUSES if status in found), "missing")
+
+
+def _choose(rows: pd.DataFrame, keys: list[str], by: str, how: str) -> pd.DataFrame:
+    """Reduce each group of equal `keys` to one row, noting in ``choice`` the value of column `by` it came from."""
+    chosen = []
+    for _, group in rows.groupby(keys, sort=False):
+        valid = group[group["y"].notna()].sort_values("y", kind="stable")
+        if valid.empty:
+            row = group.iloc[[0]].assign(status=_joint_status(group["status"]), choice="")
+        else:
+            # The lower median, so that the row is one that was measured, with its own range.
+            place = {"min": 0, "max": len(valid) - 1, "median": (len(valid) - 1) // 2}[how]
+            row = valid.iloc[[place]]
+            lost = int(group["status"].isin(["failed", "missing"]).sum())
+            note = _note(row["choice"].item(), row[by].item())
+            row = row.assign(choice=[f"{note}; {lost} without result" if lost else note])
+        chosen.append(row)
+    reduced = pd.concat(chosen, ignore_index=True)
+    return reduced.drop(columns=by) if by not in ("series", "order") else reduced
+
+
+def _note(earlier: str, value: object) -> str:
+    text = value if isinstance(value, str) else units.quantity(value)
+    return f"{earlier}, {text}" if earlier else text
+
+
+def _merge(rows: pd.DataFrame, best: Best) -> pd.DataFrame:
+    """Replace the series of a group by one that is at each x the fastest of them."""
+    inside = rows["series"].map(best.takes)
+    if not inside.any():
+        return rows
+    order = rows.loc[inside, "order"].min()
+    merged = _choose(rows[inside], ["x"], "series", "min").assign(series=best.series, order=order)
+    return pd.concat([rows[~inside], merged], ignore_index=True)
+
+
+def y_unit(dataset: xr.Dataset, spec: FigureSpec, rows: pd.DataFrame) -> tuple[str, float]:
+    """Return symbol and factor of the unit in which y reads best: times are scaled, anything else stays as it is.
+
+    Parameters
+    ----------
+    dataset, spec
+        As in `figure_table`.
+    rows
+        What `figure_table` returned.
+    """
+    unit = str(dataset[spec.y].attrs.get("units", ""))
+    if unit == "s":
+        values = rows["y"].dropna()
+        return units.time_unit(values[values > 0].to_list())
+    return "" if unit == "1" else unit, 1.0
+
+
+def _finish(rows: pd.DataFrame, spec: FigureSpec) -> pd.DataFrame:
+    from analysis.style import series_style  # noqa: PLC0415 - keeps `table` importable on its own
+
+    names = {best.series: best.label for best in spec.best}
+    rows = rows.sort_values(["order", "x"], kind="stable").reset_index(drop=True)
+    labels = {
+        name: spec.labels.get(name) or names.get(name) or series_style(name).label or name
+        for name in rows["series"].unique()
+    }
+    rows["label"] = rows["series"].map(labels)
+    gap = rows["y"].isna() | (rows["series"] != rows["series"].shift())
+    rows["run"] = gap.cumsum()
+    return rows[list(COLUMNS)]

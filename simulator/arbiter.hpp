@@ -1,0 +1,139 @@
+/// \file
+/// A cut-through server of fixed bandwidth: injection port, crossbar or link.
+///
+/// PISCES' rule in its own words: the server keeps the idle time it still has, as intervals of whole byte slots. A
+/// packet leaves as soon as there is a free slot; where its bytes come in more slowly than the server could pass them
+/// on, it takes only the slots it needs and the gaps stay free for others. Interleaving therefore shows up as a packet
+/// with a longer byte time (reference: SST/macro 16.0, PISCES, cut_through arbitrator).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "pool.hpp"
+#include "ticks.hpp"
+
+namespace tramontane {
+
+/// An idle interval before the last, unbounded one.
+struct Gap {
+    Ticks start;
+    std::uint64_t slots;
+};
+using Gaps = std::vector<Gap>;
+
+struct Passage {
+    Ticks head_leaves;
+    Ticks tail_leaves;
+};
+
+/// Idle time of one server: bounded gaps (usually none; kept aside in a pool) and everything from `open` on.
+class Arbiter {
+public:
+    /// Books a packet of `bytes` > 0 bytes whose head arrives at `now` and whose bytes follow every `spacing` ticks
+    /// (0: all are there), on a server that needs `slot` ticks a byte. Calls must come in order of `now`.
+    Passage book(Pool<Gaps>& pool, Ticks slot, Ticks now, std::uint32_t bytes, Ticks spacing) {
+        if (gaps_ != none) forget_past(pool, slot, now);
+        if (gaps_ == none) {
+            open_ = std::max(open_, now);
+            const Ticks head = open_;
+            const Ticks last = now + bytes * spacing;  // when the last byte is in
+            if (spacing <= slot || last <= open_) {
+                open_ += bytes * slot;
+                return {head, open_};
+            }
+        }
+        return interleave(pool, slot, now, bytes, spacing);
+    }
+
+private:
+    void forget_past(Pool<Gaps>& pool, Ticks slot, Ticks now) {
+        Gaps& gaps = pool[gaps_];
+        std::size_t first = 0;
+        while (first < gaps.size() && gaps[first].start + gaps[first].slots * slot <= now) ++first;
+        if (first > 0) gaps.erase(gaps.begin(), gaps.begin() + static_cast<std::ptrdiff_t>(first));
+        if (gaps.empty()) {
+            release(pool);
+        } else if (gaps.front().start < now) {
+            gaps.front().slots -= (now - gaps.front().start) / slot;
+            gaps.front().start = now;
+        }
+    }
+
+    void release(Pool<Gaps>& pool) {
+        pool[gaps_].clear();
+        pool.give_back(gaps_);
+        gaps_ = none;
+    }
+
+    Passage interleave(Pool<Gaps>& pool, Ticks slot, Ticks now, std::uint32_t bytes, Ticks spacing) {
+        if (gaps_ == none) {
+            gaps_ = pool.take();
+            pool[gaps_].clear();
+        }
+        Gaps& gaps = pool[gaps_];
+        const Ticks last = now + bytes * spacing;
+        Passage passage{gaps.empty() ? std::max(open_, now) : gaps.front().start, 0};
+        passage.tail_leaves = passage.head_leaves;
+        std::uint64_t left = bytes;
+        std::uint64_t sent = 0;
+        std::size_t i = 0;
+        // Bytes that whole slots cannot place (at most two, from truncation) are dropped: they take no time.
+        while (left > 2) {
+            const bool unbounded = i == gaps.size();
+            if (unbounded) open_ = std::max(open_, now);
+            const Ticks start = unbounded ? open_ : gaps[i].start;
+            if (spacing <= slot || last <= start) {  // all bytes are there in time: use slots from the front
+                if (!unbounded && gaps[i].slots <= left) {
+                    passage.tail_leaves = start + gaps[i].slots * slot;
+                    left -= gaps[i].slots;
+                    sent += gaps[i].slots;
+                    gaps.erase(gaps.begin() + static_cast<std::ptrdiff_t>(i));
+                    continue;
+                }
+                passage.tail_leaves = start + left * slot;
+                if (unbounded) {
+                    open_ = passage.tail_leaves;
+                } else {
+                    gaps[i].start = passage.tail_leaves;
+                    gaps[i].slots -= left;
+                }
+                break;
+            }
+            const Ticks end = unbounded ? ~Ticks{0} : start + gaps[i].slots * slot;
+            if (last < end) {  // the packet ends inside: cut the interval there and use its first part
+                const std::uint64_t slots = (last - start) / slot;
+                if (unbounded) {
+                    open_ = last;
+                    gaps.push_back({start, slots});
+                } else {
+                    const std::uint64_t rest = gaps[i].slots - slots;
+                    gaps[i].slots = slots;
+                    gaps.insert(gaps.begin() + static_cast<std::ptrdiff_t>(i) + 1, Gap{last, rest});
+                }
+            }
+            const Ticks gap_end = start + gaps[i].slots * slot;
+            const std::uint64_t arrived = (gap_end - now) / spacing;
+            const std::uint64_t can = std::min(left, arrived > sent ? arrived - sent : 0);
+            passage.tail_leaves = gap_end;
+            if (can >= gaps[i].slots) {
+                left -= gaps[i].slots;
+                sent += gaps[i].slots;
+                gaps.erase(gaps.begin() + static_cast<std::ptrdiff_t>(i));
+            } else {
+                gaps[i].slots -= can;
+                left -= can;
+                sent += can;
+                ++i;
+            }
+        }
+        if (gaps.empty()) release(pool);
+        return passage;
+    }
+
+    Ticks open_ = 0;
+    Index gaps_ = none;
+};
+
+}  // namespace tramontane

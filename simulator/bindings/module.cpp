@@ -1,0 +1,16 @@
+/// \file
+/// The extension module tramontane._simulator.
+#include <nanobind/nanobind.h>
+
+#include "workload_dict.hpp"
+#include "simulation.hpp"
+
+NB_MODULE(_simulator, module) {
+    module.doc() = "Schedules of atmospheric models' communications, and the packet-level simulator that runs them.";
+#ifdef TRAMONTANE_COMPILER
+    module.attr("COMPILER") = TRAMONTANE_COMPILER;
+    module.attr("BUILD_TYPE") = TRAMONTANE_BUILD_TYPE;
+#endif
+    bind_schedule(module);
+    bind_simulation(module);
+}

@@ -1,0 +1,146 @@
+/// \file
+/// `simulate` and `network`: canonical points (plain integers in base units) in, plain numbers out. Values are checked
+/// with the user's file at hand by tramontane.study; what is checked here is only what could crash.
+#include "simulation.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <vector>
+
+#include "../routing.hpp"
+#include "../simulation.hpp"
+#include "../topology.hpp"
+#include "workload_dict.hpp"
+
+namespace nb = nanobind;
+
+namespace tramontane::bindings {
+namespace {
+
+template <class T>
+T get(const nb::dict& d, const char* key) {
+    if (!d.contains(key)) throw std::invalid_argument(std::string("a canonical point lacks '") + key + "'");
+    T value{};
+    if (!nb::try_cast<T>(d[key], value, /*convert=*/false)) {
+        throw std::invalid_argument(std::string("'") + key + "' is " + nb::repr(d[key]).c_str());
+    }
+    return value;
+}
+
+std::int64_t positive(const nb::dict& d, const char* block, const char* key) {
+    const auto value = get<std::int64_t>(get<nb::dict>(d, block), key);
+    if (value < 1) throw std::invalid_argument(std::string("machine.") + block + "." + key + " must be positive");
+    return value;
+}
+
+/// Bandwidths beyond a byte a tick (10^16 B/s) would make a byte take no time.
+std::int64_t bandwidth(const nb::dict& d, const char* block) {
+    const auto value = positive(d, block, "bandwidth");
+    if (value > 10'000'000'000'000'000) {
+        throw std::invalid_argument(std::string("machine.") + block + ".bandwidth is beyond 10^16 B/s");
+    }
+    return value;
+}
+
+Machine machine_from_dict(const nb::dict& d) {
+    Machine m;
+    m.topology = get<std::string>(d, "topology");
+    m.geometry = get<std::vector<std::int64_t>>(d, "geometry");
+    if (d.contains("nodes_per_switch")) m.nodes_per_switch = get<std::int64_t>(d, "nodes_per_switch");
+    m.routing = get<std::string>(d, "routing");
+    m.link_bandwidth = bandwidth(d, "link");
+    m.link_latency = positive(d, "link", "latency");
+    m.injection_bandwidth = bandwidth(d, "injection");
+    m.injection_latency = positive(d, "injection", "latency");
+    const auto injection = get<nb::dict>(d, "injection");
+    if (injection.contains("service")) {
+        m.round_robin_injection = get<std::string>(injection, "service") == "round-robin";
+    }
+    m.crossbar_bandwidth = bandwidth(d, "crossbar");
+    m.logp_bandwidth = bandwidth(d, "logp");
+    m.logp_hop_latency = positive(d, "logp", "hop_latency");
+    m.logp_out_in_latency = positive(d, "logp", "out_in_latency");
+    m.memory_bandwidth = bandwidth(d, "memory");
+    m.processor_frequency = positive(d, "processor", "frequency");
+    m.packet = get<std::int64_t>(d, "packet");
+    m.buffer = get<std::int64_t>(d, "buffer");
+    const auto protocol = get<nb::dict>(d, "protocol");
+    m.eager_limit = get<std::int64_t>(protocol, "eager_limit");
+    m.short_limit = get<std::int64_t>(protocol, "short_limit");
+    m.negligible_size = get<std::int64_t>(protocol, "negligible_size");
+    return m;
+}
+
+nb::dict simulate_point(const nb::dict& point) {
+    const Machine machine = machine_from_dict(get<nb::dict>(point, "machine"));
+    const auto schedule =
+        make_schedule(workload_from_dict(get<nb::dict>(point, "workload"), get<std::int64_t>(point, "ranks")));
+    const auto seed = get<std::int64_t>(point, "seed");
+    const auto jitter = get<std::int64_t>(point, "start_jitter");
+    Outcome o;
+    {
+        const nb::gil_scoped_release released;
+        o = simulate(machine, *schedule, static_cast<std::uint64_t>(seed), jitter, [] {
+            const nb::gil_scoped_acquire acquired;
+            if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        });
+    }
+    nb::dict phases;
+    for (const auto& [name, time] : o.phases) phases[name.c_str()] = time;
+    nb::dict result;
+    result["time_s"] = o.time_s;
+    result["phases"] = phases;
+    result["messages"] = o.messages;
+    result["packets"] = o.packets;
+    result["control_packets"] = o.control_packets;
+    result["bytes"] = o.bytes;
+    result["hops"] = o.hops;
+    result["events"] = o.events;
+    result["imbalance"] = o.imbalance;
+    result["network_bytes"] = o.network_bytes;
+    result["wall_s"] = o.wall_s;
+    result["setup_s"] = o.setup_s;
+    return result;
+}
+
+nb::dict describe_network(const nb::dict& dict) {
+    const Machine machine = machine_from_dict(dict);
+    const auto topology = make_topology(machine);
+    nb::dict result;
+    result["switches"] = topology->switches();
+    result["nodes"] = topology->nodes();
+    result["radix"] = topology->radix();
+    result["links"] = topology->links();
+    result["virtual_channels"] = static_cast<int>(Router(*topology, machine.routing).channels());
+    return result;
+}
+
+/// The switches a packet visits on the minimal route between two nodes.
+std::vector<SwitchId> minimal_route(const nb::dict& dict, NodeId from, NodeId to) {
+    const auto topology = make_topology(machine_from_dict(dict));
+    if (from >= topology->nodes() || to >= topology->nodes()) throw std::invalid_argument("no such node");
+    std::vector<SwitchId> route{topology->switch_of(from)};
+    Trail trail;
+    while (route.back() != topology->switch_of(to)) {
+        const Hop hop = topology->towards(route.back(), topology->switch_of(to), to, trail);
+        route.push_back(topology->neighbour(route.back(), hop.port));
+    }
+    return route;
+}
+
+}  // namespace
+}  // namespace tramontane::bindings
+
+void bind_simulation(nb::module_& module) {
+    using namespace nb::literals;
+    module.attr("MODEL_REVISION") = tramontane::model_revision;
+    module.def("simulate", &tramontane::bindings::simulate_point, "point"_a,
+               "Simulate a canonical point.\n\nRaises ValueError for what cannot be simulated and RuntimeError on "
+               "deadlock, with what waits for what.");
+    module.def("network", &tramontane::bindings::describe_network, "machine"_a,
+               "Switches, nodes, radix, links and virtual channels of a canonical machine.");
+    module.def("minimal_route", &tramontane::bindings::minimal_route, "machine"_a, "source"_a, "destination"_a,
+               "Switches on the minimal route from one node to another, in order.");
+}

@@ -1,0 +1,7 @@
+/// \file
+/// The simulator's entry points for Python.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+void bind_simulation(nanobind::module_& module);

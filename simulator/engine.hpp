@@ -1,0 +1,223 @@
+/// \file
+/// What all parts of a simulation share: parameters in ticks, pending events, records and counters.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+#include "arbiter.hpp"
+#include "channel.hpp"
+#include "event_queue.hpp"
+#include "machine.hpp"
+#include "records.hpp"
+
+namespace tramontane {
+
+enum class EventKind : std::uint32_t {
+    crossbar_credit,  ///< switch: space in an output buffer is free again, packets wait before the crossbar
+    output_credit,    ///< switch: space behind a link is free again, packets wait in the output buffer
+    injection_credit, ///< node: space in the first switch is free again, packets wait in the injection buffer
+    nic_credit,       ///< node: space in the injection buffer is free again, messages wait in the NIC
+    start,            ///< node: the rank starts
+    resume,           ///< node: the rank goes on after a copy
+    head,             ///< switch: a packet's head arrives
+    output,           ///< switch: a packet's head leaves the crossbar
+    tail,             ///< node: a packet's last byte arrives
+    message,          ///< node: a message that bypassed the packet network arrives
+};
+
+/// Kind, port and virtual channel of an event in 32 bits.
+[[nodiscard]] constexpr std::uint32_t event_code(EventKind kind, std::uint32_t port = 0, std::uint32_t channel = 0) {
+    return static_cast<std::uint32_t>(kind) | channel << 4 | port << 12;
+}
+[[nodiscard]] constexpr EventKind kind_of(std::uint32_t code) { return static_cast<EventKind>(code & 15); }
+[[nodiscard]] constexpr std::uint8_t channel_of(std::uint32_t code) {
+    return static_cast<std::uint8_t>(code >> 4 & 255);
+}
+[[nodiscard]] constexpr Port port_of(std::uint32_t code) { return static_cast<Port>(code >> 12); }
+
+/// A machine's parameters in ticks.
+struct Parameters {
+    explicit Parameters(const Machine& m)
+        : link_slot(byte_time(m.link_bandwidth)),
+          injection_slot(byte_time(m.injection_bandwidth)),
+          crossbar_slot(byte_time(m.crossbar_bandwidth)),
+          logp_slot(byte_time(m.logp_bandwidth)),
+          memory_slot(byte_time(m.memory_bandwidth)),
+          instruction(static_cast<Ticks>(10'000'000'000'000'000 / m.processor_frequency)),
+          link_latency(from_picoseconds(m.link_latency)),
+          injection_latency(from_picoseconds(m.injection_latency)),
+          logp_hop_latency(from_picoseconds(m.logp_hop_latency)),
+          logp_out_in_latency(from_picoseconds(m.logp_out_in_latency)),
+          packet(static_cast<std::uint32_t>(m.packet)),
+          buffer(m.buffer),
+          eager_limit(m.eager_limit),
+          short_limit(m.short_limit),
+          negligible_size(m.negligible_size),
+          round_robin(m.round_robin_injection) {}
+
+    [[nodiscard]] Ticks lookahead() const {
+        return std::min({link_latency, injection_latency, logp_out_in_latency});
+    }
+
+    /// Time a rank is busy copying n bytes: 3 instructions a word; above 64 B the memory's bandwidth comes on top
+    /// (SST/macro 16.0's default cost of eager messages).
+    [[nodiscard]] Ticks copy(std::int64_t n) const {
+        const auto words = static_cast<Ticks>(n) / 8;
+        return 3 * words * instruction + (words > 8 ? static_cast<Ticks>(n) * memory_slot : 0);
+    }
+
+    Ticks link_slot, injection_slot, crossbar_slot, logp_slot, memory_slot, instruction;
+    Ticks link_latency, injection_latency, logp_hop_latency, logp_out_in_latency;
+    std::uint32_t packet;
+    std::int64_t buffer;
+    std::int64_t eager_limit, short_limit, negligible_size;
+    bool round_robin;
+};
+
+struct Statistics {
+    std::uint64_t messages = 0;         ///< of the workload
+    std::uint64_t bytes = 0;            ///< of the workload
+    std::uint64_t packets = 0;          ///< of the workload
+    std::uint64_t control_packets = 0;  ///< of headers, get requests, acknowledgements
+    std::uint64_t hops = 0;             ///< switch visits of all packets
+    std::uint64_t events = 0;
+    std::uint64_t delivered_bytes = 0;  ///< of the workload
+};
+
+class Engine {
+public:
+    Engine(const Machine& machine, std::uint64_t seed_, SwitchId switches_, Place places)
+        : parameters(machine), seed(seed_), switches(switches_), queue_(parameters.lookahead(), places) {}
+
+    const Parameters parameters;
+    const std::uint64_t seed;
+    const SwitchId switches;
+    Pool<Packet> packets;
+    Pool<Message> messages;
+    Pool<Credit> credits;
+    Pool<Gaps> gaps;
+    Statistics statistics;
+
+    [[nodiscard]] Place place_of(std::uint32_t rank) const { return switches + rank; }
+
+    void schedule(Ticks time, Place place, std::uint32_t code, Index item = none) {
+        if (place == here_ && time < end_) {
+            nearby_.push_back({static_cast<std::uint32_t>(time - begin_), place, item, code});
+            std::push_heap(nearby_.begin(), nearby_.end(), after_);
+        } else {
+#ifdef TRAMONTANE_CHECKS
+            if (time < end_) throw std::logic_error("simulator: an event reaches another place within a window");
+#endif
+            queue_.push(time, place, code, item);
+        }
+    }
+
+    /// Gives credits back to `channel` of `place` at `time`, and sees to it that what waits there is woken.
+    void give(Place place, Channel& channel, std::uint32_t wake_code, Ticks time, std::uint32_t bytes) {
+        channel.give(credits, time, bytes);
+        wake_if_needed(place, channel, wake_code);
+    }
+
+    void wake_if_needed(Place place, Channel& channel, std::uint32_t wake_code) {
+        if (channel.wake() || channel.waiting.empty() || !channel.expects()) return;
+        channel.set_wake(true);
+        schedule(channel.next_time(), place, wake_code);
+    }
+
+    /// Handles every event. Memory is slow: `fetch(event)` is called well ahead for what the event names, `approach(event)`
+    /// somewhat ahead for what that leads to, `handle(event, time)` when it is due; `poll()` every now and then.
+    template <class Fetch, class Approach, class Handle, class Poll>
+    void run(Fetch&& fetch, Approach&& approach, Handle&& handle, Poll&& poll) {
+        std::uint64_t polled = 0;
+        while (true) {
+            const auto events = queue_.next_window();
+            if (events.empty()) break;
+            begin_ = queue_.begin();
+            end_ = queue_.end();
+            const std::size_t n = events.size();
+            for (std::size_t i = 0; i < std::min(n, far); ++i) fetch(events[i]);
+            for (std::size_t i = 0; i < std::min(n, near); ++i) approach(events[i]);
+            for (std::size_t i = 0; i < n;) {
+                here_ = events[i].place;
+                [[maybe_unused]] std::uint32_t latest = 0;
+                while (true) {  // this place's events, old and new, in order of time
+                    const bool more = i < n && events[i].place == here_;
+                    Event event;
+                    if (!nearby_.empty() && (!more || nearby_.front().offset < events[i].offset)) {
+                        event = nearby_.front();
+                        std::pop_heap(nearby_.begin(), nearby_.end(), after_);
+                        nearby_.pop_back();
+                    } else if (more) {
+                        if (i + 1 < n && events[i + 1].place == here_ && events[i + 1].offset == events[i].offset) {
+                            order_ties(events, i);
+                        }
+                        event = events[i++];
+                        if (i + far < n) fetch(events[i + far]);
+                        if (i + near < n) approach(events[i + near]);
+                    } else {
+                        break;
+                    }
+#ifdef TRAMONTANE_CHECKS
+                    if (event.offset < latest) throw std::logic_error("simulator: time went backwards");
+                    latest = event.offset;
+#endif
+                    ++statistics.events;
+                    handle(event, begin_ + event.offset);
+                }
+            }
+            here_ = nowhere;
+            if (statistics.events - polled > 2'000'000) {
+                polled = statistics.events;
+                poll();
+            }
+        }
+    }
+
+    void start_at(Ticks time, Place place, std::uint32_t code) { queue_.push(time, place, code, none); }
+
+private:
+    static constexpr std::size_t far = 24;
+    static constexpr std::size_t near = 10;
+    static constexpr Place nowhere = ~Place{0};
+
+    /// What happens first at the same place and tick: returning credits, ranks, then packets in a random order that
+    /// belongs to the packets, so that no port is favoured and the result does not depend on how events were stored.
+    [[nodiscard]] std::uint64_t tie(const Event& event) const {
+        switch (kind_of(event.code)) {
+            case EventKind::head:
+            case EventKind::output:
+            case EventKind::tail: return std::uint64_t{1} << 32 | packets[event.item].tie;
+            case EventKind::message: return std::uint64_t{1} << 32 | messages[event.item].tie;
+            default: return event.code;
+        }
+    }
+
+    void order_ties(std::span<Event> events, std::size_t first) {
+        std::size_t last = first + 2;
+        while (last < events.size() && events[last].place == here_ && events[last].offset == events[first].offset) {
+            ++last;
+        }
+        std::sort(events.begin() + static_cast<std::ptrdiff_t>(first),
+                  events.begin() + static_cast<std::ptrdiff_t>(last),
+                  [this](const Event& a, const Event& b) { return tie(a) < tie(b); });
+    }
+
+    struct After {
+        const Engine* engine;
+        bool operator()(const Event& a, const Event& b) const {
+            return a.offset != b.offset ? a.offset > b.offset : engine->tie(a) > engine->tie(b);
+        }
+    };
+
+    EventQueue queue_;
+    std::vector<Event> nearby_;  // heap of new events of the current place and window
+    After after_{this};
+    Place here_ = nowhere;
+    Ticks begin_ = 0;
+    Ticks end_ = 0;
+};
+
+}  // namespace tramontane

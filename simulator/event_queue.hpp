@@ -1,0 +1,181 @@
+/// \file
+/// The pending events, grouped into windows.
+///
+/// Nothing passes between two places (switches, nodes) sooner than the smallest latency of the machine. The events of
+/// one window of that length are therefore independent between places, and are handed out place by place: in time
+/// order within a place, in any order between places. That keeps a switch in the cache for all its events of a window,
+/// and costs no comparison between the millions of events that are pending.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <queue>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "pool.hpp"
+#include "ticks.hpp"
+
+namespace tramontane {
+
+/// A switch (0 ... switches - 1) or a node (from there on).
+using Place = std::uint32_t;
+
+struct Event {
+    std::uint32_t offset;  ///< ticks since the window began
+    Place place;
+    Index item;          ///< packet or message
+    std::uint32_t code;  ///< what happens, and where in the place
+};
+
+class EventQueue {
+    static constexpr std::uint32_t chunk_events = 255;
+    static constexpr std::uint64_t horizon = 1024;  // windows kept in the ring; later events wait in a heap
+
+    struct Chunk {
+        Index next;
+        std::uint32_t count;
+        Event events[chunk_events];
+    };
+    struct Later {
+        Ticks time;
+        std::uint64_t order;
+        Event event;
+        bool operator>(const Later& other) const {
+            return time != other.time ? time > other.time : order > other.order;
+        }
+    };
+
+public:
+    /// \param lookahead smallest latency between two places [ticks] > 0
+    EventQueue(Ticks lookahead, Place places)
+        : window_(std::min<Ticks>(lookahead, ~std::uint32_t{0})),
+          digit_bits_((static_cast<std::uint32_t>(std::bit_width(std::uint64_t{places})) + 1) / 2),
+          ring_(horizon, none),
+          counts_(std::size_t{2} << digit_bits_) {
+        if (lookahead == 0) throw std::invalid_argument("simulator: a latency of 0 leaves no look-ahead");
+    }
+
+    [[nodiscard]] Ticks begin() const { return number_ * window_; }
+    [[nodiscard]] Ticks end() const { return (number_ + 1) * window_; }
+
+    /// Adds an event of a window after the current one.
+    void push(Ticks time, Place place, std::uint32_t code, Index item) {
+        const std::uint64_t number = time / window_;
+        const Event event{static_cast<std::uint32_t>(time - number * window_), place, item, code};
+        if (number - number_ < horizon) {
+            put(number, event);
+        } else {
+            later_.push({time, order_++, event});
+        }
+    }
+
+    /// Moves to the next window that has events; all of them, by place and time. Empty when nothing is pending.
+    std::span<Event> next_window() {
+        if (pending_ == 0) {
+            if (later_.empty()) return {};
+            number_ = later_.top().time / window_;
+        } else if (started_) {
+            ++number_;
+        }
+        started_ = true;
+        refill();
+        while (ring_[number_ % horizon] == none) {
+            ++number_;
+            refill();
+        }
+        collect();
+        return {sorted_.data(), sorted_.size()};
+    }
+
+private:
+    void refill() {
+        while (!later_.empty() && later_.top().time / window_ - number_ < horizon) {
+            put(later_.top().time / window_, later_.top().event);
+            later_.pop();
+        }
+    }
+
+    void put(std::uint64_t number, const Event& event) {
+        Index& head = ring_[number % horizon];
+        if (head == none || chunks_[head].count == chunk_events) {
+            const Index fresh = chunks_.take();
+            chunks_[fresh].next = head;
+            chunks_[fresh].count = 0;
+            head = fresh;
+        }
+        Chunk& chunk = chunks_[head];
+        chunk.events[chunk.count++] = event;
+        ++pending_;
+    }
+
+    void collect() {
+        gathered_.clear();
+        for (Index i = ring_[number_ % horizon]; i != none;) {
+            const Chunk& chunk = chunks_[i];
+            gathered_.insert(gathered_.end(), chunk.events, chunk.events + chunk.count);
+            const Index next = chunk.next;
+            chunks_.give_back(i);
+            i = next;
+        }
+        ring_[number_ % horizon] = none;
+        pending_ -= gathered_.size();
+        if (gathered_.size() < counts_.size() / 4) {
+            std::sort(gathered_.begin(), gathered_.end(), [](const Event& a, const Event& b) {
+                return a.place != b.place ? a.place < b.place : a.offset < b.offset;
+            });
+            sorted_.swap(gathered_);
+        } else {
+            sort_by_place();
+        }
+    }
+
+    /// Two counting passes over the place, then the few events of each place by time.
+    void sort_by_place() {
+        const std::uint32_t size = 1U << digit_bits_;
+        const std::uint32_t mask = size - 1;
+        std::fill(counts_.begin(), counts_.end(), 0);
+        for (const Event& event : gathered_) {
+            ++counts_[event.place & mask];
+            ++counts_[size + (event.place >> digit_bits_)];
+        }
+        for (std::uint32_t half = 0; half < 2; ++half) {
+            std::uint32_t sum = 0;
+            for (std::uint32_t d = 0; d < size; ++d) {
+                const std::uint32_t count = counts_[half * size + d];
+                counts_[half * size + d] = sum;
+                sum += count;
+            }
+        }
+        sorted_.resize(gathered_.size());
+        for (const Event& event : gathered_) sorted_[counts_[event.place & mask]++] = event;
+        for (const Event& event : sorted_) gathered_[counts_[size + (event.place >> digit_bits_)]++] = event;
+        sorted_.swap(gathered_);
+        const auto earlier = [](const Event& a, const Event& b) { return a.offset < b.offset; };
+        for (std::size_t i = 0; i < sorted_.size();) {
+            std::size_t j = i + 1;
+            while (j < sorted_.size() && sorted_[j].place == sorted_[i].place) ++j;
+            if (j - i > 1) {
+                std::sort(sorted_.begin() + static_cast<std::ptrdiff_t>(i),
+                          sorted_.begin() + static_cast<std::ptrdiff_t>(j), earlier);
+            }
+            i = j;
+        }
+    }
+
+    Ticks window_;
+    std::uint32_t digit_bits_;
+    std::uint64_t number_ = 0;
+    bool started_ = false;
+    std::uint64_t pending_ = 0;
+    std::uint64_t order_ = 0;
+    std::vector<Index> ring_;
+    Pool<Chunk, 6> chunks_;
+    std::priority_queue<Later, std::vector<Later>, std::greater<>> later_;
+    std::vector<Event> gathered_, sorted_;
+    std::vector<std::uint32_t> counts_;
+};
+
+}  // namespace tramontane

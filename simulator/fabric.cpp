@@ -1,0 +1,197 @@
+#include "fabric.hpp"
+
+namespace tramontane {
+
+Fabric::Fabric(Engine& engine, const Topology& topology, const Router& router, std::uint32_t ranks)
+    : engine_(engine),
+      topology_(topology),
+      router_(router),
+      channels_(router.channels()),
+      space_(engine.parameters.buffer / channels_),
+      outputs_offset_(((std::size_t{topology.ports()} + 1) * sizeof(Arbiter) + 63) / 64 * 64),
+      lines_(outputs_offset_ / 64 + std::size_t{topology.ports()} * channels_),
+      switches_(topology.switches()),
+      injection_(ranks, Channel(engine.parameters.buffer)) {}
+
+void Fabric::create(SwitchId at) {
+    static_assert(sizeof(Output) == sizeof(Line64));
+    switches_[at] = std::make_unique<Line64[]>(lines_);
+    memory_ += lines_ * sizeof(Line64);
+    auto* arbiters = reinterpret_cast<Arbiter*>(switches_[at].get()->bytes);
+    std::uninitialized_fill_n(arbiters, std::size_t{topology_.ports()} + 1, Arbiter{});
+    auto* outputs = reinterpret_cast<Output*>(switches_[at].get()->bytes + outputs_offset_);
+    const std::size_t count = std::size_t{topology_.ports()} * channels_;
+    std::uninitialized_fill_n(outputs, count, Output{Channel(space_), Channel(space_)});
+}
+
+void Fabric::route(SwitchId at, Packet& packet, Ticks now) {
+    const Hop hop = router_.next(at, packet.route, mix(engine_.seed ^ packet.tie),
+                                 [&](Port port) { return queued_packets(at, port, now); });
+    packet.port = hop.port;
+    packet.channel = hop.channel;
+    packet.routed = true;
+}
+
+void Fabric::prefetch(SwitchId at, Port port, std::uint8_t channel) const {
+    const std::byte* const switch_block = switches_[at].get()->bytes;
+    __builtin_prefetch(switch_block + (1 + std::size_t{port}) * sizeof(Arbiter), 1);
+    __builtin_prefetch(switch_block + outputs_offset_ + (std::size_t{port} * channels_ + channel) * sizeof(Output), 1);
+}
+
+void Fabric::approach_head(SwitchId at, Index item) {
+    Packet& packet = engine_.packets[item];
+    if (packet.upstream < engine_.switches) {
+        prefetch(packet.upstream, packet.upstream_port, packet.upstream_channel);
+    } else {
+        __builtin_prefetch(&injection_[packet.upstream - engine_.switches], 1);
+    }
+    if (!packet.routed && router_.ignores_queues(packet.route)) route(at, packet, 0);
+    if (!switches_[at]) return;
+    if (packet.routed) prefetch(at, packet.port, packet.channel);
+}
+
+void Fabric::head(SwitchId at, Index item, Ticks now) {
+    Packet& packet = engine_.packets[item];
+    ++engine_.statistics.hops;
+    if (!packet.routed) route(at, packet, now);
+    packet.routed = false;
+    Output& output = out(at, packet.port, packet.channel);
+    Channel& before = output.before;
+    if (before.waiting.empty()) before.apply(engine_.credits, now);
+    if (before.credits() >= packet.bytes) {  // passes what waits for more space, as in PISCES
+        enter_crossbar(at, item, output, now);
+    } else {
+        before.waiting.append(engine_.packets, item);
+        engine_.wake_if_needed(at, before, event_code(EventKind::crossbar_credit, packet.port, packet.channel));
+    }
+}
+
+void Fabric::enter_crossbar(SwitchId at, Index item, Output& output, Ticks now) {
+    Packet& packet = engine_.packets[item];
+    output.before.take(packet.bytes);
+    const Passage passage =
+        crossbar(at).book(engine_.gaps, engine_.parameters.crossbar_slot, now, packet.bytes, packet.spacing);
+    packet.spacing = static_cast<std::uint32_t>((passage.tail_leaves - passage.head_leaves) / packet.bytes);
+    if (packet.upstream < engine_.switches) {
+        engine_.give(packet.upstream,
+                     out(packet.upstream, packet.upstream_port, packet.upstream_channel).behind,
+                     event_code(EventKind::output_credit, packet.upstream_port, packet.upstream_channel),
+                     passage.head_leaves + engine_.parameters.link_latency, packet.bytes);
+    } else {
+        engine_.give(packet.upstream, injection_[packet.upstream - engine_.switches],
+                     event_code(EventKind::injection_credit),
+                     passage.head_leaves + engine_.parameters.injection_latency, packet.bytes);
+    }
+    if (passage.head_leaves == now) {
+        leave_crossbar(at, item, now);
+    } else {
+        engine_.schedule(passage.head_leaves, at, event_code(EventKind::output), item);
+    }
+}
+
+void Fabric::leave_crossbar(SwitchId at, Index item, Ticks now) {
+    Packet& packet = engine_.packets[item];
+    Output& output = out(at, packet.port, packet.channel);
+    Channel& behind = output.behind;
+    if (behind.waiting.empty()) behind.apply(engine_.credits, now);
+    if (behind.credits() >= packet.bytes) {
+        enter_link(at, item, output, now);
+    } else {
+        behind.waiting.append(engine_.packets, item);
+        engine_.wake_if_needed(at, behind, event_code(EventKind::output_credit, packet.port, packet.channel));
+    }
+}
+
+void Fabric::enter_link(SwitchId at, Index item, Output& output, Ticks now) {
+    const Parameters& p = engine_.parameters;
+    Packet& packet = engine_.packets[item];
+    output.behind.take(packet.bytes);
+    const Passage passage =
+        link(at, packet.port).book(engine_.gaps, p.link_slot, now, packet.bytes, packet.spacing);
+    packet.spacing = static_cast<std::uint32_t>((passage.tail_leaves - passage.head_leaves) / packet.bytes);
+
+    if (passage.head_leaves == now && output.before.waiting.empty()) {
+        output.before.add(packet.bytes);  // its space in the output buffer is free again at once
+    } else {
+        engine_.give(at, output.before, event_code(EventKind::crossbar_credit, packet.port, packet.channel),
+                     passage.head_leaves, packet.bytes);
+    }
+
+    const NodeId node = packet.route.destination;
+    if (at == topology_.switch_of(node)) {
+        // The receiving NIC frees the space when the tail is in.
+        const Ticks tail = passage.head_leaves + p.link_latency + Ticks{packet.bytes} * packet.spacing;
+        engine_.give(at, output.behind, event_code(EventKind::output_credit, packet.port, packet.channel),
+                     tail + p.link_latency, packet.bytes);
+        engine_.schedule(tail, engine_.place_of(engine_.messages[packet.message].target),
+                         event_code(EventKind::tail), item);
+    } else {
+        packet.upstream = at;
+        packet.upstream_port = packet.port;
+        packet.upstream_channel = packet.channel;
+        engine_.schedule(passage.head_leaves + p.link_latency, topology_.neighbour(at, packet.port),
+                         event_code(EventKind::head), item);
+    }
+}
+
+void Fabric::crossbar_credit(SwitchId at, Port port, std::uint8_t channel, Ticks now) {
+    Output& output = out(at, port, channel);
+    Channel& before = output.before;
+    // The crossbar lets at most one packet go for each credit, the first that fits.
+    while (before.is_due(now)) {
+        before.apply_one(engine_.credits);
+        const Index item = before.waiting.take_first(
+            engine_.packets, [&](const Packet& p) { return p.bytes <= before.credits(); });
+        if (item != none) enter_crossbar(at, item, output, now);
+    }
+    before.set_wake(false);
+    engine_.wake_if_needed(at, before, event_code(EventKind::crossbar_credit, port, channel));
+}
+
+void Fabric::output_credit(SwitchId at, Port port, std::uint8_t channel, Ticks now) {
+    Output& output = out(at, port, channel);
+    Channel& behind = output.behind;
+    behind.apply(engine_.credits, now);
+    while (true) {
+        const Index item = behind.waiting.take_first(
+            engine_.packets, [&](const Packet& p) { return p.bytes <= behind.credits(); });
+        if (item == none) break;
+        enter_link(at, item, output, now);
+    }
+    behind.set_wake(false);
+    engine_.wake_if_needed(at, behind, event_code(EventKind::output_credit, port, channel));
+}
+
+std::uint64_t Fabric::queued_packets(SwitchId at, Port port, Ticks now) {
+    std::int64_t bytes = 0;
+    for (std::uint8_t channel = 0; channel < channels_; ++channel) {
+        Channel& behind = out(at, port, channel).behind;
+        if (behind.waiting.empty()) behind.apply(engine_.credits, now);
+        bytes += space_ - behind.credits();
+    }
+    return static_cast<std::uint64_t>(bytes) / engine_.parameters.packet;
+}
+
+std::string Fabric::waiting(int limit) const {
+    std::string text;
+    const std::size_t outputs = std::size_t{topology_.ports()} * channels_;
+    for (SwitchId at = 0; at < switches_.size(); ++at) {
+        if (!switches_[at]) continue;
+        const auto* output = reinterpret_cast<const Output*>(switches_[at].get()->bytes + outputs_offset_);
+        for (std::size_t i = 0; i < outputs; ++i, ++output) {
+            for (const Channel* channel : {&output->before, &output->behind}) {
+                if (channel->waiting.empty()) continue;
+                if (limit-- == 0) return text;
+                const Packet& packet = engine_.packets[channel->waiting.first];
+                text += "; switch " + std::to_string(at) + " port " + std::to_string(i / channels_) + " channel " +
+                        std::to_string(i % channels_) + ": a packet of " + std::to_string(packet.bytes) +
+                        " B to node " + std::to_string(packet.route.destination) + " waits for " +
+                        (channel == &output->before ? "the output buffer" : "space behind the link") + " (" +
+                        std::to_string(channel->credits()) + " B free)";
+            }
+        }
+    }
+    return text;
+}
+
+}  // namespace tramontane

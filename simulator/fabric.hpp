@@ -1,0 +1,85 @@
+/// \file
+/// The switches: routing, crossbar, output buffers and links.
+///
+/// A packet's head at a switch is routed, waits for space in the output buffer of its port and virtual channel, passes
+/// the crossbar (one server a switch), waits for space behind the link, and passes the link. The space it held
+/// upstream is free again when its head leaves the crossbar, and the upstream side knows one link latency later. These
+/// are PISCES' stages; what happens at one tick is done in one event.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine.hpp"
+#include "random.hpp"
+#include "routing.hpp"
+#include "topology.hpp"
+
+namespace tramontane {
+
+class Fabric {
+public:
+    Fabric(Engine& engine, const Topology& topology, const Router& router, std::uint32_t ranks);
+
+    void head(SwitchId at, Index item, Ticks now);
+    void output(SwitchId at, Index item, Ticks now) { leave_crossbar(at, item, now); }
+    void crossbar_credit(SwitchId at, Port port, std::uint8_t channel, Ticks now);
+    void output_credit(SwitchId at, Port port, std::uint8_t channel, Ticks now);
+
+    /// Flow control between the injection buffer of a rank's node and its switch; not divided by virtual channels.
+    [[nodiscard]] Channel& injection(std::uint32_t rank) { return injection_[rank]; }
+
+    /// Brings what `head(at, item)` will need into the cache; routes the packet where the time does not matter.
+    void approach_head(SwitchId at, Index item);
+    void approach_output(SwitchId at, Index item) { prefetch(at, engine_.packets[item].port, engine_.packets[item].channel); }
+    void prefetch(SwitchId at, Port port, std::uint8_t channel) const;
+    void prefetch(SwitchId at) const { __builtin_prefetch(switches_[at].get()); }
+
+    /// Bytes of switch state; switches that no packet met have none.
+    [[nodiscard]] std::uint64_t memory() const { return memory_; }
+    /// What waits where, for a deadlock's report; at most `limit` places.
+    [[nodiscard]] std::string waiting(int limit) const;
+
+private:
+    /// The two buffers a packet passes on its way out of a switch.
+    struct alignas(64) Output {
+        Channel before;  ///< space in the output buffer, waited for before the crossbar
+        Channel behind;  ///< space in the next switch or node, waited for before the link
+    };
+    /// A switch is one block: its crossbar, then its links by port, then its outputs by port and virtual channel.
+    struct alignas(64) Line64 {
+        std::byte bytes[64];
+    };
+
+    [[nodiscard]] std::byte* block(SwitchId at) {
+        if (!switches_[at]) create(at);
+        return switches_[at].get()->bytes;
+    }
+    [[nodiscard]] Arbiter& crossbar(SwitchId at) { return *reinterpret_cast<Arbiter*>(block(at)); }
+    [[nodiscard]] Arbiter& link(SwitchId at, Port port) {
+        return reinterpret_cast<Arbiter*>(block(at))[1 + port];
+    }
+    [[nodiscard]] Output& out(SwitchId at, Port port, std::uint8_t channel) {
+        return reinterpret_cast<Output*>(block(at) + outputs_offset_)[std::size_t{port} * channels_ + channel];
+    }
+    void create(SwitchId at);
+
+    void route(SwitchId at, Packet& packet, Ticks now);
+    void enter_crossbar(SwitchId at, Index item, Output& output, Ticks now);
+    void leave_crossbar(SwitchId at, Index item, Ticks now);
+    void enter_link(SwitchId at, Index item, Output& output, Ticks now);
+    std::uint64_t queued_packets(SwitchId at, Port port, Ticks now);
+
+    Engine& engine_;
+    const Topology& topology_;
+    const Router& router_;
+    std::uint8_t channels_;
+    std::int64_t space_;  // bytes of a buffer for one virtual channel
+    std::size_t outputs_offset_, lines_;
+    std::vector<std::unique_ptr<Line64[]>> switches_;
+    std::uint64_t memory_ = 0;
+    std::vector<Channel> injection_;
+};
+
+}  // namespace tramontane

@@ -1,0 +1,33 @@
+/// \file
+/// What the simulator is told: the machine and the run, in base units (ps, B/s, B, Hz). The names are those of a
+/// point's canonical form; defaults and checks of the text form are the Python package's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tramontane {
+
+struct Machine {
+    std::string topology;
+    std::vector<std::int64_t> geometry;
+    std::int64_t nodes_per_switch = 1;  ///< not for a fat tree
+    std::string routing;
+
+    std::int64_t link_bandwidth = 0, link_latency = 0;
+    std::int64_t injection_bandwidth = 0, injection_latency = 0;
+    bool round_robin_injection = false;  ///< serve a node's messages packet by packet in turn instead of one by one
+    std::int64_t crossbar_bandwidth = 0;
+    std::int64_t logp_bandwidth = 0, logp_hop_latency = 0, logp_out_in_latency = 0;
+    std::int64_t memory_bandwidth = 0;
+    std::int64_t processor_frequency = 0;
+    std::int64_t packet = 0;
+    std::int64_t buffer = 0;  ///< of each link, divided by the virtual channels
+
+    std::int64_t eager_limit = 0;      ///< larger messages use rendezvous
+    std::int64_t short_limit = 0;      ///< messages up to here travel with their envelope
+    std::int64_t negligible_size = 0;  ///< messages up to here bypass the packet network
+};
+
+}  // namespace tramontane

@@ -1,0 +1,354 @@
+#include "node.hpp"
+
+#include <stdexcept>
+
+namespace tramontane {
+namespace {
+
+/// Headers, get requests and acknowledgements are of this size (SST/macro 16.0).
+constexpr std::int64_t control_bytes = 64;
+
+std::uint32_t checked_rounds(std::int64_t rounds) {
+    if (rounds > std::numeric_limits<std::uint32_t>::max()) throw std::invalid_argument("workload: too many rounds");
+    return static_cast<std::uint32_t>(rounds);
+}
+
+}  // namespace
+
+Nodes::Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const Schedule& schedule)
+    : engine_(engine),
+      fabric_(fabric),
+      topology_(topology),
+      schedule_(schedule),
+      rounds_(checked_rounds(schedule.rounds())),
+      nodes_(static_cast<std::size_t>(schedule.ranks())),
+      phases_(schedule.phases().size()) {
+    for (Node& node : nodes_) node.nic = Channel(engine.parameters.buffer);
+}
+
+// --- the rank --------------------------------------------------------------------------------------------------------
+
+void Nodes::start(std::uint32_t rank, Ticks now) {
+    span_.begin = std::min(span_.begin, now);
+    run(nodes_[rank], rank, now);
+}
+
+/// Goes on until the rank is busy, waits for the network, or has ended.
+void Nodes::run(Node& node, std::uint32_t rank, Ticks now) {
+    while (true) {
+        switch (node.doing) {
+            case Doing::begins_round:
+                if (!begin_round(node, rank, now)) return;
+                break;
+            case Doing::copies_to_send:
+            case Doing::sends:
+                if (!post_sends(node, rank, now)) return;
+                break;
+            case Doing::copies_received:
+                --node.receives_left;
+                node.doing = Doing::waits;
+                break;
+            case Doing::waits:
+                if (!progress(node, rank, now)) return;
+                break;
+            case Doing::ended: return;
+        }
+    }
+}
+
+/// False where the rank is busy or has ended.
+bool Nodes::begin_round(Node& node, std::uint32_t rank, Ticks now) {
+    if (node.phase >= 0) phases_[static_cast<std::size_t>(node.phase)].end =
+        std::max(phases_[static_cast<std::size_t>(node.phase)].end, now);
+    if (node.round == rounds_) {
+        node.doing = Doing::ended;
+        span_.end = std::max(span_.end, now);
+        ++ended_;
+        return false;
+    }
+    const Round round = schedule_.round(static_cast<Rank>(rank), node.round);
+    node.phase = round.phase;
+    Span& phase = phases_[static_cast<std::size_t>(round.phase)];
+    phase.begin = std::min(phase.begin, now);
+    node.sends = node.sends_left = round.sends;
+    node.receives_left = round.receives;
+    node.next_send = 0;
+    node.doing = Doing::sends;
+    if (node.unexpected.empty()) return true;
+    const Ticks copying = take_unexpected(node, now);
+    if (copying == 0) return true;
+    sleep(rank, now + copying);
+    return false;
+}
+
+/// Posts the receives of messages that were here before. Returns how long copying them takes.
+Ticks Nodes::take_unexpected(Node& node, Ticks now) {
+    Ticks copying = 0;
+    const auto of_this_round = [&](const Message& m) { return m.round == node.round; };
+    for (Index item; (item = node.unexpected.take_first(engine_.messages, of_this_round)) != none;) {
+        const Message& m = engine_.messages[item];
+        if (m.kind == Message::Kind::header) {
+            answer(item, Message::Kind::get, now);
+        } else {
+            copying += engine_.parameters.copy(m.payload);
+            --node.receives_left;
+            engine_.messages.give_back(item);
+        }
+    }
+    return copying;
+}
+
+/// False while the rank copies.
+bool Nodes::post_sends(Node& node, std::uint32_t rank, Ticks now) {
+    const Parameters& p = engine_.parameters;
+    for (; node.next_send < node.sends; ++node.next_send) {
+        const Transfer t = schedule_.send(static_cast<Rank>(rank), node.round, node.next_send);
+        Message::Kind kind = Message::Kind::header;
+        if (t.bytes <= p.short_limit) {
+            const Ticks copying = p.copy(t.bytes);
+            if (copying > 0 && node.doing == Doing::sends) {
+                node.doing = Doing::copies_to_send;
+                sleep(rank, now + copying);
+                return false;
+            }
+            node.doing = Doing::sends;
+            kind = Message::Kind::eager;
+        } else if (t.bytes <= p.eager_limit) {
+            kind = Message::Kind::eager_header;
+        }
+        if (kind != Message::Kind::header) --node.sends_left;
+        ++engine_.statistics.messages;
+        engine_.statistics.bytes += static_cast<std::uint64_t>(t.bytes);
+        engine_.statistics.packets += (static_cast<std::uint64_t>(t.bytes) + p.packet - 1) / p.packet;
+        node.bytes += static_cast<std::uint64_t>(t.bytes);
+        const Index item = engine_.messages.take();
+        Message& m = engine_.messages[item];
+        m.payload = t.bytes;
+        m.source = rank;
+        m.target = static_cast<std::uint32_t>(t.peer);
+        m.round = node.round;
+        m.index = static_cast<std::uint32_t>(node.next_send);
+        m.kind = kind;
+        m.tie = static_cast<std::uint32_t>(
+            random_bits(engine_.seed, rank, std::uint64_t{node.round} << 32 | m.index));
+        post(item, now);
+    }
+    node.doing = Doing::waits;
+    return true;
+}
+
+/// Looks at what has arrived until the round is over; false when there is nothing to look at or a copy takes time.
+bool Nodes::progress(Node& node, std::uint32_t rank, Ticks now) {
+    while (node.receives_left > 0 || node.sends_left > 0) {
+        if (node.arrived.empty()) return false;
+        const Ticks copying = take(node, node.arrived.pop(engine_.messages), now);
+        if (copying > 0) {
+            sleep(rank, now + copying);
+            return false;
+        }
+    }
+    ++node.round;
+    node.doing = Doing::begins_round;
+    return true;
+}
+
+/// One message out of the queue of arrivals. Returns how long the rank is busy with it.
+Ticks Nodes::take(Node& node, Index item, Ticks now) {
+    Message& m = engine_.messages[item];
+    const bool expected = m.round == node.round;
+    switch (m.kind) {
+        case Message::Kind::eager: {
+            const Ticks copying = engine_.parameters.copy(m.payload);
+            if (!expected) {  // into a buffer now, out of it when the receive is posted
+                node.unexpected.append(engine_.messages, item);
+                ++node.receives_left;  // undone by the end of the copy, which receives nothing
+            } else {
+                engine_.messages.give_back(item);
+            }
+            if (copying > 0) {
+                node.doing = Doing::copies_received;
+            } else {
+                --node.receives_left;
+            }
+            return copying;
+        }
+        case Message::Kind::eager_header: answer(item, Message::Kind::eager_get, now); return 0;
+        case Message::Kind::header:
+            if (expected) {
+                answer(item, Message::Kind::get, now);
+            } else {
+                node.unexpected.append(engine_.messages, item);
+            }
+            return 0;
+        case Message::Kind::eager_data: {
+            if (!expected) {
+                node.unexpected.append(engine_.messages, item);
+                return 0;
+            }
+            const Ticks copying = engine_.parameters.copy(m.payload);
+            engine_.messages.give_back(item);
+            if (copying > 0) {
+                node.doing = Doing::copies_received;
+            } else {
+                --node.receives_left;
+            }
+            return copying;
+        }
+        case Message::Kind::data:
+            --node.receives_left;
+            answer(item, Message::Kind::acknowledgement, now);
+            return 0;
+        case Message::Kind::acknowledgement:
+            --node.sends_left;
+            engine_.messages.give_back(item);
+            return 0;
+        case Message::Kind::eager_get:
+        case Message::Kind::get: break;  // the NIC's
+    }
+    throw std::logic_error("simulator: a get request reached a rank");
+}
+
+// --- the NIC ---------------------------------------------------------------------------------------------------------
+
+/// Sends the record back where it came from, as the protocol's next message.
+void Nodes::answer(Index item, Message::Kind kind, Ticks now) {
+    Message& m = engine_.messages[item];
+    std::swap(m.source, m.target);
+    m.kind = kind;
+    m.tie = static_cast<std::uint32_t>(mix(m.tie));
+    post(item, now);
+}
+
+void Nodes::post(Index item, Ticks now) {
+    Message& m = engine_.messages[item];
+    m.unsent = m.missing = m.carries_payload() ? m.payload : control_bytes;
+    Node& node = nodes_[m.source];
+    const Parameters& p = engine_.parameters;
+    if (m.unsent <= p.negligible_size || m.unsent == 0) {  // LogP: no contention
+        const auto hops = topology_.distance(topology_.switch_of(m.source), topology_.switch_of(m.target));
+        engine_.schedule(now + p.logp_out_in_latency + hops * p.logp_hop_latency +
+                             static_cast<Ticks>(m.unsent) * p.logp_slot,
+                         engine_.place_of(m.target), event_code(EventKind::message), item);
+        return;
+    }
+    if (node.nic.waiting.empty()) {
+        node.nic.apply(engine_.credits, now);
+        while (cut_packet(node, m.source, item, now)) {
+        }
+        if (m.unsent == 0) return;
+    }
+    node.nic.waiting.append(engine_.messages, item);
+    engine_.wake_if_needed(engine_.place_of(m.source), node.nic, event_code(EventKind::nic_credit));
+}
+
+void Nodes::nic_credit(std::uint32_t rank, Ticks now) {
+    Node& node = nodes_[rank];
+    node.nic.apply(engine_.credits, now);
+    while (!node.nic.waiting.empty()) {
+        const Index item = node.nic.waiting.first;
+        if (!cut_packet(node, rank, item, now)) break;
+        if (engine_.messages[item].unsent == 0) {
+            node.nic.waiting.pop(engine_.messages);
+        } else if (engine_.parameters.round_robin) {
+            node.nic.waiting.append(engine_.messages, node.nic.waiting.pop(engine_.messages));
+        }
+    }
+    node.nic.set_wake(false);
+    engine_.wake_if_needed(engine_.place_of(rank), node.nic, event_code(EventKind::nic_credit));
+}
+
+/// Hands the message's next packet to the injection buffer; false when all are cut or there is no space. As in PISCES,
+/// space for a whole packet is asked for, whatever the packet's size.
+bool Nodes::cut_packet(Node& node, std::uint32_t rank, Index item, Ticks now) {
+    Message& m = engine_.messages[item];
+    if (m.unsent == 0 || node.nic.credits() < engine_.parameters.packet) return false;
+    const Index index = engine_.packets.take();
+    Packet& packet = engine_.packets[index];
+    packet = {};
+    packet.route.destination = m.target;
+    packet.message = item;
+    packet.bytes = static_cast<std::uint32_t>(std::min<std::int64_t>(m.unsent, engine_.parameters.packet));
+    packet.upstream = engine_.place_of(rank);
+    packet.tie = static_cast<std::uint32_t>(random_bits(engine_.seed, rank, node.injected++));
+    m.unsent -= packet.bytes;
+    if (!m.carries_payload()) ++engine_.statistics.control_packets;
+    node.nic.take(packet.bytes);
+    Channel& link = fabric_.injection(rank);
+    if (link.waiting.empty()) link.apply(engine_.credits, now);
+    if (link.credits() >= packet.bytes) {
+        inject(node, rank, index, now);
+    } else {
+        link.waiting.append(engine_.packets, index);
+        engine_.wake_if_needed(packet.upstream, link, event_code(EventKind::injection_credit));
+    }
+    return true;
+}
+
+void Nodes::inject(Node& node, std::uint32_t rank, Index index, Ticks now) {
+    const Parameters& p = engine_.parameters;
+    Packet& packet = engine_.packets[index];
+    fabric_.injection(rank).take(packet.bytes);
+    const Passage passage = node.injection.book(engine_.gaps, p.injection_slot, now, packet.bytes, packet.spacing);
+    packet.spacing = static_cast<std::uint32_t>((passage.tail_leaves - passage.head_leaves) / packet.bytes);
+    engine_.give(packet.upstream, node.nic, event_code(EventKind::nic_credit), passage.head_leaves, packet.bytes);
+    engine_.schedule(passage.head_leaves + p.injection_latency, topology_.switch_of(rank),
+                     event_code(EventKind::head), index);
+}
+
+void Nodes::injection_credit(std::uint32_t rank, Ticks now) {
+    Channel& link = fabric_.injection(rank);
+    link.apply(engine_.credits, now);
+    while (true) {
+        const Index index = link.waiting.take_first(
+            engine_.packets, [&](const Packet& packet) { return packet.bytes <= link.credits(); });
+        if (index == none) break;
+        inject(nodes_[rank], rank, index, now);
+    }
+    link.set_wake(false);
+    engine_.wake_if_needed(engine_.place_of(rank), link, event_code(EventKind::injection_credit));
+}
+
+void Nodes::tail(Index index, Ticks now) {
+    const Packet& packet = engine_.packets[index];
+    const Index item = packet.message;
+    Message& m = engine_.messages[item];
+    m.missing -= packet.bytes;
+    engine_.packets.give_back(index);
+    if (m.missing == 0) deliver(item, now);
+}
+
+void Nodes::deliver(Index item, Ticks now) {
+    const Message& m = engine_.messages[item];
+    if (m.kind == Message::Kind::get) return answer(item, Message::Kind::data, now);
+    if (m.kind == Message::Kind::eager_get) return answer(item, Message::Kind::eager_data, now);
+    if (m.carries_payload()) engine_.statistics.delivered_bytes += static_cast<std::uint64_t>(m.payload);
+    Node& node = nodes_[m.target];
+    const std::uint32_t rank = m.target;
+    node.arrived.append(engine_.messages, item);
+    if (node.doing == Doing::waits) run(node, rank, now);
+}
+
+// --- results ---------------------------------------------------------------------------------------------------------
+
+double Nodes::imbalance() const {
+    std::uint64_t most = 0, sum = 0;
+    for (const Node& node : nodes_) {
+        most = std::max(most, node.bytes);
+        sum += node.bytes;
+    }
+    return sum == 0 ? 1.0 : static_cast<double>(most) * static_cast<double>(nodes_.size()) / static_cast<double>(sum);
+}
+
+std::string Nodes::waiting(int limit) const {
+    std::string text;
+    for (std::size_t rank = 0; rank < nodes_.size() && limit > 0; ++rank) {
+        const Node& node = nodes_[rank];
+        if (node.doing == Doing::ended) continue;
+        text += "; rank " + std::to_string(rank) + " in round " + std::to_string(node.round) + " waits for " +
+                std::to_string(node.receives_left) + " receives and " + std::to_string(node.sends_left) + " sends";
+        --limit;
+    }
+    return text;
+}
+
+}  // namespace tramontane

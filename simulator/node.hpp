@@ -1,0 +1,100 @@
+/// \file
+/// The nodes: a network interface (NIC) and the rank behind it, which executes its part of the schedule.
+///
+/// A rank posts the receives of a round, then its sends, then waits for all of them. What MPI does in between is the
+/// protocol of SST/macro 16.0: eager up to `short_limit`, header + get + payload up to `eager_limit`, rendezvous
+/// beyond; a rank looks at what has arrived only while it waits, one message after the other; get requests are
+/// answered by the NIC alone. Receives are counted, not stored: rounds are numbered alike on both sides, so a message
+/// is expected if its round is the rank's current one.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "engine.hpp"
+#include "fabric.hpp"
+#include "random.hpp"
+#include "schedule.hpp"
+
+namespace tramontane {
+
+class Nodes {
+public:
+    Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const Schedule& schedule);
+
+    void start(std::uint32_t rank, Ticks now);
+    void resume(std::uint32_t rank, Ticks now) { run(nodes_[rank], rank, now); }
+    void tail(Index packet, Ticks now);
+    void message(Index message, Ticks now) { deliver(message, now); }
+    void nic_credit(std::uint32_t rank, Ticks now);
+    void injection_credit(std::uint32_t rank, Ticks now);
+
+    void prefetch(std::uint32_t rank) const {
+        const auto* node = reinterpret_cast<const std::byte*>(&nodes_[rank]);
+        for (std::size_t line = 0; line < sizeof(Node); line += 64) __builtin_prefetch(node + line, 1);
+    }
+
+    struct Span {
+        Ticks begin = std::numeric_limits<Ticks>::max();
+        Ticks end = 0;
+        [[nodiscard]] Ticks length() const { return end > begin ? end - begin : 0; }
+    };
+    /// First start and last end over all ranks.
+    [[nodiscard]] const Span& span() const { return span_; }
+    [[nodiscard]] const std::vector<Span>& phases() const { return phases_; }
+    [[nodiscard]] std::uint32_t ended() const { return ended_; }
+    /// Bytes the busiest rank sends over the mean.
+    [[nodiscard]] double imbalance() const;
+    [[nodiscard]] std::string waiting(int limit) const;
+
+private:
+    enum class Doing : std::uint8_t { begins_round, sends, copies_to_send, waits, copies_received, ended };
+
+    struct alignas(64) Node {
+        // NIC
+        Channel nic;  ///< messages that wait for space in the injection buffer
+        Arbiter injection;
+        std::uint32_t injected = 0;  ///< packets so far; counts random numbers
+        // rank
+        std::uint32_t round = 0;
+        std::int32_t receives_left = 0;
+        std::int32_t sends_left = 0;
+        std::int32_t next_send = 0;
+        std::int32_t sends = 0;
+        std::int32_t phase = -1;
+        Doing doing = Doing::begins_round;
+        Line arrived;     ///< messages the rank has not looked at
+        Line unexpected;  ///< messages of later rounds it has looked at
+        std::uint64_t bytes = 0;
+    };
+
+    void run(Node& node, std::uint32_t rank, Ticks now);
+    bool begin_round(Node& node, std::uint32_t rank, Ticks now);
+    Ticks take_unexpected(Node& node, Ticks now);
+    bool post_sends(Node& node, std::uint32_t rank, Ticks now);
+    bool progress(Node& node, std::uint32_t rank, Ticks now);
+    Ticks take(Node& node, Index item, Ticks now);
+    void sleep(std::uint32_t rank, Ticks until) {
+        engine_.schedule(until, engine_.place_of(rank), event_code(EventKind::resume));
+    }
+
+    void post(Index message, Ticks now);
+    void answer(Index message, Message::Kind kind, Ticks now);
+    bool cut_packet(Node& node, std::uint32_t rank, Index message, Ticks now);
+    void inject(Node& node, std::uint32_t rank, Index packet, Ticks now);
+    void deliver(Index message, Ticks now);
+
+    Engine& engine_;
+    Fabric& fabric_;
+    const Topology& topology_;
+    const Schedule& schedule_;
+    const std::uint32_t rounds_;
+    std::vector<Node> nodes_;
+    Span span_;
+    std::vector<Span> phases_;
+    std::uint32_t ended_ = 0;
+};
+
+}  // namespace tramontane

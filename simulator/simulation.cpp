@@ -1,0 +1,127 @@
+#include "simulation.hpp"
+
+#include <chrono>
+#include <stdexcept>
+
+#include "engine.hpp"
+#include "fabric.hpp"
+#include "node.hpp"
+
+namespace tramontane {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+void check(const Machine& m, const Topology& topology, const Router& router, std::uint32_t ranks) {
+    if (ranks > topology.nodes()) {
+        throw std::invalid_argument("ranks: " + std::to_string(ranks) + " do not fit on " +
+                                    std::to_string(topology.nodes()) + " nodes");
+    }
+    if (m.buffer / router.channels() < m.packet) {  // would deadlock
+        throw std::invalid_argument("machine.buffer: " + std::to_string(m.buffer) + " B over " +
+                                    std::to_string(router.channels()) + " virtual channels hold no packet of " +
+                                    std::to_string(m.packet) + " B");
+    }
+    if (m.packet < 1 || m.packet > 1'000'000'000) throw std::invalid_argument("machine.packet: must lie in 1 B ... 1 GB");
+}
+
+}  // namespace
+
+Outcome simulate(const Machine& machine, const Schedule& schedule, std::uint64_t seed, std::int64_t start_jitter,
+                 const std::function<void()>& poll) {
+    const auto entered = std::chrono::steady_clock::now();
+    const auto topology = make_topology(machine);
+    const Router router(*topology, machine.routing);
+    const auto ranks = static_cast<std::uint32_t>(schedule.ranks());
+    check(machine, *topology, router, ranks);
+
+    Engine engine(machine, seed, topology->switches(), topology->switches() + ranks);
+    Fabric fabric(engine, *topology, router, ranks);
+    Nodes nodes(engine, fabric, *topology, schedule);
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        const Ticks delay = below(random_bits(~seed, rank, 0), from_picoseconds(start_jitter) + 1);
+        engine.start_at(delay, engine.place_of(rank), event_code(EventKind::start));
+    }
+
+    Outcome outcome;
+    outcome.setup_s = seconds_since(entered);
+    const auto begun = std::chrono::steady_clock::now();
+    const SwitchId switches = topology->switches();
+    engine.run(
+        [&](const Event& event) {
+            switch (kind_of(event.code)) {
+                case EventKind::head:
+                case EventKind::output:
+                case EventKind::tail: engine.packets.prefetch(event.item); break;
+                case EventKind::message: engine.messages.prefetch(event.item); break;
+                default: break;
+            }
+            if (event.place < switches) {
+                fabric.prefetch(event.place);
+            } else {
+                nodes.prefetch(event.place - switches);
+            }
+        },
+        [&](const Event& event) {
+            switch (kind_of(event.code)) {
+                case EventKind::head: fabric.approach_head(event.place, event.item); break;
+                case EventKind::output: fabric.approach_output(event.place, event.item); break;
+                case EventKind::crossbar_credit:
+                case EventKind::output_credit:
+                    fabric.prefetch(event.place, port_of(event.code), channel_of(event.code));
+                    break;
+                case EventKind::tail: engine.messages.prefetch(engine.packets[event.item].message); break;
+                default: break;
+            }
+        },
+        [&](const Event& event, Ticks now) {
+            const std::uint32_t rank = event.place - switches;  // meant only for events of nodes
+            switch (kind_of(event.code)) {
+                case EventKind::head: fabric.head(event.place, event.item, now); break;
+                case EventKind::output: fabric.output(event.place, event.item, now); break;
+                case EventKind::crossbar_credit:
+                    fabric.crossbar_credit(event.place, port_of(event.code), channel_of(event.code), now);
+                    break;
+                case EventKind::output_credit:
+                    fabric.output_credit(event.place, port_of(event.code), channel_of(event.code), now);
+                    break;
+                case EventKind::injection_credit: nodes.injection_credit(rank, now); break;
+                case EventKind::nic_credit: nodes.nic_credit(rank, now); break;
+                case EventKind::start: nodes.start(rank, now); break;
+                case EventKind::resume: nodes.resume(rank, now); break;
+                case EventKind::tail: nodes.tail(event.item, now); break;
+                case EventKind::message: nodes.message(event.item, now); break;
+            }
+        },
+        poll);
+    outcome.wall_s = seconds_since(begun);
+
+    if (nodes.ended() < ranks) {
+        throw std::runtime_error("deadlock: " + std::to_string(ranks - nodes.ended()) + " of " +
+                                 std::to_string(ranks) + " ranks never end" + nodes.waiting(3) + fabric.waiting(3));
+    }
+    const Statistics& s = engine.statistics;
+    if (s.delivered_bytes != s.bytes || engine.packets.used() != 0 || engine.messages.used() != 0) {
+        throw std::logic_error("simulator: " + std::to_string(s.bytes) + " B were sent, " +
+                               std::to_string(s.delivered_bytes) + " B arrived");
+    }
+    outcome.time_s = to_seconds(nodes.span().length());
+    const auto names = schedule.phases();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        outcome.phases.emplace_back(names[i], to_seconds(nodes.phases()[i].length()));
+    }
+    outcome.messages = s.messages;
+    outcome.packets = s.packets;
+    outcome.bytes = s.bytes;
+    outcome.control_packets = s.control_packets;
+    outcome.hops = s.hops;
+    outcome.events = s.events;
+    outcome.imbalance = nodes.imbalance();
+    outcome.network_bytes = fabric.memory();
+    outcome.setup_s += seconds_since(begun) - outcome.wall_s;
+    return outcome;
+}
+
+}  // namespace tramontane

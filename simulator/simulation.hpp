@@ -1,0 +1,38 @@
+/// \file
+/// One simulation from machine and schedule to times and counts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "machine.hpp"
+#include "schedule.hpp"
+
+namespace tramontane {
+
+/// Raised whenever a change of the model changes results; older records are shown as such.
+inline constexpr int model_revision = 1;
+
+struct Outcome {
+    double time_s = 0;                                    ///< last end minus first start over all ranks
+    std::vector<std::pair<std::string, double>> phases;  ///< likewise, by phase
+    std::uint64_t messages = 0, packets = 0, bytes = 0;  ///< the workload's own
+    std::uint64_t control_packets = 0;
+    std::uint64_t hops = 0;  ///< switch visits of all packets
+    std::uint64_t events = 0;
+    double imbalance = 1;  ///< bytes sent by the busiest rank over the mean
+    std::uint64_t network_bytes = 0;  ///< memory of switch state
+    double wall_s = 0;
+    double setup_s = 0;
+};
+
+/// \param start_jitter ranks start at a uniformly random time up to this [ps]
+/// \param poll called every now and then; may throw to stop
+/// \throws std::invalid_argument for a machine or allocation that cannot work, std::runtime_error on deadlock
+[[nodiscard]] Outcome simulate(const Machine& machine, const Schedule& schedule, std::uint64_t seed,
+                               std::int64_t start_jitter, const std::function<void()>& poll);
+
+}  // namespace tramontane

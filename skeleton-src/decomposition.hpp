@@ -1,0 +1,68 @@
+/// \file
+/// How many processes along x and along y.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "schedule.hpp"
+
+namespace tramontane {
+
+/// Points along x, y and z.
+using Grid = std::array<std::int64_t, 3>;
+
+/// Processes along x (cx) and y (cy); rank = iy * cx + ix.
+struct Decomposition {
+    Rank cx;
+    Rank cy;
+
+    [[nodiscard]] constexpr bool operator==(const Decomposition&) const = default;
+};
+
+/// Upper bounds of a decomposition.
+struct DecompositionLimits {
+    std::int64_t cx;
+    std::int64_t cy;
+
+    [[nodiscard]] constexpr bool admit(Decomposition d) const { return d.cx <= cx && d.cy <= cy; }
+};
+
+/// Every process has at least one point in each of the four layouts of Fig. 3 (Zheng & Marguinaud 2018, section 3.1):
+/// cx cuts x, z and y, cy cuts y and x. So cx <= nz, which bounds the paper's grid at ny * nz = 3,686,400 processes.
+[[nodiscard]] inline DecompositionLimits transposition_limits(const Grid& grid) {
+    return {std::min({grid[0], grid[1], grid[2]}), std::min(grid[0], grid[1])};
+}
+
+/// A halo exchange has only the layout of Fig. 3a: cx cuts x, cy cuts y.
+[[nodiscard]] inline DecompositionLimits halo_limits(const Grid& grid) { return {grid[0], grid[1]}; }
+
+/// The decomposition nearest to a square, min |log(cx / cy)|, within limits; cx <= cy where two are as near.
+///
+/// cx * cy is given, so nearness to a square is the smallness of the larger factor: the first admissible divisor from
+/// sqrt(ranks) downward, in at most sqrt(ranks) steps and without comparing logarithms.
+/// \return nothing if no pair of factors is within the limits
+[[nodiscard]] inline std::optional<Decomposition> nearest_square(Rank ranks, DecompositionLimits limits) {
+    Rank small = 1;
+    while (static_cast<std::int64_t>(small + 1) * (small + 1) <= ranks) {
+        ++small;
+    }
+    for (; small >= 1; --small) {
+        if (ranks % small != 0) {
+            continue;
+        }
+        const Decomposition wide{small, ranks / small};
+        const Decomposition tall{ranks / small, small};
+        if (limits.admit(wide)) {
+            return wide;
+        }
+        if (limits.admit(tall)) {
+            return tall;
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace tramontane

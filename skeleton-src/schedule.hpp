@@ -1,0 +1,49 @@
+/// \file
+/// What a rank does, without MPI and without time: the one description of a workload that every substrate executes.
+///
+/// A schedule is a pure function of (rank, round, index). Nothing is stored per rank, so a million ranks cost nothing,
+/// a round of 10^6 sends (`burst`) is never written down, and any part of it can be tested by itself.
+///
+/// Rounds are numbered alike on all ranks and a message sent in round r is received in round r; a rank without work in
+/// a round just has no transfers in it. A substrate executes a round as the paper's skeleton does (section 3): post all
+/// receives, then all sends, in order of their index, then wait for all of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tramontane {
+
+using Rank = std::int32_t;
+
+/// One message, seen from one of its two ends.
+struct Transfer {
+    Rank peer;           ///< the other end
+    std::int32_t tag;    ///< tells apart messages between the same two ranks in the same round
+    std::int64_t bytes;  ///< payload [B]; may be 0
+};
+
+/// How many transfers a rank has in a round, and the phase of the operation the round belongs to.
+struct Round {
+    std::int32_t phase;
+    std::int32_t sends;
+    std::int32_t receives;
+};
+
+class Schedule {
+public:
+    virtual ~Schedule() = default;
+
+    [[nodiscard]] virtual Rank ranks() const = 0;
+    /// Number of rounds, the same for every rank.
+    [[nodiscard]] virtual std::int64_t rounds() const = 0;
+    /// Names of the phases in order, e.g. {"a-b", "b-c", "c-d"}.
+    [[nodiscard]] virtual std::vector<std::string> phases() const = 0;
+    [[nodiscard]] virtual Round round(Rank rank, std::int64_t round) const = 0;
+    /// The `index`-th send (receive) of `rank` in `round`; 0 <= index < round(rank, round).sends (.receives).
+    [[nodiscard]] virtual Transfer send(Rank rank, std::int64_t round, std::int32_t index) const = 0;
+    [[nodiscard]] virtual Transfer receive(Rank rank, std::int64_t round, std::int32_t index) const = 0;
+};
+
+}  // namespace tramontane

@@ -1,0 +1,248 @@
+import json
+import subprocess
+import sys
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from analysis import draw, report, svg
+
+ROOT = Path(__file__).parents[2]
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+COMMAND = 'make reproduce SCALE=smoke EXPERIMENTS="a & <b>"'
+
+
+class Page(HTMLParser):
+    """What a page consists of; complains of elements that are not closed in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.elements, self.texts, self.ids = [], [], [], []
+        self.feed(text)
+        self.close()
+        assert not self.open, f"not closed: {self.open}"
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        self.ids += [value for key, value in attrs if key == "id"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        self.ids += [value for key, value in attrs if key == "id"]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.texts).split())
+
+    def all(self, tag):
+        return [attrs for name, attrs in self.elements if name == tag]
+
+
+@pytest.fixture(scope="module")
+def campaign(factory, tmp_path_factory):
+    """Results of three experiments as they lie on disk: one complete, one with gaps, one that was not drawn."""
+    tmp_path = tmp_path_factory.mktemp("campaign")
+    scale = tmp_path / "results" / "smoke"
+    datasets = {
+        "fig05a": factory(ranks=(16, 64, 256)),
+        "fig05b": factory(ranks=(16, 64, 256), gaps={("bruck", 64): "failed", ("burst", 256): "missing"}),
+        "fig09a": factory(("transposition", "halo-3"), (16, 64), attrs={"title": "Halo <wide> & narrow"}),
+    }
+    (scale / "datasets").mkdir(parents=True)
+    files = []
+    for name, dataset in datasets.items():
+        file = scale / "datasets" / f"{name}.nc"
+        dataset.to_netcdf(file, engine="h5netcdf")
+        files.append(file)
+        if name != "fig09a":
+            assert draw.main([str(file), str(scale / "figures" / name)]) == 0
+    identity = str(datasets["fig05b"]["id"].sel(series="bruck", ranks=64).item())
+    record = tmp_path / "results" / "points" / identity[:2] / f"{identity}.failed.json"
+    record.parent.mkdir(parents=True)
+    record.write_text(json.dumps({"id": identity, "message": "deadlock: rank 3 waits for <rank 5>"}))
+    return scale, files
+
+
+@pytest.fixture(scope="module")
+def page(campaign):
+    scale, files = campaign
+    out = scale / "report.html"
+    assert report.main(["--scale", "smoke", "--command", COMMAND, "--out", str(out), *map(str, files)]) == 0
+    return Page(out.read_text(encoding="utf-8"))
+
+
+def test_nothing_is_loaded_from_elsewhere(page):
+    assert not [attrs for tag, attrs in page.elements if "src" in attrs or tag in ("script", "link", "iframe", "img")]
+    targets = [value for _, attrs in page.elements for key, value in attrs.items() if key.endswith("href")]
+    assert targets
+    assert not [target for target in targets if "//" in target or target.startswith(("/", "data:"))]
+    style = "".join(page.texts)
+    assert "@import" not in style
+    assert "url(" not in style
+
+
+def test_identifiers_are_unique_and_all_references_lead_to_one(page):
+    assert [name for name, number in Counter(page.ids).items() if number > 1] == []
+    known = set(page.ids)
+    for _, attrs in page.elements:
+        for key, value in attrs.items():
+            if key == "href" and value.startswith("#"):
+                assert value[1:] in known
+            if key in ("aria-labelledby",):
+                assert value in known
+            for reference in svg._URL.findall(value or ""):
+                assert reference in known
+
+
+def test_two_figures_of_the_same_shape_have_clip_paths_of_their_own(page):
+    clips = [attrs["id"] for attrs in page.all("clippath")]
+    assert len(clips) == 2
+    assert clips[0].startswith("experiment-fig05a-")
+    assert clips[1].startswith("experiment-fig05b-")
+
+
+def test_links_lead_to_the_files_beside_the_page(page, campaign):
+    scale, _ = campaign
+    links = {attrs["href"] for attrs in page.all("a") if not attrs["href"].startswith("#")}
+    assert "figures/fig05a.pdf" in links
+    assert "datasets/fig09a.nc" in links
+    assert "figures/fig09a.svg" not in links, "it was not drawn"
+    assert len(links) == 2 * 4 + 1
+    assert all((scale / link).is_file() for link in links)
+
+
+def test_the_page_says_how_it_was_made(page):
+    assert COMMAND in page.text
+    assert "3 experiments, 26 of 28 points done, 1 failed , 1 missing" in page.text
+    assert "This is the smoke scale" in page.text
+
+
+def test_each_experiment_has_figure_caption_and_data(page):
+    assert len(page.all("figure")) == 3
+    assert len(page.all("svg")) == 2
+    assert all(attrs["role"] == "img" for attrs in page.all("svg"))
+    assert "The figure has not been drawn." in page.text
+    assert page.text.count("Run on the embedded packet-flow simulator, model revision 3") == 3
+    assert len(page.all("details")) == 3
+
+
+def test_text_from_datasets_and_records_is_escaped(page, campaign):
+    text = (campaign[0] / "report.html").read_text(encoding="utf-8")
+    assert "<wide>" not in text
+    assert "Halo <wide> & narrow" in page.text
+    assert "<rank 5>" not in text
+
+
+def test_failures_are_listed_with_their_message(page):
+    assert "series bruck, ranks 64 deadlock: rank 3 waits for <rank 5>" in page.text
+
+
+def test_a_failure_without_record_is_listed_too(campaign):
+    scale, files = campaign
+    report.write(files, scale / "other.html", "smoke", "x", points=scale / "nowhere")
+    text = (scale / "other.html").read_text(encoding="utf-8")
+    assert "no message was recorded" in text
+
+
+def test_provenance_is_stated(page):
+    for fact in ("tramontane 0.1.0", "0123456789abcdef", "2026-01-02T03:04:05Z", "matplotlib"):
+        assert fact in page.text
+
+
+def test_references_are_resolved_by_their_key(factory, tmp_path, monkeypatch):
+    references = tmp_path / "references.yaml"
+    references.write_text("Z: {authors: 'Zheng, Y.', year: 2018, title: Simulation, pages: 3-9, doi: 10.5194/x}\n")
+    monkeypatch.setattr(report, "REFERENCES", references)
+    file = tmp_path / "a.nc"
+    factory(attrs={"references": "Z, Unknown2000"}).to_netcdf(file, engine="h5netcdf")
+    report.write([file], tmp_path / "report.html", "paper", "make reproduce")
+    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert "Zheng, Y. (2018): Simulation, 3–9, doi:10.5194/x" in page.text
+    assert "reference-Z" in page.ids
+    assert "reference-Unknown2000" not in page.ids
+    assert "Unknown2000" in page.text
+    assert "smaller than" not in page.text
+
+
+def test_the_same_results_give_the_same_page(campaign):
+    scale, files = campaign
+    pages = []
+    for name in ("one.html", "two.html"):
+        report.write(files, scale / name, "smoke", COMMAND)
+        pages.append((scale / name).read_text(encoding="utf-8"))
+    assert pages[0] == pages[1]
+
+
+def test_a_campaign_without_datasets_has_a_page(tmp_path):
+    report.write([], tmp_path / "report.html", "smoke", "make reproduce")
+    assert "No experiment has been collated yet." in Page((tmp_path / "report.html").read_text(encoding="utf-8")).text
+
+
+def test_wide_tables_scroll_and_the_page_fits_a_phone(page):
+    assert {"name": "viewport", "content": "width=device-width, initial-scale=1"} in page.all("meta")
+    scrolling = [attrs for attrs in page.all("div") if attrs.get("class") == "scroll"]
+    assert len(scrolling) == len(page.all("table"))
+    assert all("width" not in attrs for attrs in page.all("svg")), "figures take the width there is"
+
+
+def test_the_data_table_has_a_column_for_each_series_and_says_why_there_is_a_gap(factory):
+    dataset = factory(("burst", "bruck"), (100, 10_000), gaps={("bruck", 10_000): "failed"})
+    table = report.data_table(dataset)
+    assert table.headings == ["Number of MPI processes", "burst, ms", "bruck, ms"]
+    assert table.rows == [["100", "400", "680"], ["10\u202f000", "6.34", "failed"]]
+
+
+def test_the_data_table_names_the_best_and_the_range(factory):
+    best = {"best": [{"series": "recursive-k", "of": "recursive-*", "label": "best"}]}
+    dataset = factory(("recursive-2", "recursive-4"), (100,), members=2, figure=best)
+    assert report.data_table(dataset).rows == [["100", "0.406 [0.4–0.412] (recursive-2)"]]
+
+
+def test_simulation_time_and_largest_count_of_processes(factory, tmp_path):
+    dataset = factory(("burst", "bruck"), (16, 64, 256), gaps={("burst", 256): "failed", ("bruck", 256): "missing"})
+    found = report.section(dataset, tmp_path / "x.nc", tmp_path, tmp_path, tmp_path / "report.html")
+    assert found.largest == "64"
+    assert found.simulation_time == "10 s"
+    assert (found.counts.ok, found.counts.failed, found.counts.missing) == (4, 1, 1)
+
+
+def test_what_is_no_svg_is_refused():
+    with pytest.raises(ValueError, match="not an SVG file"):
+        svg.inline("<html></html>", "a", "b")
+    with pytest.raises(ValueError, match="not an SVG file"):
+        svg.inline("nothing", "a", "b")
+
+
+@pytest.mark.parametrize("module", ["analysis.draw", "analysis.report"])
+def test_errors_are_one_line_and_exit_code_2(factory, tmp_path, module):
+    file = tmp_path / "bad.nc"
+    factory(figure={"y": "tiem_s"}).to_netcdf(file, engine="h5netcdf")
+    arguments = {
+        "analysis.draw": [str(file), str(tmp_path / "figure")],
+        "analysis.report": ["--scale", "smoke", "--command", "x", "--out", str(tmp_path / "r.html"), str(file)],
+    }[module]
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == f"{file}: figure.y: found 'tiem_s', allowed: packets, setup_s, time_s, wall_s\n"
+
+
+def test_drawing_writes_three_formats_and_the_caption(factory, tmp_path):
+    file = tmp_path / "a.nc"
+    factory().to_netcdf(file, engine="h5netcdf")
+    assert draw.main([str(file), str(tmp_path / "deep" / "figure.v1")]) == 0
+    written = sorted(path.name for path in (tmp_path / "deep").iterdir())
+    assert written == ["figure.v1.pdf", "figure.v1.png", "figure.v1.svg", "figure.v1.txt"]
+    assert (tmp_path / "deep" / "figure.v1.txt").read_text().startswith("(a) Time of one transposition. Smoke scale")

@@ -1,0 +1,238 @@
+import itertools
+
+import matplotlib.colors
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis import style
+from analysis.figures import axes as axis_tools
+from analysis.figures import draw
+
+
+def lines_of(figure, name):
+    """Drawn lines of a series, found by its looks."""
+    look = style.series_style(name)
+    return [
+        line
+        for line in figure.axes[0].get_lines()
+        if matplotlib.colors.to_hex(line.get_color()) == look.colour.lower() and line.get_marker() == look.marker
+    ]
+
+
+def legend_texts(figure):
+    legend = figure.axes[0].get_legend()
+    return [text.get_text() for text in legend.get_texts()] if legend else []
+
+
+def test_each_series_is_one_line_through_its_points(factory):
+    dataset = factory()
+    figure = draw(dataset)
+    for name in dataset["series"].values:
+        (line,) = lines_of(figure, name)
+        np.testing.assert_allclose(line.get_xdata(), dataset["ranks"])
+        np.testing.assert_allclose(line.get_ydata(), dataset["time_s"].sel(series=name) * 1e3)
+
+
+def test_both_axes_are_logarithmic_and_labelled_with_units(factory):
+    axes = draw(factory()).axes[0]
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert axes.get_xlabel() == "Number of MPI processes"
+    assert axes.get_ylabel() == "Communication time (ms)"
+    assert axes.get_title(loc="left") == "(a)"
+
+
+@pytest.mark.parametrize(("factor", "unit", "scale"), [(1e2, "s", 1.0), (1.0, "ms", 1e3), (1e-3, "µs", 1e6)])
+def test_times_are_drawn_in_the_unit_of_their_magnitude(factory, factor, unit, scale):
+    dataset = factory()
+    dataset["time_s"] = (dataset["time_s"] * factor).assign_attrs(dataset["time_s"].attrs)
+    figure = draw(dataset)
+    assert figure.axes[0].get_ylabel() == f"Communication time ({unit})"
+    np.testing.assert_allclose(lines_of(figure, "burst")[0].get_ydata()[0], 0.4 * factor * scale)
+
+
+def test_failed_missing_and_excluded_points_are_gaps_not_zeros(factory):
+    gaps = {("ring-1", 1000): "failed", ("ring-1", 10_000): "missing", ("ring-1", 100_000): "excluded"}
+    runs = [list(line.get_xdata()) for line in lines_of(draw(factory(gaps=gaps)), "ring-1")]
+    assert runs == [pytest.approx([100, 300]), pytest.approx([3000]), pytest.approx([30_000])]
+
+
+def test_nothing_is_drawn_at_zero(factory):
+    figure = draw(factory(gaps={("burst", 100): "failed"}))
+    assert all((line.get_ydata() > 0).all() for line in figure.axes[0].get_lines())
+
+
+def test_a_series_has_the_same_looks_in_every_figure(factory):
+    one = draw(factory(("transposition", "halo-3", "ring-4")))
+    two = draw(factory(("ring-4", "unheard of", "transposition"), members=2))
+    for name in ("transposition", "ring-4"):
+        first, second = lines_of(one, name)[0], lines_of(two, name)[0]
+        assert first.get_color() == second.get_color()
+        assert first._unscaled_dash_pattern == second._unscaled_dash_pattern
+
+
+def test_the_legend_shows_what_is_drawn(factory):
+    figure = draw(factory())
+    assert legend_texts(figure) == ["burst", "bruck", "ring-1", "ring-4"]
+    for handle, name in zip(figure.axes[0].get_legend().legend_handles, legend_texts(figure), strict=True):
+        look = style.series_style(name)
+        assert (handle.get_color(), handle.get_marker()) == (look.colour, look.marker)
+        assert handle.is_dashed() == (look.line != "solid")
+
+
+def test_a_series_without_results_is_not_in_the_legend(factory):
+    gaps = {("bruck", ranks): "missing" for ranks in (16, 64)}
+    assert legend_texts(draw(factory(("burst", "bruck"), (16, 64), gaps=gaps))) == ["burst"]
+
+
+def test_the_best_radix_is_one_line(factory):
+    best = {"best": [{"series": "recursive-k", "of": "recursive-*", "label": "recursive-k (best radix)"}]}
+    dataset = factory(("recursive-2", "recursive-8", "transposition"), (16, 64, 256), figure=best)
+    figure = draw(dataset)
+    assert legend_texts(figure) == ["recursive-k (best radix)", "transposition"]
+    fastest = dataset["time_s"].isel(series=slice(0, 2)).min("series")
+    np.testing.assert_allclose(lines_of(figure, "recursive-k")[0].get_ydata(), fastest)  # in seconds
+
+
+def test_members_are_a_median_line_in_a_band_of_their_range(factory):
+    dataset = factory(members=2)
+    figure = draw(dataset)
+    band = figure.axes[0].collections[0].get_paths()[0].vertices[:, 1]
+    members = dataset["time_s"].sel(series="burst") * 1e3
+    assert band.min() == pytest.approx(float(members.min()))
+    assert band.max() == pytest.approx(float(members.max()))
+    np.testing.assert_allclose(lines_of(figure, "burst")[0].get_ydata(), members.median("member"))
+    assert len(figure.axes[0].collections) == dataset.sizes["series"]
+
+
+def test_bands_stop_at_gaps(factory):
+    figure = draw(factory(("burst",), members=2, gaps={("burst", 1000): "failed"}))
+    assert len(figure.axes[0].collections) == 2
+
+
+def test_a_single_run_has_no_band(factory):
+    assert not draw(factory()).axes[0].collections
+
+
+def test_one_point_is_drawn_in_the_middle_with_its_value_as_tick(factory):
+    figure = draw(factory(("ring-4",), (64,)))
+    (line,) = lines_of(figure, "ring-4")
+    np.testing.assert_allclose(line.get_xdata(), [64])
+    axes = figure.axes[0]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["64"]
+    low, high = axes.get_xlim()
+    assert low < 64 < high
+
+
+def test_an_experiment_without_results_says_so(factory):
+    figure = draw(factory(("ring-4",), (64,), gaps={("ring-4", 64): "missing"}))
+    assert [text.get_text() for text in figure.axes[0].texts] == ["no results yet"]
+    assert not figure.axes[0].get_lines()
+
+
+def test_a_figure_without_lines_needs_no_legend(factory):
+    dataset = factory().isel(series=0, drop=True)
+    dataset.attrs["figure_json"] = '{"x": "ranks"}'
+    figure = draw(dataset)
+    assert len(figure.axes[0].get_lines()) == 1
+    assert figure.axes[0].get_legend() is None
+
+
+def test_other_quantities_on_a_linear_axis_start_at_zero(factory):
+    axes = draw(factory(figure={"y": "packets", "y_scale": "linear", "y_label": "packets of the workload"})).axes[0]
+    assert axes.get_yscale() == "linear"
+    assert axes.get_ylim()[0] == 0
+    assert axes.get_ylabel() == "Packets of the workload"
+
+
+def test_an_unknown_family_says_what_is_allowed(factory):
+    with pytest.raises(ValueError, match=r"figure\.kind: found 'pie', allowed: scaling"):
+        draw(factory(figure={"kind": "pie"}))
+
+
+def pixels(figure):
+    axes = figure.axes[0]
+    return np.concatenate(
+        [axes.transData.transform(np.column_stack([line.get_xdata(), line.get_ydata()])) for line in axes.get_lines()]
+    )
+
+
+@pytest.mark.parametrize("values", ["falling", "rising", "everywhere"])
+def test_the_legend_covers_no_point(factory, values):
+    dataset = factory(("halo-3", "halo-10", "halo-20", "transposition", "ring-1"), (16, 32, 64, 128, 256))
+    n, m = dataset["time_s"].shape
+    times = {
+        "falling": dataset["time_s"].values,
+        "rising": 1 / dataset["time_s"].values,
+        "everywhere": np.array([[1.0, 50.0][(i + j) % 2] * (i + 1) for i in range(n) for j in range(m)]).reshape(n, m),
+    }[values]
+    dataset["time_s"] = (("series", "ranks"), times, dataset["time_s"].attrs)
+    figure = draw(dataset)
+    box = figure.axes[0].get_legend().get_window_extent()
+    assert box.count_contains(pixels(figure)) == 0
+    height, width = figure.bbox.height, figure.bbox.width
+    assert box.x0 >= 0
+    assert box.x1 <= width
+    assert box.y0 >= 0
+    assert box.y1 <= height
+    title = figure.axes[0].findobj(lambda artist: getattr(artist, "get_text", str)() == "(a)")[0]
+    assert not box.overlaps(title.get_window_extent()), "the legend leaves the panel's letter alone"
+
+
+def test_all_text_lies_inside_the_figure_and_tick_labels_do_not_overlap(factory):
+    for ranks in [
+        (16, 64),
+        (16, 32, 64, 128, 256),
+        (100, 300, 1000, 3000, 10_000),
+        (100, 1_000_000),
+        (4096, 5000, 10_000),
+    ]:
+        figure = draw(factory(ranks=ranks))
+        axes = figure.axes[0]
+        for axis in (axes.xaxis, axes.yaxis):
+            boxes = [label.get_window_extent() for label in axis.get_ticklabels() if label.get_text()]
+            assert boxes
+            assert not any(a.overlaps(b) for a, b in itertools.pairwise(boxes)), ranks
+            for box in [*boxes, axis.label.get_window_extent()]:
+                assert box.x0 >= 0
+                assert box.y0 >= 0
+                assert box.x1 <= figure.bbox.width
+                assert box.y1 <= figure.bbox.height
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "values", "ticks"),
+    [
+        (80, 1.2e6, (), [100, 1000, 10_000, 100_000, 1_000_000]),
+        (14, 300, (16, 32, 64, 128, 256), [16, 32, 64, 128, 256]),
+        (0.2, 70, (), [0.3, 1, 3, 10, 30]),
+        (8, 35, (), [8, 10, 20, 30]),
+        (90, 1100, tuple(range(100, 1001, 10)), [100, 300, 1000]),
+    ],
+)
+def test_ticks_are_numbers_that_a_reader_can_name(low, high, values, ticks):
+    assert axis_tools.log_ticks(low, high, values) == pytest.approx(ticks)
+
+
+@given(low=st.floats(1e-9, 1e9), ratio=st.floats(3, 1e12))
+def test_there_are_always_a_few_rising_ticks_inside_the_limits(low, ratio):
+    ticks = axis_tools.log_ticks(low, low * ratio)
+    assert 2 <= len(ticks) <= 8
+    assert ticks == sorted(set(ticks))
+    assert all(low * 0.999 <= tick <= low * ratio * 1.001 for tick in ticks)
+
+
+@pytest.mark.parametrize(
+    ("value", "powers", "text"),
+    [
+        (200, False, "200"),
+        (0.3, False, "0.3"),
+        (10_000, True, "$\\mathdefault{10^{4}}$"),
+        (20_000, False, "20\u202f000"),
+        (3e6, False, "$\\mathdefault{3\\times 10^{6}}$"),
+        (0.0001, False, "$\\mathdefault{10^{-4}}$"),
+    ],
+)
+def test_tick_texts(value, powers, text):
+    assert axis_tools.tick_text(value, powers) == text

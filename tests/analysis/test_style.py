@@ -1,0 +1,103 @@
+import itertools
+import re
+
+import pytest
+from matplotlib.lines import Line2D
+
+from analysis import style
+from analysis.figures import draw
+
+COMPARISONS = [
+    ("burst", "bruck", "ring-1", "ring-4"),
+    ("torus-M", "fattree-M", "dragonfly-MM"),
+    ("dragonfly-MM", "dragonfly-SL", "dragonfly-LS", "fattree-M"),
+    ("torus-L", "fattree-L", "dragonfly-ML"),
+    ("minimal", "valiant", "valiant-global", "ugal"),
+    ("1 GB/s", "10 GB/s", "100 GB/s", "1000 GB/s"),
+    ("10 ns", "100 ns", "1000 ns", "10000 ns"),
+    ("transposition", "halo-3", "halo-10", "halo-20"),
+    ("library", "recursive-k", "recursive-doubling", "rabenseifner", "ring", "transposition"),
+    ("simulator", "sstmacro", "simgrid", "mpi"),
+]
+
+
+@pytest.mark.parametrize("names", COMPARISONS, ids=lambda names: names[0])
+def test_series_of_a_paper_figure_differ_in_colour_and_in_marker(names):
+    looks = style.series_styles(names)
+    assert len({look.colour for look in looks.values()}) == len(names)
+    assert len({(look.marker, look.line) for look in looks.values()}) == len(names)
+
+
+@pytest.mark.parametrize("names", COMPARISONS, ids=lambda names: names[0])
+def test_a_listed_series_looks_the_same_in_every_company(names):
+    for subset in itertools.combinations(names, 2):
+        assert all(look == style.series_style(name) for name, look in style.series_styles(subset).items())
+    with_strangers = style.series_styles(("unheard of", *names, "another"))
+    assert all(with_strangers[name] == style.series_style(name) for name in names)
+
+
+def test_the_transposition_is_the_black_solid_line():
+    look = style.series_style("transposition")
+    assert (look.colour, look.line) == ("#000000", "solid")
+
+
+def test_unknown_series_get_stable_looks_that_differ_within_a_figure():
+    names = [f"new algorithm {letter}" for letter in "abcdefgh"]
+    looks = style.series_styles(names)
+    assert looks == style.series_styles(names)
+    assert len({(look.colour, look.marker, look.line) for look in looks.values()}) == len(names)
+    assert len({look.colour for look in looks.values()}) == 6, "every colour is used before one comes again"
+    assert style.series_style(names[0]) == style.series_style(names[0])
+
+
+def test_names_of_one_entry_share_the_colour_and_part_by_the_line():
+    first, second = style.series_styles(["torus-X", "torus-Y"]).values()
+    assert first.colour == second.colour
+    assert (first.marker, first.line) != (second.marker, second.line)
+
+
+def test_more_series_than_looks_are_refused():
+    with pytest.raises(ValueError, match="more series than the palette"):
+        style.series_styles([f"s{i}" for i in range(1000)])
+
+
+def test_every_entry_of_the_mapping_is_complete_and_drawable():
+    mapping = style._mapping()
+    for entry in mapping["series"]:
+        assert entry["colour"] in mapping["colours"]
+        assert entry["line"] in mapping["lines"]
+        # seaborn refuses to mix filled markers with others.
+        assert entry["marker"] in Line2D.filled_markers
+    patterns = [pattern for entry in mapping["series"] for pattern in entry["match"]]
+    assert len(patterns) == len(set(patterns))
+
+
+@pytest.mark.parametrize(("width", "centimetres"), [("one-column", 8.3), ("two-column", 12.0)])
+def test_figures_have_the_journals_widths(factory, width, centimetres):
+    figure = draw(factory(figure={"width": width}))
+    assert figure.get_size_inches()[0] * 2.54 == pytest.approx(centimetres)
+
+
+def test_an_unknown_width_says_what_is_allowed():
+    with pytest.raises(ValueError, match="one-column, two-column"):
+        style.figure_size("poster")
+
+
+def test_files_are_the_same_each_time_and_text_stays_text(factory, tmp_path):
+    first = style.save(draw(factory()), tmp_path / "a" / "figure")
+    second = style.save(draw(factory()), tmp_path / "b" / "figure")
+    assert [path.suffix for path in first] == [".svg", ".png", ".pdf"]
+    for one, two in zip(first, second, strict=True):
+        assert one.read_bytes() == two.read_bytes()
+    svg = first[0].read_text()
+    assert ">burst<" in svg
+    assert ">Communication time (ms)<" in svg
+    assert "metadata" not in svg
+    assert not re.search(r"\b20\d\d-\d\d-\d\d", svg)
+    assert b"CreationDate" not in first[2].read_bytes()
+
+
+def test_fonts_of_axes_are_eight_points(factory):
+    figure = draw(factory())
+    assert figure.axes[0].xaxis.label.get_fontsize() == 8
+    assert figure.axes[0].xaxis.label.get_fontfamily() == ["sans-serif"]

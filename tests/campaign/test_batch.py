@@ -1,0 +1,147 @@
+"""Batches: each point is stored the moment it ends, whatever becomes of the others."""
+
+import io
+import json
+import multiprocessing
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tramontane.campaign.batch import Stopped, run_batch, stop_on_signals
+from tramontane.results.store import Store
+from tramontane.study import Point
+from tramontane.substrates.isolation import PointError, peak_memory, run_forked
+
+
+def point(ranks: int) -> dict[str, Any]:
+    machine = {"topology": "torus", "geometry": [2, 2, 2], "nodes_per_switch": 2}
+    workload = {"kind": "allreduce", "algorithm": "ring"}
+    return Point.model_validate({"ranks": ranks, "machine": machine, "workload": workload}).canonical()
+
+
+def write_batch(root: Path, *ranks: int) -> Path:
+    file = root / "batch.json"
+    points = [{"id": f"{number:016x}", "point": point(number)} for number in ranks]
+    file.write_text(json.dumps({"id": "b", "done": "ended/b.done", "points": points}))
+    return file
+
+
+def identity(ranks: int) -> str:
+    return f"{ranks:016x}"
+
+
+def test_a_batch_stores_its_points_and_marks_its_end(tmp_path: Path, fake: Any) -> None:
+    log = io.StringIO()
+    assert run_batch(write_batch(tmp_path, 4, 2), tmp_path, lambda name: fake, log) == 0
+    store = Store(tmp_path)
+    for ranks in (2, 4):
+        record = store.read(identity(ranks))
+        assert record["id"] == record["result"]["id"] == identity(ranks)
+        assert record["point"] == point(ranks)
+        assert record["result"]["messages"] == ranks
+        assert record["result"]["peak_rss_bytes"] > 1e6
+        assert record["provenance"]["model_revision"] == 1
+    assert (tmp_path / "ended" / "b.done").exists()
+    assert [line.split()[0] for line in log.getvalue().splitlines()] == [identity(4), identity(2)]
+
+
+def test_a_point_that_fails_or_crashes_is_recorded_and_the_batch_goes_on(tmp_path: Path, fake: Any) -> None:
+    file = write_batch(tmp_path, fake.FAILING, fake.CRASHING, 4)
+    assert run_batch(file, tmp_path, lambda name: fake, io.StringIO()) == 2
+    store = Store(tmp_path)
+    assert store.has(identity(4))
+    failure = store.read_failure(identity(fake.FAILING))
+    assert failure["message"] == "deadlock: rank 0 waits for rank 1"
+    assert failure["point"]["ranks"] == fake.FAILING
+    assert failure["provenance"]["version"]
+    crash = store.read_failure(identity(fake.CRASHING))["message"]
+    assert crash == "its process was ended by signal 9 (SIGKILL); out of memory?"
+    assert (tmp_path / "ended" / "b.done").exists()
+
+
+def run_until_stopped(file: Path, root: Path, substrate: Any) -> None:
+    stop_on_signals()
+    try:
+        run_batch(file, root, lambda name: substrate, io.StringIO())
+    except Stopped as stopped:
+        os._exit(128 + stopped.number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_batch_at_once_and_cleanly(tmp_path: Path, fake: Any, number: signal.Signals) -> None:
+    file = write_batch(tmp_path, 4, fake.SLOW, 2)
+    process = multiprocessing.get_context("fork").Process(target=run_until_stopped, args=(file, tmp_path, fake))
+    process.start()
+    store = Store(tmp_path)
+    wait_for(lambda: store.has(identity(4)))
+    time.sleep(0.2)
+    os.kill(process.pid or 0, number)
+    process.join(10)
+    assert process.exitcode == 128 + number
+    assert not (tmp_path / "ended").exists()
+    assert list(store.identities()) == [identity(4)]
+    assert not store.has_failed(identity(fake.SLOW))
+    assert [path.name for path in tmp_path.rglob("*") if ".tmp" in path.name] == []
+    assert children_of(process.pid or 0) == []
+
+
+def test_a_killed_batch_leaves_no_simulation_behind(tmp_path: Path, fake: Any) -> None:
+    file = write_batch(tmp_path, 4, fake.SLOW)
+    process = multiprocessing.get_context("fork").Process(target=run_until_stopped, args=(file, tmp_path, fake))
+    process.start()
+    wait_for(lambda: Store(tmp_path).has(identity(4)))
+    wait_for(lambda: bool(children_of(process.pid or 0)))
+    [child] = children_of(process.pid or 0)
+    time.sleep(0.2)
+    process.kill()
+    process.join()
+    wait_for(lambda: not is_alive(child))
+
+
+def test_the_memory_of_one_point_is_not_that_of_another(fake: Any) -> None:
+    class Hungry(type(fake)):  # type: ignore[misc]
+        def run(self, point: dict[str, Any]) -> dict[str, Any]:
+            held = bytearray(point["ranks"] * 2**20)
+            held[::4096] = b"x" * len(held[::4096])
+            return {"held": len(held)}
+
+    large = run_forked({"ranks": 200}, Hungry())
+    small = run_forked({"ranks": 1}, Hungry())
+    assert large["peak_rss_bytes"] > 200 * 2**20
+    assert large["peak_rss_bytes"] - small["peak_rss_bytes"] == pytest.approx(199 * 2**20, rel=0.1)
+    assert peak_memory() > 0
+
+
+def test_a_process_that_ends_without_a_word_is_an_error(fake: Any) -> None:
+    class Silent(type(fake)):  # type: ignore[misc]
+        def run(self, point: dict[str, Any]) -> dict[str, Any]:
+            os._exit(3)
+
+    with pytest.raises(PointError, match="ended with status 3 and without a result"):
+        run_forked(point(4), Silent())
+
+
+def wait_for(condition: Any, seconds: float = 10.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
+def children_of(pid: int) -> list[int]:
+    try:
+        text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    except FileNotFoundError:
+        return []
+    return [int(child) for child in text.split()]
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False

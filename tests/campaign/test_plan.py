@@ -1,0 +1,222 @@
+"""Plans: what is missing and nothing else, and no file is touched without a reason."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tramontane.campaign.plan import Plan, find_outdated, make_plan, select, write_plan
+from tramontane.campaign.rules import Rules
+from tramontane.errors import InputError
+from tramontane.results.store import Store
+
+Execute = Callable[..., Plan]
+
+
+def missing(plan: Plan) -> set[str]:
+    return {job.identity for job in plan.jobs}
+
+
+def times(root: Path) -> dict[str, int]:
+    return {
+        str(path.relative_to(root)): path.stat().st_mtime_ns
+        for path in (root / "results").rglob("*")
+        if path.is_file()
+    }
+
+
+def test_a_point_of_two_experiments_is_run_once(project: Path, other: Path) -> None:
+    plan = make_plan(project, "smoke")
+    assert [experiment.name for experiment in plan.experiments] == ["tiny", "tiny_again"]
+    assert [len(experiment.points) for experiment in plan.experiments] == [5, 5]
+    assert len(plan.points) == len(plan.jobs) == len(missing(plan)) == 7
+
+
+def test_the_same_command_again_plans_nothing(project: Path, other: Path, execute: Execute) -> None:
+    execute(project)
+    assert make_plan(project, "smoke").batches == []
+
+
+def test_adding_one_value_to_one_list_schedules_exactly_the_new_points(
+    project: Path, other: Path, execute: Execute
+) -> None:
+    before = set(execute(project).points)
+    file = project / "configs" / "experiments" / "tiny.yaml"
+    text = file.read_text()
+    file.write_text(text.replace("smoke: {processes: [2, 4, 8]", "smoke: {processes: [2, 4, 5, 8]"))
+    assert file.read_text() != text
+
+    plan = make_plan(project, "smoke")
+    scheduled = [job.point for job in plan.jobs]
+    assert {point["ranks"] for point in scheduled} == {5}
+    assert sorted(point["workload"]["radix"] for point in scheduled) == [2, 3]
+    assert missing(plan) == set(plan.points) - before
+    # The new manifest, and nothing else, is what the workflow sees.
+    unchanged = times(project)
+    write_plan(plan)
+    changed = {name for name, time in times(project).items() if unchanged.get(name) != time}
+    assert {name for name in changed if "batches" not in name} == {
+        "results/smoke/plan/experiments/tiny.json",
+        "results/smoke/plan/plan.json",
+    }
+
+
+def test_a_change_of_words_runs_nothing(project: Path, execute: Execute) -> None:
+    execute(project)
+    file = project / "configs" / "experiments" / "tiny.yaml"
+    file.write_text(file.read_text().replace("Time of an allreduce", "How long an allreduce takes"))
+    plan = make_plan(project, "smoke")
+    assert plan.jobs == []
+    before = times(project)
+    write_plan(plan)
+    changed = {name for name, time in times(project).items() if before.get(name) != time}
+    assert "results/smoke/plan/experiments/tiny.json" in changed  # so the figure is drawn anew
+
+
+def test_planning_again_touches_nothing(project: Path, other: Path, execute: Execute) -> None:
+    plan = make_plan(project, "smoke")
+    write_plan(plan)
+    before = times(project)
+    write_plan(make_plan(project, "smoke"))
+    assert times(project) == before
+
+
+def test_scales_are_planned_apart_but_share_points(project: Path, execute: Execute) -> None:
+    execute(project, "smoke")
+    plan = make_plan(project, "laptop")
+    assert {job.point["ranks"] for job in plan.jobs} == {16}
+
+
+def test_failed_points_are_tried_again(project: Path, execute: Execute, fake: Any) -> None:
+    fake.FAILING = 8
+    execute(project, substrate=fake)
+    plan = make_plan(project, "smoke")
+    assert {job.point["ranks"] for job in plan.jobs} == {8}
+    fake.FAILING = -1
+    execute(project, substrate=fake)
+    assert make_plan(project, "smoke").jobs == []
+
+
+def test_marks_of_earlier_batches_are_removed(project: Path, execute: Execute, fake: Any) -> None:
+    fake.FAILING = 8
+    plan = execute(project, substrate=fake)
+    assert len(list(plan.layout.done.iterdir())) == len(plan.batches)
+    again = make_plan(project, "smoke")
+    write_plan(again)
+    assert list(again.layout.done.iterdir()) == []
+    assert {path.stem for path in again.layout.batches.iterdir()} == {batch.identity for batch in again.batches}
+
+
+def test_a_record_newer_than_the_dataset_puts_it_out_of_date(project: Path, execute: Execute) -> None:
+    plan = execute(project)
+    manifest, dataset = plan.layout.manifest("tiny"), plan.layout.dataset("tiny")
+    dataset.parent.mkdir()
+    dataset.touch()
+    write_plan(make_plan(project, "smoke"))
+    assert manifest.stat().st_mtime_ns < dataset.stat().st_mtime_ns
+
+    store = Store(project)
+    identity = next(iter(plan.points))
+    record = store.read(identity)
+    os.utime(dataset, ns=(manifest.stat().st_mtime_ns + 1, manifest.stat().st_mtime_ns + 1))
+    store.write(record)  # as another experiment, or a run that was killed, would have
+    write_plan(make_plan(project, "smoke"))
+    assert manifest.stat().st_mtime_ns > dataset.stat().st_mtime_ns
+
+
+def test_results_of_an_older_revision_are_run_again_only_on_demand(
+    project: Path, execute: Execute, fake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tramontane.campaign.plan.get", lambda name: fake)
+    identities = set(execute(project, substrate=fake).points)
+    assert set(find_outdated(identities, Store(project))) == set()
+    fake._revision = 2
+    plan = make_plan(project, "smoke")
+    assert plan.outdated == identities
+    assert plan.jobs == []
+    assert missing(make_plan(project, "smoke", refresh=True)) == identities
+    execute(project, substrate=fake, refresh=True)
+    assert make_plan(project, "smoke", refresh=True).jobs == []
+
+
+def test_points_that_do_not_fit_are_left_out(project: Path) -> None:
+    everything = make_plan(project, "smoke")
+    sizes = sorted(job.memory for job in everything.jobs)
+    plan = make_plan(project, "smoke", memory=sizes[0] - 1)
+    assert plan.jobs == []
+    assert len(plan.too_large) == 5
+    assert make_plan(project, "smoke", memory=sizes[-1]).too_large == []
+
+
+def test_batches_are_files_that_say_all_that_a_job_needs(project: Path) -> None:
+    plan = make_plan(project, "smoke")
+    write_plan(plan)
+    for batch in plan.batches:
+        written = json.loads(plan.layout.batch(batch.identity).read_text())
+        assert [point["id"] for point in written["points"]] == [job.identity for job in batch.jobs]
+        assert written["done"] == f"results/smoke/batches/{batch.identity}.done"
+
+
+def test_experiments_wait_for_their_own_batches_only(project: Path, other: Path, execute: Execute) -> None:
+    execute(project, experiments=["tiny"])
+    plan = make_plan(project, "smoke")
+    write_plan(plan)
+    outline = Rules(project).outline("smoke")
+    assert outline["experiments"]["tiny"] == []
+    assert set(outline["experiments"]["tiny_again"]) == {batch.identity for batch in plan.batches}
+
+
+def test_the_report_keeps_experiments_that_are_not_asked_for(project: Path, other: Path, execute: Execute) -> None:
+    plan = execute(project, experiments=["tiny"])
+    outline = Rules(project).outline("smoke")
+    assert list(outline["experiments"]) == ["tiny"]
+    assert outline["command"] == 'make reproduce SCALE=smoke EXPERIMENTS="tiny"'
+    plan.layout.dataset("tiny").parent.mkdir()
+    plan.layout.dataset("tiny").touch()
+    execute(project, experiments=["tiny_again"])
+    outline = Rules(project).outline("smoke")
+    assert list(outline["experiments"]) == ["tiny", "tiny_again"]
+    assert outline["command"] == "make reproduce SCALE=smoke"
+
+
+@pytest.mark.parametrize(
+    ("names", "selected"),
+    [
+        (["all"], ["tiny", "tiny_again"]),
+        (["none"], []),
+        (["tiny_a"], ["tiny_again"]),
+        (["tiny"], ["tiny"]),
+        (["tiny_again", "tiny", "tiny"], ["tiny", "tiny_again"]),
+    ],
+)
+def test_experiments_are_chosen_by_name(project: Path, other: Path, names: list[str], selected: list[str]) -> None:
+    assert sorted(path.stem for path in select(project, names)) == selected
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("tinny", "experiment: unknown experiment 'tinny'; did you mean 'tiny'? allowed: tiny, tiny_again, all, none"),
+        ("t", "experiment: 't' begins several names; allowed: tiny, tiny_again"),
+    ],
+)
+def test_an_unknown_experiment_is_named_with_those_there_are(
+    project: Path, other: Path, name: str, message: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        make_plan(project, "smoke", [name])
+    assert str(caught.value) == message
+
+
+def test_an_unknown_scale_is_named_with_those_there_are(project: Path) -> None:
+    with pytest.raises(InputError, match=r"scale: found 'smok'; did you mean 'smoke'\? allowed: smoke, laptop, paper"):
+        make_plan(project, "smok")
+
+
+def test_all_experiments_are_those_that_have_the_scale(project: Path) -> None:
+    assert make_plan(project, "paper").experiments == []
+    with pytest.raises(InputError, match="paper"):
+        make_plan(project, "paper", ["tiny"])

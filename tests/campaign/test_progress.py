@@ -1,0 +1,113 @@
+"""Progress: counted from the store, weighted by cost, quiet in a log."""
+
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tramontane.campaign.packing import Job
+from tramontane.campaign.progress import LiveProgress, PlainProgress, Tally, progress
+from tramontane.campaign.text import duration, plural, size, table
+from tramontane.results.store import Store
+
+
+def tally_of(root: Path, *seconds: float, cores: int = 1) -> Tally:
+    jobs = {f"{number:016x}": Job(f"{number:016x}", {}, cost, 0) for number, cost in enumerate(seconds)}
+    return Tally(jobs, Store(root), since=10**18, cores=cores)
+
+
+def finish(tally: Tally, number: int, *, fail: bool = False) -> None:
+    identity = f"{number:016x}"
+    if fail:
+        tally.store.failed(identity, {}, "why", {})
+    else:
+        tally.store.write({"id": identity})
+    tally.update()
+
+
+def test_points_are_counted_as_their_records_appear(tmp_path: Path) -> None:
+    tally = tally_of(tmp_path, 1, 2, 3)
+    tally.update()
+    assert tally.line().startswith("0/3 points; about ")
+    finish(tally, 1)
+    finish(tally, 0, fail=True)
+    assert (tally.done, tally.failed, tally.seconds_done) == (2, 1, 3)
+    assert tally.line().startswith("2/3 points, 1 failed; about ")
+    finish(tally, 2)
+    assert tally.line() == "3/3 points, 1 failed; figures and report"
+
+
+def test_results_of_earlier_runs_do_not_count(tmp_path: Path) -> None:
+    tally = tally_of(tmp_path, 1)
+    Store(tmp_path).write({"id": f"{0:016x}"})
+    os.utime(Store(tmp_path).path(f"{0:016x}"), ns=(10**17, 10**17))
+    tally.update()
+    assert tally.done == 0
+
+
+def test_time_left_is_weighted_by_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tally = tally_of(tmp_path, 1, 1, 1, 97, cores=2)
+    assert tally.remaining() == pytest.approx(50)
+    for number in range(3):
+        finish(tally, number)
+    tally.started -= 1000  # three per cent of the work took a thousand seconds here
+    assert tally.remaining() == pytest.approx(1000 * 97 / 3, rel=0.05)
+
+
+def test_a_log_gets_a_line_for_every_tenth_and_every_half_minute(tmp_path: Path) -> None:
+    now = 0.0
+    stream = io.StringIO()
+    plain = PlainProgress(stream, clock=lambda: now)
+    tally = tally_of(tmp_path, *([1.0] * 100))
+    for number in range(100):
+        finish(tally, number)
+        now += 0.1
+        plain.show(tally)
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 10
+    assert [line.split()[0] for line in lines] == [f"{count}/100" for count in range(10, 101, 10)]
+
+    slow = tally_of(tmp_path / "slow", *([1000.0] * 100))
+    for number in range(4):
+        finish(slow, number)
+        now += 16
+        plain.last_part = 0
+        plain.show(slow)
+    assert [line.split()[0] for line in stream.getvalue().splitlines()[10:]] == ["2/100", "4/100"]
+
+
+def test_a_terminal_gets_one_line_that_changes(tmp_path: Path) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    assert isinstance(progress(io.StringIO()), PlainProgress)
+    stream = Terminal()
+    tally = tally_of(tmp_path, 1, 1)
+    with progress(stream) as live:
+        assert isinstance(live, LiveProgress)
+        live.show(tally)
+        finish(tally, 0)
+        live.show(tally)
+        live.progress.refresh()
+    assert "1/2 points" in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.2, "less than 1 s"), (59, "59 s"), (600, "10 min"), (9000, "2.5 h"), (250_000, "2.9 days")],
+)
+def test_durations_in_words(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_other_words() -> None:
+    assert size(11.44e9) == "11.4 GB"
+    assert size(2.5e8) == "250 MB"
+    assert [plural(1, "batch"), plural(2, "batch"), plural(0, "point")] == ["1 batch", "2 batches", "0 points"]
+
+
+def test_tables_are_aligned(tmp_path: Any) -> None:
+    assert table(("name", "n"), [("a", 1), ("longer", 10)], right=(1,)) == "name     n\na        1\nlonger  10"

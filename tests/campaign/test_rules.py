@@ -1,0 +1,81 @@
+"""What the rules ask: files by name, resources from the estimate, and whether anything is out of date."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tramontane.campaign.plan import Plan, make_plan, write_plan
+from tramontane.campaign.rules import CODE, Rules, Step, figure_outputs
+
+
+def touch(path: Path, time: int) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    os.utime(path, ns=(time, time))
+    return path
+
+
+def test_a_step_is_fresh_if_all_outputs_are_newer_than_all_inputs(tmp_path: Path) -> None:
+    inputs = (touch(tmp_path / "a", 10), touch(tmp_path / "b", 20))
+    assert not Step(inputs, (tmp_path / "c",)).is_fresh()
+    assert Step(inputs, (touch(tmp_path / "c", 20), touch(tmp_path / "d", 30))).is_fresh()
+    assert not Step(inputs, (touch(tmp_path / "c", 15), tmp_path / "d")).is_fresh()
+    assert not Step((tmp_path / "none",), inputs).is_fresh()
+
+
+def test_resources_of_a_batch_follow_its_estimate(project: Path) -> None:
+    plan = make_plan(project, "smoke", cores=1, memory=10**12)
+    write_plan(plan)
+    rules = Rules(project)
+    for batch in plan.batches:
+        wildcards = SimpleNamespace(scale="smoke", batch=batch.identity)
+        assert rules.memory(wildcards) >= batch.memory / 1e6
+        assert rules.runtime(wildcards) >= 10 + batch.seconds / 60
+        assert rules.priority(wildcards) >= batch.seconds
+
+
+def test_a_campaign_is_fresh_when_everything_is_there_in_order(
+    project: Path, other: Path, execute: Callable[..., Plan]
+) -> None:
+    layout = execute(project).layout
+    rules = Rules(project)
+    assert not rules.is_fresh("smoke")  # batches are planned
+    write_plan(make_plan(project, "smoke"))
+    assert not rules.is_fresh("smoke")  # nothing is collated
+    future = 4 * 10**18
+    for name in ("tiny", "tiny_again"):
+        touch(layout.dataset(name), future)
+        for path in layout.figures(name):
+            touch(path, future + 1)
+    touch(layout.report, future + 2)
+    assert rules.is_fresh("smoke")
+    touch(layout.figures("tiny")[0], future + 3)  # somebody has drawn a figure anew
+    assert not rules.is_fresh("smoke")
+    touch(layout.report, future + 4)
+    assert rules.is_fresh("smoke")
+    layout.figures("tiny_again")[1].unlink()
+    assert not rules.is_fresh("smoke")
+
+
+def test_a_new_plan_is_noticed(project: Path) -> None:
+    rules = Rules(project)
+    write_plan(make_plan(project, "smoke"))
+    before = rules.outline("smoke")
+    file = project / "configs" / "experiments" / "tiny.yaml"
+    file.write_text(file.read_text().replace("[2, 4, 8]", "[2, 4, 8, 16]"))
+    write_plan(make_plan(project, "smoke"))
+    assert rules.outline("smoke") != before
+
+
+@pytest.mark.parametrize("name", ["code_of_analysis", "code_of_collating"])
+def test_the_code_that_matters_exists(name: str) -> None:
+    files = [Path(file) for file in getattr(Rules(), name)()]
+    assert files
+    assert all(file.is_file() and file.is_relative_to(CODE) for file in files)
+
+
+def test_figures_are_drawn_in_three_forms_and_have_a_caption() -> None:
+    assert [Path(name).suffix for name in figure_outputs()] == [".svg", ".png", ".pdf", ".txt"]

@@ -1,0 +1,255 @@
+"""The command line: answers on standard output, one line for each mistake, exit status 2."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tramontane import __version__, cli
+from tramontane.campaign.plan import Plan
+
+ROOT = Path(__file__).parents[2]
+
+POINT = """\
+ranks: 8
+workload: {kind: transposition, algorithm: ring-k, radix: 2, grid: [16, 16, 8]}
+machine: {topology: torus, geometry: [2, 2, 2], nodes_per_switch: 1}
+"""
+
+
+class Answer(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def tramontane(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
+    """Run a command line in this process."""
+
+    def run(*arguments: str) -> Answer:
+        monkeypatch.setattr(sys, "argv", ["tramontane", *arguments])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        return Answer(int(caught.value.code or 0), *capfd.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def here(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(project)
+    return project
+
+
+def write(folder: Path, text: str, name: str = "point.yaml") -> str:
+    (folder / name).write_text(text)
+    return name
+
+
+def test_help_appears_in_less_than_a_second() -> None:
+    begin = time.monotonic()
+    done = subprocess.run([sys.executable, "-m", "tramontane", "--help"], capture_output=True, text=True, check=True)
+    assert time.monotonic() - begin < 1
+    assert "reproduce" in done.stdout
+    assert "run-batch" not in done.stdout
+
+
+def test_version(tramontane: Callable[..., Answer]) -> None:
+    assert tramontane("--version") == Answer(0, f"tramontane {__version__}\n", "")
+
+
+def test_run_prints_one_json_object_and_nothing_else(here: Path, tramontane: Callable[..., Answer]) -> None:
+    answer = tramontane("run", write(here, POINT))
+    assert answer.err == ""
+    assert answer.status == 0
+    assert answer.out.count("\n") == 1
+    result = json.loads(answer.out)
+    assert {
+        *("id", "substrate", "time_s", "phases", "messages", "packets", "bytes", "hops", "wall_s", "setup_s"),
+        *("peak_rss_bytes", "control_packets", "imbalance", "model_revision"),
+    } <= set(result)
+    assert result["substrate"] == "simulator"
+    assert list(result["phases"]) == ["a-b", "b-c", "c-d"]
+    assert 0 < max(result["phases"].values()) < result["time_s"]
+    assert result["imbalance"] == 1.0
+    assert tramontane("run", "point.yaml", "--substrate", "simulator").out.split('"peak')[0].split("wall_s")[0] == (
+        answer.out.split('"peak')[0].split("wall_s")[0]
+    )
+
+
+@pytest.mark.parametrize("topology", ["torus", "fattree", "dragonfly"])
+def test_run_answers_for_every_topology(here: Path, tramontane: Callable[..., Answer], topology: str) -> None:
+    geometry = {"torus": "[2, 2, 2]", "fattree": "[2, 4]", "dragonfly": "[2, 2, 2]"}[topology]
+    machine = f"machine: {{topology: {topology}, geometry: {geometry}}}"
+    answer = tramontane("run", write(here, POINT.replace(POINT.splitlines()[2], machine)))
+    assert answer.status == 0, answer.err
+    assert json.loads(answer.out)["time_s"] > 0
+
+
+def change(old: str, new: str) -> str:
+    assert old in POINT
+    return POINT.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        (change("topology", "topolgy"), ["machine.topolgy", "unknown key", "did you mean 'topology'?"]),
+        (change("torus", "tours"), ["machine.topology", "'tours'", "torus, fattree, dragonfly"]),
+        (
+            change("nodes_per_switch: 1", "link: {bandwidth: 10 GB}"),
+            ["machine.link.bandwidth", "'10 GB'", "GB/s"],
+        ),
+        (change("8]}", "8], decomposition: [3, 2]}"), ["workload.decomposition", "[3, 2]", "cx * cy = 8"]),
+        (change("grid: [16, 16, 8]", "grid: [16, 16, 1], decomposition: [2, 4]"), ["cx = 2 > nz = 1"]),
+        (change("ranks: 8", "ranks: 80"), ["ranks", "80 ranks on 8 nodes"]),
+        ("ranks: [", ["not YAML"]),
+        ("", ["empty"]),
+    ],
+)
+def test_a_mistake_in_a_point_is_one_line(
+    here: Path, tramontane: Callable[..., Answer], text: str, parts: list[str]
+) -> None:
+    for command in ("run", "validate"):
+        answer = tramontane(command, write(here, text))
+        assert answer.status == 2
+        assert answer.out == ""
+        assert answer.err.count("\n") == 1
+        assert answer.err.startswith("point.yaml: ")
+        for part in parts:
+            assert part in answer.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (("run", "none.yaml"), ["none.yaml: no such file"]),
+        (("run", "."), ["found a folder"]),
+        (("describe", "tinny"), ["unknown experiment 'tinny'", "did you mean 'tiny'?"]),
+        (("estimate", "all"), ["unknown experiment 'all?'"]),
+        (("estimate", "tiny", "--scale", "lptop"), ["scale", "'lptop'", "did you mean 'laptop'?"]),
+        (("describe", "tiny", "--scale", "paper"), ["scales.paper", "smoke, laptop"]),
+        (("reproduce", "--scale", "smoke", "--profile", "slrm"), ["profile", "'slrm'", "default, slurm"]),
+        (("reproduce", "--scale", "smoke", "--memory", "lots"), ["--memory", "'lots'", "64 GB"]),
+        (("reproduce", "--cores", "0"), ["--cores"]),
+        (("lst",), ["No such command 'lst'", "list"]),
+        (("run", "a", "b"), ["argument", "--help"]),
+        (("list", "--fast"), ["No such option", "--fast"]),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_one_line(
+    here: Path, tramontane: Callable[..., Answer], arguments: tuple[str, ...], parts: list[str]
+) -> None:
+    answer = tramontane(*arguments)
+    assert answer.status == 2
+    assert answer.out == ""
+    assert answer.err.count("\n") == 1
+    for part in parts:
+        assert part in answer.err
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("mpi", ["not in this release", "libopenmpi-dev"]),
+        ("simgrid", ["not in this release", "libsimgrid-dev"]),
+        ("sstmacro", ["not in this release", "spack install sst-macro@16.0.0"]),
+        ("simulatr", ["did you mean 'simulator'?", "simulator, mpi, simgrid, sstmacro"]),
+    ],
+)
+def test_a_substrate_that_is_not_there_is_named_with_what_installs_it(
+    here: Path, tramontane: Callable[..., Answer], name: str, parts: list[str]
+) -> None:
+    answer = tramontane("run", write(here, POINT), "--substrate", name)
+    assert answer.status == 2
+    assert answer.out == ""
+    assert answer.err.count("\n") == 1
+    for part in parts:
+        assert part in answer.err
+
+
+def test_a_point_that_fails_is_one_line_too(
+    here: Path, tramontane: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tramontane.substrates import isolation
+
+    def fail(point: dict[str, Any], substrate: str) -> dict[str, Any]:
+        raise isolation.PointError("deadlock: rank 0 waits for rank 1")
+
+    monkeypatch.setattr(isolation, "run_fresh", fail)
+    answer = tramontane("run", write(here, POINT))
+    assert answer == Answer(1, "", "point.yaml: deadlock: rank 0 waits for rank 1\n")
+
+
+def test_list_shows_what_is_done(
+    here: Path, tramontane: Callable[..., Answer], execute: Callable[..., Plan]
+) -> None:
+    execute(here)
+    answer = tramontane("list")
+    head, row = answer.out.splitlines()
+    assert head.split() == [*"experiment figure smoke done/all laptop done/all paper done/all title".split()]
+    assert row.split()[:4] == ["tiny", "5/5", "5/7", "-"]
+    assert row.endswith("Allreduces on a small torus")
+
+
+def test_describe_tells_what_an_experiment_is(here: Path, tramontane: Callable[..., Answer]) -> None:
+    answer = tramontane("describe", "tiny", "--scale", "smoke")
+    for part in ("Does anything run at all?", "series:     rec-2, rec-3", "5 at scale smoke (0 done, 1 combinations"):
+        assert part in answer.out
+    assert answer.err == ""
+
+
+def test_estimate_counts_only_what_is_missing(
+    here: Path, tramontane: Callable[..., Answer], execute: Callable[..., Plan]
+) -> None:
+    execute(here)
+    facts = json.loads(tramontane("estimate", "tiny", "--scale", "laptop", "--json").out)
+    assert (facts["points"], facts["done"], facts["to_run"]) == (7, 5, 2)
+    assert sum(batch["points"] for batch in facts["batches"]) == 2
+    assert facts["cpu_s"] > 0
+    assert facts["peak_memory_bytes"] > 0
+    assert "7 points, 5 done, 2 to run" in tramontane("estimate", "tiny", "--scale", "laptop").out
+    facts = json.loads(tramontane("estimate", "tiny", "--scale", "smoke", "--json").out)
+    assert (facts["to_run"], facts["cpu_s"], facts["batches"]) == (0, 0, [])
+
+
+def test_validate_counts_the_good_and_names_the_bad(here: Path, tramontane: Callable[..., Answer]) -> None:
+    assert tramontane("validate").out == "1 file valid\n"
+    write(here / "configs" / "experiments", "title: 3", "bad.yaml")
+    write(here / "configs" / "experiments", "tilte: A", "worse.yaml")
+    answer = tramontane("validate")
+    assert answer.status == 2
+    assert answer.out == ""
+    lines = answer.err.splitlines()
+    assert [line.split(":")[0] for line in lines] == [f"configs/experiments/{name}.yaml" for name in ("bad", "worse")]
+
+
+def test_no_experiment_sets_up_and_stops(here: Path, tramontane: Callable[..., Answer]) -> None:
+    answer = tramontane("reproduce", "--experiments", "none")
+    assert answer.status == 0
+    assert answer.out == ""
+    assert "nothing was run" in answer.err
+
+
+def test_a_reader_that_stops_reading_is_no_error(here: Path) -> None:
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    command = f'"{sys.executable}" -m tramontane describe tiny | true'
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False, env=environment
+    )
+    assert "Traceback" not in done.stderr
+
+
+def test_the_shipped_configuration_is_valid(tramontane: Callable[..., Answer], monkeypatch: Any) -> None:
+    monkeypatch.chdir(ROOT)
+    answer = tramontane("validate")
+    assert answer.status == 0, answer.err
+    assert answer.out.endswith("files valid\n")

@@ -1,0 +1,132 @@
+"""Datasets: what was swept becomes dimensions, what came out variables, and nothing is invented in between."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from tramontane.results.collate import collate, collate_manifest, write
+from tramontane.results.manifest import dump, manifest
+from tramontane.results.store import Store
+from tramontane.study import expand, load_experiment
+
+
+def dataset_of(root: Path, scale: str = "smoke") -> xr.Dataset:
+    experiment = load_experiment(root / "configs" / "experiments" / "tiny.yaml")
+    return collate(experiment, expand(experiment, scale), Store(root))
+
+
+def test_dimensions_are_what_was_swept_in_the_order_of_the_file(project: Path, execute: Callable[..., Any]) -> None:
+    execute(project)
+    dataset = dataset_of(project)
+    assert list(dataset["time_s"].dims) == ["series", "ranks"]
+    assert dataset["series"].values.tolist() == ["rec-2", "rec-3"]
+    assert dataset["ranks"].values.tolist() == [2, 4, 8]
+    assert dataset["ranks"].dtype.kind == "i"
+    assert dataset["time_s"].sel(series="rec-2").values == pytest.approx([2e-6, 4e-6, 8e-6])
+    assert dataset["bytes"].sel(series="rec-3", ranks=8) == 800
+    assert dataset["phase_time_s"].dims == ("series", "ranks", "phase")
+    assert dataset["phase_time_s"].sel(series="rec-3", ranks=4, phase="second") == pytest.approx(2.4e-6)
+
+
+def test_excluded_missing_and_failed_points_are_told_apart(
+    project: Path, execute: Callable[..., Any], fake: Any
+) -> None:
+    fake.FAILING = 8
+    execute(project, substrate=fake)
+    experiment = load_experiment(project / "configs" / "experiments" / "tiny.yaml")
+    removed = expand(experiment, "smoke").points[1].point
+    assert removed is not None
+    Store(project).path(removed.id).unlink()
+
+    dataset = dataset_of(project)
+    assert dataset["status"].sel(series="rec-2").values.tolist() == ["ok", "missing", "failed"]
+    assert dataset["status"].sel(series="rec-3").values.tolist() == ["excluded", "ok", "failed"]
+    assert dataset["id"].sel(series="rec-3", ranks=2) == ""
+    assert dataset["id"].sel(series="rec-2", ranks=4) == removed.id
+    assert np.isfinite(dataset["time_s"].values).tolist() == (dataset["status"] == "ok").values.tolist()
+
+
+def test_every_variable_says_what_it_is_and_in_which_unit(project: Path, execute: Callable[..., Any]) -> None:
+    execute(project)
+    dataset = dataset_of(project)
+    numbers = [name for name in dataset.data_vars if name not in ("id", "status")]
+    assert len(numbers) == 12
+    assert all(dataset[name].attrs["units"] and dataset[name].attrs["long_name"] for name in numbers)
+    assert dataset["time_s"].attrs["units"] == "s"
+    assert dataset["ranks"].attrs == {"long_name": "processes", "units": "1"}
+
+
+def test_the_dataset_says_where_it_comes_from(project: Path, execute: Callable[..., Any]) -> None:
+    execute(project)
+    attributes = dataset_of(project).attrs
+    assert attributes["Conventions"] == "CF-1.11"
+    assert attributes["experiment"] == "tiny"
+    assert attributes["scale"] == "smoke"
+    assert attributes["simulator_revision"] == 1
+    assert attributes["compiler"] == "none"
+    assert attributes["created"].endswith("Z")
+    assert json.loads(attributes["figure_json"])["lines"] == "series"
+    base = json.loads(attributes["base_json"])
+    assert base["workload"] == {"algorithm": "recursive-k", "count": 3, "kind": "allreduce", "repeats": 1}
+    assert "ranks" not in base
+    assert json.loads(attributes["machine_json"])["geometry"] == [2, 2, 2]
+
+
+def test_results_of_an_older_revision_are_shown_as_such(
+    project: Path, execute: Callable[..., Any], fake: Any
+) -> None:
+    execute(project, substrate=fake)
+    experiment = load_experiment(project / "configs" / "experiments" / "tiny.yaml")
+    first = expand(experiment, "smoke").points[0].point
+    assert first is not None
+    store = Store(project)
+    newer = store.read(first.id)
+    newer["result"]["model_revision"] = newer["provenance"]["model_revision"] = 2
+    store.write(newer)
+    dataset = dataset_of(project)
+    assert dataset["model_revision"].sel(series="rec-2").values.tolist() == [2, 1, 1]
+    assert dataset.attrs["simulator_revision"] == "1 and 2"
+
+
+def test_the_same_records_give_the_same_dataset(project: Path, execute: Callable[..., Any], tmp_path: Path) -> None:
+    execute(project)
+    first, second = dataset_of(project), dataset_of(project)
+    xr.testing.assert_identical(first, second)
+    write(first, tmp_path / "new" / "first.nc")
+    write(second, tmp_path / "new" / "second.nc")
+    assert (tmp_path / "new" / "first.nc").read_bytes() == (tmp_path / "new" / "second.nc").read_bytes()
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["first.nc", "second.nc"]
+
+
+def test_a_file_holds_what_was_written(project: Path, execute: Callable[..., Any], tmp_path: Path) -> None:
+    execute(project)
+    dataset = dataset_of(project)
+    write(dataset, tmp_path / "tiny.nc")
+    with xr.open_dataset(tmp_path / "tiny.nc", engine="h5netcdf") as read:
+        read.load()
+    for name in dataset.variables:
+        assert np.array_equal(read[name].values.astype(object), dataset[name].values.astype(object)) or np.array_equal(
+            read[name].values, dataset[name].values, equal_nan=True
+        )
+        assert read[name].dims == dataset[name].dims
+    assert read.attrs == dataset.attrs
+
+
+def test_nothing_has_run_yet(project: Path) -> None:
+    dataset = dataset_of(project)
+    assert set(dataset["status"].values.ravel()) == {"missing", "excluded"}
+    assert dataset["time_s"].isnull().all()
+    assert dataset.attrs["created"] == ""
+
+
+def test_a_manifest_is_enough_to_collate(project: Path, execute: Callable[..., Any]) -> None:
+    execute(project)
+    experiment = load_experiment(project / "configs" / "experiments" / "tiny.yaml")
+    text = dump(manifest(experiment, expand(experiment, "smoke")))
+    assert json.loads(text) == json.loads(json.dumps(manifest(experiment, expand(experiment, "smoke"))))
+    xr.testing.assert_identical(collate_manifest(json.loads(text), Store(project)), dataset_of(project))

@@ -1,0 +1,203 @@
+"""The three transpositions of a spectral model: Zheng & Marguinaud 2018, section 3.1 and Fig. 3."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tramontane import _simulator
+
+from .machine import ELEMENT_BYTES, cut, matched, shape, slices
+
+Schedule = _simulator.schedule.Schedule
+
+
+@st.composite
+def workloads(draw, most=5, longest=9):
+    """Any algorithm on any grid and any process grid the grid admits."""
+    cx, cy = draw(st.integers(1, most)), draw(st.integers(1, most))
+    side = st.integers(max(cx, cy), max(cx, cy) + longest)
+    workload = {
+        "kind": "transposition",
+        "algorithm": draw(st.sampled_from(["ring-k", "burst", "bruck"])),
+        "grid": [draw(side), draw(side), draw(st.integers(cx, cx + longest))],
+        "decomposition": [cx, cy],
+    }
+    if workload["algorithm"] == "ring-k":
+        workload["radix"] = draw(st.integers(1, most + 2))
+    return workload
+
+
+def layouts(workload):
+    """Fig. 3 a to d, as boxes of every rank."""
+    nx, ny, nz = workload["grid"]
+    cx, cy = workload["decomposition"]
+    ranks = [(ix, iy) for iy in range(cy) for ix in range(cx)]
+    return [
+        [(cut(nx, cx)[ix], cut(ny, cy)[iy], (0, nz)) for ix, iy in ranks],
+        [((0, nx), cut(ny, cy)[iy], cut(nz, cx)[ix]) for ix, iy in ranks],
+        [(cut(nx, cy)[iy], (0, ny), cut(nz, cx)[ix]) for ix, iy in ranks],
+        [(cut(nx, cy)[iy], cut(ny, cx)[ix], (0, nz)) for ix, iy in ranks],
+    ]
+
+
+def overlap(one, other):
+    """Box of the points in both boxes, or None."""
+    box = tuple((max(a, c), min(b, d)) for (a, b), (c, d) in zip(one, other, strict=True))
+    return box if all(first < last for first, last in box) else None
+
+
+def execute(schedule, workload, field):
+    """Carry a field from layout a to d; return every rank's part in all four layouts."""
+    where = layouts(workload)
+    ranks = range(schedule.ranks)
+    history = [[field[slices(where[0][rank])].copy() for rank in ranks]]
+    number = 0
+    for phase in range(3):
+        before, after = history[-1], [np.full(shape(where[phase + 1][rank]), -1) for rank in ranks]
+        in_transit = [{} for _ in ranks]
+
+        def write(rank, box, values, after=after, phase=phase):
+            target = after[rank][slices(box, where[phase + 1][rank])]
+            assert target.shape == values.shape, "a block for another rank"
+            assert (target == -1).all(), "a point that was there already"
+            target[...] = values
+
+        for rank in ranks:
+            if (own := overlap(where[phase][rank], where[phase + 1][rank])) is not None:
+                write(rank, own, before[rank][slices(own, where[phase][rank])])
+        while number < schedule.rounds and schedule.round(0, number).phase == phase:
+            moved = []
+            for message in matched(schedule, number):
+                for piece in message.sent:
+                    if piece.origin == message.source:
+                        values = before[message.source][slices(piece.box, where[phase][message.source])]
+                        assert values.shape == shape(piece.box), "a block that was never there"
+                    else:
+                        values = in_transit[message.source].pop((piece.origin, piece.destination))
+                    moved.append((message.destination, piece, values))
+            for rank, piece, values in moved:
+                if piece.destination == rank:
+                    write(rank, piece.box, values)
+                else:
+                    assert (piece.origin, piece.destination) not in in_transit[rank]
+                    in_transit[rank][piece.origin, piece.destination] = values
+            number += 1
+        assert not any(in_transit)
+        history.append(after)
+    assert number == schedule.rounds
+    return history
+
+
+@settings(deadline=None, max_examples=60)
+@given(workload=workloads())
+def test_a_becomes_b_becomes_c_becomes_d(workload):
+    """Every grid point is where Fig. 3 puts it after every phase, and came exactly once."""
+    schedule = Schedule(workload, math.prod(workload["decomposition"]))
+    field = np.arange(math.prod(workload["grid"])).reshape(workload["grid"])
+    for phase, parts in enumerate(execute(schedule, workload, field)):
+        for rank, part in enumerate(parts):
+            box = layouts(workload)[phase][rank]
+            assert schedule.held(rank, phase) == box
+            np.testing.assert_array_equal(part, field[slices(box)])
+
+
+@settings(deadline=None)
+@given(workload=workloads(most=8, longest=20))
+def test_message_sizes_are_products_of_block_sizes(workload):
+    """Bytes of every message, bruck's closed form included, from the definition."""
+    schedule = Schedule(workload, math.prod(workload["decomposition"]))
+    for number in range(schedule.rounds):
+        for _ in matched(schedule, number):  # compares bytes with contents
+            pass
+
+
+@settings(deadline=None)
+@given(workload=workloads(most=12, longest=30))
+def test_totals_in_closed_form(workload):
+    """What a rank keeps is what its two layouts share; bruck forwards a block once for every bit of its way."""
+    nx, ny, nz = workload["grid"]
+    cx, cy = workload["decomposition"]
+    bruck = workload["algorithm"] == "bruck"
+
+    def expected(members, groups, whole, parted, shared):
+        def travels(origin, destination):
+            way = (destination - origin) % members
+            return way.bit_count() if bruck else int(way > 0)
+
+        elements = shared * sum(
+            (b - a) * (d - c) * travels(i, j)
+            for i, (a, b) in enumerate(cut(whole, members))
+            for j, (c, d) in enumerate(cut(parted, members))
+        )
+        partners = math.ceil(math.log2(members)) if bruck else members - 1
+        return members * groups * partners, ELEMENT_BYTES * elements
+
+    totals = Schedule(workload, cx * cy).totals()
+    assert totals == {
+        "a-b": expected(cx, cy, nx, nz, ny),
+        "b-c": expected(cy, cx, ny, nx, nz),
+        "c-d": expected(cx, cy, nz, ny, nx),
+    }
+
+
+# Counts of messages and bytes by an independent program (an MPI skeleton under SST/macro 16): grid, decomposition,
+# algorithm, radix, then the three phases.
+REFERENCE = [
+    ([1440, 720, 64], [8, 8], "ring-k", 4, (448, 464486400), (448, 464486400), (448, 464486400)),
+    ([1440, 720, 64], [8, 8], "bruck", None, (192, 796262400), (192, 796262400), (192, 796262400)),
+    ([1440, 720, 64], [32, 32], "burst", None, (31744, 514252800), (31744, 514252800), (31744, 514252800)),
+    ([1440, 720, 64], [32, 32], "bruck", None, (5120, 1327104000), (5120, 1327104000), (5120, 1327104000)),
+    ([1440, 90, 64], [3, 1], "ring-k", 2, (6, 44236800), (0, 0), (6, 44236800)),
+    ([1440, 90, 64], [8, 1], "bruck", None, (24, 99532800), (0, 0), (24, 99532800)),
+]
+
+
+@pytest.mark.parametrize(("grid", "decomposition", "algorithm", "radix", "a_b", "b_c", "c_d"), REFERENCE)
+def test_totals_agree_with_an_independent_program(grid, decomposition, algorithm, radix, a_b, b_c, c_d):
+    workload = {"kind": "transposition", "algorithm": algorithm, "grid": grid, "decomposition": decomposition}
+    if radix is not None:
+        workload["radix"] = radix
+    totals = Schedule(workload, math.prod(decomposition)).totals()
+    assert totals == {"a-b": a_b, "b-c": b_c, "c-d": c_d}
+
+
+@pytest.mark.parametrize(("algorithm", "radix"), [("ring-k", 1), ("ring-k", 4), ("burst", None), ("bruck", None)])
+def test_a_million_ranks_on_the_paper_grid(algorithm, radix):
+    """Nothing is stored per rank: any message of 10^6 ranks can be asked for at once, and both ends agree on it."""
+    workload = {
+        "kind": "transposition",
+        "algorithm": algorithm,
+        "grid": [28800, 14400, 256],
+        "decomposition": [250, 4000],
+    } | ({} if radix is None else {"radix": radix})
+    schedule = Schedule(workload, 10**6)
+    stages = {
+        "ring-k": lambda n: math.ceil((n - 1) / (radix or 1)),
+        "burst": lambda n: 1,
+        "bruck": lambda n: (n - 1).bit_length(),
+    }[algorithm]
+    assert schedule.rounds == 2 * stages(250) + stages(4000)
+    dice = random.Random(1)
+    for _ in range(2000):
+        rank, number = dice.randrange(10**6), dice.randrange(schedule.rounds)
+        index = dice.randrange(schedule.round(rank, number).sends)
+        sent = schedule.send(rank, number, index)
+        received = schedule.receive(sent.peer, number, index)
+        assert (received.peer, received.tag, received.bytes) == (rank, sent.tag, sent.bytes)
+        assert sent.bytes == ELEMENT_BYTES * sum(piece.size for piece in schedule.send_contents(rank, number, index))
+
+
+def test_empty_blocks_only_on_demand():
+    """Two reference ranks on a grid with ny = 1: layout d leaves one of them without points."""
+    workload = {"kind": "transposition", "algorithm": "ring-k", "radix": 1, "grid": [4, 1, 4], "decomposition": [4, 1]}
+    with pytest.raises(ValueError, match=r"found \[4, 1\], allowed: cx <= 1"):
+        Schedule(workload, 4)
+    schedule = Schedule(workload, 4, allow_empty_blocks=True)
+    field = np.arange(16).reshape(4, 1, 4)
+    for rank, part in enumerate(execute(schedule, workload, field)[-1]):
+        np.testing.assert_array_equal(part, field if rank == 0 else field[:, :0])
+    assert {int(length) for length in schedule.transfers(3)["bytes"]} == {0, 32}

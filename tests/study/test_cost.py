@@ -1,0 +1,222 @@
+"""The counts of the estimate against a message-by-message count of the same workloads."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tramontane.study import Point, estimate
+from tramontane.study.cost import rates, total, traffic
+from tramontane.study.decomposition import block
+from tramontane.study.network import facts
+
+Message = tuple[int, int, int]
+"""Source, destination and bytes."""
+
+TORUS = {"topology": "torus", "geometry": [6, 6, 6], "nodes_per_switch": 2}
+
+
+def canonical(workload: dict[str, Any], ranks: int, machine: dict[str, Any] | None = None) -> dict[str, Any]:
+    return Point.model_validate({"ranks": ranks, "workload": workload, "machine": machine or TORUS}).canonical()
+
+
+def count(messages: list[Message], packet: int = 4096) -> tuple[int, int, int]:
+    """Return the numbers of messages, packets and bytes; an empty message is a packet, too."""
+    return len(messages), sum(max(1, -(-size // packet)) for *_, size in messages), sum(size for *_, size in messages)
+
+
+def transposition(grid: list[int], decomposition: list[int], algorithm: str) -> Iterator[Message]:
+    """Yield all messages of the three phases, rank by rank (Zheng & Marguinaud 2018, Fig. 3)."""
+    nx, ny, nz = grid
+    cx, cy = decomposition
+    for iy in range(cy):
+        for ix in range(cx):
+            me = iy * cx + ix
+            row = [(iy * cx + other, other) for other in range(cx)]
+            column = [(other * cx + ix, other) for other in range(cy)]
+            phases = [
+                (row, ix, lambda a, b, iy=iy: block(nx, cx, a) * block(nz, cx, b) * block(ny, cy, iy)),
+                (column, iy, lambda a, b, ix=ix: block(ny, cy, a) * block(nx, cy, b) * block(nz, cx, ix)),
+                (row, ix, lambda a, b, iy=iy: block(nz, cx, a) * block(ny, cx, b) * block(nx, cy, iy)),
+            ]
+            for group, own, size in phases:
+                n = len(group)
+                if algorithm == "bruck":
+                    shift = 1
+                    while shift < n:
+                        ways = [way for way in range(n) if way & shift]
+                        origins = [(own - (way & (shift - 1))) % n for way in ways]
+                        points = sum(size(a, (a + way) % n) for a, way in zip(origins, ways, strict=True))
+                        yield me, group[(own + shift) % n][0], 8 * points
+                        shift *= 2
+                else:
+                    yield from ((me, rank, 8 * size(own, other)) for rank, other in group if other != own)
+
+
+def halo(grid: list[int], decomposition: list[int], width: int) -> Iterator[Message]:
+    """Yield all messages of both sweeps: each rank fetches from its neighbours in turn until it has `width` points."""
+    nx, ny, nz = grid
+    cx, cy = decomposition
+    for iy in range(cy):
+        for ix in range(cx):
+            for own, parts, extent, line, rank in (
+                (ix, cx, nx, block(ny, cy, iy) * nz, lambda other, iy=iy: iy * cx + other),
+                (iy, cy, ny, (block(nx, cx, ix) + 2 * width) * nz, lambda other, ix=ix: other * cx + ix),
+            ):
+                for side in (1, -1):
+                    left = width
+                    for step in range(1, parts):
+                        other = (own + side * step) % parts
+                        taken = min(left, block(extent, parts, other))
+                        left -= taken
+                        if taken:
+                            yield rank(other), rank(own), 8 * taken * line
+
+
+def allreduce(ranks: int, algorithm: str, radix: int, elements: int) -> Iterator[Message]:
+    """Yield all messages of one allreduce; halves without elements are not sent."""
+    if algorithm == "ring":
+        for stage in range(2 * (ranks - 1)):
+            for rank in range(ranks):
+                size = block(elements, ranks, (rank - stage) % ranks)
+                if size:
+                    yield rank, (rank + 1) % ranks, 8 * size
+        return
+    core, digits = 1, 0
+    while core * radix <= ranks:
+        core, digits = core * radix, digits + 1
+    yield from ((0, 0, 8 * elements) for _ in range(2 * (ranks - core)))
+    for digit in range(digits):
+        for rank in range(core):
+            if algorithm != "rabenseifner":
+                yield from ((rank, rank, 8 * elements) for _ in range(radix - 1))
+                continue
+            share = core >> (digit + 1)
+            other = rank ^ (1 << digit)
+            begin = sum(((other >> bit) & 1) * (core >> (bit + 1)) for bit in range(digit + 1))
+            size = sum(block(elements, core, part) for part in range(begin, begin + share))
+            if size:  # once when halving, and the same from the other side when doubling
+                yield rank, other, 8 * size
+                yield rank, other, 8 * size
+
+
+sides = st.integers(1, 9)
+extents = st.integers(9, 40)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.tuples(extents, extents, extents), sides, sides, st.sampled_from(["burst", "ring-k"]))
+def test_transposition_is_counted_exactly(grid: tuple[int, int, int], cx: int, cy: int, algorithm: str) -> None:
+    workload = {"kind": "transposition", "algorithm": algorithm, "grid": list(grid), "decomposition": [cx, cy]}
+    point = canonical(workload | ({"radix": 3} if algorithm == "ring-k" else {}), cx * cy)
+    cost = estimate(point)
+    assert (cost.messages, cost.packets, cost.bytes) == count(list(transposition(list(grid), [cx, cy], algorithm)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.tuples(extents, extents, extents), sides, sides)
+def test_bruck_is_counted_closely(grid: tuple[int, int, int], cx: int, cy: int) -> None:
+    workload = {"kind": "transposition", "algorithm": "bruck", "grid": list(grid), "decomposition": [cx, cy]}
+    cost = estimate(canonical(workload, cx * cy))
+    messages, packets, size = count(list(transposition(list(grid), [cx, cy], "bruck")))
+    assert cost.messages == messages
+    assert cost.bytes == pytest.approx(size, rel=0.1, abs=64 * messages)
+    assert cost.packets == pytest.approx(packets, rel=0.2, abs=messages)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.tuples(extents, extents, st.integers(1, 9)), sides, sides, st.integers(1, 30))
+def test_halo_is_counted_exactly(grid: tuple[int, int, int], cx: int, cy: int, width: int) -> None:
+    workload = {"kind": "halo", "width": width, "grid": list(grid), "decomposition": [cx, cy]}
+    cost = estimate(canonical(workload, cx * cy))
+    assert (cost.messages, cost.packets, cost.bytes) == count(list(halo(list(grid), [cx, cy], width)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 100),
+    st.sampled_from(["recursive-k", "recursive-doubling", "ring", "rabenseifner"]),
+    st.integers(2, 40),
+    st.integers(1, 20),
+    st.integers(1, 3),
+)
+def test_allreduce_is_counted_exactly(ranks: int, algorithm: str, radix: int, elements: int, repeats: int) -> None:
+    workload = {"kind": "allreduce", "algorithm": algorithm, "count": elements, "repeats": repeats}
+    k = radix if algorithm == "recursive-k" else 2
+    cost = estimate(canonical(workload | ({"radix": radix} if algorithm == "recursive-k" else {}), ranks))
+    messages, _, size = count(list(allreduce(ranks, algorithm, k, elements)))
+    assert (cost.messages, cost.bytes) == (messages * repeats, size * repeats)
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        TORUS,
+        {"topology": "dragonfly", "geometry": [4, 4, 9], "nodes_per_switch": 3},
+        {"topology": "fattree", "geometry": [4, 5]},
+    ],
+)
+@pytest.mark.parametrize("decomposition", [[16, 16], [4, 64]])
+def test_hops_of_a_small_transposition(machine: dict[str, Any], decomposition: list[int]) -> None:
+    """With few enough pairs the sample is everything, so the mean distance is exact for equal blocks."""
+    workload = {"kind": "transposition", "algorithm": "burst", "grid": [64, 64, 64], "decomposition": decomposition}
+    point = canonical(workload, 256, machine)
+    made = point["machine"]
+    expected = 0
+    for source, target, size in transposition([64, 64, 64], decomposition, "burst"):
+        visits = _visits(made, source, target)
+        expected += visits * max(1, -(-size // 4096))
+    assert estimate(point).hops == pytest.approx(expected, rel=0.05)
+
+
+def _visits(machine: dict[str, Any], source: int, target: int) -> int:
+    """Return the switches on a shortest path, counted coordinate by coordinate."""
+    geometry, nodes = machine["geometry"], machine["nodes_per_switch"]
+    if machine["topology"] == "fattree":
+        levels = next(level for level in range(9) if source // geometry[1] ** level == target // geometry[1] ** level)
+        return 2 * max(levels, 1) - 1
+    a, b = np.unravel_index([source // nodes, target // nodes], geometry, order="F"), 0
+    hops = 1
+    for (first, second), size in zip(a, geometry, strict=True):
+        way = abs(int(first) - int(second))
+        hops += min(way, size - way) if machine["topology"] == "torus" else int(way > 0)
+    return hops + b
+
+
+def test_detours_make_longer_ways() -> None:
+    workload = {"kind": "transposition", "algorithm": "burst", "grid": [64, 64, 64]}
+    hops = {
+        routing: estimate(canonical(workload, 256, TORUS | {"routing": routing})).hops
+        for routing in ("minimal", "ugal", "valiant")
+    }
+    assert hops["minimal"] < hops["ugal"] < hops["valiant"]
+    dragonfly = {"topology": "dragonfly", "geometry": [8, 8, 9], "nodes_per_switch": 8, "routing": "valiant"}
+    inside = estimate(canonical(workload, 256, dragonfly)).hops
+    assert inside < estimate(canonical(workload, 256, dragonfly | {"routing": "valiant-global"})).hops
+
+
+def test_time_and_memory_follow_from_the_rates() -> None:
+    point = canonical({"kind": "allreduce", "algorithm": "recursive-k", "radix": 2}, 64)
+    cost, speed = estimate(point), rates()
+    size = facts("torus", (6, 6, 6), 2)
+    ports = size.switches * size.ports + size.nodes
+    work = cost.hops / speed["packet_hops_per_second"] + cost.messages / speed["messages_per_second"]
+    assert cost.seconds == pytest.approx(work + speed["seconds_per_point"] + ports / speed["ports_per_second"])
+    memory = speed["bytes_per_process"] + ports * speed["bytes_per_port"] + 64 * speed["bytes_per_rank"]
+    assert cost.memory_bytes == round(memory)
+    both = total([cost, cost])
+    assert (both.messages, both.memory_bytes) == (2 * cost.messages, cost.memory_bytes)
+    assert both.seconds == pytest.approx(2 * cost.seconds)
+
+
+def test_the_paper_s_transposition_has_6e8_packets() -> None:
+    """The design's figure: 6e8 packets at any process count up to 65,536."""
+    machine = {"topology": "dragonfly", "geometry": [25, 25, 25], "nodes_per_switch": 25}
+    workload = {"kind": "transposition", "algorithm": "ring-k", "radix": 4, "grid": [28800, 14400, 256]}
+    for ranks in (100, 10_000, 60_000):
+        point = canonical(workload, ranks, machine)
+        assert estimate(point).packets == pytest.approx(6e8, rel=0.1)
+        assert sum(part.messages for part in traffic(point)) == estimate(point).messages

@@ -1,0 +1,120 @@
+"""Files other than points and experiments: machines, grids, references; and where the project's folder is."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tramontane.errors import InputError, closest, show
+from tramontane.study import find_root, list_experiments, list_machines, load_machine, validate_file
+
+Line = Callable[..., str]
+
+
+@pytest.fixture
+def project(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the project's configuration, to make mistakes in."""
+    shutil.copytree(root / "configs", tmp_path / "configs")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_root_is_found_upward(project: Path) -> None:
+    assert find_root(project / "configs/machines") == project
+    assert find_root() == project
+
+
+def test_root_is_the_checkout_elsewhere(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert find_root(tmp_path) == root
+
+
+def test_lists(project: Path, root: Path) -> None:
+    assert [path.stem for path in list_experiments(project)] == [path.stem for path in list_experiments(root)]
+    assert {"torus-M", "fattree-L", "dragonfly-S"} <= set(list_machines(project))
+    assert "base" not in list_machines(project)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("topology: torus", "topolgy: torus", "torus-S.yaml: topolgy: unknown key 'topolgy'; did you mean 'topology'?"),
+        ("topology: torus", "topology: tors", "torus-S.yaml: topology: found 'tors'; did you mean 'torus'?"),
+        (
+            "extends: base",
+            "extends: bas",
+            "torus-S.yaml: extends: found 'bas'; did you mean 'base'? allowed: base, base-",
+        ),
+        (
+            "extends: base",
+            "extends: torus-S",
+            "torus-S.yaml: extends: found torus-S -> torus-S; allowed: a file that does",
+        ),
+        ("extends: base", "extends: 3", "torus-S.yaml: extends: found 3; allowed: one of base, "),
+        (
+            "extends: base",
+            "name: x",
+            "torus-S.yaml: name: found 'x'; allowed: no name; a machine is called like its file",
+        ),
+        ("geometry: [4, 4, 4]", "packet: 1 MB", "torus-S.yaml: geometry: missing; allowed: Size of the network"),
+        (
+            "geometry: [4, 4, 4]",
+            "geometry: [4, 4]",
+            "torus-S.yaml: geometry: found [4, 4] for topology torus; allowed: [",
+        ),
+    ],
+)
+def test_mistakes_in_a_machine(project: Path, line: Line, old: str, new: str, expected: str) -> None:
+    file = project / "configs/machines/torus-S.yaml"
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+    assert expected in line(validate_file, file)
+
+
+def test_a_mistake_in_the_base_is_reported_there(project: Path, line: Line) -> None:
+    file = project / "configs/machines/base.yaml"
+    file.write_text(file.read_text().replace("packet: 4096 B", "packet: 4096"))
+    expected = "base.yaml: packet: found 4096 without a unit; allowed: a number with a unit (B, kB, KB, MB,"
+    assert expected in line(validate_file, file)
+    with pytest.raises(InputError, match=r"configs/machines/base.yaml: packet: found 4096 without a unit"):
+        load_machine("torus-S", project)
+
+
+def test_a_wrong_key_in_the_base(project: Path, line: Line) -> None:
+    file = project / "configs/machines/base.yaml"
+    file.write_text(file.read_text().replace("packet:", "paket:"))
+    assert "base.yaml: paket: unknown key 'paket'; did you mean 'packet'?" in line(validate_file, file)
+
+
+def test_mistakes_in_grids_and_references(project: Path, line: Line) -> None:
+    grids = project / "configs/workloads/grids.yaml"
+    grids.write_text(grids.read_text().replace("[28800, 14400, 256]", "[28800, 14400]"))
+    assert "grids.yaml: paper.points: found [28800, 14400]; allowed: a list of whole" in line(validate_file, grids)
+    references = project / "configs/references.yaml"
+    references.write_text(references.read_text().replace("year: 2018", "yaer: 2018"))
+    assert "references.yaml: Z.yaer: unknown key 'yaer'; did you mean 'year'?" in line(validate_file, references)
+
+
+def test_unknown_machine(root: Path) -> None:
+    with pytest.raises(InputError, match="configs/machines: no machine 'torus-MM'; did you mean 'torus-M'"):
+        load_machine("torus-MM", root)
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [("topolgy", "topology"), ("TOPOLOGY", "topology"), ("xyzzy", None), (3, None)],
+)
+def test_closest(word: object, expected: str | None) -> None:
+    assert closest(word, ["topology", "geometry", "link"]) == expected
+
+
+def test_show_is_short_and_reads_like_yaml() -> None:
+    assert show({"a": [1, "b", None, True]}) == "{a: [1, 'b', nothing, true]}"
+    assert len(show("x" * 1000)) == 60
+
+
+def test_an_error_is_one_line_without_the_working_directory(project: Path) -> None:
+    error = InputError(project / "a.yaml", "x.y", "line\nbreak", "z", hint="h", where="ranks=3", more=2)
+    assert str(error) == "a.yaml: x.y: found 'line break'; did you mean 'h'? allowed: z (at ranks=3) (and 2 more)"

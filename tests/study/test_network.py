@@ -1,0 +1,185 @@
+"""The closed forms of the networks: against graphs that are really built, and against the paper's Table 1."""
+
+from collections import deque
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tramontane.study import list_machines, load_machine, load_point
+from tramontane.study.catalogue import TABLE1
+from tramontane.study.models import Machine, Point
+from tramontane.study.network import ROUTINGS, facts, printed_switches, switch_visits, virtual_channels
+from tramontane.study.reading import read_yaml
+
+Graph = dict[tuple[int, ...], set[tuple[int, ...]]]
+
+
+def torus(geometry: tuple[int, ...]) -> Graph:
+    def moved(at: tuple[int, ...], axis: int, step: int) -> tuple[int, ...]:
+        return tuple((c + step) % geometry[axis] if i == axis else c for i, c in enumerate(at))
+
+    switches = product(*(range(size) for size in geometry))
+    return {at: {moved(at, axis, step) for axis in range(3) for step in (1, -1)} - {at} for at in switches}
+
+
+def dragonfly(geometry: tuple[int, ...]) -> Graph:
+    """Link switches that differ in one coordinate: a row, a column, or the same place in another group."""
+    switches = list(product(*(range(size) for size in geometry)))
+    return {a: {b for b in switches if sum(p != q for p, q in zip(a, b, strict=True)) == 1} for a in switches}
+
+
+def fattree(geometry: tuple[int, ...]) -> Graph:
+    """Build the d-ary n-tree of Petrini and Vanneschi: (level, digits), linked where all digits but one agree."""
+    levels, down = geometry
+    switches = [(level, *digits) for level in range(levels) for digits in product(range(down), repeat=levels - 1)]
+
+    def linked(low: tuple[int, ...], high: tuple[int, ...]) -> bool:
+        differ = [i for i in range(1, levels) if low[i] != high[i]]
+        return high[0] == low[0] + 1 and differ in ([], [levels - 1 - low[0]])
+
+    return {a: {b for b in switches if linked(a, b) or linked(b, a)} for a in switches}
+
+
+def place(topology: str, geometry: tuple[int, ...], switch: int) -> tuple[int, ...]:
+    if topology == "fattree":
+        levels, down = geometry
+        return (0, *(switch // down ** (levels - 2 - digit) % down for digit in range(levels - 1)))
+    x, y, _ = geometry
+    return switch % x, switch // x % y, switch // (x * y)
+
+
+def distances(graph: Graph, start: tuple[int, ...]) -> dict[tuple[int, ...], int]:
+    found, queue = {start: 1}, deque([start])
+    while queue:
+        at = queue.popleft()
+        for other in graph[at] - set(found):
+            found[other] = found[at] + 1
+            queue.append(other)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("topology", "geometry", "nodes"),
+    [
+        ("torus", (4, 3, 5), 2),
+        ("torus", (2, 1, 6), 1),
+        ("dragonfly", (3, 2, 4), 2),
+        ("dragonfly", (4, 4, 1), 3),
+        ("fattree", (2, 3), 3),
+        ("fattree", (3, 2), 2),
+        ("fattree", (4, 2), 2),
+        ("fattree", (3, 4), 4),
+    ],
+)
+def test_closed_forms_against_a_built_network(topology: str, geometry: tuple[int, ...], nodes: int) -> None:
+    graph = {"torus": torus, "dragonfly": dragonfly, "fattree": fattree}[topology](geometry)
+    size = facts(topology, geometry, nodes)
+    assert size.switches == len(graph)
+    carriers = [switch for switch in graph if topology != "fattree" or switch[0] == 0]
+    assert size.nodes == nodes * len(carriers)
+    if topology != "torus":  # a ring of two switches has two links to the same neighbour
+        used = [len(links) + (nodes if switch in carriers else 0) for switch, links in graph.items()]
+        assert max(used) == size.ports
+    source, target = (grid.ravel() for grid in np.meshgrid(np.arange(size.nodes), np.arange(size.nodes)))
+    visits = switch_visits(topology, geometry, nodes, source, target)
+    for start in range(0, size.nodes, nodes):
+        reach = distances(graph, place(topology, geometry, start // nodes))
+        own = source == start
+        expected = [reach[place(topology, geometry, int(node) // nodes)] for node in target[own]]
+        assert visits[own].tolist() == expected
+
+
+def test_every_routing_has_virtual_channels() -> None:
+    for topology, routings in ROUTINGS.items():
+        assert all(virtual_channels(topology, routing) >= 1 for routing in routings)
+    assert [virtual_channels("torus", routing) for routing in ROUTINGS["torus"]] == [2, 4, 4]
+
+
+@pytest.mark.parametrize(("name", "row"), read_yaml(Path(__file__).parents[2] / TABLE1).items())
+def test_table_1(name: str, row: dict[str, object], root: Path) -> None:
+    """What the paper prints follows from the geometry, but for the switches of four networks, each explained there."""
+    machine = load_machine(name, root)
+    size = machine.facts
+    assert [machine.topology, list(machine.geometry)] == [row["topology"], row["geometry"]]
+    assert [size.nodes, size.nodes_per_switch, size.ports] == [row["nodes"], row["nodes_per_switch"], row["radix"]]
+    assert (size.switches == row["switches"]) == ("remark" not in row)
+    if machine.topology == "fattree":
+        counted = printed_switches(machine.topology, machine.geometry, size.nodes_per_switch)
+        built = {"fattree-M": (46_875, 62_500), "fattree-L": (107_811, 143_748)}[name]
+        assert (counted, size.switches) == built
+        assert counted == row["switches"]
+    elif "remark" in row:  # the printed switches contradict the printed nodes
+        assert int(str(row["switches"])) * size.nodes_per_switch != row["nodes"]
+        assert size.switches == 78_125
+
+
+def test_all_eight_networks_of_table_1_have_a_file(root: Path) -> None:
+    assert set(read_yaml(root / TABLE1)) <= set(list_machines(root))
+    assert len(read_yaml(root / TABLE1)) == 8
+
+
+def test_base_parameters_are_the_defaults_of_the_models(root: Path) -> None:
+    """A machine written inline and one of `configs/machines` must not differ by what is left out."""
+    geometry = {"topology": "torus", "geometry": [4, 4, 4], "nodes_per_switch": 4}
+    named = load_machine("torus-S", root).model_dump(exclude={"name", "description", "source"})
+    assert named == Machine.model_validate(geometry).model_dump(exclude={"name", "description", "source"})
+
+
+def test_all_machines_share_one_base(root: Path) -> None:
+    for file in (root / "configs/machines").glob("*.yaml"):
+        data = read_yaml(file)
+        assert set(data) <= {"extends", "description", "source", "topology", "geometry", "nodes_per_switch"} or (
+            "topology" not in data
+        )
+        assert data.get("extends") == "base" or file.stem == "base"
+
+
+@pytest.mark.parametrize("name", ["torus-S", "fattree-S", "dragonfly-S"])
+def test_small_machines_have_256_nodes(name: str, root: Path) -> None:
+    assert load_machine(name, root).facts.nodes == 256
+
+
+@pytest.mark.parametrize(
+    ("topology", "geometry", "ports"), [("torus", [8, 8, 8], 8), ("dragonfly", [4, 5, 6], 14), ("fattree", [3, 4], 8)]
+)
+def test_crossbar_defaults_to_ports_times_link(topology: str, geometry: list[int], ports: int) -> None:
+    machine = Machine.model_validate({"topology": topology, "geometry": geometry, "link": {"bandwidth": "3 GB/s"}})
+    assert machine.crossbar.bandwidth == ports * 3 * 10**9
+    assert machine.logp.bandwidth == 3 * 10**9
+
+
+def test_fat_tree_carries_as_many_nodes_as_down_ports() -> None:
+    machine = {"topology": "fattree", "geometry": [3, 4]}
+    point = {"ranks": 64, "workload": {"kind": "allreduce", "algorithm": "ring"}, "machine": machine}
+    canonical = Point.model_validate(point).canonical()["machine"]
+    assert (canonical["nodes_per_switch"], canonical["routing"]) == (4, "d-mod-k")
+
+
+def test_fat_tree_refuses_other_nodes(write: Callable[[str], Path], line: Callable[..., str]) -> None:
+    text = "ranks: 8\nworkload: {kind: allreduce, algorithm: ring}\nmachine: {topology: fattree, geometry: [3, 4], "
+    expected = "x.yaml: machine.nodes_per_switch: found 5 in a fat tree with 4 down ports; allowed: 4, or leave it out"
+    assert line(load_point, write(text + "nodes_per_switch: 5}")) == expected
+
+
+@pytest.mark.parametrize(
+    ("topology", "routing", "buffer", "fits"),
+    [
+        ("torus", "minimal", 8192, True),
+        ("torus", "minimal", 8191, False),
+        ("torus", "ugal", 4 * 4096, True),
+        ("torus", "ugal", 4 * 4096 - 1, False),
+        ("fattree", "d-mod-k", 4096, True),
+        ("fattree", "d-mod-k", 4095, False),
+    ],
+)
+def test_a_channel_must_hold_a_packet(topology: str, routing: str, buffer: int, fits: bool) -> None:
+    geometry = [3, 4] if topology == "fattree" else [4, 4, 4]
+    machine = {"topology": topology, "geometry": geometry, "routing": routing, "buffer": f"{buffer} B"}
+    if fits:
+        assert Machine.model_validate(machine).buffer == buffer
+    else:
+        with pytest.raises(ValueError, match="would deadlock"):
+            Machine.model_validate(machine)

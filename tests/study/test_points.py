@@ -1,0 +1,328 @@
+"""A point: the sample of the design, its canonical form and identity, and the line for each way to get it wrong."""
+
+import json
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from tramontane.study import Point, load_point
+
+Line = Callable[..., str]
+Write = Callable[..., Path]
+
+CANONICAL = {
+    "ranks": 256,
+    "workload": {
+        "kind": "transposition",
+        "algorithm": "ring-k",
+        "radix": 4,
+        "grid": [1440, 720, 64],
+        "decomposition": [16, 16],
+    },
+    "machine": {
+        "topology": "torus",
+        "geometry": [8, 8, 8],
+        "nodes_per_switch": 2,
+        "routing": "minimal",
+        "link": {"bandwidth": 10000000000, "latency": 100000},
+        "injection": {"bandwidth": 10000000000, "latency": 100000, "service": "fifo"},
+        "crossbar": {"bandwidth": 80000000000},
+        "logp": {"bandwidth": 10000000000, "hop_latency": 100000, "out_in_latency": 100000},
+        "memory": {"bandwidth": 1000000000000},
+        "processor": {"frequency": 2000000000},
+        "packet": 4096,
+        "buffer": 64000,
+        "protocol": {"eager_limit": 8192, "short_limit": 512, "negligible_size": 0},
+        "model": "default",
+    },
+    "allocation": "first-available",
+    "substrate": "simulator",
+    "seed": 1,
+    "start_jitter": 0,
+}
+IDENTITY = "acb47aeae39ca672"
+"""Of the sample. It must never change, or all stored results lose their points."""
+
+
+def read(text: str) -> dict[str, Any]:
+    return dict(YAML(typ="safe", pure=True).load(text))
+
+
+def test_the_sample_has_the_canonical_form_of_the_contract(write: Write, sample: str) -> None:
+    point = load_point(write(sample))
+    assert point.canonical() == CANONICAL
+    text = json.dumps(CANONICAL, sort_keys=True, separators=(",", ":"))
+    assert point.id == sha256(text.encode()).hexdigest()[:16] == IDENTITY
+    assert list(point.canonical()) == sorted(CANONICAL)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("bandwidth: 10 GB/s", "bandwidth: 10000 MB/s"),
+        ("100 ns", "0.1 us"),
+        ("64 KB", "64000 B"),
+        ("ranks: 256", "ranks: 2.56e2"),
+        (", decomposition: [16, 16]", ""),
+        ("  crossbar: {bandwidth: 80 GB/s}      # one shared server a switch\n", ""),
+        ("  link: {bandwidth: 10 GB/s, latency: 100 ns}\n", ""),
+        ("  protocol: {eager_limit: 8192 B, short_limit: 512 B, negligible_size: 0 B}\n", ""),
+        ("  nodes_per_switch: 2\n  routing: minimal\n", ""),
+        ("allocation: first-available\nsubstrate: simulator\nseed: 1\nstart_jitter: 0 ns\n", ""),
+        ("  packet: 4096 B", "  extends: base\n  packet: 4096 B"),
+        ("  packet: 4096 B", "  description: a note\n  packet: 4096 B"),
+        ("  packet: 4096 B", "  logp: {hop_latency: 100 ns}\n  packet: 4096 B"),
+    ],
+)
+def test_spelling_does_not_matter(write: Write, sample: str, old: str, new: str) -> None:
+    assert old in sample
+    assert load_point(write(sample.replace(old, new))).id == IDENTITY
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("ranks: 256", "ranks: 256\nseed: 2"),
+        ("  link: {bandwidth: 10 GB/s", "  link: {bandwidth: 11 GB/s"),
+        ("64 KB", "64 KiB"),
+        ("radix: 4", "radix: 5"),
+        ("ring-k, radix: 4", "burst"),
+        ("[16, 16]", "[8, 32]"),
+        ("start_jitter: 0 ns", "start_jitter: 1 ns"),
+        ("routing: minimal", "routing: valiant"),
+    ],
+)
+def test_physics_does(write: Write, sample: str, old: str, new: str) -> None:
+    text = sample.replace("seed: 1\n", "") if "seed" in new else sample
+    assert old in text
+    assert load_point(write(text.replace(old, new))).id != IDENTITY
+
+
+def shuffled(value: Any, draw: Callable[[list[str]], list[str]]) -> Any:
+    if isinstance(value, dict):
+        return {key: shuffled(value[key], draw) for key in draw(list(value))}
+    return value
+
+
+@given(st.data())
+def test_order_of_keys_does_not_matter(data: st.DataObject) -> None:
+    mixed = shuffled(CANONICAL, lambda keys: data.draw(st.permutations(keys)))
+    assert Point.from_canonical(mixed).id == IDENTITY
+
+
+def test_canonical_form_reads_back() -> None:
+    point = Point.from_canonical(CANONICAL)
+    assert point.canonical() == CANONICAL
+    assert point.id == IDENTITY
+
+
+def test_a_machine_by_name_is_the_machine_written_out(write: Write) -> None:
+    text = "ranks: 64\nworkload: {kind: allreduce, algorithm: rabenseifner}\nmachine: "
+    named = load_point(write(text + "torus-S"))
+    inline = load_point(write(text + "{topology: torus, geometry: [4, 4, 4], nodes_per_switch: 4}"))
+    long = load_point(write(text + "{name: torus-S}"))
+    assert named.id == inline.id == long.id
+    assert (named.machine.label, inline.machine.label) == ("torus-S", "torus 4x4x4, 4 nodes a switch")
+    other = load_point(write(text + "{name: torus-S, link: {latency: 1 us}}"))
+    assert other.id != named.id
+    assert other.canonical()["machine"]["link"] == {"bandwidth": 10**10, "latency": 10**6}
+    assert other.canonical()["machine"]["logp"]["hop_latency"] == 10**6
+
+
+def test_a_named_machine_on_other_base_parameters(write: Write) -> None:
+    text = "ranks: 4\nworkload: {kind: allreduce, algorithm: ring}\nmachine: {name: torus-S, extends: base-manual71}"
+    machine = load_point(write(text)).canonical()["machine"]
+    assert machine["link"] == {"bandwidth": 6 * 10**9, "latency": 100_000}
+    assert machine["injection"] == {"bandwidth": 10**10, "latency": 10**6, "service": "fifo"}
+    assert (machine["buffer"], machine["geometry"]) == (32_768, [4, 4, 4])
+    assert machine["crossbar"]["bandwidth"] == 10 * 6 * 10**9
+
+
+def test_grid_by_name(write: Write) -> None:
+    text = "ranks: 100\nmachine: torus-S\nworkload: {kind: halo, width: 3, grid: paper}"
+    assert load_point(write(text)).canonical()["workload"]["grid"] == [28800, 14400, 256]
+
+
+TRANSPOSITION = "kind: transposition, algorithm: ring-k, radix: 4, grid: [1440, 720, 64], decomposition: [16, 16]"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        # keys
+        (
+            "topology:",
+            "topolgy:",
+            "machine.topolgy: unknown key 'topolgy'; did you mean 'topology'? allowed: name, ext",
+        ),
+        ("ranks:", "rank:", "rank: unknown key 'rank'; did you mean 'ranks'? allowed: ranks, workload, machine, alloc"),
+        (
+            "link: {bandwidth",
+            "link: {bandwith",
+            "machine.link.bandwith: unknown key 'bandwith'; did you mean 'bandwidth'?",
+        ),
+        (
+            "radix: 4",
+            "radix: 4, with: 3",
+            "workload.with: unknown key 'with'; allowed: kind, algorithm, radix, grid, decompos",
+        ),
+        (
+            "  packet",
+            "  link.latency: 1 ns\n  packet",
+            "machine.link.latency: unknown key 'link.latency'; allowed: name",
+        ),
+        ("ranks: 256\n", "", "ranks: missing; allowed: Number of MPI processes"),
+        ("  geometry: [8, 8, 8]\n", "", "machine.geometry: missing; allowed: Size of the network: torus [X, Y, Z]"),
+        (f"workload: {{{TRANSPOSITION}}}\n", "", "workload: missing; allowed: What is communicated."),
+        ("kind: transposition, ", "", "workload.kind: missing; allowed: transposition, halo, allreduce"),
+        (
+            ", radix: 4",
+            "",
+            "workload.radix: missing, but algorithm ring-k needs it; allowed: a whole number, 1 or more",
+        ),
+        # values
+        ("torus ", "tors ", "machine.topology: found 'tors'; did you mean 'torus'? allowed: torus, fattree, dragonfly"),
+        ("transposition,", "transpose,", "workload.kind: found 'transpose'; did you mean 'transposition'? allowed: tr"),
+        ("ring-k", "ring", "workload.algorithm: found 'ring'; did you mean 'ring-k'? allowed: ring-k, burst, bruck"),
+        ("ring-k", "bruck", "workload.radix: found 4, but algorithm bruck has none; allowed: only with ring-k"),
+        (
+            "routing: minimal",
+            "routing: d-mod-k",
+            "machine.routing: found 'd-mod-k' for topology torus; allowed: minimal,",
+        ),
+        (
+            "10 GB/s, latency: 100 ns}\n  inj",
+            "10, latency: 100 ns}\n  inj",
+            "machine.link.bandwidth: found 10 without a un",
+        ),
+        (
+            "latency: 100 ns}\n  inj",
+            "latency: 100 B}\n  inj",
+            "machine.link.latency: found unit 'B' in '100 B'; allowed",
+        ),
+        ("buffer: 64 KB", "buffer: 64 kb", "machine.buffer: found unit 'kb' in '64 kb'; did you mean '64 kB'? allowed"),
+        ("ranks: 256", "ranks: 0", "ranks: found 0; allowed: a whole number, 1 or more"),
+        ("ranks: 256", "ranks: many", "ranks: found 'many'; allowed: a whole number, 1 or more"),
+        ("ranks: 256", "ranks: true", "ranks: found true; allowed: a whole number, 1 or more"),
+        ("ranks: 256", "ranks: 2.5", "ranks: found 2.5; allowed: a whole number, 1 or more"),
+        (
+            "[8, 8, 8]",
+            "[8, 8]",
+            "machine.geometry: found [8, 8] for topology torus; allowed: [X, Y, Z]: switches along",
+        ),
+        ("[8, 8, 8]", "8", "machine.geometry: found 8; allowed: a list of whole numbers"),
+        (
+            "[1440, 720, 64]",
+            "[1440, 720]",
+            "workload.grid: found [1440, 720]; allowed: a list of whole numbers [nx, ny",
+        ),
+        (
+            "[1440, 720, 64]",
+            "papr",
+            "workload.grid: found 'papr'; did you mean 'paper'? allowed: [nx, ny, nz] or a grid",
+        ),
+        (
+            "substrate: simulator",
+            "substrate: sst",
+            "substrate: found 'sst'; allowed: simulator, mpi, simgrid, sstmacro",
+        ),
+        (
+            "short_limit: 512 B",
+            "short_limit: 9 KB",
+            "machine.protocol.short_limit: found 9000 B; allowed: at most eager",
+        ),
+        # what several keys decide
+        (
+            "ranks: 256",
+            "ranks: 1025",
+            "ranks: found 1025 ranks on 1024 nodes; allowed: at most 1024, the nodes of torus",
+        ),
+        (
+            "[16, 16]",
+            "[16, 17]",
+            "workload.decomposition: found [16, 17], that is 272 processes; allowed: cx * cy = 256",
+        ),
+        (
+            "[16, 16]",
+            "[128, 2]",
+            "workload.decomposition: found cx = 128 > nz = 64; allowed: cx <= nz = 64 and cy <= ny",
+        ),
+        (
+            "buffer: 64 KB",
+            "buffer: 8 KB",
+            "machine.buffer: found 8000 B for 2 virtual channels, less than a packet of 4096",
+        ),
+        # files
+        (
+            "ranks: 256",
+            "ranks: 256\nranks: 16",
+            "ranks: key 'ranks' stands there twice (line 2); allowed: each key once",
+        ),
+        ("[8, 8, 8]", "[8, 8, 8", "x.yaml: not YAML (line"),
+    ],
+)
+def test_mistakes(write: Write, line: Line, sample: str, old: str, new: str, expected: str) -> None:
+    assert old in sample
+    text = line(load_point, write(sample.replace(old, new, 1)))
+    assert text.startswith("x.yaml: ")
+    assert expected in text
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("", "x.yaml: the file is empty; allowed: a mapping of keys to values"),
+        ("- 1", "x.yaml: found [1]; allowed: a mapping of keys to values"),
+        ("3", "x.yaml: found 3; allowed: a mapping"),
+        ("ranks: 4\nworkload: 3\nmachine: torus-S", "x.yaml: workload: found 3; allowed: a mapping of keys to values"),
+        ("ranks: 4\nmachine: 3", "x.yaml: machine: found 3; allowed: a mapping of keys to values, or a machine: drag"),
+        (
+            "machine: torus-X",
+            "x.yaml: machine: found machine 'torus-X'; did you mean 'torus-S'? allowed: dragonfly-LS, ",
+        ),
+        ("machine: {name: torus-S, topology: torus}", "x.yaml: machine.topology: found 'torus'; allowed: either"),
+        (
+            "machine: {name: torus-S, extends: bas}",
+            "x.yaml: machine.extends: found 'bas'; did you mean 'base'? allowed",
+        ),
+        (
+            "machine: {name: torus-S, lnk: {latency: 1 ns}}",
+            "x.yaml: machine.lnk: unknown key 'lnk'; did you mean 'link'?",
+        ),
+    ],
+)
+def test_mistaken_files(write: Write, line: Line, content: str, expected: str) -> None:
+    assert line(load_point, write(content)).startswith(expected)
+
+
+def test_missing_file(tmp_path: Path, line: Line) -> None:
+    assert line(load_point, tmp_path / "none.yaml") == "none.yaml: no such file; allowed: an existing YAML file"
+    assert "found a folder" in line(load_point, tmp_path)
+
+
+def test_the_first_of_several_mistakes_is_the_misspelt_key(write: Write, line: Line, sample: str) -> None:
+    text = sample.replace("ranks: 256", "ranks: x").replace("topology", "topolgy").replace("64 KB", "64")
+    assert "machine.topolgy: unknown key" in line(load_point, write(text))
+    assert line(load_point, write(text)).endswith("(and 2 more)")
+
+
+def test_a_count_no_decomposition_fits(write: Write, line: Line) -> None:
+    text = "ranks: 251\nmachine: torus-S\nworkload: {kind: transposition, algorithm: burst, grid: [100, 100, 100]}"
+    expected = "x.yaml: ranks: found 251, which has no decomposition on the grid 100 x 100 x 100; allowed: a number of"
+    assert line(load_point, write(text)).startswith(expected)
+
+
+def test_the_bound_of_the_paper(write: Write, line: Line) -> None:
+    """Z is divided by cx: 300 columns do not fit 256 levels (statement Z-T3)."""
+    text = (
+        "ranks: 30000\nmachine: torus-M\nworkload: {kind: transposition, algorithm: burst, grid: paper, decomposition: "
+    )
+    expected = "x.yaml: workload.decomposition: found cx = 300 > nz = 256; allowed: cx <= nz = 256 and cy <= ny = 14400"
+    assert line(load_point, write(text + "[300, 100]}")) == expected
+    assert load_point(write(text + "[100, 300]}")).ranks == 30000

@@ -1,0 +1,77 @@
+"""Quantities are converted exactly, and what is not one is refused with the units that are allowed."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic_core import PydanticCustomError
+
+from tramontane.study.units import BANDWIDTH, FREQUENCY, SIZE, TIME, Dimension, format_quantity, parse_quantity
+
+DIMENSIONS = [TIME, SIZE, BANDWIDTH, FREQUENCY]
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension", "value"),
+    [
+        ("100 ns", TIME, 100_000),
+        ("0.1 us", TIME, 100_000),
+        ("1e-7 s", TIME, 100_000),
+        ("0 ns", TIME, 0),
+        ("1.5 µs", TIME, 1_500_000),
+        ("4096 B", SIZE, 4096),
+        ("64 KB", SIZE, 64_000),
+        ("64 kB", SIZE, 64_000),
+        ("32 KiB", SIZE, 32_768),
+        ("1 GiB", SIZE, 2**30),
+        ("10 GB/s", BANDWIDTH, 10**10),
+        ("10000 MB/s", BANDWIDTH, 10**10),
+        ("80 Gbit/s", BANDWIDTH, 10**10),
+        (" 10GB/s ", BANDWIDTH, 10**10),
+        ("2 GHz", FREQUENCY, 2 * 10**9),
+    ],
+)
+def test_conversion(text: str, dimension: Dimension, value: int) -> None:
+    assert parse_quantity(text, dimension, positive=False) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension", "found"),
+    [
+        (10, BANDWIDTH, "found 10 without a unit"),
+        ("10", BANDWIDTH, "found '10' without a unit"),
+        ("10 ns", BANDWIDTH, "found unit 'ns' in '10 ns'"),
+        ("10 gb/s", BANDWIDTH, "found unit 'gb/s' in '10 gb/s'"),
+        ("-1 ns", TIME, "found '-1 ns'"),
+        ("0 B", SIZE, "found '0 B'"),
+        ("0.5 ps", TIME, "found '0.5 ps'"),
+        ("fast", BANDWIDTH, "found 'fast'"),
+        (True, TIME, "found true"),
+        ([1], TIME, "found [1]"),
+        (None, TIME, "found nothing"),
+    ],
+)
+def test_refusal(text: object, dimension: Dimension, found: str) -> None:
+    with pytest.raises(PydanticCustomError) as caught:
+        parse_quantity(text, dimension)
+    context = caught.value.context
+    assert context is not None
+    assert context["problem"] == found
+    assert all(unit in context["allowed"] for unit in dimension.units)
+
+
+@given(st.sampled_from(DIMENSIONS), st.integers(0, 10**15))
+def test_formatted_quantities_read_back(dimension: Dimension, value: int) -> None:
+    assert parse_quantity(format_quantity(value, dimension), dimension, positive=False) == value
+
+
+@given(st.sampled_from(DIMENSIONS), st.decimals(0, 10**6, places=3), st.data())
+def test_every_unit_is_exact(dimension: Dimension, number: object, data: st.DataObject) -> None:
+    unit = data.draw(st.sampled_from(sorted(dimension.units)))
+    exact = Fraction(str(number)) * dimension.units[unit]
+    if exact.denominator == 1:
+        assert parse_quantity(f"{number} {unit}", dimension, positive=False) == exact
+    else:
+        with pytest.raises(PydanticCustomError):
+            parse_quantity(f"{number} {unit}", dimension, positive=False)

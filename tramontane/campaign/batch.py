@@ -1,0 +1,101 @@
+"""Runs the points of one batch, one after the other; what a job of the workflow does.
+
+Each point's record is written the moment the point ends, so a batch that is stopped, or killed, loses the point in hand
+and nothing else. A point that fails is recorded as failed and the batch goes on.
+"""
+
+import json
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any, TextIO
+
+from tramontane.results.provenance import provenance
+from tramontane.results.store import Store, write_atomically
+from tramontane.substrates import Substrate, require
+from tramontane.substrates.isolation import PointError, end_with_parent, run_forked
+
+#: Turns a name into a substrate that can run; tests put one of their own in place.
+Resolve = Callable[[str], Substrate]
+
+
+class Stopped(BaseException):
+    """The batch was asked to stop by a signal."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        super().__init__(signal.Signals(number).name)
+
+
+def run_batch(file: Path, root: Path, resolve: Resolve = require, log: TextIO | None = None) -> int:
+    """Run the points of a batch and mark the batch as ended.
+
+    Parameters
+    ----------
+    file : Path
+        The batch as the plan wrote it.
+    root : Path
+        Root of the checkout.
+    resolve : callable, optional
+        Finds a substrate by its name.
+    log : text stream, optional
+        Gets one line a point; standard error by default.
+
+    Returns
+    -------
+    int
+        Number of points that failed.
+
+    Raises
+    ------
+    Stopped
+        If SIGINT or SIGTERM arrives; the batch is not marked as ended then.
+    """
+    batch = json.loads(file.read_text(encoding="utf-8"))
+    store = Store(root)
+    failed = 0
+    for point in batch["points"]:
+        failed += not _run_point(point["id"], point["point"], root, store, resolve, log or sys.stderr)
+    write_atomically(Path(root, batch["done"]), "")
+    return failed
+
+
+def record(identity: str, point: dict[str, Any], result: dict[str, Any], root: Path, substrate: Substrate) -> dict[str, Any]:
+    """Return the record of a finished point."""
+    return {
+        "id": identity,
+        "point": point,
+        "result": {"id": identity, **result},
+        "provenance": provenance(root, substrate.revision(), substrate.compiler()),
+    }
+
+
+def stop_on_signals() -> None:
+    """Make SIGINT and SIGTERM raise :class:`Stopped`, and end with whoever started this process."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        for other in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(other, signal.SIG_IGN)
+        raise Stopped(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    end_with_parent(signal.SIGTERM)
+
+
+def _run_point(
+    identity: str, point: dict[str, Any], root: Path, store: Store, resolve: Resolve, log: TextIO
+) -> bool:
+    """Run one point and store what came of it; return whether it succeeded."""
+    substrate = resolve(point["substrate"])
+    try:
+        result = run_forked(point, substrate)
+    except PointError as error:
+        store.failed(identity, point, str(error), provenance(root, substrate.revision(), substrate.compiler()))
+        print(f"{identity} failed: {error}", file=log, flush=True)
+        return False
+    store.write(record(identity, point, result, root, substrate))
+    print(f"{identity} {result.get('time_s', '?')} s simulated in {result.get('wall_s', '?')} s", file=log, flush=True)
+    return True

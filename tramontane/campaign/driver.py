@@ -1,0 +1,280 @@
+"""Runs a campaign from the plan to the report: starts Snakemake quietly, watches, and says in the end what came of it.
+
+All words go to standard error; the last line of standard output is the path of the report.
+"""
+
+import contextlib
+import fcntl
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import TextIO
+
+from tramontane.campaign.layout import Layout
+from tramontane.campaign.plan import Plan, make_plan, write_plan
+from tramontane.campaign.progress import Tally, progress
+from tramontane.campaign.rules import CODE, Rules
+from tramontane.campaign.text import duration, plural, size, table
+from tramontane.errors import InputError, display_path
+from tramontane.results.store import Store
+from tramontane.substrates.isolation import end_with_parent
+
+#: How often the store is looked at [s].
+INTERVAL = 0.5
+#: How long a workflow that was asked to stop is waited for [s].
+PATIENCE = 15.0
+#: How long another run is waited for, which may just be ending [s].
+LOCK_PATIENCE = 20.0
+
+#: Exit status of a run that was stopped: that of a shell command ended by SIGINT or SIGTERM.
+_STOPPED = 128
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a campaign is run.
+
+    Parameters
+    ----------
+    cores : int
+        Cores to use.
+    memory : int or None
+        Memory that points may take together [B]; None if only the batch system limits it.
+    profile : str
+        Folder of `workflow/profiles`.
+    refresh : bool
+        Whether to run results of older model revisions again.
+    """
+
+    cores: int
+    memory: int | None
+    profile: str = "default"
+    refresh: bool = False
+
+
+class _Interrupted(BaseException):
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Options) -> int:
+    """Run a campaign and return the exit status.
+
+    Raises
+    ------
+    InputError
+        If an experiment, the scale or the profile does not exist, or an experiment holds a mistake.
+    """
+    profile = find_profile(root, options.profile)
+    layout = Layout(root, scale)
+    with _interruptible(), _only_one(layout) as lock:
+        if lock is None:
+            _say(f"another run of the {scale} campaign is going on in this checkout; wait for it, or stop it first")
+            return 1
+        plan = make_plan(
+            root, scale, experiments, refresh=options.refresh, cores=options.cores, memory=options.memory
+        )
+        if not plan.experiments:
+            _say("no experiment asked for: everything is set up, nothing was run")
+            return 0
+        write_plan(plan)
+        for line in header(plan, options):
+            _say(line)
+        if Rules(root).is_fresh(scale):
+            _say(_nothing_to_do(plan))
+        else:
+            status = _run(plan, profile, options, lock)
+            if status:
+                return status
+        print(display_path(layout.report.resolve()), flush=True)
+        return 0
+
+
+def find_profile(root: Path, name: str) -> Path:
+    """Return the folder of a profile, the checkout's own before the one that comes with the code."""
+    for folder in (root, CODE):
+        found = folder / "workflow" / "profiles" / name
+        if found.is_dir():
+            return found
+    known = sorted(path.name for path in (CODE / "workflow" / "profiles").iterdir())
+    raise InputError("profile", "", name, ", ".join(known))
+
+
+def header(plan: Plan, options: Options) -> Iterator[str]:
+    """Yield what a campaign begins with: experiments, points, what is there, what is to be run and what that costs."""
+    points, jobs = plan.points, plan.jobs
+    there = len(points) - len(jobs) - len(plan.too_large)
+    line = f"{plan.scale}: {plural(len(plan.experiments), 'experiment')}, {plural(len(points), 'point')}, {there} there"
+    if jobs:
+        line += (
+            f", {len(jobs)} to run in {plural(len(plan.batches), 'batch')}; about {duration(plan.seconds)} of processor "
+            f"time on {plural(options.cores, 'core')}"
+        )
+    yield line
+    old = len(plan.outdated)
+    if old and not options.refresh:
+        yield f"{plural(old, 'result')} of an older model revision; REFRESH=1 runs {'it' if old == 1 else 'them'} again"
+    if plan.too_large and plan.memory is not None:
+        yield (
+            f"{plural(len(plan.too_large), 'point')} left out: up to {size(max(job.memory for job in plan.too_large))} "
+            f"of memory needed, {size(plan.memory)} there (MEMORY=... overrides this)"
+        )
+
+
+def snakemake_command(plan: Plan, profile: Path, options: Options) -> list[str]:
+    """Return the command that runs the workflow."""
+    snakefile = next(path for path in (plan.root / "Snakefile", CODE / "Snakefile") if path.exists())
+    local = ["--cores", str(options.cores)] if options.profile == "default" else []
+    # Points that together need more memory than there is must not run at the same time.
+    limit = ["--resources", f"mem_mb={int(plan.memory / 1e6)}"] if plan.memory is not None else []
+    return [
+        *(sys.executable, "-m", "snakemake", "--snakefile", str(snakefile), "--directory", str(plan.root)),
+        *("--profile", str(profile), *local, *limit, "--config", f"scale={plan.scale}"),
+    ]
+
+
+def _run(plan: Plan, profile: Path, options: Options, lock: int) -> int:
+    """Run the workflow; return 0, or the exit status after having said what went wrong."""
+    log = plan.layout.logs / "snakemake.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    store = Store(plan.root)
+    os.utime(plan.layout.plan)  # marks the start by the clock of the file system that gets the records
+    since = plan.layout.plan.stat().st_mtime_ns
+    tally = Tally({job.identity: job for job in plan.jobs}, store, since, options.cores)
+    with log.open("w", encoding="utf-8") as stream:
+        workflow = _start(snakemake_command(plan, profile, options), stream, lock)
+        try:
+            with progress(sys.stderr) as display:
+                while workflow.poll() is None:
+                    tally.update()
+                    display.show(tally)
+                    time.sleep(INTERVAL)
+                tally.update()
+                display.show(tally)
+        except _Interrupted as stopped:
+            _stop(workflow)
+            tally.update()
+            _say(f"stopped with {tally.done} of {tally.total} points done; the same command goes on from there")
+            return _STOPPED + stopped.number
+    if workflow.returncode:
+        _say(f"{_what_failed(log)}; all of it in {display_path(log.resolve())}")
+        return 1
+    _say(summary(plan, store))
+    return 0
+
+
+def _start(command: list[str], log: TextIO, lock: int) -> subprocess.Popen[str]:
+    """Start the workflow in a group of its own, so that it can be stopped with all it has started."""
+    # Jobs are shell commands: they are to find the commands of the environment that this process runs in.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "PATH": path},
+        start_new_session=True,
+        # The lock ends with its last holder: as long as the workflow lives, no other run starts.
+        pass_fds=(lock,),
+        preexec_fn=_end_with_driver,  # noqa: PLW1509 (no thread has been started yet)
+    )
+
+
+def _end_with_driver() -> None:
+    # Snakemake would wait for its jobs on any other signal; they in turn end with it, and lose the point in hand.
+    end_with_parent(signal.SIGKILL)
+
+
+def _stop(workflow: subprocess.Popen[str]) -> None:
+    """End the workflow and all its jobs, first kindly."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(workflow.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            workflow.wait(PATIENCE)
+            break
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(workflow.pid, signal.SIGKILL)
+
+
+def _what_failed(log: Path) -> str:
+    """Return which rules failed and where their logs are, as Snakemake's log has it."""
+    text = log.read_text(encoding="utf-8", errors="replace")
+    rules = list(dict.fromkeys(re.findall(r"^Error in rule (\w+)", text, flags=re.MULTILINE)))
+    logs = list(dict.fromkeys(re.findall(r"^\s*log: (\S+) \(check log", text, flags=re.MULTILINE)))
+    if rules:
+        return f"{', '.join(rules)} failed: see {', '.join(logs[:3])}{' ...' if len(logs) > 3 else ''}"
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return f"the workflow did not run: {lines[-1] if lines else 'it said nothing'}"
+
+
+def summary(plan: Plan, store: Store) -> str:
+    """Return a table of the experiments: points, and how many failed or are missing."""
+    rows = []
+    for experiment in plan.experiments:
+        failed = sum(store.has_failed(identity) for identity in experiment.points)
+        missing = sum(not store.has(identity) for identity in experiment.points) - failed
+        rows.append((experiment.name, len(experiment.points), failed, missing))
+    return table(("experiment", "points", "failed", "missing"), rows, right=(1, 2, 3))
+
+
+def _nothing_to_do(plan: Plan) -> str:
+    there = len(plan.points) - len(plan.too_large)
+    if plan.too_large:
+        return f"nothing to do: all {there} points that fit into the memory are there"
+    return f"nothing to do: all {there} points are there"
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Turn SIGINT and SIGTERM into one exception, which :func:`_run` handles; elsewhere nothing is half done."""
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        for other in numbers:  # stopping takes seconds, and is not to be interrupted in its turn
+            signal.signal(other, signal.SIG_IGN)
+        raise _Interrupted(number)
+
+    before = {number: signal.signal(number, interrupt) for number in numbers}
+    try:
+        yield
+    except _Interrupted as stopped:
+        _say("stopped; the same command goes on from there")
+        raise SystemExit(_STOPPED + stopped.number) from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def _only_one(layout: Layout, patience: float = LOCK_PATIENCE) -> Iterator[int | None]:
+    """Hold the lock of a campaign; yields its descriptor, or None if another run does not end within `patience` [s].
+
+    The system releases the lock when its last holder ends, however it ends.
+    """
+    layout.folder.mkdir(parents=True, exist_ok=True)
+    with (layout.folder / ".lock").open("w", encoding="utf-8") as file:
+        deadline = time.monotonic() + patience
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    yield None
+                    return
+                time.sleep(0.2)
+        yield file.fileno()

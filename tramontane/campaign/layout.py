@@ -1,0 +1,84 @@
+"""Where the files of a campaign lie. One place for all names, used by the plan, the rules and the progress line alike."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+#: The forms in which each figure is drawn: for the report, for a quick look, for print.
+FIGURE_FORMATS = ("svg", "png", "pdf")
+
+
+def root_of(planned: Path) -> Path:
+    """Return the root of the checkout that a manifest or a batch of a plan lies in."""
+    return planned.resolve().parents[4]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The files of the campaign at one scale.
+
+    Parameters
+    ----------
+    root : Path
+        Root of the checkout; ``Path()`` gives names relative to it, as the rules want them.
+    scale : str
+        Name of the scale; may be a wildcard.
+    """
+
+    root: Path
+    scale: str
+
+    @property
+    def folder(self) -> Path:
+        """The folder of everything that belongs to the scale."""
+        return Path(self.root, "results", self.scale)
+
+    @property
+    def plan(self) -> Path:
+        """The plan: which batches there are, and which experiment waits for which."""
+        return self.folder / "plan" / "plan.json"
+
+    @property
+    def manifests(self) -> Path:
+        """The folder of the experiments' manifests."""
+        return self.folder / "plan" / "experiments"
+
+    @property
+    def batches(self) -> Path:
+        """The folder of the batches that are to be run."""
+        return self.folder / "plan" / "batches"
+
+    @property
+    def done(self) -> Path:
+        """The folder of the marks of batches that have ended."""
+        return self.folder / "batches"
+
+    @property
+    def report(self) -> Path:
+        """The report, with which a campaign ends."""
+        return self.folder / "report.html"
+
+    @property
+    def logs(self) -> Path:
+        """The folder of the logs."""
+        return self.folder / "logs"
+
+    def manifest(self, experiment: str) -> Path:
+        """Return the manifest of an experiment: its points, and what the figure shows."""
+        return self.manifests / f"{experiment}.json"
+
+    def batch(self, batch: str) -> Path:
+        """Return the file with the points of a batch."""
+        return self.batches / f"{batch}.json"
+
+    def ended(self, batch: str) -> Path:
+        """Return the mark that a batch has ended."""
+        return self.done / f"{batch}.done"
+
+    def dataset(self, experiment: str) -> Path:
+        """Return the dataset of an experiment."""
+        return self.folder / "datasets" / f"{experiment}.nc"
+
+    def figures(self, experiment: str) -> list[Path]:
+        """Return the figure of an experiment in all its forms, and its caption."""
+        folder = self.folder / "figures"
+        return [folder / f"{experiment}.{form}" for form in (*FIGURE_FORMATS, "txt")]

@@ -1,0 +1,93 @@
+"""Shares points among jobs.
+
+A job of the workflow costs seconds of its own, here and far more on a batch system, so a job is a batch of points: ten
+thousand points make about a hundred jobs. Batches are sized by estimated cost and never by count, since points of one
+experiment differ by factors of a thousand.
+"""
+
+import hashlib
+import heapq
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+#: Number of batches that a large campaign is divided into.
+BATCHES = 100
+#: Cost below which a batch is not worth a job of its own [s].
+SMALLEST = 20.0
+#: Batches for each core, at least, so that no core waits long for the last one.
+PER_CORE = 4
+
+
+@dataclass(frozen=True)
+class Job:
+    """A point that is to be run, with its estimated cost.
+
+    Parameters
+    ----------
+    identity : str
+        Identity of the point.
+    point : dict
+        Its canonical form.
+    seconds : float
+        Estimated processor time [s].
+    memory : int
+        Estimated peak of memory [B].
+    """
+
+    identity: str
+    point: dict[str, Any]
+    seconds: float
+    memory: int
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Points that one job of the workflow runs, one after the other."""
+
+    jobs: tuple[Job, ...]
+
+    @property
+    def identity(self) -> str:
+        """Hash of the points' identities: the same points always make the same batch."""
+        return hashlib.sha256(" ".join(job.identity for job in self.jobs).encode()).hexdigest()[:16]
+
+    @property
+    def seconds(self) -> float:
+        """Estimated processor time of all its points [s]."""
+        return sum(job.seconds for job in self.jobs)
+
+    @property
+    def memory(self) -> int:
+        """Estimated peak of memory [B]: that of the largest point, since they run one after the other."""
+        return max(job.memory for job in self.jobs)
+
+
+def number_of_batches(costs: Sequence[float], cores: int) -> int:
+    """Return how many batches points of these costs [s] make on so many cores."""
+    total = sum(costs)
+    target = max(total / BATCHES, SMALLEST)
+    return min(len(costs), max(math.ceil(total / target), PER_CORE * cores))
+
+
+def pack(jobs: Sequence[Job], cores: int) -> list[Batch]:
+    """Share `jobs` among batches of about equal cost.
+
+    Longest points first, each to the batch that has least so far (Graham's rule); a point that is longer than a batch
+    should be gets one of its own that way. Within a batch the longest point comes first too.
+
+    Returns
+    -------
+    list of Batch
+        The most expensive first: started in that order, they end at about the same time.
+    """
+    ordered = sorted(jobs, key=lambda job: (-job.seconds, job.identity))
+    bins: list[list[Job]] = [[] for _ in range(number_of_batches([job.seconds for job in jobs], cores))]
+    loads = [(0.0, 0, index) for index in range(len(bins))]
+    for job in ordered:
+        # The number of points breaks ties of the load, so that free points spread evenly too.
+        load, count, index = heapq.heappop(loads)
+        bins[index].append(job)
+        heapq.heappush(loads, (load + job.seconds, count + 1, index))
+    return sorted((Batch(tuple(members)) for members in bins), key=lambda batch: (-batch.seconds, batch.identity))

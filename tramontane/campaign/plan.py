@@ -1,0 +1,302 @@
+"""Decides what is to be run: experiments become points, points without a result become batches.
+
+Planning reads and writes small files only and may be repeated at any time. It rewrites a file only if its content
+changes, because the workflow goes by times of modification: whoever changes nothing sets nothing in motion.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tramontane.campaign import machine
+from tramontane.campaign.layout import Layout
+from tramontane.campaign.packing import Batch, Job, pack
+from tramontane.errors import InputError, closest
+from tramontane.results.manifest import Manifest, manifest
+from tramontane.results.manifest import dump as dump_manifest
+from tramontane.results.store import Store, dump, write_if_changed
+from tramontane.study import SCALES, Experiment, Point, estimate, expand, list_experiments, load_experiment
+from tramontane.substrates import get
+
+#: Words that stand for all experiments and for none.
+ALL, NONE = "all", "none"
+
+
+@dataclass(frozen=True)
+class PlannedExperiment:
+    """An experiment with what is there of it.
+
+    Parameters
+    ----------
+    manifest : dict
+        Its manifest.
+    points : dict
+        Its points by identity, each once.
+    missing : frozenset of str
+        Those that are to be run.
+    """
+
+    manifest: Manifest
+    points: dict[str, Point]
+    missing: frozenset[str]
+
+    @property
+    def name(self) -> str:
+        """Name of the experiment."""
+        return str(self.manifest["name"])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be run, and why.
+
+    Parameters
+    ----------
+    root : Path
+        Root of the checkout.
+    scale : str
+        The scale.
+    experiments : list of PlannedExperiment
+        The experiments asked for.
+    batches : list of Batch
+        The jobs, the most expensive first.
+    outdated : frozenset of str
+        Points whose result is of an older model revision.
+    too_large : list of Job
+        Points that need more memory than there is, and are left out.
+    memory : int or None
+        How much there is [B]; None if nobody asked.
+    """
+
+    root: Path
+    scale: str
+    experiments: list[PlannedExperiment]
+    batches: list[Batch] = field(default_factory=list)
+    outdated: frozenset[str] = frozenset()
+    too_large: list[Job] = field(default_factory=list)
+    memory: int | None = None
+
+    @property
+    def layout(self) -> Layout:
+        """Where the campaign's files lie."""
+        return Layout(self.root, self.scale)
+
+    @property
+    def points(self) -> dict[str, Point]:
+        """All points, each once, whatever number of experiments share it."""
+        return {identity: point for experiment in self.experiments for identity, point in experiment.points.items()}
+
+    @property
+    def jobs(self) -> list[Job]:
+        """The points that are to be run."""
+        return [job for batch in self.batches for job in batch.jobs]
+
+    @property
+    def seconds(self) -> float:
+        """Estimated processor time [s]."""
+        return sum(batch.seconds for batch in self.batches)
+
+
+def make_plan(
+    root: Path,
+    scale: str,
+    experiments: Sequence[str] = (ALL,),
+    *,
+    refresh: bool = False,
+    cores: int | None = None,
+    memory: int | None = None,
+) -> Plan:
+    """Return the plan of a campaign; writes nothing.
+
+    Parameters
+    ----------
+    root : Path
+        Root of the checkout.
+    scale : str
+        One of `tramontane.study.SCALES`.
+    experiments : sequence of str, optional
+        Names of experiments, or "all", or "none".
+    refresh : bool, optional
+        Whether to run points again whose result is of an older model revision.
+    cores : int, optional
+        Cores that will share the batches; by default this machine's.
+    memory : int, optional
+        Largest memory a point may need [B]; by default any.
+
+    Raises
+    ------
+    InputError
+        If an experiment or the scale does not exist, or an experiment holds a mistake.
+    """
+    check_scale(scale)
+    store = Store(root)
+    loaded = [load_experiment(path) for path in select(root, experiments)]
+    # Whoever asks for all experiments asks for those that have such a scale.
+    loaded = [experiment for experiment in loaded if ALL not in experiments or scale in experiment.scales]
+    planned = [plan_experiment(experiment, scale, store) for experiment in loaded]
+    points = {identity: point for experiment in planned for identity, point in experiment.points.items()}
+    outdated = frozenset(find_outdated(points, store))
+    wanted = {identity for experiment in planned for identity in experiment.missing} | (outdated if refresh else set())
+    jobs = [make_job(points[identity]) for identity in sorted(wanted)]
+    too_large = [job for job in jobs if memory is not None and job.memory > memory]
+    fitting = [job for job in jobs if memory is None or job.memory <= memory]
+    return Plan(
+        root=root,
+        scale=scale,
+        experiments=[
+            PlannedExperiment(entry.manifest, entry.points, frozenset(wanted & entry.points.keys())) for entry in planned
+        ],
+        batches=pack(fitting, cores or machine.cores()),
+        outdated=outdated,
+        too_large=too_large,
+        memory=memory,
+    )
+
+
+def check_scale(scale: str) -> None:
+    """Refuse a scale that does not exist."""
+    if scale not in SCALES:
+        raise InputError("scale", "", scale, ", ".join(SCALES), hint=closest(scale, SCALES))
+
+
+def select(root: Path, names: Sequence[str]) -> list[Path]:
+    """Return the files of the experiments called `names`, each once, in the order of their files.
+
+    The beginning of a name will do where it is the beginning of one only: ``fig05a``.
+
+    Raises
+    ------
+    InputError
+        If there is no experiment of that name.
+    """
+    files = {path.stem: path for path in list_experiments(root)}
+    if list(names) == [NONE]:
+        return []
+    if ALL in names:
+        return list(files.values())
+    chosen = {_full_name(name, list(files)) for name in names}
+    return [path for name, path in files.items() if name in chosen]
+
+
+def _full_name(name: str, known: Sequence[str]) -> str:
+    if name in known:
+        return name
+    begun = [full for full in known if full.startswith(name)]
+    if len(begun) == 1:
+        return begun[0]
+    problem = f"{name!r} begins several names" if begun else f"unknown experiment {name!r}"
+    allowed = ", ".join(begun or (*known, ALL, NONE))
+    raise InputError("experiment", "", name, allowed, problem=problem, hint=closest(name, known))
+
+
+def plan_experiment(experiment: Experiment, scale: str, store: Store) -> PlannedExperiment:
+    """Return what `experiment` consists of at `scale`, and what of it is missing."""
+    expansion = expand(experiment, scale)
+    points = expansion.unique()
+    missing = frozenset(identity for identity in points if not store.has(identity))
+    return PlannedExperiment(manifest(experiment, expansion), points, missing)
+
+
+def make_job(point: Point) -> Job:
+    """Return a point with its estimated cost."""
+    canonical = point.canonical()
+    cost = estimate(canonical)
+    return Job(point.id, canonical, float(cost.seconds), int(cost.memory_bytes))
+
+
+def find_outdated(identities: Iterable[str], store: Store) -> Iterable[str]:
+    """Yield the points whose result an older revision of the substrate's model has given."""
+    current: dict[str, int | None] = {}
+    for identity in identities:
+        if not store.has(identity):
+            continue
+        result = store.read(identity)["result"]
+        substrate = str(result.get("substrate", "simulator"))
+        if substrate not in current:
+            ready = get(substrate)
+            current[substrate] = ready.revision() if ready.available() is None else None
+        if current[substrate] is not None and result.get("model_revision") != current[substrate]:
+            yield identity
+
+
+def write_plan(plan: Plan) -> None:
+    """Write the manifests, the batches and the plan; remove what earlier plans have left.
+
+    A batch holds missing points only, so none of the planned ones has ended: all marks of batches that have are from
+    earlier plans and go, lest a batch that is planned again seem to have ended.
+    """
+    layout = plan.layout
+    store = Store(plan.root)
+    for experiment in plan.experiments:
+        file = layout.manifest(experiment.name)
+        if not write_if_changed(file, dump_manifest(experiment.manifest)):
+            _touch_if_outrun(file, layout.dataset(experiment.name), experiment, store)
+
+    for mark in layout.done.glob("*.done"):
+        mark.unlink()
+    files = {layout.batch(batch.identity): dump(_describe(batch, layout)) for batch in plan.batches}
+    for file in layout.batches.glob("*.json"):
+        if file not in files:
+            file.unlink()
+    for file, text in files.items():
+        write_if_changed(file, text)
+    write_if_changed(layout.plan, json.dumps(_outline(plan, _reported(plan)), indent=1) + "\n")
+
+
+def _touch_if_outrun(file: Path, dataset: Path, experiment: PlannedExperiment, store: Store) -> None:
+    """Make the dataset out of date if a record is newer: a run that was killed, or another experiment, has written it."""
+    try:
+        collated = dataset.stat().st_mtime_ns
+    except FileNotFoundError:
+        return
+    if file.stat().st_mtime_ns <= collated and any(store.changed_at(known) > collated for known in experiment.points):
+        os.utime(file)
+
+
+def _describe(batch: Batch, layout: Layout) -> dict[str, Any]:
+    """Return the content of a batch's file."""
+    return {
+        "id": batch.identity,
+        "done": layout.ended(batch.identity).relative_to(layout.root).as_posix(),
+        "seconds": batch.seconds,
+        "memory_bytes": batch.memory,
+        "points": [{"id": job.identity, "seconds": job.seconds, "point": job.point} for job in batch.jobs],
+    }
+
+
+def _reported(plan: Plan) -> list[str]:
+    """Return the experiments that the report shows: those of the plan, and those that an earlier plan has finished."""
+    layout = plan.layout
+    planned = {experiment.name for experiment in plan.experiments}
+    names = [path.stem for path in list_experiments(plan.root)]
+    return [
+        name
+        for name in names
+        if name in planned or (layout.manifest(name).exists() and layout.dataset(name).exists())
+    ]
+
+
+def command(plan: Plan, reported: Sequence[str]) -> str:
+    """Return the command that makes the report again."""
+    everything = len(reported) == len(list_experiments(plan.root))
+    return f"make reproduce SCALE={plan.scale}" + ("" if everything else f' EXPERIMENTS="{" ".join(reported)}"')
+
+
+def _outline(plan: Plan, reported: Sequence[str]) -> dict[str, Any]:
+    """Return what the rules need to know: batches with their resources, and which experiment waits for which."""
+    wanted = {experiment.name: set(experiment.points) for experiment in plan.experiments}
+    members = {batch.identity: {job.identity for job in batch.jobs} for batch in plan.batches}
+    return {
+        "scale": plan.scale,
+        "command": command(plan, reported),
+        "memory_bytes": plan.memory,
+        "experiments": {
+            name: [batch for batch, points in members.items() if points & wanted.get(name, set())] for name in reported
+        },
+        "batches": {
+            batch.identity: {"seconds": round(batch.seconds, 3), "memory_bytes": batch.memory} for batch in plan.batches
+        },
+    }

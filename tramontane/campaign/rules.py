@@ -1,0 +1,162 @@
+"""What the rules of the workflow ask: which files go in, which come out, how much a batch needs.
+
+The rule files hold no logic; they name the functions below. The driver asks the same functions whether anything is out of
+date, so that a second run of the same command need not start the workflow at all.
+"""
+
+import functools
+import json
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tramontane
+from tramontane.campaign.layout import FIGURE_FORMATS, Layout
+
+#: Where the code lies: the checkout itself, or wherever it was installed.
+CODE = Path(tramontane.__file__).resolve().parent.parent
+
+#: What the wildcards may be; a misspelt target is then no target at all.
+SCALES = "smoke|laptop|paper"
+EXPERIMENT = "[A-Za-z0-9][A-Za-z0-9_.-]*"
+BATCH = "[0-9a-f]{16}"
+
+_ANALYSIS_FOLDERS = ("analysis", "workflow/report")
+_ANALYSIS = ("*.py", "*.mplstyle", "*.yaml", "*.j2", "*.html", "*.css")
+_ESTIMATE_MARGIN = 4
+_MINUTES = 60
+
+
+@dataclass(frozen=True)
+class Step:
+    """One piece of work: `outputs` are out of date if one is missing, or older than one of `inputs`."""
+
+    inputs: tuple[Path, ...]
+    outputs: tuple[Path, ...]
+
+    def is_fresh(self) -> bool:
+        """Return whether there is nothing to do, by times of modification as the workflow sees them."""
+        try:
+            newest = max(path.stat().st_mtime_ns for path in self.inputs)
+            return newest <= min(path.stat().st_mtime_ns for path in self.outputs)
+        except FileNotFoundError:
+            return False
+
+
+class Rules:
+    """The files and resources of the rules, for a plan that was written.
+
+    Parameters
+    ----------
+    root : Path, optional
+        Root of the checkout; by default the working directory, which is where Snakemake is.
+    """
+
+    def __init__(self, root: Path | None = None) -> None:
+        self.root = root or Path()
+
+    def outline(self, scale: str) -> dict[str, Any]:
+        """Return the plan at `scale`."""
+        file = Layout(self.root, scale).plan
+        return _read(file, file.stat().st_mtime_ns)
+
+    # What batches need.
+
+    def priority(self, wildcards: Any) -> int:
+        """Return the estimated seconds of a batch: the longest starts first."""
+        return math.ceil(self._batch(wildcards)["seconds"])
+
+    def memory(self, wildcards: Any) -> int:
+        """Return the memory a batch needs [MB, as Snakemake counts], never more than the plan allowed."""
+        needed = self._batch(wildcards)["memory_bytes"]
+        allowed = self.outline(wildcards.scale)["memory_bytes"]
+        return math.ceil(min(needed, allowed or needed) / 1e6)
+
+    def runtime(self, wildcards: Any) -> int:
+        """Return the time a batch system should allow a batch [min]: generous, since estimates err."""
+        return 10 + math.ceil(_ESTIMATE_MARGIN * self._batch(wildcards)["seconds"] / _MINUTES)
+
+    def _batch(self, wildcards: Any) -> dict[str, Any]:
+        batch: dict[str, Any] = self.outline(wildcards.scale)["batches"][wildcards.batch]
+        return batch
+
+    # What goes in.
+
+    def ended_batches(self, wildcards: Any) -> list[str]:
+        """Return the marks of the batches that an experiment waits for."""
+        layout = Layout(self.root, wildcards.scale)
+        waits = self.outline(wildcards.scale)["experiments"].get(wildcards.experiment, [])
+        return [str(layout.ended(batch)) for batch in waits]
+
+    def code_of_collating(self) -> list[str]:
+        """Return the code that decides what is in a dataset."""
+        return [str(CODE / "tramontane" / "results" / "collate.py")]
+
+    def code_of_analysis(self) -> list[str]:
+        """Return the code and style that decide what figures and report look like."""
+        return [str(path) for folder in _ANALYSIS_FOLDERS for path in _files(CODE / folder)]
+
+    def command(self, wildcards: Any) -> str:
+        """Return the command that makes the report again, as the report prints it."""
+        return str(self.outline(wildcards.scale)["command"])
+
+    def datasets(self, wildcards: Any) -> list[str]:
+        """Return the datasets of all experiments that the report shows."""
+        return [str(step.outputs[0]) for _, step in self._collating(wildcards.scale)]
+
+    def figures(self, wildcards: Any) -> list[str]:
+        """Return the figures and captions of all experiments that the report shows."""
+        return [str(path) for step in self._drawing(wildcards.scale) for path in step.outputs]
+
+    def targets(self, scale: str) -> list[str]:
+        """Return what a campaign is to end with."""
+        return [str(Layout(self.root, scale).report)]
+
+    # Is there anything to do?
+
+    def steps(self, scale: str) -> Iterator[Step]:
+        """Yield all that follows the batches: collating, drawing and the report."""
+        drawing = list(self._drawing(scale))
+        collating = [step for _, step in self._collating(scale)]
+        yield from collating
+        yield from drawing
+        inputs = [path for step in (*collating, *drawing) for path in step.outputs]
+        yield Step((*inputs, *_paths(self.code_of_analysis())), (Layout(self.root, scale).report,))
+
+    def is_fresh(self, scale: str) -> bool:
+        """Return whether every file of the campaign is there and none is out of date."""
+        return not self.outline(scale)["batches"] and all(step.is_fresh() for step in self.steps(scale))
+
+    def _collating(self, scale: str) -> Iterator[tuple[str, Step]]:
+        layout = Layout(self.root, scale)
+        code = _paths(self.code_of_collating())
+        for name in self.outline(scale)["experiments"]:
+            yield name, Step((layout.manifest(name), *code), (layout.dataset(name),))
+
+    def _drawing(self, scale: str) -> Iterator[Step]:
+        layout = Layout(self.root, scale)
+        code = _paths(self.code_of_analysis())
+        for name, collating in self._collating(scale):
+            yield Step((*collating.outputs, *code), tuple(layout.figures(name)))
+
+
+def figure_outputs() -> list[str]:
+    """Return the outputs of the rule that draws, with wildcards."""
+    return [f"results/{{scale}}/figures/{{experiment}}.{form}" for form in (*FIGURE_FORMATS, "txt")]
+
+
+@functools.cache
+def _read(file: Path, modified: int) -> dict[str, Any]:
+    """Return the content of `file`; the time of modification makes the cache notice changes."""
+    data: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return data
+
+
+def _paths(names: Iterable[str]) -> tuple[Path, ...]:
+    return tuple(Path(name) for name in names)
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted({path for pattern in _ANALYSIS for path in folder.rglob(pattern)})

@@ -1,0 +1,362 @@
+"""The command line. Answers go to standard output, everything else to standard error.
+
+A mistake in the input is one line and exit status 2 (see :mod:`tramontane.errors`). Commands import what they need when
+they run, so that each is as quick as it can be.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from tramontane import __version__
+from tramontane.errors import InputError
+
+if TYPE_CHECKING:
+    from tramontane.campaign.plan import Plan, PlannedExperiment
+    from tramontane.study import Experiment
+
+app = typer.Typer(
+    name="tramontane",
+    help="The communication of weather and climate models at a million processes, studied on one desktop.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Scale = Annotated[str, typer.Option("--scale", "-s", help="smoke, laptop or paper.", metavar="SCALE")]
+Name = Annotated[str, typer.Argument(help="An experiment, as `tramontane list` calls it.", metavar="NAME")]
+
+#: Exit status for mistakes in the input, and for points that did not run.
+_MISTAKE, _FAILURE = 2, 1
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    try:
+        status = app(standalone_mode=False)
+    except InputError as error:
+        _fail(str(error), _MISTAKE)
+    except typer.Abort:
+        sys.exit(130)
+    except typer.TyperException as error:
+        _fail(_usage(error), _MISTAKE)
+    except BrokenPipeError:  # `tramontane list | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _usage(error: Exception) -> str:
+    """Return a mistake in the use of the command line as one line."""
+    message = error.format_message() if hasattr(error, "format_message") else str(error)
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "tramontane"
+    return " ".join(f"{command}: {message} (see {command} --help)".split())
+
+
+def _fail(message: str, status: int) -> NoReturn:
+    print(message, file=sys.stderr)
+    sys.exit(status)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"tramontane {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command("list")
+def list_() -> None:
+    """List the experiments, with the number of points at each scale and how many of them are there."""
+    from tramontane.campaign.text import table
+    from tramontane.results.store import Store
+    from tramontane.study import SCALES, find_root, list_experiments, load_experiment
+
+    root = find_root()
+    store = Store(root)
+    rows = []
+    for path in list_experiments(root):
+        experiment = load_experiment(path)
+        counts = [_count(experiment, scale, store) for scale in SCALES]
+        rows.append((experiment.name, _figure(experiment), *counts, experiment.title))
+    head = ("experiment", "figure", *(f"{scale} done/all" for scale in SCALES), "title")
+    print(table(head, rows, right=tuple(range(2, 2 + len(SCALES)))))
+
+
+def _count(experiment: "Experiment", scale: str, store: Any) -> str:
+    from tramontane.study import expand
+
+    if scale not in experiment.scales:
+        return "-"
+    identities = expand(experiment, scale).unique()
+    return f"{sum(store.has(identity) for identity in identities)}/{len(identities)}"
+
+
+def _figure(experiment: "Experiment") -> str:
+    return experiment.paper.figure or "" if experiment.paper else ""
+
+
+@app.command()
+def describe(name: Name, scale: Scale = "laptop") -> None:
+    """Describe an experiment: the question, what is varied, the points and what they cost."""
+    import textwrap
+
+    from tramontane.campaign.text import duration, size
+    from tramontane.results.store import Store
+
+    experiment, planned = _planned(name, scale)
+    width = 100
+    print(f"{experiment.name}: {experiment.title}")
+    print(textwrap.fill(experiment.question, width))
+    print()
+    print(textwrap.fill(experiment.description, width))
+    print()
+    if experiment.paper:
+        parts = experiment.paper.model_dump(exclude_none=True)
+        print("paper:     ", ", ".join(f"{key} {value}" for key, value in parts.items()))
+    print("scales:    ", ", ".join(experiment.scales))
+    for dim in planned.manifest["dims"]:
+        print(f"{dim['name'] + ':':<11}", ", ".join(str(value) for value in dim["values"]))
+    print("machines:  ", ", ".join(planned.manifest["machines"]))
+    store = Store(experiment.root)
+    failed = sum(store.has_failed(identity) for identity in planned.points)
+    excluded = sum(1 for point in planned.manifest["points"] if point.get("excluded"))
+    notes = [f"{len(planned.points) - len(planned.missing)} done"]
+    notes += [f"{failed} failed"] if failed else []
+    notes += [f"{excluded} combinations excluded"] if excluded else []
+    print(f"points:     {len(planned.points)} at scale {scale} ({', '.join(notes)})")
+    costs = _jobs(planned, planned.points)
+    if costs:
+        largest = max(costs, key=lambda job: job.seconds)
+        print(
+            f"cost:       about {duration(sum(job.seconds for job in costs))} of processor time in all, "
+            f"{duration(largest.seconds)} for the longest point, up to {size(max(job.memory for job in costs))} of memory"
+        )
+
+
+def _planned(name: str, scale: str) -> "tuple[Experiment, PlannedExperiment]":
+    """Return the experiment called `name` and what is there of it."""
+    from tramontane.campaign.plan import ALL, NONE, check_scale, plan_experiment, select
+    from tramontane.results.store import Store
+    from tramontane.study import find_root, load_experiment
+
+    check_scale(scale)
+    root = find_root()
+    if name in (ALL, NONE):  # those stand for several; here a single one is described
+        name = f"{name}?"
+    experiment = load_experiment(select(root, [name])[0])
+    return experiment, plan_experiment(experiment, scale, Store(root))
+
+
+def _jobs(planned: "PlannedExperiment", identities: Any) -> list[Any]:
+    from tramontane.campaign.plan import make_job
+
+    return [make_job(planned.points[identity]) for identity in identities]
+
+
+@app.command()
+def validate(
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Experiments, points, machines or grids.", metavar="[FILES]")
+    ] = None,
+) -> None:
+    """Check YAML files (by default everything in configs/): one line for each that holds a mistake."""
+    from tramontane.study import find_root, validate_file
+
+    chosen = files or sorted((find_root() / "configs").rglob("*.yaml"))
+    bad = 0
+    for file in chosen:
+        try:
+            validate_file(file)
+        except InputError as error:
+            bad += 1
+            print(error, file=sys.stderr)
+    if bad:
+        raise typer.Exit(_MISTAKE)
+    print(f"{len(chosen)} {'file' if len(chosen) == 1 else 'files'} valid")
+
+
+@app.command()
+def run(
+    point_file: Annotated[Path, typer.Argument(help="A point; see docs/configuration.md.", metavar="POINT.yaml")],
+    substrate: Annotated[
+        str | None, typer.Option("--substrate", help="What runs it, instead of what the file says.", metavar="NAME")
+    ] = None,
+) -> None:
+    """Run one point and print one JSON object."""
+    from tramontane.study import load_point
+    from tramontane.substrates import require
+    from tramontane.substrates.isolation import PointError, run_fresh
+
+    if substrate is not None:
+        require(substrate)
+    point = load_point(point_file)
+    chosen = substrate or point.substrate
+    require(chosen)
+    canonical = {**point.canonical(), "substrate": chosen}
+    try:
+        result = run_fresh(canonical, chosen)
+    except PointError as error:
+        _fail(f"{point_file}: {error}", _FAILURE)
+    print(json.dumps({"id": type(point).from_canonical(canonical).id, **result}))
+
+
+@app.command()
+def estimate(
+    name: Name,
+    scale: Scale = "laptop",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Estimate what is still to be run of an experiment: points, processor time, memory, batches."""
+    from tramontane.campaign.machine import cores
+    from tramontane.campaign.packing import pack
+    from tramontane.campaign.text import duration, plural, size
+
+    _, planned = _planned(name, scale)
+    jobs = _jobs(planned, sorted(planned.missing))
+    batches = pack(jobs, cores()) if jobs else []
+    facts = {
+        "experiment": planned.name,
+        "scale": scale,
+        "points": len(planned.points),
+        "done": len(planned.points) - len(jobs),
+        "to_run": len(jobs),
+        "cpu_s": sum(job.seconds for job in jobs),
+        "longest_point_s": max((job.seconds for job in jobs), default=0.0),
+        "peak_memory_bytes": max((job.memory for job in jobs), default=0),
+        "batches": [
+            {"id": batch.identity, "points": len(batch.jobs), "cpu_s": batch.seconds, "memory_bytes": batch.memory}
+            for batch in batches
+        ],
+    }
+    if as_json:
+        print(json.dumps(facts))
+        return
+    print(f"{planned.name} at scale {scale}: {plural(len(planned.points), 'point')}, {facts['done']} done, {len(jobs)} to run")
+    if jobs:
+        print(
+            f"about {duration(sum(job.seconds for job in jobs))} of processor time, up to "
+            f"{size(max(job.memory for job in jobs))} of memory, longest point {duration(max(job.seconds for job in jobs))}"
+        )
+        shortest, longest = batches[-1].seconds, batches[0].seconds
+        print(f"{plural(len(batches), 'batch')} of {duration(shortest)} to {duration(longest)}")
+
+
+Experiments = Annotated[
+    list[str] | None, typer.Option("--experiments", "-e", help="Names, or all, or none.", metavar="NAMES")
+]
+Refresh = Annotated[bool, typer.Option("--refresh", help="Run results of older model revisions again.")]
+Cores = Annotated[int | None, typer.Option("--cores", min=1, help="Cores to use; by default all.")]
+Memory = Annotated[
+    str | None,
+    typer.Option("--memory", help="Memory that points may take, e.g. 64GB; by default nearly all.", metavar="SIZE"),
+]
+
+
+def _names(experiments: list[str] | None) -> list[str]:
+    """Return the names in one or several texts, separated by blanks or commas."""
+    return [name for text in experiments or [] for name in text.replace(",", " ").split()] or ["all"]
+
+
+def _bytes(text: str | None) -> int | None:
+    """Return a memory size such as 64GB in bytes."""
+    units = {"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+    if not text:
+        return None
+    number = text.strip().rstrip("BbGgKkMmTtIi ")
+    unit = text.strip()[len(number) :].strip().upper()
+    try:
+        return int(float(number) * units[unit])
+    except (KeyError, ValueError):
+        raise InputError("--memory", "", text, "a number and a unit, such as 64 GB") from None
+
+
+@app.command()
+def reproduce(
+    scale: Scale = "laptop",
+    experiments: Experiments = None,
+    refresh: Refresh = False,
+    cores: Cores = None,
+    memory: Memory = None,
+    profile: Annotated[
+        str, typer.Option("--profile", help="A folder of workflow/profiles, e.g. slurm.", metavar="NAME")
+    ] = "default",
+) -> None:
+    """Run experiments from the plan to the report; what is there already is not run again."""
+    from tramontane.campaign import machine
+    from tramontane.campaign.driver import Options, reproduce
+    from tramontane.study import find_root
+
+    limit = _bytes(memory) or (machine.memory() if profile == "default" else None)
+    options = Options(cores=cores or machine.cores(), memory=limit, profile=profile, refresh=refresh)
+    raise typer.Exit(reproduce(find_root(), scale, _names(experiments), options))
+
+
+@app.command(hidden=True)
+def plan(
+    scale: Scale = "laptop",
+    experiments: Experiments = None,
+    refresh: Refresh = False,
+    cores: Cores = None,
+    memory: Memory = None,
+) -> None:
+    """Write the plan of a campaign, for calling Snakemake directly."""
+    from tramontane.campaign.plan import make_plan, write_plan
+    from tramontane.campaign.text import duration, plural
+    from tramontane.study import find_root
+
+    made: Plan = make_plan(
+        find_root(), scale, _names(experiments), refresh=refresh, cores=cores, memory=_bytes(memory)
+    )
+    write_plan(made)
+    print(
+        f"{plural(len(made.points), 'point')}, {len(made.jobs)} to run in {plural(len(made.batches), 'batch')}, "
+        f"about {duration(made.seconds)} of processor time",
+        file=sys.stderr,
+    )
+
+
+@app.command("run-batch", hidden=True)
+def run_batch(file: Annotated[Path, typer.Argument(help="A batch of the plan.")]) -> None:
+    """Run the points of one batch; what a job of the workflow does."""
+    from tramontane.campaign.batch import Stopped, run_batch, stop_on_signals
+    from tramontane.campaign.layout import root_of
+
+    stop_on_signals()
+    try:
+        run_batch(file, root_of(file))
+    except Stopped as stopped:
+        _fail(f"stopped by {stopped}", 128 + stopped.number)
+
+
+@app.command(hidden=True)
+def collate(
+    manifest: Annotated[Path, typer.Argument(help="The manifest of an experiment.")],
+    dataset: Annotated[Path, typer.Argument(help="The dataset to write.")],
+) -> None:
+    """Make the dataset of one experiment from its records."""
+    from tramontane.campaign.layout import root_of
+    from tramontane.results.collate import collate_manifest, write
+    from tramontane.results.store import Store
+
+    data = json.loads(manifest.read_text(encoding="utf-8"))
+    write(collate_manifest(data, Store(root_of(manifest))), dataset)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""The one kind of error a user of Tramontane can cause, always told in one line.
+
+Whoever edits an experiment should never meet a traceback: a mistake in the input is reported as *file, key, what was
+found, what is allowed*, and the command line ends with exit status 2. Everything that reads input raises
+:class:`InputError`; nothing else is caught and turned into such a line, so that real defects stay visible.
+"""
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+
+class InputError(Exception):
+    """A mistake in what the user wrote.
+
+    Parameters
+    ----------
+    source : str or Path
+        The file (or command-line argument) that holds the mistake.
+    key : str
+        Dotted path of the key inside the file; empty for the file as a whole.
+    found : object
+        The value that was found.
+    allowed : str
+        What may stand there instead.
+    problem : str, optional
+        Says what is wrong when "found <value>" would not, e.g. ``unknown key 'topolgy'``.
+    hint : str, optional
+        The value that was probably meant.
+    where : str, optional
+        The point of an experiment at which the mistake shows.
+    more : int, optional
+        Number of further mistakes that were found in the same input.
+    """
+
+    def __init__(
+        self,
+        source: str | Path,
+        key: str,
+        found: object,
+        allowed: str,
+        *,
+        problem: str | None = None,
+        hint: str | None = None,
+        where: str | None = None,
+        more: int = 0,
+    ) -> None:
+        self.source = source
+        self.key = key
+        self.found = found
+        self.allowed = allowed
+        self.problem = problem or f"found {show(found)}"
+        self.hint = hint
+        self.where = where
+        self.more = more
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        head = ": ".join(part for part in (display_path(self.source), self.key, self.problem) if part)
+        hint = f" did you mean '{self.hint}'?" if self.hint else ""
+        where = f" (at {self.where})" if self.where else ""
+        more = f" (and {self.more} more)" if self.more else ""
+        line = f"{head};{hint} allowed: {self.allowed}{where}{more}"
+        return " ".join(line.split())
+
+
+def display_path(source: str | Path) -> str:
+    """Return `source` as the user would type it: relative to the working directory where it lies below it."""
+    path = Path(source)
+    try:
+        return str(path.relative_to(Path.cwd())) if path.is_absolute() else str(source)
+    except ValueError:
+        return str(source)
+
+
+def show(value: Any, limit: int = 60) -> str:
+    """Return a short text for any value read from a file, cut at `limit` characters."""
+    if value is None:
+        text = "nothing"
+    elif isinstance(value, bool):
+        text = "true" if value else "false"
+    elif isinstance(value, str):
+        text = f"'{value}'"
+    elif isinstance(value, dict):
+        text = "{" + ", ".join(f"{key}: {show(item)}" for key, item in value.items()) + "}"
+    elif isinstance(value, list | tuple):
+        text = "[" + ", ".join(show(item) for item in value) + "]"
+    else:
+        text = str(value)
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def closest(word: object, candidates: Iterable[str]) -> str | None:
+    """Return the candidate that `word` is most likely a misspelling of, or None if none is close."""
+    names = list(candidates)
+    folded = {name.casefold(): name for name in reversed(names)}
+    found = difflib.get_close_matches(str(word).casefold(), folded, n=1, cutoff=0.6)
+    return folded[found[0]] if found else None

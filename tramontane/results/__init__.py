@@ -1,0 +1,1 @@
+"""What has been found out: one record a point, one dataset an experiment, and where each came from."""

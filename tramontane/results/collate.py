@@ -1,0 +1,189 @@
+"""Makes one dataset of an experiment's records: dimensions are what was swept, variables what came out."""
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from tramontane import __version__
+from tramontane.results.manifest import Manifest, manifest
+from tramontane.results.store import Store
+from tramontane.study import Expansion, Experiment
+
+
+class Quantity(NamedTuple):
+    """A number that a record's result holds."""
+
+    name: str
+    units: str
+    long_name: str
+    note: str = ""
+
+
+#: Every number that becomes a variable. UDUNITS spells bytes "byte".
+QUANTITIES = (
+    Quantity("time_s", "s", "Communication time", "last end minus first start over all ranks, after the opening barrier"),
+    Quantity("wall_s", "s", "Wall time of the simulation loop"),
+    Quantity("setup_s", "s", "Wall time of everything but the simulation loop"),
+    Quantity("messages", "1", "Messages of the workload"),
+    Quantity("packets", "1", "Packets of the workload"),
+    Quantity("control_packets", "1", "Packets of the protocols"),
+    Quantity("bytes", "byte", "Data of the workload"),
+    Quantity("hops", "1", "Switch visits of all packets"),
+    Quantity("peak_rss_bytes", "byte", "Peak of memory"),
+    Quantity("imbalance", "1", "Largest block of any rank", "relative to the mean block, the worst of all layouts"),
+    Quantity("model_revision", "1", "Revision of the substrate's model"),
+)
+
+_PHASE_TIME = Quantity("phase_time_s", "s", "Communication time of a phase", "last end minus first start over all ranks")
+
+#: What dimensions are called on axes and in tables; others are called as in the experiment.
+_COORDINATES = {
+    "ranks": ("processes", "1"),
+    "radix": ("radix", "1"),
+    "width": ("halo width", "1"),
+    "packet": ("packet size", ""),
+    "buffer": ("buffer size", ""),
+}
+
+
+def collate(experiment: Experiment, expansion: Expansion, store: Store) -> xr.Dataset:
+    """Return the dataset of `experiment` at the scale of its expansion; see :func:`collate_manifest`."""
+    return collate_manifest(manifest(experiment, expansion), store)
+
+
+def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
+    """Return the dataset of the experiment that `data` describes.
+
+    Parameters
+    ----------
+    data : dict
+        A manifest.
+    store : Store
+        Where the records are; points without one are marked as missing.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over the swept parameters in order of declaration: the `QUANTITIES` as float64 (NaN where there is no result),
+        ``id``, ``status`` (ok, failed, missing or excluded) and, over ``phase`` too, ``phase_time_s``. The same
+        manifest and records give the same dataset.
+    """
+    dims = {dim["name"]: dim["values"] for dim in data["dims"]}
+    rows = [_row(point, store) for point in data["points"]]
+    places = [_place(point["coords"], dims) for point in data["points"]]
+    phases = list(dict.fromkeys(name for row in rows for name in row.phases))
+    shape = tuple(len(values) for values in dims.values())
+
+    numbers = {quantity.name: np.full(shape, np.nan) for quantity in QUANTITIES}
+    texts = {"id": np.full(shape, "", dtype=object), "status": np.full(shape, "excluded", dtype=object)}
+    phase_times = np.full((*shape, len(phases)), np.nan)
+    for row, place in zip(rows, places, strict=True):
+        texts["id"][place], texts["status"][place] = row.identity, row.status
+        for name, value in row.numbers.items():
+            numbers[name][place] = value
+        for name, value in row.phases.items():
+            phase_times[(*place, phases.index(name))] = value
+
+    dataset = xr.Dataset(coords={name: _coordinate(name, values) for name, values in dims.items()})
+    for quantity in QUANTITIES:
+        dataset[quantity.name] = (tuple(dims), numbers[quantity.name], _attributes(quantity))
+    for name, text in (("id", "Identity of the point"), ("status", "What became of the point")):
+        dataset[name] = (tuple(dims), texts[name].astype(str), {"long_name": text})
+    if phases:
+        dataset = dataset.assign_coords(phase=_coordinate("phase", phases))
+        dataset[_PHASE_TIME.name] = ((*dims, "phase"), phase_times, _attributes(_PHASE_TIME))
+    return dataset.assign_attrs(_global_attributes(data, [row.provenance for row in rows if row.provenance]))
+
+
+def write(dataset: xr.Dataset, path: Path) -> None:
+    """Write a dataset as NetCDF 4, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        dataset.to_netcdf(temporary, engine="h5netcdf")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+class _Row(NamedTuple):
+    identity: str
+    status: str
+    numbers: dict[str, float] = {}  # noqa: RUF012 (never written to)
+    phases: dict[str, float] = {}  # noqa: RUF012
+    provenance: dict[str, Any] = {}  # noqa: RUF012
+
+
+def _row(point: dict[str, Any], store: Store) -> _Row:
+    """Return what the store knows of one point of a manifest."""
+    if point.get("excluded"):
+        return _Row("", "excluded")
+    identity = point["id"]
+    if store.has_failed(identity):
+        return _Row(identity, "failed", provenance=store.read_failure(identity)["provenance"])
+    if not store.has(identity):
+        return _Row(identity, "missing")
+    record = store.read(identity)
+    result = record["result"]
+    known = {quantity.name: result[quantity.name] for quantity in QUANTITIES if result.get(quantity.name) is not None}
+    return _Row(identity, "ok", known, result.get("phases", {}), record["provenance"])
+
+
+def _place(coords: dict[str, Any], dims: dict[str, list[Any]]) -> tuple[int, ...]:
+    """Return the position of a point in the arrays."""
+    return tuple(values.index(coords[name]) for name, values in dims.items())
+
+
+def _coordinate(name: str, values: list[Any]) -> tuple[str, Any, dict[str, str]]:
+    long_name, units = _COORDINATES.get(name, (name.replace("_", " "), ""))
+    attributes = {"long_name": long_name, **({"units": units} if units else {})}
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return name, np.asarray(values), attributes
+    return name, np.asarray([str(value) for value in values], dtype=str), attributes
+
+
+def _attributes(quantity: Quantity) -> dict[str, str]:
+    note = {"comment": quantity.note} if quantity.note else {}
+    return {"long_name": quantity.long_name, "units": quantity.units, **note}
+
+
+def _global_attributes(data: Manifest, provenances: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what the dataset says about itself; nothing in it but the records decides its time of creation."""
+    paper = data.get("paper") or {}
+    base = data["base"]
+    machines = data["machines"]
+    name, machine = next(iter(machines.items())) if len(machines) == 1 else ("", base.get("machine", {}))
+    revisions = sorted({known["model_revision"] for known in provenances if known.get("model_revision") is not None})
+    return {
+        "Conventions": "CF-1.11",
+        "title": data.get("title", data["name"]),
+        "question": data.get("question", ""),
+        "description": data.get("description", ""),
+        "experiment": data["name"],
+        "scale": data["scale"],
+        "paper_figure": str(paper.get("figure", "")),
+        "references": ", ".join(data.get("references", [])),
+        "source": f"Tramontane {__version__}",
+        "simulator_revision": revisions[0] if len(revisions) == 1 else " and ".join(str(known) for known in revisions),
+        "git_commit": ", ".join(sorted({_commit(known) for known in provenances})),
+        **{
+            name: ", ".join(sorted({str(known[name]) for known in provenances if known.get(name)}))
+            for name in ("compiler", "system", "processor")
+        },
+        "created": max((known["created"] for known in provenances), default=""),
+        "base_json": _text(base),
+        "machine_json": _text({**({"name": name} if name else {}), **machine}),
+        "machines_json": _text(machines),
+        "figure_json": _text(data["figure"]),
+    }
+
+
+def _commit(known: dict[str, Any]) -> str:
+    return f"{known['git_commit']}{'-dirty' if known.get('git_dirty') else ''}"
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

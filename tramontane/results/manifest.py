@@ -1,0 +1,75 @@
+"""The manifest of an experiment: which points it consists of, and what its figure shows.
+
+A manifest is all that collating needs besides the records, so the workflow compares one file to know whether a dataset is
+out of date. It holds nothing that differs from one run to the next (no time, no version, no state of the points).
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from typing import Any
+
+from tramontane.study import Expansion, Experiment
+
+Manifest = dict[str, Any]
+
+
+def manifest(experiment: Experiment, expansion: Expansion) -> Manifest:
+    """Return the manifest of `experiment` at the scale it was expanded at, as plain data.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment as loaded.
+    expansion : Expansion
+        Its points.
+    """
+    described = experiment.model_dump(mode="json", exclude_none=True)
+    points = []
+    canonical: list[dict[str, Any]] = []
+    machines: dict[str, list[dict[str, Any]]] = {}
+    for expanded in expansion.points:
+        entry: dict[str, Any] = {"coords": dict(expanded.coords)}
+        if expanded.point is None or expanded.excluded:
+            entry["excluded"] = True
+        else:
+            entry["id"] = expanded.point.id
+            canonical.append(expanded.point.canonical())
+            machines.setdefault(expanded.point.machine.label, []).append(canonical[-1]["machine"])
+        points.append(entry)
+    return {
+        "name": experiment.name,
+        "scale": expansion.scale,
+        **{key: described[key] for key in ("title", "question", "description", "paper", "references") if key in described},
+        "figure": described.get("figure", {}),
+        "base": common(canonical),
+        "machines": {name: common(variants) for name, variants in machines.items()},
+        "dims": [{"name": name, "values": list(values)} for name, values in expansion.dims.items()],
+        "points": points,
+    }
+
+
+def dump(data: Manifest) -> str:
+    """Return the text of a manifest: a line for each point, so that a difference can be read."""
+    rest = {key: value for key, value in data.items() if key != "points"}
+    head = json.dumps(rest, ensure_ascii=False, indent=1, allow_nan=False)
+    points = ",\n".join("  " + json.dumps(point, ensure_ascii=False, allow_nan=False) for point in data["points"])
+    return f'{head.removesuffix("}").rstrip()},\n "points": [\n{points}\n ]\n}}\n'
+
+
+def common(mappings: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what nested mappings have in common: the keys that all have, with the value that all give."""
+    every = list(mappings)
+    return reduce(_both, every[1:], dict(every[0])) if every else {}
+
+
+def _both(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    shared: dict[str, Any] = {}
+    for key, value in first.items():
+        if key not in second:
+            continue
+        if isinstance(value, Mapping) and isinstance(second[key], Mapping):
+            shared[key] = _both(value, second[key])
+        elif value == second[key]:
+            shared[key] = value
+    return shared

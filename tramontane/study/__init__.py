@@ -1,0 +1,34 @@
+"""What to study: points, machines, experiments, their expansion and what they will cost.
+
+This is the room everything else looks into; see ``docs/configuration.md`` for the YAML it reads.
+"""
+
+from tramontane.errors import InputError
+from tramontane.study.catalogue import find_root, list_experiments, list_machines, load_machine
+from tramontane.study.cost import Cost, estimate
+from tramontane.study.expansion import ExpandedPoint, Expansion, expand
+from tramontane.study.experiments import SCALES, Experiment, Figure, load_experiment
+from tramontane.study.models import Machine, Point
+from tramontane.study.points import load_point
+from tramontane.study.validation import validate_file
+
+__all__ = [
+    "SCALES",
+    "Cost",
+    "ExpandedPoint",
+    "Expansion",
+    "Experiment",
+    "Figure",
+    "InputError",
+    "Machine",
+    "Point",
+    "estimate",
+    "expand",
+    "find_root",
+    "list_experiments",
+    "list_machines",
+    "load_experiment",
+    "load_machine",
+    "load_point",
+    "validate_file",
+]

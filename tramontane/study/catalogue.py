@@ -1,0 +1,203 @@
+"""Finds the project's files by name: machines (with `extends`), grids, references, experiments.
+
+A name stands for a file in ``configs/``; a machine file may extend another one, so that all machines of the paper's
+Table 1 share one file of base parameters and a sensitivity study swaps that file alone.
+"""
+
+import copy
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from tramontane.errors import InputError, closest, show
+from tramontane.study.layers import Keys, Layers, Origin
+from tramontane.study.messages import explain
+from tramontane.study.models import Machine
+from tramontane.study.reading import read_yaml
+
+MACHINES = Path("configs/machines")
+EXPERIMENTS = Path("configs/experiments")
+GRIDS = Path("configs/workloads/grids.yaml")
+REFERENCES = Path("configs/references.yaml")
+TABLE1 = Path("configs/paper/table1.yaml")
+
+
+def find_root(start: str | Path | None = None) -> Path:
+    """Return the project's folder: the nearest one upward from `start` that holds ``configs/experiments``.
+
+    Where there is none above `start`, the working directory and then the checkout this package lies in are tried, so
+    that a point file may lie anywhere.
+
+    Raises
+    ------
+    InputError
+        If there is no such folder.
+    """
+    begin = Path(start) if start is not None else Path.cwd()
+    for origin in (begin, Path.cwd(), Path(__file__)):
+        folder = origin.resolve()
+        for candidate in (folder, *folder.parents):
+            if (candidate / EXPERIMENTS).is_dir():
+                return candidate
+    raise InputError(
+        begin, "", None, "a folder inside a checkout of Tramontane", problem=f"no folder {EXPERIMENTS} here or above"
+    )
+
+
+def cached_yaml(path: Path) -> dict[str, Any]:
+    """Return the contents of a YAML file; it is read once as long as it does not change on disk."""
+    try:
+        stamp = path.stat().st_mtime_ns
+    except OSError:
+        return read_yaml(path)  # says what is wrong
+    return copy.deepcopy(_read(path, stamp))
+
+
+@lru_cache(maxsize=256)
+def _read(path: Path, stamp: int) -> dict[str, Any]:
+    return read_yaml(path)
+
+
+def list_experiments(root: str | Path) -> list[Path]:
+    """Return the experiment files below `root`, sorted by name."""
+    return sorted((Path(root) / EXPERIMENTS).glob("*.yaml"))
+
+
+def list_machines(root: str | Path) -> list[str]:
+    """Return the names of the machines that can be used in a point (files with a topology), sorted."""
+    files = sorted((Path(root) / MACHINES).glob("*.yaml"))
+    return [file.stem for file in files if "topology" in cached_yaml(file)]
+
+
+def load_machine(name: str, root: str | Path | None = None) -> Machine:
+    """Return a machine of ``configs/machines`` by its name."""
+    folder = find_root(root)
+    known = list_machines(folder)
+    if name not in known:
+        problem = f"no machine {show(name)}"
+        raise InputError(folder / MACHINES, "", name, ", ".join(known), problem=problem, hint=closest(name, known))
+    layers = Layers()
+    origin = Origin(folder / MACHINES / f"{name}.yaml", "")
+    layers.set(("machine",), {"name": name}, origin)
+    resolve_names(layers, folder)
+    try:
+        return Machine.model_validate(layers.data["machine"])
+    except ValidationError as error:
+        raise explain(error, Machine, lambda keys: locate(layers, ("machine", *keys), origin.source)) from None
+
+
+def locate(layers: Layers, keys: Keys, source: Path) -> Origin:
+    """Return file and key where the value at `keys` was written; for what was not written, the key it belongs to."""
+    exact = layers.origins.get(keys)
+    if exact:
+        return exact
+    around = layers.origin(keys)
+    if around is None:
+        return Origin(source, ".".join(keys))
+    depth = next(length for length in range(len(keys), 0, -1) if keys[:length] in layers.origins)
+    return around.below(*keys[depth:])
+
+
+def resolve_names(layers: Layers, root: Path) -> None:
+    """Replace the names of a machine and of a grid in the settings of a point by what they stand for.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown.
+    """
+    if isinstance(layers.data.get("machine"), dict):
+        _resolve_machine(layers, root)
+    elif "machine" in layers.data:
+        origin = layers.origins["machine",]
+        allowed = f"a mapping of keys to values, or a machine: {', '.join(list_machines(root))}"
+        raise InputError(origin.source, origin.key, layers.data["machine"], allowed)
+    grid = layers.get(("workload", "grid"))
+    if isinstance(grid, str):
+        origin = layers.origins["workload", "grid"]
+        layers.set(("workload", "grid"), grid_points(grid, root, origin), origin)
+
+
+def grid_points(name: str, root: Path, origin: Origin) -> object:
+    """Return [nx, ny, nz] of a named grid."""
+    grids = cached_yaml(root / GRIDS)
+    if name not in grids:
+        allowed = f"[nx, ny, nz] or a grid of {GRIDS}: {', '.join(grids)}"
+        raise InputError(origin.source, origin.key, name, allowed, hint=closest(name, grids))
+    entry = grids[name]
+    return entry.get("points") if isinstance(entry, dict) else entry
+
+
+def _resolve_machine(layers: Layers, root: Path) -> None:
+    """Put the values of the named machine and of the files it extends below the keys written beside its name."""
+    own: dict[str, Any] = layers.data["machine"]
+    where = layers.origin(("machine",)) or Origin(root, "machine")
+    for key in ("name", "extends"):
+        if key in own and not isinstance(own[key], str):
+            origin = locate(layers, ("machine", key), where.source)
+            raise InputError(origin.source, origin.key, own[key], f"a name: {', '.join(list_machines(root))}")
+    if "name" in own and "topology" in own:
+        origin = locate(layers, ("machine", "topology"), where.source)
+        raise InputError(
+            origin.source,
+            origin.key,
+            own["topology"],
+            f"either the name of a machine or a topology, but the machine is named '{own['name']}'",
+        )
+    below = Layers()
+    if "name" in own:
+        origin = layers.origins.get(("machine", "name"), where)
+        base = (own["extends"], locate(layers, ("machine", "extends"), where.source)) if "extends" in own else None
+        _merge_file(below, str(own["name"]), root, origin, base=base, named=True)
+    elif "extends" in own:
+        _merge_file(below, own["extends"], root, locate(layers, ("machine", "extends"), where.source))
+    below.data.get("machine", {}).pop("extends", None)
+    for path, value in layers.leaves():
+        if path[0] == "machine":
+            below.set(path, value, layers.origins[path])
+    layers.data["machine"] = below.data.get("machine", {})
+    layers.origins = {path: origin for path, origin in layers.origins.items() if path[0] != "machine"}
+    layers.origins |= below.origins | {("machine",): where}
+
+
+def _merge_file(
+    layers: Layers,
+    name: str,
+    root: Path,
+    origin: Origin,
+    *,
+    base: tuple[str, Origin] | None = None,
+    named: bool = False,
+    seen: tuple[str, ...] = (),
+) -> None:
+    """Merge a machine file on top of the file it extends; `base` (a name, and where it stands) replaces the latter."""
+    file = root / MACHINES / f"{name}.yaml"
+    names = list_machines(root) if named else sorted(path.stem for path in (root / MACHINES).glob("*.yaml"))
+    if name not in names:
+        raise InputError(
+            origin.source,
+            origin.key,
+            name,
+            ", ".join(names),
+            problem=f"found machine {show(name)}" if named else None,
+            hint=closest(name, names),
+        )
+    if name in seen:
+        chain = " -> ".join((*seen, name))
+        raise InputError(origin.source, origin.key, name, "a file that does not lead back", problem=f"found {chain}")
+    data = cached_yaml(file)
+    parent, where = base or (data.get("extends"), Origin(file, "extends"))
+    data.pop("extends", None)
+    if "name" in data:
+        raise InputError(file, "name", data["name"], "no name; a machine is called like its file")
+    if parent is not None:
+        if not isinstance(parent, str):
+            allowed = ", ".join(sorted(path.stem for path in (root / MACHINES).glob("*.yaml")))
+            raise InputError(where.source, where.key, parent, f"one of {allowed}")
+        _merge_file(layers, parent, root, where, seen=(*seen, name))
+        layers.data["machine"].pop("description", None)
+        layers.data["machine"].pop("source", None)
+    for key, value in data.items():
+        layers.set(("machine", key), value, Origin(file, key))

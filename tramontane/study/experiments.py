@@ -1,0 +1,377 @@
+"""An experiment: a YAML file that says which points to compare, and why.
+
+The grammar: a `base` point; parameters that are varied in all combinations (`cross`) or together (`zip`), by label
+(`variants`) or by path; values computed from others (`derive`); combinations left out (`exclude`); the sizes at which
+it can be run (`scales`), whose values stand wherever ``$name`` is written; and the `figure` it ends in. The expansion
+to points is in :mod:`tramontane.study.expansion`.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, Field, PrivateAttr, ValidationError, model_validator
+
+from tramontane.errors import InputError, closest
+from tramontane.study.catalogue import REFERENCES, cached_yaml, find_root
+from tramontane.study.expressions import check_syntax, names_in
+from tramontane.study.fields import Choice, Text
+from tramontane.study.layers import Keys, Origin, split
+from tramontane.study.messages import explain, field_names, problem, submodels
+from tramontane.study.models import Point, Settings
+from tramontane.study.reading import read_yaml
+
+SCALES = ("smoke", "laptop", "paper")
+"""Sizes of every experiment: a test of everything, an evening's work, the paper."""
+
+FIGURE_KINDS = ("scaling",)
+QUANTITIES = (
+    "time_s",
+    "phase_time_s",
+    "wall_s",
+    "setup_s",
+    "messages",
+    "packets",
+    "control_packets",
+    "bytes",
+    "hops",
+    "peak_rss_bytes",
+    "imbalance",
+)
+"""Variables of a dataset that can be drawn."""
+
+MEMBER = "member"
+"""Name of the dimension that `ensemble` adds."""
+
+_REFERENCE = re.compile(r"\$([A-Za-z_]\w*)")
+
+
+class Paper(Settings):
+    """Where the original is published."""
+
+    figure: Text | None = Field(None, description="Figure or figures of the paper.", examples=["5a"])
+    table: Text | None = Field(None, description="Table of the paper.")
+    section: Text | None = Field(None, description="Section of the paper.", examples=["4.2"])
+    doi: Text | None = Field(None, description="DOI of the paper.", examples=["10.5194/gmd-11-3409-2018"])
+
+
+class Best(Settings):
+    """Several series drawn as one line: at each x the fastest of them."""
+
+    series: Text = Field(description="Name of the line; it decides colour and marker.")
+    of: Annotated[Text | list[Text], Field(union_mode="left_to_right")] = Field(
+        description="Names or shell patterns of the series it is made of."
+    )
+    label: Text | None = Field(None, description="Text of the legend.")
+
+
+class Figure(Settings):
+    """What is drawn of the results."""
+
+    kind: Annotated[str, Choice(FIGURE_KINDS)] = Field("scaling", description="Family of figures.")
+    panel: Text | None = Field(None, description="Letter drawn in the corner.", examples=["a"])
+    x: Text = Field("ranks", description="Dimension along the horizontal axis.")
+    y: Annotated[str, Choice(QUANTITIES)] = Field("time_s", description="Variable along the vertical axis.")
+    lines: Annotated[Text | list[Text] | None, Field(union_mode="left_to_right")] = Field(
+        None, description="Dimension, or dimensions, whose values make the lines."
+    )
+    labels: dict[str, Text] = Field({}, description="Legend text of a series, where its name would not do.")
+    caption: Text | None = Field(
+        None, description="One or two sentences; scale, grid and machine are added automatically."
+    )
+    width: Annotated[str, Choice(("one-column", "two-column"))] = Field(
+        "one-column", description="Width on paper: 8.3 or 12 cm."
+    )
+    x_label: Text | None = Field(None, description="Text of the horizontal axis, without unit.")
+    y_label: Text | None = Field(None, description="Text of the vertical axis, without unit.")
+    x_scale: Annotated[str, Choice(("log", "linear"))] = Field("log", description="Horizontal axis.")
+    y_scale: Annotated[str, Choice(("log", "linear"))] = Field("log", description="Vertical axis.")
+    reduce: dict[str, Annotated[str, Choice(("min", "max", "median"))]] = Field(
+        {}, description="How a dimension that is neither an axis nor makes lines is joined."
+    )
+    best: list[Best] = Field([], description="Groups of series drawn as one line, the best of each group.")
+
+    def dimensions(self) -> Iterator[tuple[str, str]]:
+        """Yield every dimension the figure names, with the key it stands at."""
+        yield "x", self.x
+        for name in [self.lines] if isinstance(self.lines, str) else self.lines or []:
+            yield "lines", name
+        for name in self.reduce:
+            yield "reduce", name
+
+
+class Experiment(Settings):
+    """One question, the points that answer it, and the figure."""
+
+    title: Text = Field(description="Title of the experiment.")
+    question: Text = Field(description="What it answers, as one sentence.")
+    description: Text = Field(description="What is varied, what is kept, what to look at.")
+    paper: Paper | None = Field(None, description="The figure it reproduces.")
+    references: list[Text] = Field([], description="Keys of `configs/references.yaml`.")
+    base: dict[str, Any] = Field({}, description="Any part of a point: what all points have in common.")
+    cross: dict[str, Any] = Field(
+        {},
+        description="Parameters varied in all combinations, in the order of the dataset's dimensions: a path of a "
+        "point (`ranks`, `workload.radix`, `machine`) or a name defined in `variants`, each with its list of values.",
+    )
+    variants: dict[str, dict[str, dict[str, Any]]] = Field(
+        {}, description="For a named parameter, what each of its values sets in a point; keys may be dotted paths."
+    )
+    zip: list[dict[str, Any]] = Field(
+        [],
+        description="Blocks of equally long lists that vary together; each block is one dimension, named by its first "
+        "key.",
+    )
+    derive: dict[str, Any] = Field({}, description="Values computed for each point: a path and an expression.")
+    exclude: list[Any] = Field([], description="Expressions; a combination for which one is true is left out.")
+    ensemble: Annotated[int | str | None, Field(union_mode="left_to_right")] = Field(
+        None,
+        description="Number of members: the same point with seed, seed + 1, ... and, unless said otherwise, 1 ns of "
+        "`start_jitter`; the dimension is called `member`.",
+    )
+    scales: dict[str, dict[str, Any]] = Field(
+        description="The sizes at which it can be run: smoke, laptop, paper; each gives values for the names written "
+        "with $."
+    )
+    figure: Figure = Field(Figure(), description="What is drawn.")
+
+    _path: Path = PrivateAttr(Path("experiment.yaml"))
+    _root: Path = PrivateAttr(Path())
+
+    @model_validator(mode="after")
+    def _known_scales(self) -> Self:
+        for name in self.scales:
+            if name not in SCALES:
+                hint = closest(name, SCALES)
+                raise problem(f"unknown scale '{name}'", ", ".join(SCALES), key=f"scales.{name}", hint=hint)
+        if not self.scales:
+            raise problem("found no scale", f"at least one of {', '.join(SCALES)}", key="scales")
+        return self
+
+    @property
+    def name(self) -> str:
+        """Name of the experiment: its file without the ending."""
+        return self._path.stem
+
+    @property
+    def path(self) -> Path:
+        """The file it was read from."""
+        return self._path
+
+    @property
+    def root(self) -> Path:
+        """The project's folder, in which names of machines and grids are looked up."""
+        return self._root
+
+    def origin(self, *keys: str) -> Origin:
+        """Return the origin of a key of this file, for error lines."""
+        return Origin(self._path, ".".join(keys))
+
+    def dimensions(self) -> dict[str, str]:
+        """Return the dimensions of the dataset: name, and the key of the file that makes it, in order.
+
+        A dimension is called like the last part of its path, as many parts as needed to tell it from the others:
+        ``workload.radix`` is `radix`; with both ``machine.link.latency`` and ``machine.injection.latency`` they are
+        `link_latency` and `injection_latency`.
+        """
+        keys = [*self.cross, *(next(iter(block)) for block in self.zip if block)]
+        names = dict(zip(_short_names(keys), keys, strict=True))
+        return names | ({MEMBER: "ensemble"} if self.ensemble is not None else {})
+
+
+def load_experiment(path: str | Path) -> Experiment:
+    """Read and check an experiment.
+
+    Everything that can be seen without expanding it is checked; :func:`tramontane.study.expand` checks each point.
+
+    Raises
+    ------
+    InputError
+        With file, key, what was found and what is allowed.
+    """
+    source = Path(path)
+    data = read_yaml(source)
+    try:
+        experiment = Experiment.model_validate(data)
+    except ValidationError as error:
+        raise explain(error, Experiment, Origin(source, "").inside) from None
+    experiment._path = source
+    experiment._root = find_root(source.parent)
+    _check(experiment)
+    return experiment
+
+
+def references_in(value: object) -> Iterator[str]:
+    """Yield the names written with $ anywhere in a value."""
+    if isinstance(value, Mapping):
+        for item in value.values():
+            yield from references_in(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from references_in(item)
+    elif isinstance(value, str):
+        match = _REFERENCE.fullmatch(value.strip())
+        if match:
+            yield match[1]
+
+
+def point_keys(path: Keys = ()) -> list[str] | None:
+    """Return the keys a point may have below `path`; None if `path` is a value or does not exist."""
+    models: list[type[BaseModel]] = [Point]
+    for key in path:
+        fields = [model.model_fields[key] for model in models if key in model.model_fields]
+        models = [inner for field in fields for inner in submodels(field.rebuild_annotation())]
+        if not models:
+            return None
+    return field_names(models)
+
+
+def unknown_key(path: Keys) -> tuple[int, list[str]] | None:
+    """Return the position of the first key in `path` that no point has, and those it could be; None if all exist."""
+    for depth, key in enumerate(path):
+        allowed = point_keys(path[:depth])
+        if allowed is None or key not in allowed:
+            return depth, allowed or []
+    return None
+
+
+def _short_names(keys: list[str]) -> list[str]:
+    """Return for each dotted key as few of its last parts as distinguish it."""
+    parts = [split(key) for key in keys]
+
+    def name(own: Keys) -> str:
+        for length in range(1, len(own)):
+            if sum(other[-length:] == own[-length:] for other in parts) == 1:
+                return "_".join(own[-length:])
+        return "_".join(own)
+
+    return [name(own) for own in parts]
+
+
+def _check(experiment: Experiment) -> None:
+    """Check what pydantic cannot see."""
+    _check_paths(experiment)
+    _check_dimensions(experiment)
+    _check_expressions(experiment)
+    _check_scales(experiment)
+    _check_figure(experiment)
+    known = cached_yaml(experiment.root / REFERENCES) if experiment.references else {}
+    for number, key in enumerate(experiment.references):
+        if key not in known:
+            raise InputError(experiment.path, f"references[{number}]", key, ", ".join(known), hint=closest(key, known))
+
+
+def _check_paths(experiment: Experiment) -> None:
+    """Check that everything that is set exists in a point."""
+    _check_settings(experiment, experiment.base, ("base",), ())
+    for label, values in experiment.variants.items():
+        if label not in experiment.cross:
+            names = ", ".join(experiment.cross) or "nothing yet"
+            raise InputError(
+                experiment.path,
+                f"variants.{label}",
+                label,
+                f"a key of cross: {names}",
+                hint=closest(label, experiment.cross),
+            )
+        for value, settings in values.items():
+            _check_settings(experiment, settings, ("variants", label, value), ())
+    for key in experiment.cross:
+        if key not in experiment.variants:
+            _check_path(experiment, ("cross", key), split(key), others=experiment.variants)
+    for number, block in enumerate(experiment.zip):
+        for key in block:
+            _check_path(experiment, (f"zip[{number}]", key), split(key))
+    for key in experiment.derive:
+        _check_path(experiment, ("derive", key), split(key))
+
+
+def _check_settings(experiment: Experiment, settings: Mapping[str, Any], written: Keys, path: Keys) -> None:
+    for key, value in settings.items():
+        below = (*path, *split(key))
+        _check_path(experiment, (*written, key), below)
+        if isinstance(value, dict):
+            if point_keys(below) is None:
+                raise InputError(experiment.path, ".".join((*written, key)), value, "a value, not a mapping")
+            _check_settings(experiment, value, (*written, key), below)
+
+
+def _check_path(experiment: Experiment, written: Keys, path: Keys, others: Mapping[str, Any] | None = None) -> None:
+    found = unknown_key(path)
+    if found is None:
+        return
+    depth, allowed = found
+    names = [*allowed, *(others or {})]
+    extra = "" if others is None else "; or a name with its values under variants"
+    inside = f" in '{'.'.join(path)}'" if len(path) > 1 and written[-1] == ".".join(path) else ""
+    raise InputError(
+        experiment.path,
+        ".".join(written),
+        path[depth],
+        (", ".join(names) or "nothing below this key") + extra,
+        problem=f"unknown key '{path[depth]}'{inside}",
+        hint=closest(path[depth], names),
+    )
+
+
+def _check_dimensions(experiment: Experiment) -> None:
+    names = _short_names([*experiment.cross, *(next(iter(block)) for block in experiment.zip if block)])
+    for name in names:
+        if names.count(name) > 1 or (name == MEMBER and experiment.ensemble is not None):
+            raise InputError(experiment.path, "cross", name, "each parameter once", problem=f"two dimensions '{name}'")
+    for number, block in enumerate(experiment.zip):
+        if not block:
+            raise InputError(experiment.path, f"zip[{number}]", block, "paths of a point with a list of values each")
+    members = experiment.ensemble
+    named = isinstance(members, str) and any(references_in(members))
+    if not named and members is not None and (not isinstance(members, int) or members < 1):
+        raise InputError(experiment.path, "ensemble", members, "a whole number, 1 or more, or $name of the scale")
+
+
+def _check_expressions(experiment: Experiment) -> None:
+    for number, expression in enumerate(experiment.exclude):
+        check_syntax(expression, experiment.origin(f"exclude[{number}]"))
+    for key, expression in experiment.derive.items():
+        check_syntax(expression, experiment.origin("derive", key))
+
+
+def _check_scales(experiment: Experiment) -> None:
+    """Check that each scale gives the values that are used, and no others."""
+    parts = (experiment.base, experiment.cross, experiment.variants, experiment.zip, experiment.ensemble)
+    used = {name for part in (*parts, experiment.derive) for name in references_in(part)}
+    for scale, values in experiment.scales.items():
+        inner = {name for value in values.values() for name in references_in(value)}
+        for name in sorted((used | inner) - set(values)):
+            raise InputError(
+                experiment.path,
+                f"scales.{scale}.{name}",
+                None,
+                f"a value, because ${name} is used; the scale has {', '.join(values) or 'none'}",
+                problem="missing",
+                hint=closest(name, values),
+            )
+    texts = [*experiment.exclude, *experiment.derive.values()]
+    used |= {name for text in texts if isinstance(text, str) for name in names_in(text)}
+    for scale, values in experiment.scales.items():
+        for name in values:
+            if name not in used and name not in references_in(list(values.values())):
+                raise InputError(
+                    experiment.path,
+                    f"scales.{scale}.{name}",
+                    values[name],
+                    f"names that are used as $name or in an expression: {', '.join(sorted(used))}",
+                    problem=f"unused value '{name}'",
+                    hint=closest(name, used),
+                )
+
+
+def _check_figure(experiment: Experiment) -> None:
+    dimensions = experiment.dimensions()
+    for key, name in experiment.figure.dimensions():
+        if name not in dimensions:
+            allowed = f"a dimension: {', '.join(dimensions) or 'but the experiment varies nothing'}"
+            raise InputError(experiment.path, f"figure.{key}", name, allowed, hint=closest(name, dimensions))
+
+
+__all__ = ["SCALES", "Experiment", "Figure", "Paper", "load_experiment"]

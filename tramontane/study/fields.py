@@ -1,0 +1,136 @@
+"""Kinds of values other than quantities: counts, lists of counts, words from a list and texts.
+
+Each says in its error what it allows and in the JSON schema the same, so that an editor marks what validation refuses.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from tramontane.errors import closest, show
+from tramontane.study.messages import problem
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A count: a whole number without a unit, at least `minimum`."""
+
+    minimum: int
+
+    @property
+    def allowed(self) -> str:
+        """What may be written, as the end of an error line."""
+        return f"a whole number, {self.minimum} or more"
+
+    def read(self, value: object) -> object:
+        """Return the whole number or raise the error that says what is allowed."""
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)  # YAML reads 1e6 as a float
+        if isinstance(value, bool) or not isinstance(value, int) or not self.minimum <= value < 2**63:
+            raise problem(f"found {show(value)}", self.allowed)
+        return value
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(self.read, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"type": "integer", "minimum": self.minimum}
+
+
+@dataclass(frozen=True)
+class WholeList:
+    """A list of counts with a meaning each, e.g. `[nx, ny, nz]`.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Meaning of each entry; their number is the length of the list.
+    instead : str
+        What else may be written (a name that is looked up before validation), for error lines.
+    optional : int
+        How many entries at the end may be left out.
+    """
+
+    names: tuple[str, ...]
+    instead: str = ""
+    optional: int = 0
+
+    @property
+    def allowed(self) -> str:
+        """What may be written, as the end of an error line."""
+        text = f"a list of whole numbers [{', '.join(self.names)}], each 1 or more"
+        return f"{text}, or {self.instead}" if self.instead else text
+
+    def read(self, value: object) -> object:
+        """Return the numbers as a tuple or raise the error that says what is allowed."""
+        lengths = range(len(self.names) - self.optional, len(self.names) + 1)
+        if not isinstance(value, list | tuple) or len(value) not in lengths:
+            raise problem(f"found {show(value)}", self.allowed)
+        whole = [int(item) if isinstance(item, float) and item.is_integer() else item for item in value]
+        if any(isinstance(item, bool) or not isinstance(item, int) or not 1 <= item < 2**31 for item in whole):
+            raise problem(f"found {show(value)}", self.allowed)
+        return tuple(whole)
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(self.read, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        numbers = {
+            "type": "array",
+            "items": {"type": "integer", "minimum": 1},
+            "minItems": len(self.names) - self.optional,
+            "maxItems": len(self.names),
+        }
+        return {"anyOf": [numbers, {"type": "string"}]} if self.instead else numbers
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One word of a list."""
+
+    words: tuple[str, ...]
+
+    @property
+    def allowed(self) -> str:
+        """What may be written, as the end of an error line."""
+        return ", ".join(self.words)
+
+    def read(self, value: object) -> object:
+        """Return the word or raise the error that lists the allowed ones."""
+        if value not in self.words:
+            raise problem(f"found {show(value)}", self.allowed, hint=closest(value, self.words))
+        return value
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(self.read, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"type": "string", "enum": list(self.words)}
+
+
+@dataclass(frozen=True)
+class Words:
+    """A text that is not empty."""
+
+    allowed: str = "a text"
+
+    def read(self, value: object) -> object:
+        """Return the text without surrounding blanks; a number is not a text, but may stand for one."""
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            value = str(value)
+        if not isinstance(value, str) or not value.strip():
+            raise problem(f"found {show(value)}", self.allowed)
+        return value.strip()
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(self.read, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"type": ["string", "number"]}
+
+
+Count = Annotated[int, Whole(1)]
+NonNegative = Annotated[int, Whole(0)]
+Text = Annotated[str, Words()]

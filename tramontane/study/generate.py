@@ -1,0 +1,359 @@
+"""Writes what is made from the typed models: the JSON schemas for editors and the tables of the documentation.
+
+Run ``python -m tramontane.study.generate`` after a change to the models; a test compares and names this command. Both
+are committed, so that editors and readers have them without running anything.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from tramontane.errors import InputError
+from tramontane.study import network, units
+from tramontane.study.catalogue import find_root, list_machines, load_machine
+from tramontane.study.experiments import SCALES, Experiment
+from tramontane.study.fields import Choice, Whole, WholeList, Words
+from tramontane.study.messages import elements, submodels, tag
+from tramontane.study.models import WORKLOADS, Machine, Point
+from tramontane.study.validation import NamedGrid, PrintedNetwork, Reference
+
+COMMAND = "python -m tramontane.study.generate"
+SCHEMAS = Path("workflow/schemas")
+PAGE = Path("docs/configuration.md")
+
+Json = dict[str, Any]
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+_SCALE_VALUE: Json = {"type": "string", "pattern": r"^\$[A-Za-z_]\w*$", "description": "A value of the chosen scale."}
+_REFERENCE: Json = {"$ref": "#/$defs/scale_value"}
+_LIST_OR_REFERENCE: Json = {"anyOf": [{"type": "array", "minItems": 1}, _REFERENCE]}
+_FILE_ONLY = ("name",)
+
+
+def outputs(root: Path) -> dict[Path, str]:
+    """Return the contents of every generated file, by path relative to `root`."""
+    texts = {
+        SCHEMAS / f"{name}.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+        for name, schema in schemas().items()
+    }
+    page = root / PAGE
+    texts[PAGE] = fill(page.read_text(encoding="utf-8"), tables(root))
+    return texts
+
+
+def main(arguments: list[str]) -> int:
+    """Write the generated files, or with ``--check`` only say which are out of date."""
+    try:
+        root = find_root()
+        wanted = outputs(root)
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+    stale = [path for path, text in wanted.items() if _read(root / path) != text]
+    for path in stale:
+        if "--check" in arguments:
+            print(f"{path}: out of date; run {COMMAND}", file=sys.stderr)
+        else:
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(wanted[path], encoding="utf-8")
+            print(f"wrote {path}", file=sys.stderr)
+    return 1 if stale and "--check" in arguments else 0
+
+
+def _read(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.exists() else None
+
+
+# --- schemas -----------------------------------------------------------------------------------------------------
+
+
+def schemas() -> dict[str, Json]:
+    """Return the JSON schema of each kind of YAML file."""
+    machine = _object([Machine], skip=_FILE_ONLY) | {"required": []}
+    return {
+        "point": _titled("A point: one simulation", _object([Point])),
+        "machine": _titled("A machine, or parameters that machines extend", machine),
+        "experiment": _titled("An experiment", _experiment()),
+        "grids": _titled("Grids by name", _by_name(NamedGrid)),
+        "references": _titled("Publications by key", _by_name(Reference)),
+        "table1": _titled("Networks as printed in the paper's Table 1", _by_name(PrintedNetwork)),
+    }
+
+
+def _titled(title: str, schema: Json) -> Json:
+    return {"$schema": _DRAFT, "title": title} | {key: value for key, value in schema.items() if value != []}
+
+
+def _by_name(model: type[BaseModel]) -> Json:
+    return {"type": "object", "additionalProperties": _object([model])}
+
+
+def _object(models: list[type[BaseModel]], *, skip: tuple[str, ...] = (), partial: bool = False) -> Json:
+    """Return the schema of a mapping; with several models one of them, with `partial` any part of any of them."""
+    if len(models) > 1 and not partial:
+        return {"oneOf": [_object([model]) for model in models]}
+    properties: Json = {}
+    for model in models:
+        raw = model.model_json_schema().get("properties", {})
+        for name, field in model.model_fields.items():
+            if name in skip:
+                continue
+            own = _property(name, field, raw[name], partial=partial)
+            properties[name] = _either(properties[name], own) if name in properties else own
+    required = [name for model in models for name, field in model.model_fields.items() if field.is_required()]
+    schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    return schema if partial or not required else schema | {"required": required}
+
+
+def _either(first: Json, second: Json) -> Json:
+    """Return a schema that allows what either allows."""
+    if first == second:
+        return first
+    options = [*first.get("anyOf", [first]), *(o for o in second.get("anyOf", [second]) if o not in [first])]
+    distinct = [option for number, option in enumerate(options) if option not in options[:number]]
+    return {"description": first.get("description", ""), "anyOf": distinct}
+
+
+def _property(name: str, field: FieldInfo, raw: Json, *, partial: bool) -> Json:
+    """Return the schema of one key."""
+    models = submodels(field.rebuild_annotation())
+    if models:
+        schema = _object(models, partial=partial)
+        if models == [Machine]:
+            schema = _machine(schema, partial=partial)
+        elif partial:
+            schema = {"anyOf": [schema, _REFERENCE]}
+    else:
+        schema = _leaf(raw, elements(field))
+        schema = {"anyOf": [schema, _REFERENCE]} if partial else schema
+    described = {"description": field.description} | schema
+    default = _default(field)
+    return described if default is None or partial else described | {"default": default}
+
+
+def _machine(schema: Json, *, partial: bool) -> Json:
+    """Return the schema of a machine in a point: its name, or keys of which some are needed."""
+    if partial:
+        return {"anyOf": [{"type": "string"}, schema]}
+    ways = [{"required": ["name"]}, {"required": ["extends"]}, {"required": ["topology", "geometry"]}]
+    own = {key: value for key, value in schema.items() if key != "required"} | {"anyOf": ways}
+    return {"anyOf": [{"type": "string"}, own]}
+
+
+def _leaf(raw: Json, models: list[type[BaseModel]]) -> Json:
+    """Return pydantic's schema of a value without what editors don't need."""
+    schema = {key: value for key, value in raw.items() if key not in ("title", "default", "description")}
+    if models:
+        return {"type": "array", "items": _object(models)}
+    options = [option for option in schema.get("anyOf", []) if option != {"type": "null"}]
+    if len(options) == 1:
+        only: Json = options[0]
+        return only | {key: value for key, value in schema.items() if key != "anyOf"}
+    return schema | ({"anyOf": options} if options else {})
+
+
+def _default(field: FieldInfo) -> Any:
+    """Return a default as it would be written in YAML."""
+    value = field.default
+    if field.is_required() or value is None or isinstance(value, BaseModel | dict | list):
+        return None
+    quantity = next((item for item in field.metadata if isinstance(item, units.Quantity)), None)
+    return units.format_quantity(value, quantity.dimension) if quantity else value
+
+
+def _experiment() -> Json:
+    """Return the schema of an experiment: parts of points with scale values, dimensions, figure."""
+    schema = _object([Experiment])
+    partial = _with_paths(_object([Point], partial=True))
+    schema["$defs"] = {"partial": partial, "scale_value": _SCALE_VALUE}
+    part = {"$ref": "#/$defs/partial"}
+    paths = sorted(partial["properties"])
+    shown: dict[str, Json] = {
+        "base": part,
+        "cross": {"type": "object", "additionalProperties": _LIST_OR_REFERENCE},
+        "variants": {
+            "type": "object",
+            "additionalProperties": {"type": "object", "additionalProperties": part},
+        },
+        "zip": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "propertyNames": {"enum": paths},
+                "additionalProperties": _LIST_OR_REFERENCE,
+            },
+        },
+        "derive": {"type": "object", "propertyNames": {"enum": paths}},
+        "exclude": {"type": "array", "items": {"type": ["string", "boolean"]}},
+        "ensemble": {"anyOf": [{"type": "integer", "minimum": 1}, _REFERENCE]},
+        "scales": {
+            "type": "object",
+            "properties": {scale: {"type": "object"} for scale in SCALES},
+            "additionalProperties": False,
+            "minProperties": 1,
+        },
+    }
+    for name, own in shown.items():
+        schema["properties"][name] = {"description": Experiment.model_fields[name].description} | own
+    return schema
+
+
+def _with_paths(partial: Json) -> Json:
+    """Return a partial mapping's schema that also allows dotted paths as keys."""
+    return partial | {"properties": dict(_paths(partial))}
+
+
+def _paths(schema: Json, prefix: str = "") -> Iterator[tuple[str, Json]]:
+    for name, own in schema.get("properties", {}).items():
+        path = f"{prefix}{name}"
+        yield path, own
+        for option in own.get("anyOf", []):
+            yield from _paths(option, f"{path}.")
+
+
+# --- tables ------------------------------------------------------------------------------------------------------
+
+
+def fill(page: str, contents: dict[str, str]) -> str:
+    """Replace what stands between the markers ``<!-- table: name -->`` and ``<!-- end -->``.
+
+    Raises
+    ------
+    InputError
+        If the page has a marker without a table or lacks one.
+    """
+    found = re.findall(r"<!-- table: (\S+) -->", page)
+    if sorted(found) != sorted(contents):
+        raise InputError(PAGE, "", ", ".join(found), f"the tables {', '.join(contents)}, each once")
+
+    def replace(match: re.Match[str]) -> str:
+        return f"<!-- table: {match[1]} -->\n\n{contents[match[1]]}\n\n<!-- end -->"
+
+    return re.sub(r"<!-- table: (\S+) -->.*?<!-- end -->", replace, page, flags=re.DOTALL)
+
+
+def tables(root: Path) -> dict[str, str]:
+    """Return the tables of the page on configuration, by name."""
+    made = {
+        "units": _units_table(),
+        "point": _model_table(Point, only=lambda name: name not in ("machine", "workload")),
+        "machine": _model_table(Machine),
+        "networks": _networks_table(),
+        "machines": _machines_table(root),
+        "experiment": _model_table(Experiment, only=lambda name: name != "figure"),
+        "figure": _rows_table(list(_rows(Experiment.model_fields["figure"].annotation, "figure."))),
+        "grid": _model_table(NamedGrid),
+        "reference": _model_table(Reference),
+    }
+    return made | {tag(model) or "": _model_table(model) for model in WORKLOADS}
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _rows_table(rows: list[list[str]]) -> str:
+    return _table(["key", "value", "default", "meaning"], rows)
+
+
+def _model_table(model: type[BaseModel], only: Any = lambda name: True) -> str:
+    return _rows_table([row for row in _rows(model, "") if only(row[0].strip("`").split(".")[0])])
+
+
+def _rows(model: Any, prefix: str) -> Iterator[list[str]]:
+    """Yield a row for each key of a model; nested mappings become dotted keys."""
+    for name, field in model.model_fields.items():
+        path = f"{prefix}{name}"
+        models = submodels(field.rebuild_annotation())
+        if models and tag(models[0]) is None and models != [Machine]:
+            yield from _rows(models[0], f"{path}.")
+            continue
+        yield [f"`{path}`", _value_text(field), _default_text(field), field.description or ""]
+        for model_inside in elements(field):
+            yield from _rows(model_inside, f"{path}[].")
+
+
+def _value_text(field: FieldInfo) -> str:
+    """Return what may be written for a key."""
+    annotated = next((text for item in _metadata(field) if (text := _annotation_text(item))), None)
+    if annotated:
+        return annotated
+    words = [f"`{word}`" for word in get_args(field.annotation) if isinstance(word, str)]
+    if words:
+        return ", ".join(words)
+    if get_origin(field.annotation) in (list, dict):
+        return "list" if get_origin(field.annotation) is list else "mapping"
+    return "number or `$name`" if int in get_args(field.annotation) else "text or list of texts"
+
+
+def _annotation_text(item: object) -> str | None:
+    """Return what a field's annotation allows, if it says so."""
+    match item:
+        case units.Quantity():
+            return f"{item.dimension.name}, e.g. `{item.dimension.examples[0]}`"
+        case Choice():
+            return ", ".join(f"`{word}`" for word in item.words)
+        case Whole():
+            return f"whole number, {item.minimum} or more"
+        case WholeList():
+            numbers = "list of 2 or 3 whole numbers" if item.optional else f"`[{', '.join(item.names)}]`"
+            return f"{numbers} or a name" if item.instead else numbers
+        case Words():
+            return "text"
+    return None
+
+
+def _metadata(field: FieldInfo) -> Iterator[Any]:
+    """Yield what annotates a field, also inside `X | None`."""
+    yield from field.metadata
+    if get_origin(field.annotation) in (list, dict):
+        return
+    parts = [part for part in get_args(field.annotation) if part is not type(None)]
+    if len(parts) == 1:
+        yield from getattr(parts[0], "__metadata__", ())
+
+
+def _default_text(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    value = _default(field)
+    return "" if value is None else f"`{value}`"
+
+
+def _units_table() -> str:
+    dimensions = (units.TIME, units.BANDWIDTH, units.SIZE, units.FREQUENCY)
+    rows = [
+        [dimension.name, ", ".join(f"`{unit}`" for unit in dimension.units), f"`{dimension.base}`"]
+        for dimension in dimensions
+    ]
+    return _table(["quantity", "units", "canonical form, whole numbers of"], rows)
+
+
+def _networks_table() -> str:
+    rows = []
+    for topology, routings in network.ROUTINGS.items():
+        channels = ", ".join(f"`{routing}` {network.virtual_channels(topology, routing)}" for routing in routings)
+        rows.append([f"`{topology}`", network.GEOMETRY[topology], channels])
+    return _table(["topology", "geometry", "routings and their virtual channels"], rows)
+
+
+def _machines_table(root: Path) -> str:
+    rows = []
+    for name in list_machines(root):
+        machine = load_machine(name, root)
+        facts = machine.facts
+        numbers = [facts.switches, facts.nodes_per_switch, facts.nodes, facts.ports]
+        geometry = ", ".join(str(extent) for extent in machine.geometry)
+        rows.append([f"`{name}`", f"`{machine.topology}`", f"`[{geometry}]`", *(f"{number:,}" for number in numbers)])
+    return _table(["name", "topology", "geometry", "switches", "nodes per switch", "nodes", "ports (radix)"], rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,114 @@
+"""Merges settings from several places and remembers where each came from.
+
+A point of an experiment is put together from a base, the values of the swept parameters, a named machine and the
+machine's own base file. When the result is wrong, the user wants to know which of these lines to mend; so every value
+carries its origin, the file and dotted key where it was written.
+"""
+
+import copy
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+Keys = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The file and the dotted key where a value was written."""
+
+    source: Path
+    key: str
+
+    def below(self, *keys: str) -> "Origin":
+        """Return the origin of a key inside this one."""
+        return Origin(self.source, ".".join(part for part in (self.key, *keys) if part).replace(".[", "["))
+
+    def above(self, keys: Keys) -> "Origin":
+        """Return the origin of what surrounds `keys`, if they are the end of this one's key."""
+        end = ".".join(("", *keys))
+        return Origin(self.source, self.key[: -len(end)]) if self.key.endswith(end) else self
+
+    def inside(self, keys: Keys) -> "Origin":
+        """Return the origin of a path inside this one."""
+        return self.below(*keys)
+
+
+def split(path: str) -> Keys:
+    """Return the keys of a dotted path."""
+    return tuple(path.split("."))
+
+
+@dataclass
+class Layers:
+    """Nested settings and the origin of each.
+
+    Attributes
+    ----------
+    data : dict
+        The settings merged so far.
+    origins : dict
+        Origin of each mapping and value, by path.
+    """
+
+    data: dict[str, Any] = field(default_factory=dict)
+    origins: dict[Keys, Origin] = field(default_factory=dict)
+
+    def copy(self) -> "Layers":
+        """Return an independent copy."""
+        return Layers(copy.deepcopy(self.data), dict(self.origins))
+
+    def merge(self, settings: Mapping[str, Any], origin: Origin, path: Keys = (), *, dotted: bool = False) -> None:
+        """Merge a mapping below `path`; with `dotted`, a key such as ``workload.radix`` reaches into it."""
+        for key, value in settings.items():
+            keys = split(key) if dotted else (key,)
+            self.set((*path, *keys), value, origin.below(key), dotted=dotted)
+
+    def set(self, path: Keys, value: object, origin: Origin, *, dotted: bool = False) -> None:
+        """Set one value; a mapping is merged, anything else replaces what stood there."""
+        if path == ("machine",) and isinstance(value, str):  # `machine: torus-M`, in its long form for overrides
+            path = ("machine", "name")
+        parent = self.data
+        for depth, key in enumerate(path[:-1], start=1):
+            if not isinstance(parent.get(key), dict):
+                parent[key] = {}
+                self.origins[path[:depth]] = origin.above(path[depth:])
+            parent = parent[key]
+        if isinstance(value, dict):
+            if not isinstance(parent.get(path[-1]), dict):
+                parent[path[-1]] = {}
+                self.origins[path] = origin
+            self.merge(value, origin, path, dotted=dotted)
+        else:
+            parent[path[-1]] = copy.deepcopy(value)
+            self.origins[path] = origin
+
+    def get(self, path: Keys) -> Any:
+        """Return the value at `path`, or None."""
+        node: Any = self.data
+        for key in path:
+            if not isinstance(node, dict) or key not in node:
+                return None
+            node = node[key]
+        return node
+
+    def origin(self, path: Keys) -> Origin | None:
+        """Return where the value at `path`, or the nearest mapping around it, was written."""
+        for length in range(len(path), 0, -1):
+            found = self.origins.get(path[:length])
+            if found:
+                return found
+        return None
+
+    def leaves(self) -> Iterator[tuple[Keys, Any]]:
+        """Yield every value that is not a filled mapping, with its path."""
+        yield from _leaves(self.data, ())
+
+
+def _leaves(node: Mapping[str, Any], path: Keys) -> Iterator[tuple[Keys, Any]]:
+    for key, value in node.items():
+        if isinstance(value, dict) and value:
+            yield from _leaves(value, (*path, key))
+        else:
+            yield (*path, key), value

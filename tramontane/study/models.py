@@ -1,0 +1,382 @@
+"""The typed description of a point: the single source of keys, types, units, defaults and allowed values.
+
+Validation, the JSON schemas for editors (``workflow/schemas``) and the tables of ``docs/configuration.md`` are all made
+from these classes, so none of them can disagree with another. A point's identity is the hash of its canonical form:
+base units, defaults filled in, keys sorted, names and remarks left out.
+"""
+
+import hashlib
+import json
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from tramontane.study import decomposition as blocks
+from tramontane.study import network
+from tramontane.study.fields import Choice, Count, NonNegative, Text, Whole, WholeList
+from tramontane.study.messages import problem
+from tramontane.study.units import (
+    SIZE,
+    Bandwidth,
+    Frequency,
+    PositiveSize,
+    Size,
+    Time,
+    format_quantity,
+)
+
+DOUBLE = 8
+"""Bytes of one grid-point value; the paper's fields are in double precision."""
+
+MAX_NODES = 2**31 - 1
+
+TRANSPOSITION_ALGORITHMS = ("ring-k", "burst", "bruck")
+ALLREDUCE_ALGORITHMS = ("recursive-k", "recursive-doubling", "ring", "rabenseifner")
+SERVICES = ("fifo", "round-robin")
+NETWORK_MODELS = ("default",)
+ALLOCATIONS = ("first-available",)
+SUBSTRATES = ("simulator", "mpi", "simgrid", "sstmacro")
+
+GRID = WholeList(("nx", "ny", "nz"), instead="the name of a grid in configs/workloads/grids.yaml")
+Grid = Annotated[tuple[int, int, int], GRID]
+Decomposition = Annotated[tuple[int, int], WholeList(("cx", "cy"))]
+
+
+class Settings(BaseModel):
+    """Common behaviour: unknown keys are errors and a finished description never changes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=False)
+
+    def _fill(self, **values: object) -> None:
+        """Fill in defaults that depend on other keys, during validation only."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+
+class Link(Settings):
+    """The links between switches; each direction has its own bandwidth."""
+
+    bandwidth: Bandwidth = Field(10 * 10**9, description="Bandwidth of one direction of a link.")
+    latency: Time = Field(100_000, description="Time a packet's head takes from one switch to the next.")
+
+
+class Injection(Settings):
+    """The network interface of a node."""
+
+    bandwidth: Bandwidth = Field(10 * 10**9, description="Bandwidth at which a node feeds packets into its switch.")
+    latency: Time = Field(100_000, description="Time a packet's head takes from the node to its switch.")
+    service: Annotated[str, Choice(SERVICES)] = Field(
+        "fifo",
+        description="Order in which a node serves the messages it has to send: one after the other as in PISCES, or a "
+        "packet of each in turn as real network interfaces with several queue pairs do.",
+    )
+
+
+class Crossbar(Settings):
+    """The inside of a switch: one server that all packets of the switch share, as in PISCES."""
+
+    bandwidth: Bandwidth | None = Field(
+        None,
+        description="Bandwidth of the whole switch. Default: number of its ports times the link bandwidth.",
+        examples=["80 GB/s"],
+    )
+
+
+class LogP(Settings):
+    """The contention-free path of messages without payload and of those up to `protocol.negligible_size`."""
+
+    bandwidth: Bandwidth | None = Field(None, description="Bandwidth. Default: that of the links.")
+    hop_latency: Time | None = Field(None, description="Latency of a hop. Default: that of the links.")
+    out_in_latency: Time | None = Field(
+        None, description="Latency of leaving and entering nodes. Default: the injection latency."
+    )
+
+
+class Memory(Settings):
+    """The memory of a node, used when a message is copied out of a buffer."""
+
+    bandwidth: Bandwidth = Field(1000 * 10**9, description="Bandwidth of copies.")
+
+
+class Processor(Settings):
+    """The processor of a node, used when a message is copied out of a buffer."""
+
+    frequency: Frequency = Field(2 * 10**9, description="Clock; one instruction a cycle.")
+
+
+class Protocol(Settings):
+    """Message sizes at which the MPI library changes its protocol."""
+
+    eager_limit: Size = Field(
+        8192, description="Largest message sent without waiting for its receive; larger ones are pulled (rendezvous)."
+    )
+    short_limit: Size = Field(512, description="Largest message sent together with its header.")
+    negligible_size: Size = Field(
+        0, description="Messages up to this size bypass the packet network and take the contention-free path."
+    )
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.short_limit > self.eager_limit:
+            raise problem(
+                f"found {format_quantity(self.short_limit, SIZE)}",
+                f"at most eager_limit, {format_quantity(self.eager_limit, SIZE)}",
+                key="short_limit",
+            )
+        return self
+
+
+class Machine(Settings):
+    """A network with its nodes."""
+
+    name: Text | None = Field(
+        None, description="A machine of `configs/machines`; the keys beside it override the machine's."
+    )
+    extends: Text | None = Field(
+        None, description="A file of `configs/machines` that gives every value not written here; by default none."
+    )
+    description: Text | None = Field(None, description="What the machine is, in a sentence.")
+    source: Text | None = Field(None, description="Where its values come from.")
+    topology: Annotated[str, Choice(network.TOPOLOGIES)] = Field(description="Kind of network.")
+    geometry: Annotated[tuple[int, ...], WholeList(("a", "b", "c"), optional=1)] = Field(
+        description="Size of the network: " + "; ".join(f"{name} {text}" for name, text in network.GEOMETRY.items()),
+        examples=[[8, 8, 8]],
+    )
+    nodes_per_switch: Count | None = Field(
+        None, description="Nodes attached to a switch. Default: 2; in a fat tree it is the number of down ports."
+    )
+    routing: Annotated[str, Choice(tuple(dict.fromkeys(sum(network.ROUTINGS.values(), ()))))] | None = Field(
+        None,
+        description="How packets find their way: "
+        + "; ".join(f"{name}: {', '.join(routings)}" for name, routings in network.ROUTINGS.items())
+        + ". Default: the first.",
+    )
+    link: Link = Field(Link(), description="Links between switches.")
+    injection: Injection = Field(Injection(), description="Network interfaces of the nodes.")
+    crossbar: Crossbar = Field(Crossbar(), description="Inside of the switches.")
+    logp: LogP = Field(LogP(), description="Contention-free path of tiny messages.")
+    memory: Memory = Field(Memory(), description="Memory of the nodes.")
+    processor: Processor = Field(Processor(), description="Processors of the nodes.")
+    packet: PositiveSize = Field(4096, description="Messages are cut into packets of this size.")
+    buffer: PositiveSize = Field(
+        64_000, description="Buffer of a link, divided by the virtual channels of the routing."
+    )
+    protocol: Protocol = Field(Protocol(), description="Limits of the MPI protocols.")
+    model: Annotated[str, Choice(NETWORK_MODELS)] = Field("default", description="Rules of the network model.")
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        """Check what only several keys show together and fill in the defaults that depend on others."""
+        self._check_geometry()
+        allowed = network.ROUTINGS[self.topology]
+        if self.routing is not None and self.routing not in allowed:
+            raise problem(f"found '{self.routing}' for topology {self.topology}", ", ".join(allowed), key="routing")
+        self._fill(routing=self.routing or allowed[0])
+        if self.facts.nodes > MAX_NODES:
+            raise problem(f"found a network of {self.facts.nodes} nodes", f"at most {MAX_NODES} nodes", key="geometry")
+        logp = LogP.model_construct(
+            bandwidth=self.logp.bandwidth or self.link.bandwidth,
+            hop_latency=self.link.latency if self.logp.hop_latency is None else self.logp.hop_latency,
+            out_in_latency=self.injection.latency if self.logp.out_in_latency is None else self.logp.out_in_latency,
+        )
+        crossbar = self.crossbar.bandwidth or self.facts.ports * self.link.bandwidth
+        self._fill(logp=logp, crossbar=Crossbar.model_construct(bandwidth=crossbar))
+        self._check_buffer()
+        return self
+
+    def _check_geometry(self) -> None:
+        meaning = network.GEOMETRY[self.topology]
+        if len(self.geometry) != meaning.split(":")[0].count(",") + 1:
+            raise problem(f"found {list(self.geometry)} for topology {self.topology}", meaning, key="geometry")
+        if self.topology != "fattree":
+            self._fill(nodes_per_switch=self.nodes_per_switch or 2)
+            return
+        down = self.geometry[1]
+        if self.nodes_per_switch not in (None, down):
+            raise problem(
+                f"found {self.nodes_per_switch} in a fat tree with {down} down ports",
+                f"{down}, or leave it out",
+                key="nodes_per_switch",
+            )
+        self._fill(nodes_per_switch=down)
+
+    def _check_buffer(self) -> None:
+        channels = network.virtual_channels(self.topology, str(self.routing))
+        if self.buffer // channels < self.packet:
+            raise problem(
+                f"found {format_quantity(self.buffer, SIZE)} for {channels} virtual channels, less than a packet of "
+                f"{format_quantity(self.packet, SIZE)} each, which would deadlock",
+                f"{channels * self.packet} B or more ({self.topology} with {self.routing} routing)",
+                key="buffer",
+            )
+
+    @cached_property
+    def facts(self) -> network.NetworkFacts:
+        """Switches, nodes and ports."""
+        return network.facts(self.topology, self.geometry, self.nodes_per_switch or 2)
+
+    @property
+    def label(self) -> str:
+        """The machine in few words, e.g. "torus-M" or "torus 8x8x8, 2 nodes a switch"."""
+        if self.name:
+            return self.name
+        size = "x".join(str(extent) for extent in self.geometry)
+        return f"{self.topology} {size}, {self.nodes_per_switch} nodes a switch"
+
+
+class Transposition(Settings):
+    """The transposition of the spectral transform method (Zheng & Marguinaud 2018, section 3.1)."""
+
+    kind: Literal["transposition"] = Field(description="Kind of workload.")
+    algorithm: Annotated[str, Choice(TRANSPOSITION_ALGORITHMS)] = Field(
+        description="All-to-all algorithm: one of " + ", ".join(TRANSPOSITION_ALGORITHMS) + "."
+    )
+    radix: Count | None = Field(None, description="k of ring-k: partners served at once. Only for ring-k.")
+    grid: Grid = Field(description="Grid points [nx, ny, nz].", examples=[[1440, 720, 64], "paper"])
+    decomposition: Decomposition | None = Field(
+        None,
+        description="Processes [cx, cy] in x and y. Default: nearest to a square with cx <= nx, ny, nz "
+        "and cy <= ny, nx.",
+        examples=[[16, 16]],
+    )
+
+    @model_validator(mode="after")
+    def _radix(self) -> Self:
+        check_radix(self.algorithm, "ring-k", self.radix)
+        return self
+
+
+class Halo(Settings):
+    """The wide halo exchange of the semi-Lagrangian method (Zheng & Marguinaud 2018, section 3.2)."""
+
+    kind: Literal["halo"] = Field(description="Kind of workload.")
+    width: Count = Field(description="Width of the halo in grid points.", examples=[20])
+    grid: Grid = Field(description="Grid points [nx, ny, nz].", examples=["paper"])
+    decomposition: Decomposition | None = Field(
+        None, description="Processes [cx, cy] in x and y. Default: nearest to a square with cx <= nx and cy <= ny."
+    )
+
+
+class Allreduce(Settings):
+    """The allreduces of a Krylov solver (Zheng & Marguinaud 2018, section 3.3)."""
+
+    kind: Literal["allreduce"] = Field(description="Kind of workload.")
+    algorithm: Annotated[str, Choice(ALLREDUCE_ALGORITHMS)] = Field(
+        description="Allreduce algorithm: one of " + ", ".join(ALLREDUCE_ALGORITHMS) + "."
+    )
+    radix: Annotated[int, Whole(2)] | None = Field(
+        None, description="k of recursive-k: processes that reduce among themselves at a stage. Only for recursive-k."
+    )
+    count: Count = Field(3, description="Doubles to reduce.")
+    repeats: Count = Field(50, description="Allreduces one after the other; 2N for GCR with N iterations.")
+
+    @model_validator(mode="after")
+    def _radix(self) -> Self:
+        check_radix(self.algorithm, "recursive-k", self.radix, minimum=2)
+        return self
+
+
+Workload = Annotated[Transposition | Halo | Allreduce, Field(discriminator="kind")]
+WORKLOADS: tuple[type[Settings], ...] = (Transposition, Halo, Allreduce)
+
+
+def check_radix(algorithm: str, needing: str, radix: int | None, minimum: int = 1) -> None:
+    """Refuse a radix that is missing for the algorithm that needs one, or given to one that has none."""
+    if algorithm == needing and radix is None:
+        raise problem(f"missing, but algorithm {algorithm} needs it", f"a whole number, {minimum} or more", key="radix")
+    if algorithm != needing and radix is not None:
+        raise problem(f"found {radix}, but algorithm {algorithm} has none", f"only with {needing}", key="radix")
+
+
+class Point(Settings):
+    """One simulation: a workload on a machine with a number of ranks.
+
+    Attributes
+    ----------
+    id : str
+        Identity: 16 hexadecimal digits that depend on the physics only, not on how it was written.
+    """
+
+    ranks: Count = Field(description="Number of MPI processes, one a node.", examples=[256])
+    workload: Workload = Field(description="What is communicated.")
+    machine: Machine = Field(description="The network: the name of a file in `configs/machines`, or its keys.")
+    allocation: Annotated[str, Choice(ALLOCATIONS)] = Field(
+        "first-available", description="Which nodes the ranks get: the first ones, in order."
+    )
+    substrate: Annotated[str, Choice(SUBSTRATES)] = Field("simulator", description="What runs the point.")
+    seed: NonNegative = Field(1, description="Seed of all random choices.")
+    start_jitter: Time = Field(
+        0,
+        description="Ranks start later by a random time of up to this much, which makes members of an ensemble differ.",
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        nodes = self.machine.facts.nodes
+        if self.ranks > nodes:
+            raise problem(
+                f"found {self.ranks} ranks on {nodes} nodes",
+                f"at most {nodes}, the nodes of {self.machine.label}",
+                key="ranks",
+            )
+        if not isinstance(self.workload, Allreduce):
+            decomposition = self._decomposed(self.workload)
+            self._fill(workload=self.workload.model_copy(update={"decomposition": decomposition}))
+        return self
+
+    def _decomposed(self, workload: Transposition | Halo) -> tuple[int, int]:
+        """Return the decomposition, the default one if none is given, or say which bound it violates."""
+        limits = blocks.bounds(workload.kind, workload.grid)
+        if workload.decomposition is None:
+            found = blocks.nearest_square(self.ranks, limits)
+            if found is None:
+                nx, ny, nz = workload.grid
+                raise problem(
+                    f"found {self.ranks}, which has no decomposition on the grid {nx} x {ny} x {nz}",
+                    f"a number of ranks that can be cut into cx * cy with {_tightest(limits)}",
+                    key="ranks",
+                )
+            return found
+        cx, cy = workload.decomposition
+        if cx * cy != self.ranks:
+            raise problem(
+                f"found [{cx}, {cy}], that is {cx * cy} processes",
+                f"cx * cy = {self.ranks}, the number of ranks",
+                key="workload.decomposition",
+            )
+        bound = blocks.violated((cx, cy), limits)
+        if bound:
+            side, extent, value = bound
+            raise problem(
+                f"found {side} = {cx if side == 'cx' else cy} > {extent} = {value}",
+                _tightest(limits),
+                key="workload.decomposition",
+            )
+        return cx, cy
+
+    @classmethod
+    def from_canonical(cls, canonical: dict[str, Any]) -> "Point":
+        """Return the point with this canonical form (base units, see :meth:`canonical`)."""
+        return cls.model_validate(canonical, context={"canonical": True})
+
+    def canonical(self) -> dict[str, Any]:
+        """Return plain data in base units (ps, B/s, B, Hz) with all defaults filled in and keys sorted."""
+        return dict(json.loads(self._canonical_text))
+
+    @cached_property
+    def _canonical_text(self) -> str:
+        remarks = {"machine": {"name", "extends", "description", "source"}}
+        data = self.model_dump(mode="json", exclude_none=True, exclude=remarks)
+        return json.dumps(data, sort_keys=True, separators=(",", ":"))
+
+    @cached_property
+    def id(self) -> str:
+        """Identity of the point."""
+        return hashlib.sha256(self._canonical_text.encode()).hexdigest()[:16]
+
+
+def _tightest(limits: list[blocks.Bound]) -> str:
+    """Return in words the bound that matters for each side."""
+    lowest = [min((bound for bound in limits if bound[0] == side), key=lambda bound: bound[2]) for side in ("cx", "cy")]
+    return " and ".join(f"{side} <= {extent} = {value}" for side, extent, value in lowest)

@@ -1,0 +1,158 @@
+"""Quantities written as text with a unit, turned exactly into integers of one base unit.
+
+A bare number hides whether 100 meant nanoseconds or microseconds; so a physical value without a unit is refused. The
+conversion is exact (decimal fractions, never binary floats), hence "10 GB/s" and "10000 MB/s" give the same point with
+the same identity.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
+from pydantic_core import CoreSchema, core_schema
+
+from tramontane.errors import closest, show
+from tramontane.study.messages import problem
+
+_NUMBER = re.compile(r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*")
+_DECIMAL = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12}
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40}
+
+
+def _bytes(suffix: str = "") -> dict[str, Fraction]:
+    """Units of bytes; KB and kB are 1000 B, KiB is 1024 B."""
+    units = {f"{prefix}B{suffix}": Fraction(10**power) for prefix, power in _DECIMAL.items()}
+    return units | {f"{prefix}B{suffix}": Fraction(2**power) for prefix, power in _BINARY.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Dimension:
+    """A physical dimension: its base unit and how many base units each accepted unit holds."""
+
+    name: str
+    base: str
+    units: Mapping[str, Fraction]
+    examples: tuple[str, ...]
+
+    @property
+    def allowed(self) -> str:
+        """What may be written, as the end of an error line."""
+        return f"a number with a unit ({', '.join(self.units)}), e.g. {self.examples[0]}"
+
+
+TIME = Dimension(
+    "time",
+    "ps",
+    {
+        "ps": Fraction(1),
+        "ns": Fraction(10**3),
+        "us": Fraction(10**6),
+        "µs": Fraction(10**6),
+        "ms": Fraction(10**9),
+        "s": Fraction(10**12),
+    },
+    ("100 ns", "1 us"),
+)
+SIZE = Dimension("size", "B", _bytes(), ("4096 B", "64 KB", "32 KiB"))
+BANDWIDTH = Dimension(
+    "bandwidth",
+    "B/s",
+    _bytes("/s") | {f"{prefix}bit/s": Fraction(10**power, 8) for prefix, power in _DECIMAL.items() if prefix != "K"},
+    ("10 GB/s", "100 Gbit/s"),
+)
+FREQUENCY = Dimension(
+    "frequency",
+    "Hz",
+    {f"{prefix}Hz": Fraction(10**power) for prefix, power in _DECIMAL.items() if prefix != "K"},
+    ("2 GHz",),
+)
+
+
+def parse_quantity(text: object, dimension: Dimension, *, positive: bool = True) -> int:
+    """Turn a text such as "10 GB/s" into whole base units.
+
+    Parameters
+    ----------
+    text : object
+        What was written.
+    dimension : Dimension
+        The dimension it must have.
+    positive : bool
+        Whether zero is refused.
+
+    Returns
+    -------
+    int
+        The value [`dimension.base`].
+
+    Raises
+    ------
+    PydanticCustomError
+        If it isn't a text, has no or a wrong unit, is negative or isn't a whole number of base units.
+    """
+    if isinstance(text, int | float) and not isinstance(text, bool):
+        raise problem(f"found {text} without a unit", dimension.allowed)
+    match = _NUMBER.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        raise problem(f"found {show(text)}", dimension.allowed)
+    number, unit = match.groups()
+    if not unit:
+        raise problem(f"found {show(text)} without a unit", dimension.allowed)
+    if unit not in dimension.units:
+        hint = closest(unit, dimension.units)
+        raise problem(f"found unit '{unit}' in {show(text)}", dimension.allowed, hint=hint and f"{number} {hint}")
+    value = Fraction(number) * dimension.units[unit]
+    if value < 0 or (positive and value == 0):
+        limit = "more than zero" if positive else "zero or more"
+        raise problem(f"found {show(text)}", f"{limit}; {dimension.allowed}")
+    if value.denominator != 1:
+        raise problem(f"found {show(text)}", f"a whole number of {dimension.base}; {dimension.allowed}")
+    return value.numerator
+
+
+def format_quantity(value: int, dimension: Dimension) -> str:
+    """Return `value` base units as short text with a decimal unit, e.g. 100000 ps as "100 ns"."""
+    shown = [unit for unit in dimension.units if "i" not in unit and unit[:2] != "kB" and unit != "µs"]
+    if dimension is SIZE and value < 10000:
+        return f"{value} B"
+    best = "ns" if dimension is TIME and value == 0 else dimension.base
+    for unit in shown:
+        factor = dimension.units[unit]
+        if value and value % factor == 0 and factor > dimension.units[best]:
+            best = unit
+    return f"{value // dimension.units[best]} {best}"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Annotation of a field that is text with a unit in YAML and whole base units inside."""
+
+    dimension: Dimension
+    positive: bool = False
+
+    def _read(self, value: object, info: ValidationInfo) -> object:
+        # A canonical point already holds base units; only there is a bare number unambiguous.
+        if info.context and info.context.get("canonical") and isinstance(value, int) and not isinstance(value, bool):
+            return value
+        return parse_quantity(value, self.dimension, positive=self.positive)
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.with_info_before_validator_function(self._read, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        units = "|".join(re.escape(unit) for unit in self.dimension.units)
+        return {
+            "type": "string",
+            "pattern": rf"^\s*\+?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*({units})\s*$",
+            "examples": list(self.dimension.examples),
+        }
+
+
+Time = Annotated[int, Quantity(TIME)]
+Size = Annotated[int, Quantity(SIZE)]
+PositiveSize = Annotated[int, Quantity(SIZE, positive=True)]
+Bandwidth = Annotated[int, Quantity(BANDWIDTH, positive=True)]
+Frequency = Annotated[int, Quantity(FREQUENCY, positive=True)]

@@ -1,0 +1,126 @@
+"""Checks any YAML file of the project: what kind it is follows from where it lies and what it holds."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError
+
+from tramontane.errors import InputError, closest
+from tramontane.study import network
+from tramontane.study.catalogue import GRIDS, MACHINES, REFERENCES, TABLE1, load_machine
+from tramontane.study.expansion import expand
+from tramontane.study.experiments import Experiment, load_experiment
+from tramontane.study.fields import Choice, Count, Text, WholeList
+from tramontane.study.layers import Layers, Origin
+from tramontane.study.messages import explain, field_names
+from tramontane.study.models import Machine, Point, Settings
+from tramontane.study.points import load_point
+from tramontane.study.reading import read_yaml
+
+
+class NamedGrid(Settings):
+    """A grid of ``configs/workloads/grids.yaml``."""
+
+    points: Annotated[tuple[int, int, int], WholeList(("nx", "ny", "nz"))] = Field(description="Grid points.")
+    description: Text = Field(description="What the grid is, in a sentence.")
+    source: Text | None = Field(None, description="Where it comes from.")
+
+
+class Reference(Settings):
+    """A publication of ``configs/references.yaml``."""
+
+    authors: Text = Field(description="Authors, as `Name, I.` joined by `and`.")
+    year: Count = Field(description="Year of publication.")
+    title: Text = Field(description="Title.")
+    journal: Text | None = Field(None, description="Journal or proceedings.")
+    volume: Text | None = Field(None, description="Volume.")
+    pages: Text | None = Field(None, description="Pages.")
+    doi: Text | None = Field(None, description="DOI, without an address before it.")
+    url: Text | None = Field(None, description="Address, where there is no DOI.")
+
+
+class PrintedNetwork(Settings):
+    """A row of a paper's table of networks, as printed; see ``configs/paper/table1.yaml``."""
+
+    topology: Annotated[str, Choice(network.TOPOLOGIES)] = Field(description="Kind of network.")
+    geometry: Annotated[tuple[int, ...], WholeList(("a", "b", "c"), optional=1)] = Field(description="As printed.")
+    switches: Count = Field(description="As printed.")
+    nodes_per_switch: Count = Field(description="As printed.")
+    nodes: Count = Field(description="As printed.")
+    radix: Count = Field(description="As printed.")
+    remark: Text | None = Field(None, description="What is wrong with it, if anything.")
+
+
+def validate_file(path: str | Path) -> str:
+    """Check a file completely; an experiment is expanded at each of its scales.
+
+    Returns
+    -------
+    str
+        What kind of file it is, e.g. "experiment".
+
+    Raises
+    ------
+    InputError
+        The first mistake.
+    """
+    source = Path(path)
+    data = read_yaml(source)
+    resolved = source.resolve()
+    if resolved.match(str(MACHINES / "*.yaml")):
+        _check_machine(source, data)
+        return "machine"
+    if resolved.match(str(GRIDS)):
+        _check_entries(source, data, NamedGrid)
+        return "grids"
+    if resolved.match(str(REFERENCES)):
+        _check_entries(source, data, Reference)
+        return "references"
+    if resolved.match(str(TABLE1)):
+        _check_entries(source, data, PrintedNetwork)
+        return "table"
+    if _is_experiment(source, data):
+        experiment = load_experiment(source)
+        for scale in experiment.scales:
+            expand(experiment, scale)
+        return "experiment"
+    load_point(source)
+    return "point"
+
+
+def _is_experiment(source: Path, data: dict[str, Any]) -> bool:
+    """Tell an experiment from a point by the keys that only one of them has."""
+    experiment = sum(key in Experiment.model_fields for key in data)
+    point = sum(key in Point.model_fields for key in data)
+    if experiment == point:
+        return source.resolve().parent.name == "experiments"
+    return experiment > point
+
+
+def _check_machine(source: Path, data: dict[str, Any]) -> None:
+    """Check a machine; a file without topology is a base for others and is checked with a small torus in its place."""
+    name = source.stem
+    if "topology" in data:
+        load_machine(name, source.resolve().parent)
+        return
+    names = field_names([Machine])
+    for key in data:
+        if key not in names:
+            raise InputError(
+                source, key, key, ", ".join(names), problem=f"unknown key '{key}'", hint=closest(key, names)
+            )
+    layers = Layers()
+    layers.merge({"topology": "torus", "geometry": [2, 2, 2]}, Origin(source, ""))
+    layers.merge({key: value for key, value in data.items() if key != "extends"}, Origin(source, ""))
+    try:
+        Machine.model_validate(layers.data)
+    except ValidationError as error:
+        raise explain(error, Machine, Origin(source, "").inside) from None
+
+
+def _check_entries(source: Path, data: dict[str, Any], model: type[Settings]) -> None:
+    for name, entry in data.items():
+        try:
+            model.model_validate(entry)
+        except ValidationError as error:
+            raise explain(error, model, Origin(source, name).inside) from None

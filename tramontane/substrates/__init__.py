@@ -1,0 +1,80 @@
+"""What executes a point: the embedded simulator, or (in later releases) MPI, SimGrid and SST/macro.
+
+A substrate that is not there is reported as such, with the line that installs it; nothing is ever faked. This module
+and what it imports need only the standard library, because every point runs in a process of its own.
+"""
+
+import difflib
+from typing import Any, Protocol
+
+from tramontane.errors import InputError
+
+
+class Substrate(Protocol):
+    """One way to execute a point."""
+
+    name: str
+
+    def available(self) -> str | None:
+        """Return None if the substrate can run, else why it can't and the line that installs it."""
+        ...
+
+    def revision(self) -> int | None:
+        """Return the revision of the substrate's model; results of different revisions may differ."""
+        ...
+
+    def compiler(self) -> str | None:
+        """Return what compiled the substrate, if it knows."""
+        ...
+
+    def run(self, point: dict[str, Any]) -> dict[str, Any]:
+        """Execute a canonical point and return what `tramontane run` prints, without ``id`` and ``peak_rss_bytes``.
+
+        Raises
+        ------
+        ValueError
+            If the substrate can't execute this point.
+        RuntimeError
+            If the execution fails, for example by a deadlock; the message says what waits for what.
+        """
+        ...
+
+
+#: Substrates by name, in the order in which they are listed.
+NAMES = ("simulator", "mpi", "simgrid", "sstmacro")
+
+
+def get(name: str) -> Substrate:
+    """Return the substrate called `name`.
+
+    Raises
+    ------
+    InputError
+        If there is no such substrate.
+    """
+    if name == "simulator":
+        from tramontane.substrates.simulator import Simulator  # noqa: PLC0415
+
+        return Simulator()
+    from tramontane.substrates.absent import ABSENT  # noqa: PLC0415
+
+    if name in ABSENT:
+        return ABSENT[name]
+    close = difflib.get_close_matches(name, NAMES, n=1)
+    raise InputError("substrate", "", name, ", ".join(NAMES), hint=close[0] if close else None)
+
+
+def require(name: str) -> Substrate:
+    """Return the substrate called `name`, which can run.
+
+    Raises
+    ------
+    InputError
+        If there is no such substrate, or if it is not installed; the line says what installs it.
+    """
+    substrate = get(name)
+    reason = substrate.available()
+    if reason is not None:
+        ready = ", ".join(other for other in NAMES if get(other).available() is None) or "none is installed"
+        raise InputError(f"substrate {name}", "", name, ready, problem=reason)
+    return substrate

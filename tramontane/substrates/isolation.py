@@ -1,0 +1,143 @@
+"""Runs each point in a process of its own.
+
+A point that crashes, deadlocks or is killed for its memory takes nothing else with it, and the peak of memory that is
+reported is the point's own. Two ways lead there: :func:`run_forked` for a batch, whose process is small and single
+threaded, so that a fork costs milliseconds and ten thousand points no more than a minute; and :func:`run_fresh` for
+the command line, whose own imports would count as the point's memory.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tramontane.substrates import Substrate, get
+
+_PR_SET_PDEATHSIG = 1
+
+#: Turns a name into a substrate; tests put one of their own in place.
+Resolve = Callable[[str], Substrate]
+
+
+class PointError(Exception):
+    """A point did not run to its end; the message is one line."""
+
+
+def run_forked(point: dict[str, Any], substrate: Substrate) -> dict[str, Any]:
+    """Run `point` in a fork of this process.
+
+    Raises
+    ------
+    PointError
+        If the point can't be executed, fails, or its process dies.
+    """
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _be_the_child(point, substrate, writing)
+    os.close(writing)
+    try:
+        with os.fdopen(reading, "rb") as stream:
+            answer = stream.read()
+        _, status = os.waitpid(child, 0)
+    except BaseException:
+        # Interrupted: leave no process behind.
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        raise
+    return _understand(answer, os.waitstatus_to_exitcode(status))
+
+
+def run_fresh(point: dict[str, Any], substrate: str) -> dict[str, Any]:
+    """Run `point` on the substrate of that name in a new interpreter; see :func:`run_forked`."""
+    request = json.dumps({"point": point, "substrate": substrate}).encode()
+    done = subprocess.run(
+        [sys.executable, "-m", "tramontane.substrates.isolation"], input=request, stdout=subprocess.PIPE, check=False
+    )
+    return _understand(done.stdout, done.returncode)
+
+
+def peak_memory() -> int:
+    """Return the most memory this process has held at any time [B].
+
+    ``VmHWM`` starts anew with each process, which ``ru_maxrss`` does not: it remembers the parent's.
+    """
+    try:
+        for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    import resource  # noqa: PLC0415
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def end_with_parent(number: int) -> None:
+    """Ask Linux to send this process the signal `number` when the one that started it ends, however it ends.
+
+    Otherwise a campaign that is killed outright would leave simulations running that nobody waits for.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
+
+
+def _be_the_child(point: dict[str, Any], substrate: Substrate, writing: int) -> None:
+    """Run the point, tell the parent, and end without running the parent's exit handlers."""
+    status = 1
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+        end_with_parent(signal.SIGKILL)
+        with os.fdopen(writing, "wb") as stream:
+            stream.write(_answer(point, substrate))
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _answer(point: dict[str, Any], substrate: Substrate) -> bytes:
+    """Return the outcome of a run as JSON: ``{"result": ...}`` or ``{"error": ...}``."""
+    outcome: dict[str, Any]
+    try:
+        result = substrate.run(point)
+        outcome = {"result": {**result, "peak_rss_bytes": peak_memory()}}
+        return json.dumps(outcome, allow_nan=False).encode()
+    except MemoryError:
+        outcome = {"error": "out of memory"}
+    except Exception as error:
+        outcome = {"error": " ".join(f"{error}".split()) or type(error).__name__}
+    return json.dumps(outcome).encode()
+
+
+def _understand(answer: bytes, status: int) -> dict[str, Any]:
+    """Return the result in a child's answer, or raise what went wrong."""
+    if status < 0:
+        number = -status
+        guess = "; out of memory?" if number == signal.SIGKILL else ""
+        raise PointError(f"its process was ended by signal {number} ({signal.Signals(number).name}){guess}")
+    try:
+        outcome: dict[str, Any] = json.loads(answer)
+    except ValueError:
+        raise PointError(f"its process ended with status {status} and without a result") from None
+    if "error" in outcome:
+        raise PointError(outcome["error"])
+    result: dict[str, Any] = outcome["result"]
+    return result
+
+
+def main(resolve: Resolve = get) -> None:
+    """Read one request from standard input, answer on standard output."""
+    request = json.loads(sys.stdin.buffer.read())
+    sys.stdout.buffer.write(_answer(request["point"], resolve(request["substrate"])))
+
+
+if __name__ == "__main__":
+    main()

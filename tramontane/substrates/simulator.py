@@ -1,0 +1,41 @@
+"""The embedded packet-flow simulator (`simulator/`, C++), bound as :mod:`tramontane._simulator`."""
+
+import importlib
+from types import ModuleType
+from typing import Any
+
+from tramontane.substrates.imbalance import imbalance
+
+
+class Simulator:
+    """Runs a point on the embedded simulator; the default, and always installed."""
+
+    name = "simulator"
+
+    def available(self) -> str | None:
+        """Return None, or that the extension was not compiled."""
+        try:
+            _extension()
+        except ImportError as error:
+            return f"the extension tramontane._simulator can't be loaded ({error}); it is built by: make setup"
+        return None
+
+    def revision(self) -> int | None:
+        """Return the revision of the network model."""
+        return int(_extension().MODEL_REVISION)
+
+    def compiler(self) -> str | None:
+        """Return the compiler that built the extension."""
+        return getattr(_extension(), "COMPILER", None)
+
+    def run(self, point: dict[str, Any]) -> dict[str, Any]:
+        """Simulate a canonical point; see :class:`tramontane.substrates.Substrate`."""
+        result: dict[str, Any] = dict(_extension().simulate(point))
+        result["substrate"] = self.name
+        result["model_revision"] = self.revision()
+        result["imbalance"] = imbalance(point)
+        return result
+
+
+def _extension() -> ModuleType:
+    return importlib.import_module("tramontane._simulator")

@@ -1,0 +1,39 @@
+rule draw_figure:
+    input:
+        dataset="results/{scale}/datasets/{experiment}.nc",
+        code=files.code_of_analysis(),
+    output:
+        campaign.figure_outputs(),
+    log:
+        "results/{scale}/logs/draw-{experiment}.log",
+    conda:
+        "../envs/tramontane.yaml"
+    message:
+        "draw the figure of {wildcards.experiment}"
+    params:
+        stem="results/{scale}/figures/{experiment}",
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    shell:
+        "exec python -m analysis.draw {input.dataset} {params.stem} > {log} 2>&1"
+
+
+rule write_report:
+    input:
+        datasets=files.datasets,
+        figures=files.figures,
+        code=files.code_of_analysis(),
+    output:
+        "results/{scale}/report.html",
+    log:
+        "results/{scale}/logs/report.log",
+    conda:
+        "../envs/tramontane.yaml"
+    message:
+        "write the report"
+    params:
+        command=files.command,
+    shell:
+        "exec python -m analysis.report --scale {wildcards.scale} --command {params.command:q} --out {output}"
+        " {input.datasets} > {log} 2>&1"

@@ -1,0 +1,9 @@
+from tramontane.campaign import rules as campaign
+
+files = campaign.Rules()
+
+
+wildcard_constraints:
+    scale=campaign.SCALES,
+    experiment=campaign.EXPERIMENT,
+    batch=campaign.BATCH,

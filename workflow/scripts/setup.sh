@@ -1,0 +1,96 @@
+#!/bin/sh
+# Sets up the checkout: `setup.sh packages` makes .venv with the locked packages, `setup.sh simulator` compiles the
+# simulator into it. Says one line; everything else goes to .venv/setup.log. Run by make, in the checkout's root.
+set -eu
+
+python=${PYTHON:-python3}
+log=.venv/setup.log
+
+# Everything that is missing is told in one go, each with the Debian package that brings it.
+missing=''
+lacks() { missing="$missing
+  $1 (Debian: apt-get install $2)"; }
+
+check_python() {
+    if ! command -v "$python" >/dev/null 2>&1; then
+        lacks "$python" "python3 python3-venv python3-dev"
+        return
+    fi
+    if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+        lacks "Python 3.11 or later, found $("$python" -V 2>&1); PYTHON=... names another" "python3"
+        return
+    fi
+    "$python" -c 'import venv, ensurepip' >/dev/null 2>&1 || lacks "Python's module venv" "python3-venv"
+    "$python" -c 'import os, sys, sysconfig
+sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))' \
+        || lacks "Python's header Python.h" "python3-dev"
+}
+
+check_compiler() {
+    for compiler in "${CXX:-c++}" ${CXX:+''} g++ clang++; do
+        [ -n "$compiler" ] || break
+        # shellcheck disable=SC2086  # CXX may hold options
+        if command -v ${compiler%% *} >/dev/null 2>&1 && printf '%s\n' '#include <concepts>' '#include <span>' \
+            'template <std::integral T> T f(std::span<const T> s) { return s[0]; }' \
+            'int main() { int a[] = {0}; return f(std::span<const int>(a)); }' \
+            | $compiler -std=c++20 -x c++ -fsyntax-only - >/dev/null 2>&1; then
+            return
+        fi
+    done
+    lacks "a C++20 compiler${CXX:+ ($CXX is none)}" "g++"
+}
+
+stop_if_missing() {
+    [ -z "$missing" ] && return
+    echo "This machine lacks:$missing" >&2
+    exit 1
+}
+
+# What the step prints goes to the log; its end is shown if it fails.
+logged() {
+    if ! "$@" >>"$log" 2>&1; then
+        tail -n 20 "$log" >&2
+        echo "set-up failed: $*; all of it in $log" >&2
+        exit 1
+    fi
+}
+
+packages() {
+    check_python
+    check_compiler
+    stop_if_missing
+    echo "setting up .venv (a few minutes the first time; details in $log)" >&2
+    # A virtual environment can't be moved, and dies with the Python it was made from.
+    if ! .venv/bin/python -c 'import pip' >/dev/null 2>&1 || ! same_place; then
+        rm -rf .venv
+        "$python" -m venv .venv
+    fi
+    : >"$log"
+    logged .venv/bin/python -m pip install --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
+    printf %s "$PWD" >.venv/.place
+    touch .venv/.packages
+}
+
+same_place() {
+    head -c 4096 .venv/bin/pip | grep -qF "$PWD/.venv/"
+}
+
+simulator() {
+    check_compiler
+    stop_if_missing
+    echo "compiling the simulator (details in $log)" >&2
+    # cmake and ninja come with the packages; the build is kept in build/ and only brought up to date.
+    PATH="$PWD/.venv/bin:$PATH"
+    export PATH
+    logged .venv/bin/python -m pip install --disable-pip-version-check --no-build-isolation --no-deps -e .
+    touch .venv/.compiled
+}
+
+case "${1:-}" in
+    packages) packages ;;
+    simulator) simulator ;;
+    *)
+        echo "usage: setup.sh packages|simulator" >&2
+        exit 2
+        ;;
+esac
