@@ -20,7 +20,7 @@ SOURCES := CMakeLists.txt pyproject.toml $(wildcard skeleton-src/*.hpp simulator
 MOVED := $(shell [ ! -e .venv/.place ] || [ "$$(cat .venv/.place)" = "$$PWD" ] || echo moved)
 
 .DELETE_ON_ERROR:
-.PHONY: moved help reproduce test bench setup lint format schemas lock clean distclean
+.PHONY: moved help reproduce test bench setup lint lint-python lint-types lint-cpp lint-workflow format schemas lock clean distclean
 
 help:
 	@echo 'make reproduce   run experiments from YAML to the report'
@@ -53,22 +53,32 @@ setup: .venv/.compiled
 .venv/.compiled: .venv/.packages $(SOURCES)
 	@PYTHON='$(PYTHON)' sh workflow/scripts/setup.sh simulator
 
-lint: setup
+CXX_FILES = $(filter %.hpp %.cpp,$(SOURCES)) $(wildcard tests/cpp/*.hpp tests/cpp/*.cpp)
+
+lint: lint-python lint-types lint-cpp lint-workflow
+
+lint-python: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+
+lint-types: setup
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run --Werror $(filter %.hpp %.cpp,$(SOURCES)) $(wildcard tests/cpp/*.cpp)
+
+lint-cpp: setup
+	$(BIN)/clang-format --dry-run --Werror $(CXX_FILES)
+
+lint-workflow: setup
 	$(BIN)/snakefmt --check Snakefile workflow/rules
 	$(BIN)/snakemake --lint
 
 format: setup
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
-	$(BIN)/clang-format -i $(filter %.hpp %.cpp,$(SOURCES)) $(wildcard tests/cpp/*.cpp)
+	$(BIN)/clang-format -i $(CXX_FILES)
 	$(BIN)/snakefmt Snakefile workflow/rules
 
 schemas: setup
-	$(BIN)/python -m tramontane.study.schemas
+	$(BIN)/python -m tramontane.study.generate
 
 lock: .venv/.packages
 	env -u PIP_FIND_LINKS $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \

@@ -4,6 +4,7 @@ from snakemake.utils import min_version
 
 min_version("9.0")
 
+
 include: "workflow/rules/common.smk"
 include: "workflow/rules/simulate.smk"
 include: "workflow/rules/collate.smk"

@@ -8,8 +8,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
-#include <vector>
 
 #include "pool.hpp"
 #include "ticks.hpp"
@@ -21,7 +21,31 @@ struct Gap {
     Ticks start;
     std::uint64_t slots;
 };
-using Gaps = std::vector<Gap>;
+
+/// A few gaps in order, in one record of two cache lines. Where there would be more, the oldest is forgotten: it is
+/// the one that time will soon have passed, and forgetting can only make the server slower.
+class alignas(64) Gaps {
+public:
+    [[nodiscard]] bool empty() const { return size_ == 0; }
+    [[nodiscard]] std::size_t size() const { return size_; }
+    [[nodiscard]] Gap& operator[](std::size_t i) { return gaps_[i]; }
+    void clear() { size_ = 0; }
+    void erase(std::size_t first, std::size_t last) {
+        std::copy(gaps_.begin() + last, gaps_.begin() + size_, gaps_.begin() + first);
+        size_ -= static_cast<std::uint32_t>(last - first);
+    }
+    [[nodiscard]] bool full() const { return size_ == gaps_.size(); }
+    /// Inserts before position `at`; there must be room.
+    void insert(std::size_t at, Gap gap) {
+        std::copy_backward(gaps_.begin() + at, gaps_.begin() + size_, gaps_.begin() + size_ + 1);
+        gaps_[at] = gap;
+        ++size_;
+    }
+
+private:
+    std::uint32_t size_;
+    std::array<Gap, 15> gaps_;
+};
 
 struct Passage {
     Ticks head_leaves;
@@ -52,12 +76,12 @@ private:
         Gaps& gaps = pool[gaps_];
         std::size_t first = 0;
         while (first < gaps.size() && gaps[first].start + gaps[first].slots * slot <= now) ++first;
-        if (first > 0) gaps.erase(gaps.begin(), gaps.begin() + static_cast<std::ptrdiff_t>(first));
+        if (first > 0) gaps.erase(0, first);
         if (gaps.empty()) {
             release(pool);
-        } else if (gaps.front().start < now) {
-            gaps.front().slots -= (now - gaps.front().start) / slot;
-            gaps.front().start = now;
+        } else if (gaps[0].start < now) {
+            gaps[0].slots -= (now - gaps[0].start) / slot;
+            gaps[0].start = now;
         }
     }
 
@@ -73,8 +97,9 @@ private:
             pool[gaps_].clear();
         }
         Gaps& gaps = pool[gaps_];
+        if (gaps.full()) gaps.erase(0, 1);  // a packet splits at most one interval
         const Ticks last = now + bytes * spacing;
-        Passage passage{gaps.empty() ? std::max(open_, now) : gaps.front().start, 0};
+        Passage passage{gaps.empty() ? std::max(open_, now) : gaps[0].start, 0};
         passage.tail_leaves = passage.head_leaves;
         std::uint64_t left = bytes;
         std::uint64_t sent = 0;
@@ -89,7 +114,7 @@ private:
                     passage.tail_leaves = start + gaps[i].slots * slot;
                     left -= gaps[i].slots;
                     sent += gaps[i].slots;
-                    gaps.erase(gaps.begin() + static_cast<std::ptrdiff_t>(i));
+                    gaps.erase(i, i + 1);
                     continue;
                 }
                 passage.tail_leaves = start + left * slot;
@@ -106,11 +131,11 @@ private:
                 const std::uint64_t slots = (last - start) / slot;
                 if (unbounded) {
                     open_ = last;
-                    gaps.push_back({start, slots});
+                    gaps.insert(i, {start, slots});
                 } else {
                     const std::uint64_t rest = gaps[i].slots - slots;
                     gaps[i].slots = slots;
-                    gaps.insert(gaps.begin() + static_cast<std::ptrdiff_t>(i) + 1, Gap{last, rest});
+                    gaps.insert(i + 1, {last, rest});
                 }
             }
             const Ticks gap_end = start + gaps[i].slots * slot;
@@ -120,7 +145,7 @@ private:
             if (can >= gaps[i].slots) {
                 left -= gaps[i].slots;
                 sent += gaps[i].slots;
-                gaps.erase(gaps.begin() + static_cast<std::ptrdiff_t>(i));
+                gaps.erase(i, i + 1);
             } else {
                 gaps[i].slots -= can;
                 left -= can;

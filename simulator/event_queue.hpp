@@ -172,7 +172,7 @@ private:
     std::uint64_t pending_ = 0;
     std::uint64_t order_ = 0;
     std::vector<Index> ring_;
-    Pool<Chunk, 6> chunks_;
+    Pool<Chunk> chunks_;
     std::priority_queue<Later, std::vector<Later>, std::greater<>> later_;
     std::vector<Event> gathered_, sorted_;
     std::vector<std::uint32_t> counts_;

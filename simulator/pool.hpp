@@ -3,18 +3,22 @@
 /// first out so that the youngest (cached) record is taken next. Index 0 means "none".
 #pragma once
 
+#include <bit>
 #include <cstdint>
-#include <memory>
 #include <stdexcept>
 #include <vector>
+
+#include "pages.hpp"
 
 namespace tramontane {
 
 using Index = std::uint32_t;
 inline constexpr Index none = 0;
 
-template <class T, std::uint32_t block_bits = 12>
+template <class T>
 class Pool {
+    // A block is one large page.
+    static constexpr std::uint32_t block_bits = std::bit_width(large_page / sizeof(T)) - 1;
     static constexpr std::uint32_t block_size = 1U << block_bits;
 
 public:
@@ -31,7 +35,7 @@ public:
         }
         if ((next_ >> block_bits) == blocks_.size()) {
             if (blocks_.size() == (1U << (32 - block_bits))) throw std::runtime_error("simulator: a pool is full");
-            blocks_.push_back(std::make_unique<T[]>(block_size));
+            blocks_.push_back(allocate_pages<T>(block_size));
         }
         return next_++;
     }
@@ -45,7 +49,7 @@ public:
     void prefetch(Index i) const { __builtin_prefetch(&(*this)[i]); }
 
 private:
-    std::vector<std::unique_ptr<T[]>> blocks_;
+    std::vector<Pages<T>> blocks_;
     std::vector<Index> free_;
     Index next_ = 1;
     std::uint64_t used_ = 0;

@@ -99,8 +99,8 @@ private:
 /// indices there may lie outside the grid and mean the point of the same index modulo the grid's size. Any width is
 /// allowed. Where first - width reaches below last - n (n: grid size), the block meets its own image: such points are
 /// not sent but copied, outward from the block: value(i) = value(i + n) below, value(i - n) above. So every point of
-/// the extended block is received or copied exactly once. If 2 width + size > n, some grid points are in it more than
-/// once, and then received twice if both copies are within reach of a neighbour, one from each side.
+/// the extended block is received or copied exactly once. A grid point of another rank is received once for each side
+/// within whose width it lies: twice, as two images, only where 2 width + size > n.
 class HaloExchange final : public ContentSchedule {
 public:
     /// \pre width >= 1, halo_limits(grid) admit the decomposition

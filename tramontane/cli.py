@@ -145,7 +145,8 @@ def describe(name: Name, scale: Scale = "laptop") -> None:
         largest = max(costs, key=lambda job: job.seconds)
         print(
             f"cost:       about {duration(sum(job.seconds for job in costs))} of processor time in all, "
-            f"{duration(largest.seconds)} for the longest point, up to {size(max(job.memory for job in costs))} of memory"
+            f"{duration(largest.seconds)} for the longest point, "
+            f"up to {size(max(job.memory for job in costs))} of memory"
         )
 
 
@@ -247,11 +248,13 @@ def estimate(
     if as_json:
         print(json.dumps(facts))
         return
-    print(f"{planned.name} at scale {scale}: {plural(len(planned.points), 'point')}, {facts['done']} done, {len(jobs)} to run")
+    points = plural(len(planned.points), "point")
+    print(f"{planned.name} at scale {scale}: {points}, {facts['done']} done, {len(jobs)} to run")
     if jobs:
         print(
             f"about {duration(sum(job.seconds for job in jobs))} of processor time, up to "
-            f"{size(max(job.memory for job in jobs))} of memory, longest point {duration(max(job.seconds for job in jobs))}"
+            f"{size(max(job.memory for job in jobs))} of memory, "
+            f"longest point {duration(max(job.seconds for job in jobs))}"
         )
         shortest, longest = batches[-1].seconds, batches[0].seconds
         print(f"{plural(len(batches), 'batch')} of {duration(shortest)} to {duration(longest)}")
@@ -320,9 +323,7 @@ def plan(
     from tramontane.campaign.text import duration, plural
     from tramontane.study import find_root
 
-    made: Plan = make_plan(
-        find_root(), scale, _names(experiments), refresh=refresh, cores=cores, memory=_bytes(memory)
-    )
+    made: Plan = make_plan(find_root(), scale, _names(experiments), refresh=refresh, cores=cores, memory=_bytes(memory))
     write_plan(made)
     print(
         f"{plural(len(made.points), 'point')}, {len(made.jobs)} to run in {plural(len(made.batches), 'batch')}, "

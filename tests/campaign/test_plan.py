@@ -22,9 +22,7 @@ def missing(plan: Plan) -> set[str]:
 
 def times(root: Path) -> dict[str, int]:
     return {
-        str(path.relative_to(root)): path.stat().st_mtime_ns
-        for path in (root / "results").rglob("*")
-        if path.is_file()
+        str(path.relative_to(root)): path.stat().st_mtime_ns for path in (root / "results").rglob("*") if path.is_file()
     }
 
 

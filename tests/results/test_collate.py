@@ -77,9 +77,7 @@ def test_the_dataset_says_where_it_comes_from(project: Path, execute: Callable[.
     assert json.loads(attributes["machine_json"])["geometry"] == [2, 2, 2]
 
 
-def test_results_of_an_older_revision_are_shown_as_such(
-    project: Path, execute: Callable[..., Any], fake: Any
-) -> None:
+def test_results_of_an_older_revision_are_shown_as_such(project: Path, execute: Callable[..., Any], fake: Any) -> None:
     execute(project, substrate=fake)
     experiment = load_experiment(project / "configs" / "experiments" / "tiny.yaml")
     first = expand(experiment, "smoke").points[0].point

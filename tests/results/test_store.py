@@ -52,9 +52,7 @@ def test_changes_are_dated(tmp_path: Path) -> None:
     assert store.changed_at(IDENTITY) == store.failure_path(IDENTITY).stat().st_mtime_ns > 1
 
 
-def test_an_interrupted_write_leaves_the_old_file_and_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_write_leaves_the_old_file_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "file.json"
     write_atomically(file, "old")
 

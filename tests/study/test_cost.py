@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tramontane.study import Point, estimate
-from tramontane.study.cost import rates, total, traffic
+from tramontane.study.cost import rates, total
 from tramontane.study.decomposition import block
 from tramontane.study.network import facts
+from tramontane.study.traffic import Traffic, traffic
 
 Message = tuple[int, int, int]
 """Source, destination and bytes."""
@@ -168,7 +169,8 @@ def test_hops_of_a_small_transposition(machine: dict[str, Any], decomposition: l
     expected = 0
     for source, target, size in transposition([64, 64, 64], decomposition, "burst"):
         visits = _visits(made, source, target)
-        expected += visits * max(1, -(-size // 4096))
+        control = 0 if size <= 512 else 2 if size <= 8192 else 3
+        expected += visits * (max(1, -(-size // 4096)) + control)
     assert estimate(point).hops == pytest.approx(expected, rel=0.05)
 
 
@@ -186,6 +188,15 @@ def _visits(machine: dict[str, Any], source: int, target: int) -> int:
     return hops + b
 
 
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 20000), st.integers(0, 512), st.integers(512, 9000), st.sampled_from([0, 63, 64, 600]))
+def test_control_packets(size: int, short: int, eager: int, negligible: int) -> None:
+    """Report on SST/macro, section 2: short messages carry their header, eager ones ask once, large ones are pulled."""
+    protocol = {"short_limit": short, "eager_limit": eager, "negligible_size": negligible}
+    expected = 0 if negligible >= 64 or size <= short else 2 if size <= eager else 3
+    assert Traffic({size: 7}, 1, 2, (), 0, 2).control(protocol) == 7 * expected
+
+
 def test_detours_make_longer_ways() -> None:
     workload = {"kind": "transposition", "algorithm": "burst", "grid": [64, 64, 64]}
     hops = {
@@ -201,12 +212,15 @@ def test_detours_make_longer_ways() -> None:
 def test_time_and_memory_follow_from_the_rates() -> None:
     point = canonical({"kind": "allreduce", "algorithm": "recursive-k", "radix": 2}, 64)
     cost, speed = estimate(point), rates()
-    size = facts("torus", (6, 6, 6), 2)
-    ports = size.switches * size.ports + size.nodes
-    work = cost.hops / speed["packet_hops_per_second"] + cost.messages / speed["messages_per_second"]
-    assert cost.seconds == pytest.approx(work + speed["seconds_per_point"] + ports / speed["ports_per_second"])
+    work = cost.packets / speed["packets_per_second"] + cost.hops / speed["packet_hops_per_second"]
+    work += cost.messages / speed["messages_per_second"]
+    assert cost.seconds == pytest.approx(work + speed["seconds_per_point"])
+    ports = 2 * 32 * 8 + 64  # two switches for each that carries ranks, eight ports each
     memory = speed["bytes_per_process"] + ports * speed["bytes_per_port"] + 64 * speed["bytes_per_rank"]
     assert cost.memory_bytes == round(memory)
+    detours = estimate(canonical(point["workload"], 64, TORUS | {"routing": "valiant"}))
+    size = facts("torus", (6, 6, 6), 2)
+    assert detours.memory_bytes - cost.memory_bytes == speed["bytes_per_port"] * (size.switches - 64) * size.ports
     both = total([cost, cost])
     assert (both.messages, both.memory_bytes) == (2 * cost.messages, cost.memory_bytes)
     assert both.seconds == pytest.approx(2 * cost.seconds)

@@ -1,13 +1,19 @@
 """The four experiments as they stand: what they hold, what they share and what they cost."""
 
+from dataclasses import fields
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from analysis.figures import FAMILIES
+from analysis.spec import Best as BestSpec
+from analysis.spec import FigureSpec
+from tramontane.results import collate
 from tramontane.study import SCALES, Cost, Expansion, estimate, expand, list_experiments, load_experiment, validate_file
 from tramontane.study.cost import total
+from tramontane.study.experiments import FIGURE_KINDS, QUANTITIES, Best, Figure
 
 ROOT = Path(__file__).parents[2]
 FILES = {file.stem: file for file in list_experiments(ROOT)}
@@ -98,6 +104,15 @@ def test_laptop_runs_the_real_networks(expansions: dict[tuple[str, str], Expansi
 def campaign(expansions: dict[tuple[str, str], Expansion], scale: str) -> Cost:
     points = {key: point for name in FOUR for key, point in expansions[name, scale].unique().items()}
     return total([estimate(point.canonical()) for point in points.values()])
+
+
+def test_figures_can_ask_for_what_there_is() -> None:
+    """The words an experiment may use are those of the rooms that collate and draw."""
+    assert set(FIGURE_KINDS) == set(FAMILIES)
+    assert set(QUANTITIES) <= {quantity.name for quantity in collate.QUANTITIES} | {"phase_time_s"}
+    known = {field.name for field in fields(FigureSpec)}
+    assert set(Figure.model_fields) == known
+    assert {field.name for field in fields(BestSpec)} == set(Best.model_fields)
 
 
 def test_smoke_is_small(expansions: dict[tuple[str, str], Expansion]) -> None:

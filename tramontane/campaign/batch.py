@@ -62,7 +62,9 @@ def run_batch(file: Path, root: Path, resolve: Resolve = require, log: TextIO | 
     return failed
 
 
-def record(identity: str, point: dict[str, Any], result: dict[str, Any], root: Path, substrate: Substrate) -> dict[str, Any]:
+def record(
+    identity: str, point: dict[str, Any], result: dict[str, Any], root: Path, substrate: Substrate
+) -> dict[str, Any]:
     """Return the record of a finished point."""
     return {
         "id": identity,
@@ -85,9 +87,7 @@ def stop_on_signals() -> None:
     end_with_parent(signal.SIGTERM)
 
 
-def _run_point(
-    identity: str, point: dict[str, Any], root: Path, store: Store, resolve: Resolve, log: TextIO
-) -> bool:
+def _run_point(identity: str, point: dict[str, Any], root: Path, store: Store, resolve: Resolve, log: TextIO) -> bool:
     """Run one point and store what came of it; return whether it succeeded."""
     substrate = resolve(point["substrate"])
     try:

@@ -78,9 +78,7 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
         if lock is None:
             _say(f"another run of the {scale} campaign is going on in this checkout; wait for it, or stop it first")
             return 1
-        plan = make_plan(
-            root, scale, experiments, refresh=options.refresh, cores=options.cores, memory=options.memory
-        )
+        plan = make_plan(root, scale, experiments, refresh=options.refresh, cores=options.cores, memory=options.memory)
         if not plan.experiments:
             _say("no experiment asked for: everything is set up, nothing was run")
             return 0
@@ -114,8 +112,8 @@ def header(plan: Plan, options: Options) -> Iterator[str]:
     line = f"{plan.scale}: {plural(len(plan.experiments), 'experiment')}, {plural(len(points), 'point')}, {there} there"
     if jobs:
         line += (
-            f", {len(jobs)} to run in {plural(len(plan.batches), 'batch')}; about {duration(plan.seconds)} of processor "
-            f"time on {plural(options.cores, 'core')}"
+            f", {len(jobs)} to run in {plural(len(plan.batches), 'batch')}; about {duration(plan.seconds)} of "
+            f"processor time on {plural(options.cores, 'core')}"
         )
     yield line
     old = len(plan.outdated)
@@ -153,9 +151,11 @@ def _run(plan: Plan, profile: Path, options: Options, lock: int) -> int:
         try:
             with progress(sys.stderr) as display:
                 while workflow.poll() is None:
+                    begin = time.monotonic()
                     tally.update()
                     display.show(tally)
-                    time.sleep(INTERVAL)
+                    # Looking for thousands of files takes time that the points need.
+                    time.sleep(max(INTERVAL, 20 * (time.monotonic() - begin)))
                 tally.update()
                 display.show(tally)
         except _Interrupted as stopped:
@@ -167,6 +167,8 @@ def _run(plan: Plan, profile: Path, options: Options, lock: int) -> int:
         _say(f"{_what_failed(log)}; all of it in {display_path(log.resolve())}")
         return 1
     _say(summary(plan, store))
+    if tally.failed:
+        _say(f"{plural(tally.failed, 'point')} failed; the report says why, and the same command tries again")
     return 0
 
 
@@ -240,7 +242,6 @@ def _say(line: str) -> None:
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
     """Turn SIGINT and SIGTERM into one exception, which :func:`_run` handles; elsewhere nothing is half done."""
-
     numbers = (signal.SIGINT, signal.SIGTERM)
 
     def interrupt(number: int, frame: FrameType | None) -> None:

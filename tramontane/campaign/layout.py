@@ -1,4 +1,4 @@
-"""Where the files of a campaign lie. One place for all names, used by the plan, the rules and the progress line alike."""
+"""Where the files of a campaign lie: one place for all names, used by the plan, the rules and the driver alike."""
 
 from dataclasses import dataclass
 from pathlib import Path

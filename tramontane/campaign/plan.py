@@ -147,7 +147,8 @@ def make_plan(
         root=root,
         scale=scale,
         experiments=[
-            PlannedExperiment(entry.manifest, entry.points, frozenset(wanted & entry.points.keys())) for entry in planned
+            PlannedExperiment(entry.manifest, entry.points, frozenset(wanted & entry.points.keys()))
+            for entry in planned
         ],
         batches=pack(fitting, cores or machine.cores()),
         outdated=outdated,
@@ -247,7 +248,7 @@ def write_plan(plan: Plan) -> None:
 
 
 def _touch_if_outrun(file: Path, dataset: Path, experiment: PlannedExperiment, store: Store) -> None:
-    """Make the dataset out of date if a record is newer: a run that was killed, or another experiment, has written it."""
+    """Make the dataset out of date if a record is newer: written by a killed run, or for another experiment."""
     try:
         collated = dataset.stat().st_mtime_ns
     except FileNotFoundError:
@@ -273,9 +274,7 @@ def _reported(plan: Plan) -> list[str]:
     planned = {experiment.name for experiment in plan.experiments}
     names = [path.stem for path in list_experiments(plan.root)]
     return [
-        name
-        for name in names
-        if name in planned or (layout.manifest(name).exists() and layout.dataset(name).exists())
+        name for name in names if name in planned or (layout.manifest(name).exists() and layout.dataset(name).exists())
     ]
 
 

@@ -1,7 +1,7 @@
 """What the rules of the workflow ask: which files go in, which come out, how much a batch needs.
 
-The rule files hold no logic; they name the functions below. The driver asks the same functions whether anything is out of
-date, so that a second run of the same command need not start the workflow at all.
+The rule files hold no logic; they name the functions below. The driver asks the same functions whether anything is out
+of date, so that a second run of the same command need not start the workflow at all.
 """
 
 import functools
@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import tramontane
 from tramontane.campaign.layout import FIGURE_FORMATS, Layout
@@ -27,6 +27,14 @@ _ANALYSIS_FOLDERS = ("analysis", "workflow/report")
 _ANALYSIS = ("*.py", "*.mplstyle", "*.yaml", "*.j2", "*.html", "*.css")
 _ESTIMATE_MARGIN = 4
 _MINUTES = 60
+
+
+class Wildcards(Protocol):
+    """What Snakemake hands to a function: the values of the wildcards of a rule, those it has."""
+
+    scale: str
+    experiment: str
+    batch: str
 
 
 @dataclass(frozen=True)
@@ -58,33 +66,35 @@ class Rules:
         self.root = root or Path()
 
     def outline(self, scale: str) -> dict[str, Any]:
-        """Return the plan at `scale`."""
+        """Return the plan at `scale`; an empty one before `tramontane plan` has made one."""
         file = Layout(self.root, scale).plan
+        if not file.exists():
+            return {"batches": {}, "experiments": {}, "command": "", "memory_bytes": None}
         return _read(file, file.stat().st_mtime_ns)
 
     # What batches need.
 
-    def priority(self, wildcards: Any) -> int:
+    def priority(self, wildcards: Wildcards) -> int:
         """Return the estimated seconds of a batch: the longest starts first."""
-        return math.ceil(self._batch(wildcards)["seconds"])
+        return math.ceil(float(self._batch(wildcards)["seconds"]))
 
-    def memory(self, wildcards: Any) -> int:
+    def memory(self, wildcards: Wildcards) -> int:
         """Return the memory a batch needs [MB, as Snakemake counts], never more than the plan allowed."""
         needed = self._batch(wildcards)["memory_bytes"]
         allowed = self.outline(wildcards.scale)["memory_bytes"]
-        return math.ceil(min(needed, allowed or needed) / 1e6)
+        return math.ceil(min(int(needed), int(allowed or needed)) / 1e6)
 
-    def runtime(self, wildcards: Any) -> int:
+    def runtime(self, wildcards: Wildcards) -> int:
         """Return the time a batch system should allow a batch [min]: generous, since estimates err."""
-        return 10 + math.ceil(_ESTIMATE_MARGIN * self._batch(wildcards)["seconds"] / _MINUTES)
+        return 10 + math.ceil(_ESTIMATE_MARGIN * float(self._batch(wildcards)["seconds"]) / _MINUTES)
 
-    def _batch(self, wildcards: Any) -> dict[str, Any]:
+    def _batch(self, wildcards: Wildcards) -> dict[str, Any]:
         batch: dict[str, Any] = self.outline(wildcards.scale)["batches"][wildcards.batch]
         return batch
 
     # What goes in.
 
-    def ended_batches(self, wildcards: Any) -> list[str]:
+    def ended_batches(self, wildcards: Wildcards) -> list[str]:
         """Return the marks of the batches that an experiment waits for."""
         layout = Layout(self.root, wildcards.scale)
         waits = self.outline(wildcards.scale)["experiments"].get(wildcards.experiment, [])
@@ -98,21 +108,28 @@ class Rules:
         """Return the code and style that decide what figures and report look like."""
         return [str(path) for folder in _ANALYSIS_FOLDERS for path in _files(CODE / folder)]
 
-    def command(self, wildcards: Any) -> str:
+    def command(self, wildcards: Wildcards) -> str:
         """Return the command that makes the report again, as the report prints it."""
         return str(self.outline(wildcards.scale)["command"])
 
-    def datasets(self, wildcards: Any) -> list[str]:
+    def datasets(self, wildcards: Wildcards) -> list[str]:
         """Return the datasets of all experiments that the report shows."""
         return [str(step.outputs[0]) for _, step in self._collating(wildcards.scale)]
 
-    def figures(self, wildcards: Any) -> list[str]:
+    def figures(self, wildcards: Wildcards) -> list[str]:
         """Return the figures and captions of all experiments that the report shows."""
         return [str(path) for step in self._drawing(wildcards.scale) for path in step.outputs]
 
     def targets(self, scale: str) -> list[str]:
-        """Return what a campaign is to end with."""
-        return [str(Layout(self.root, scale).report)]
+        """Return what a campaign is to end with: the report, and all it shows.
+
+        The report alone would not do: Snakemake leaves a lost figure alone where a newer report stands already.
+        """
+        plan = Layout(self.root, scale).plan
+        if not plan.exists():  # Snakemake then says which file is missing: the plan
+            return [str(plan)]
+        outputs = [path for step in self.steps(scale) for path in step.outputs]
+        return [str(path) for path in outputs]
 
     # Is there anything to do?
 

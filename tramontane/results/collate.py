@@ -24,7 +24,9 @@ class Quantity(NamedTuple):
 
 #: Every number that becomes a variable. UDUNITS spells bytes "byte".
 QUANTITIES = (
-    Quantity("time_s", "s", "Communication time", "last end minus first start over all ranks, after the opening barrier"),
+    Quantity(
+        "time_s", "s", "Communication time", "last end minus first start over all ranks, after the opening barrier"
+    ),
     Quantity("wall_s", "s", "Wall time of the simulation loop"),
     Quantity("setup_s", "s", "Wall time of everything but the simulation loop"),
     Quantity("messages", "1", "Messages of the workload"),
@@ -37,7 +39,9 @@ QUANTITIES = (
     Quantity("model_revision", "1", "Revision of the substrate's model"),
 )
 
-_PHASE_TIME = Quantity("phase_time_s", "s", "Communication time of a phase", "last end minus first start over all ranks")
+_PHASE_TIME = Quantity(
+    "phase_time_s", "s", "Communication time of a phase", "last end minus first start over all ranks"
+)
 
 #: What dimensions are called on axes and in tables; others are called as in the experiment.
 _COORDINATES = {

@@ -1,7 +1,7 @@
 """The manifest of an experiment: which points it consists of, and what its figure shows.
 
-A manifest is all that collating needs besides the records, so the workflow compares one file to know whether a dataset is
-out of date. It holds nothing that differs from one run to the next (no time, no version, no state of the points).
+A manifest is all that collating needs besides the records, so the workflow compares one file to know whether a dataset
+is out of date. It holds nothing that differs from one run to the next (no time, no version, no state of the points).
 """
 
 import json
@@ -40,7 +40,11 @@ def manifest(experiment: Experiment, expansion: Expansion) -> Manifest:
     return {
         "name": experiment.name,
         "scale": expansion.scale,
-        **{key: described[key] for key in ("title", "question", "description", "paper", "references") if key in described},
+        **{
+            key: described[key]
+            for key in ("title", "question", "description", "paper", "references")
+            if key in described
+        },
         "figure": described.get("figure", {}),
         "base": common(canonical),
         "machines": {name: common(variants) for name, variants in machines.items()},

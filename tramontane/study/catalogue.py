@@ -72,8 +72,8 @@ def list_machines(root: str | Path) -> list[str]:
 
 
 def load_machine(name: str, root: str | Path | None = None) -> Machine:
-    """Return a machine of ``configs/machines`` by its name."""
-    folder = find_root(root)
+    """Return a machine of ``configs/machines`` by its name; `root` is the project's folder, found if not given."""
+    folder = find_root() if root is None else Path(root)
     known = list_machines(folder)
     if name not in known:
         problem = f"no machine {show(name)}"

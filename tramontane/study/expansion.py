@@ -21,6 +21,7 @@ from tramontane.study.models import WORKLOADS, Point
 from tramontane.study.points import build_point
 
 Coordinate = str | int | float | bool
+MAX_MEMBERS = 1000
 JITTER = "1 ns"
 """Start jitter of an ensemble's members where the experiment does not say otherwise."""
 
@@ -158,9 +159,10 @@ def _listed(value: object, origin: Origin) -> object:
 
 
 def _whole(value: object) -> bool:
+    """Tell whether a value is a count of ranks or members."""
     if isinstance(value, float):
-        return value.is_integer() and value >= 1
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+        return value.is_integer() and 1 <= value < 2**31
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value < 2**31
 
 
 class _Expander:
@@ -262,8 +264,8 @@ class _Expander:
 
     def _members(self) -> _Dimension:
         number, origin = self.substitute(self.experiment.ensemble, self.experiment.origin("ensemble"))
-        if not _whole(number):
-            raise InputError(origin.source, origin.key, number, "a whole number, 1 or more")
+        if not _whole(number) or int(number) > MAX_MEMBERS:
+            raise InputError(origin.source, origin.key, number, f"a whole number from 1 to {MAX_MEMBERS}")
         members = list(range(int(number)))
         return _Dimension(MEMBER, list(members), [[_Setting((MEMBER,), member, origin)] for member in members])
 

@@ -367,7 +367,7 @@ def _check_scales(experiment: Experiment) -> None:
 
 
 def _check_figure(experiment: Experiment) -> None:
-    dimensions = experiment.dimensions()
+    dimensions = [*experiment.dimensions(), *(["phase"] if experiment.figure.y == "phase_time_s" else [])]
     for key, name in experiment.figure.dimensions():
         if name not in dimensions:
             allowed = f"a dimension: {', '.join(dimensions) or 'but the experiment varies nothing'}"

@@ -30,6 +30,8 @@ DOUBLE = 8
 """Bytes of one grid-point value; the paper's fields are in double precision."""
 
 MAX_NODES = 2**31 - 1
+MAX_LEVELS = 31
+"""Switch levels with which even a binary tree has as many nodes as ranks can be counted."""
 
 TRANSPOSITION_ALGORITHMS = ("ring-k", "burst", "bruck")
 ALLREDUCE_ALGORITHMS = ("recursive-k", "recursive-doubling", "ring", "rabenseifner")
@@ -189,6 +191,8 @@ class Machine(Settings):
         meaning = network.GEOMETRY[self.topology]
         if len(self.geometry) != meaning.split(":")[0].count(",") + 1:
             raise problem(f"found {list(self.geometry)} for topology {self.topology}", meaning, key="geometry")
+        if self.topology == "fattree" and self.geometry[0] > MAX_LEVELS:
+            raise problem(f"found {self.geometry[0]} levels", f"at most {MAX_LEVELS} levels", key="geometry")
         if self.topology != "fattree":
             self._fill(nodes_per_switch=self.nodes_per_switch or 2)
             return

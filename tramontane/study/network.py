@@ -39,11 +39,12 @@ _VIRTUAL_CHANNELS: dict[tuple[str, str], int] = {
     ("torus", "ugal"): 4,
     # Up-down routes of a tree have no cycles.
     ("fattree", "d-mod-k"): 1,
-    # Dimension order inside a group needs no second channel; each further leg (global link, Valiant) needs one more.
+    # Dimension order inside a group needs no second channel, the way behind a global link does; Valiant's second leg
+    # has channels of its own.
     ("dragonfly", "minimal"): 2,
-    ("dragonfly", "valiant"): 3,
-    ("dragonfly", "valiant-global"): 3,
-    ("dragonfly", "ugal"): 3,
+    ("dragonfly", "valiant"): 4,
+    ("dragonfly", "valiant-global"): 4,
+    ("dragonfly", "ugal"): 4,
 }
 
 

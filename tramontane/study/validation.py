@@ -101,7 +101,7 @@ def _check_machine(source: Path, data: dict[str, Any]) -> None:
     """Check a machine; a file without topology is a base for others and is checked with a small torus in its place."""
     name = source.stem
     if "topology" in data:
-        load_machine(name, source.resolve().parent)
+        load_machine(name, source.resolve().parents[2])
         return
     names = field_names([Machine])
     for key in data:

@@ -13,7 +13,10 @@ from tramontane.errors import InputError
 class Substrate(Protocol):
     """One way to execute a point."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
 
     def available(self) -> str | None:
         """Return None if the substrate can run, else why it can't and the line that installs it."""

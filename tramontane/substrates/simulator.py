@@ -30,11 +30,12 @@ class Simulator:
 
     def run(self, point: dict[str, Any]) -> dict[str, Any]:
         """Simulate a canonical point; see :class:`tramontane.substrates.Substrate`."""
-        result: dict[str, Any] = dict(_extension().simulate(point))
-        result["substrate"] = self.name
-        result["model_revision"] = self.revision()
-        result["imbalance"] = imbalance(point)
-        return result
+        return {
+            "substrate": self.name,
+            **_extension().simulate(point),
+            "imbalance": imbalance(point),
+            "model_revision": self.revision(),
+        }
 
 
 def _extension() -> ModuleType:

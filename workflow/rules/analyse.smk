@@ -8,13 +8,13 @@ rule draw_figure:
         "results/{scale}/logs/draw-{experiment}.log",
     conda:
         "../envs/tramontane.yaml"
-    message:
-        "draw the figure of {wildcards.experiment}"
-    params:
-        stem="results/{scale}/figures/{experiment}",
     resources:
         mem_mb=1000,
         runtime=10,
+    params:
+        stem="results/{scale}/figures/{experiment}",
+    message:
+        "draw the figure of {wildcards.experiment}"
     shell:
         "exec python -m analysis.draw {input.dataset} {params.stem} > {log} 2>&1"
 
@@ -30,10 +30,10 @@ rule write_report:
         "results/{scale}/logs/report.log",
     conda:
         "../envs/tramontane.yaml"
-    message:
-        "write the report"
     params:
         command=files.command,
+    message:
+        "write the report"
     shell:
         "exec python -m analysis.report --scale {wildcards.scale} --command {params.command:q} --out {output}"
         " {input.datasets} > {log} 2>&1"

@@ -9,10 +9,10 @@ rule collate_experiment:
         "results/{scale}/logs/collate-{experiment}.log",
     conda:
         "../envs/tramontane.yaml"
-    message:
-        "collate the records of {wildcards.experiment}"
     resources:
         mem_mb=1000,
         runtime=10,
+    message:
+        "collate the records of {wildcards.experiment}"
     shell:
         "exec tramontane collate {input.manifest} {output} > {log} 2>&1"

@@ -5,14 +5,14 @@ rule run_batch:
         "results/{scale}/batches/{batch}.done",
     log:
         "results/{scale}/logs/batches/{batch}.log",
+    priority: files.priority
     conda:
         "../envs/tramontane.yaml"
-    message:
-        "run the points of batch {wildcards.batch}"
-    priority: files.priority
     threads: 1
     resources:
         mem_mb=files.memory,
         runtime=files.runtime,
+    message:
+        "run the points of batch {wildcards.batch}"
     shell:
         "exec tramontane run-batch {input} > {log} 2>&1"

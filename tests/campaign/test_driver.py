@@ -1,0 +1,84 @@
+"""What the driver says, and how it starts the workflow."""
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tramontane.campaign.driver import Options, _what_failed, find_profile, header, snakemake_command, summary
+from tramontane.campaign.plan import Plan, make_plan
+from tramontane.campaign.rules import CODE
+from tramontane.errors import InputError
+from tramontane.results.store import Store
+
+Execute = Callable[..., Plan]
+OPTIONS = Options(cores=2, memory=10**10)
+
+
+def test_the_header_says_what_is_there_and_what_is_to_be_run(project: Path, execute: Execute) -> None:
+    [line] = header(make_plan(project, "smoke", cores=2), OPTIONS)
+    assert line.startswith("smoke: 1 experiment, 5 points, 0 there, 5 to run in 5 batches; about ")
+    assert line.endswith(" of processor time on 2 cores")
+    execute(project)
+    assert list(header(make_plan(project, "smoke"), OPTIONS)) == ["smoke: 1 experiment, 5 points, 5 there"]
+
+
+def test_the_header_says_which_results_are_old(project: Path, execute: Execute, fake: Any) -> None:
+    identities = frozenset(execute(project, substrate=fake).points)
+    plan = dataclasses.replace(make_plan(project, "smoke"), outdated=identities)
+    assert list(header(plan, OPTIONS))[1] == "5 results of an older model revision; REFRESH=1 runs them again"
+    assert len(list(header(plan, dataclasses.replace(OPTIONS, refresh=True)))) == 1
+
+
+def test_the_header_says_which_points_do_not_fit(project: Path) -> None:
+    first, second = header(make_plan(project, "smoke", memory=1_000_000), OPTIONS)
+    assert first == "smoke: 1 experiment, 5 points, 0 there"
+    assert second.startswith("5 points left out: up to ")
+    assert "of memory needed, 1 MB there" in second
+
+
+def test_the_summary_counts_failures(project: Path, execute: Execute, fake: Any) -> None:
+    fake.FAILING = 8
+    plan = execute(project, substrate=fake)
+    removed = next(identity for identity, point in plan.points.items() if point.ranks == 4)
+    Store(project).path(removed).unlink()
+    assert [line.split() for line in summary(plan, Store(project)).splitlines()] == [
+        ["experiment", "points", "failed", "missing"],
+        ["tiny", "5", "2", "1"],
+    ]
+
+
+def test_the_workflow_is_started_with_what_it_may_use(project: Path) -> None:
+    plan = make_plan(project, "smoke", memory=10**10)
+    command = snakemake_command(plan, CODE / "workflow" / "profiles" / "default", OPTIONS)
+    assert command[command.index("--cores") + 1] == "2"
+    assert command[command.index("--resources") + 1] == "mem_mb=10000"
+    assert command[command.index("--config") + 1] == "scale=smoke"
+    plan = make_plan(project, "smoke")
+    command = snakemake_command(plan, CODE / "workflow" / "profiles" / "slurm", Options(2, None, "slurm"))
+    assert "--cores" not in command
+    assert "--resources" not in command
+
+
+def test_a_profile_of_the_checkout_comes_first(project: Path) -> None:
+    assert find_profile(project, "default") == CODE / "workflow" / "profiles" / "default"
+    own = project / "workflow" / "profiles" / "default"
+    own.mkdir(parents=True)
+    assert find_profile(project, "default") == own
+    with pytest.raises(InputError, match="default, slurm"):
+        find_profile(project, "none")
+
+
+def test_failures_of_the_workflow_are_told_in_a_line(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text(
+        "Error in rule draw_figure:\n    jobid: 3\n    log: a.log (check log file(s) for error details)\n"
+        "Error in rule draw_figure:\n    log: b.log (check log file(s) for error details)\n"
+    )
+    assert _what_failed(log) == "draw_figure failed: see a.log, b.log"
+    log.write_text("Building DAG of jobs...\nMissingInputException: no plan\n\n")
+    assert _what_failed(log) == "the workflow did not run: MissingInputException: no plan"
+    log.write_text("")
+    assert _what_failed(log) == "the workflow did not run: it said nothing"

@@ -1,0 +1,223 @@
+"""The house: who may use whom, and what no committed file may hold."""
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+#: Which of the house's own rooms a room's Python may import (docs/README.md has the same table in words).
+MAY_IMPORT = {
+    "tramontane": {"tramontane"},
+    "analysis": {"analysis", "tramontane"},
+    "workflow": {"tramontane"},
+    "reframe-checks": {"tramontane"},
+    "benchmarks": {"benchmarks", "tramontane"},
+}
+#: Where the headers may lie that a room's C++ includes.
+MAY_INCLUDE = {
+    "skeleton-src": ("skeleton-src",),
+    "simulator": ("simulator", "skeleton-src"),
+    "sstmacro": ("sstmacro", "skeleton-src"),
+    "tests/cpp": ("tests/cpp", "simulator", "skeleton-src"),
+}
+#: Inside the package: what each part may import of the others; the command line may use all of them.
+PARTS = {
+    "errors": set(),
+    "study": {"errors"},
+    "substrates": {"errors"},
+    "results": {"errors", "study"},
+    "campaign": {"errors", "study", "substrates", "results"},
+}
+#: Folders that are built, fetched or written by runs.
+NOT_OURS = {".git", ".venv", ".snakemake", "__pycache__"}
+NOT_OURS |= {".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"}
+NOT_OURS_AT_THE_ROOT = {"build", "results"}
+
+
+def files(*patterns: str, below: Path = ROOT) -> Iterator[Path]:
+    for pattern in patterns or ("*",):
+        for path in sorted(below.rglob(pattern)):
+            parts = path.relative_to(ROOT).parts
+            if path.is_file() and not NOT_OURS & set(parts) and parts[0] not in NOT_OURS_AT_THE_ROOT:
+                yield path
+
+
+def texts() -> Iterator[tuple[Path, str]]:
+    for path in files():
+        try:
+            yield path.relative_to(ROOT), path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Yield the dotted names that a Python file imports, wherever in it."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("room", [room for room in MAY_IMPORT if (ROOT / room).is_dir()])
+def test_a_room_imports_only_what_it_may(room: str) -> None:
+    rooms = set(MAY_IMPORT) | {"tests", "simulator"}
+    for path in files("*.py", below=ROOT / room):
+        used = {name.split(".")[0] for name in imports(path)} & rooms
+        assert used <= MAY_IMPORT[room], f"{path.relative_to(ROOT)} imports {used - MAY_IMPORT[room]}"
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_of_the_package_imports_only_what_it_may(part: str) -> None:
+    folder = ROOT / "tramontane" / part
+    sources = list(files("*.py", below=folder)) if folder.is_dir() else [folder.with_suffix(".py")]
+    assert sources
+    for path in sources:
+        names = {name.split(".")[1] for name in imports(path) if name.startswith("tramontane.")}
+        own = {"__version__", "_simulator", part}
+        assert names - own <= PARTS[part], f"{path.relative_to(ROOT)} imports {names - own - PARTS[part]}"
+
+
+def test_only_the_simulator_substrate_knows_the_simulator() -> None:
+    users = [path for path in files("*.py", below=ROOT / "tramontane") if "tramontane._simulator" in path.read_text()]
+    assert [str(path.relative_to(ROOT)) for path in users] == ["tramontane/substrates/simulator.py"]
+
+
+def test_rules_use_nothing_but_the_package() -> None:
+    for path in [ROOT / "Snakefile", *files("*.smk", below=ROOT / "workflow")]:
+        for line in re.findall(r"^(?:from|import) +([\w.]+)", path.read_text(), flags=re.MULTILINE):
+            assert line.split(".")[0] in {"tramontane", "snakemake"}, f"{path}: {line}"
+
+
+@pytest.mark.parametrize("room", [room for room in MAY_INCLUDE if (ROOT / room).is_dir()])
+def test_cpp_includes_only_what_it_may(room: str) -> None:
+    for path in files("*.hpp", "*.cpp", below=ROOT / room):
+        for name in re.findall(r'^#include "([^"]+)"', path.read_text(), flags=re.MULTILINE):
+            places = [path.parent / name, *(ROOT / folder / name for folder in MAY_INCLUDE[room])]
+            found = [place.resolve().relative_to(ROOT) for place in places if place.exists()]
+            assert found, f"{path.relative_to(ROOT)} includes {name}, which is in none of {MAY_INCLUDE[room]}"
+            assert str(found[0]).startswith(MAY_INCLUDE[room])
+
+
+def test_schedules_know_no_mpi() -> None:
+    for path in files("*.hpp", below=ROOT / "skeleton-src"):
+        assert not re.search(r"\bMPI_\w+\(|#include <mpi", path.read_text()), path
+
+
+def test_no_file_names_a_registry() -> None:
+    # Put together here, so that this file does not name them either.
+    hosts = [
+        ".".join(parts) for parts in (("pypi", "org"), ("files", "pythonhosted"), ("anaconda", "org"), ("npmjs", "com"))
+    ]
+    for path, text in texts():
+        for host in hosts:
+            assert host not in text, f"{path} names {host}"
+
+
+def test_no_file_holds_a_path_of_some_machine() -> None:
+    pattern = re.compile(r"(?<![\w.}$])/(?:home|root|Users|work|mnt|scratch|tmp)/\w+")
+    for path, text in texts():
+        found = pattern.search(text)
+        assert found is None, f"{path} holds {found.group() if found else ''}"
+
+
+def test_the_lock_holds_hashes_and_no_address() -> None:
+    text = (ROOT / "requirements.lock").read_text()
+    assert "://" not in text
+    assert "--index" not in text
+    assert "--find-links" not in text
+    entries = re.split(r"\n(?=\S)", text.strip())
+    assert len(entries) > 60
+    assert all(re.match(r"[a-z0-9._-]+==\S+", entry) and "--hash=sha256:" in entry for entry in entries)
+
+
+def test_the_lock_covers_what_the_project_asks_for() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    asked = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
+    asked += [name for group in project["dependency-groups"].values() for name in group]
+    locked = set(re.findall(r"^([a-z0-9._-]+)==", (ROOT / "requirements.lock").read_text(), flags=re.MULTILINE))
+    names = {re.split(r"[<>=\[ ]", name)[0].lower().replace(".", "-").replace("_", "-") for name in asked}
+    assert names <= {name.replace(".", "-").replace("_", "-") for name in locked}
+
+
+def test_all_files_agree_on_the_version() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert f'__version__ = "{version}"' in (ROOT / "tramontane" / "__init__.py").read_text()
+    assert f"project(tramontane VERSION {version} " in (ROOT / "CMakeLists.txt").read_text()
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_commands_in_the_documentation_exist() -> None:
+    from tramontane.cli import app
+
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    commands = {str(command.name or getattr(command.callback, "__name__", "")) for command in app.registered_commands}
+    found = 0
+    for path in [ROOT / "README.md", *files("*.md", below=ROOT / "docs")]:
+        for code in re.findall(r"^(?:    |\t)(.*)$|`([^`\n]+)`", path.read_text(), flags=re.MULTILINE):
+            line = "".join(code)
+            for target in re.findall(r"^\s*make ([a-z]+)", line):
+                assert target in targets, f"{path.name}: make {target}"
+                found += 1
+            for command in re.findall(r"^\s*(?:\.venv/bin/)?tramontane ([a-z][a-z-]*)", line):
+                assert command in commands, f"{path.name}: tramontane {command}"
+                found += 1
+    assert found >= 8
+
+
+def test_the_readme_shows_an_experiment_as_it_is() -> None:
+    text = (ROOT / "README.md").read_text()
+    excerpt = re.search(r"without its words:\n\n(.*?)\n\n\S", text, flags=re.DOTALL)
+    assert excerpt is not None
+    lines = [line[4:] for line in excerpt[1].splitlines() if line.strip()]
+    experiment = (ROOT / "configs" / "experiments" / "fig05a-alltoall-algorithms.yaml").read_text().splitlines()
+    assert len(lines) > 10
+    assert [line for line in experiment if line in lines] == lines
+
+
+def test_points_in_the_documentation_exist() -> None:
+    text = (ROOT / "README.md").read_text()
+    names = re.findall(r"tramontane run ([\w./-]+\.yaml)", text)
+    assert names
+    assert all((ROOT / name).is_file() for name in names)
+
+
+def test_links_in_the_documentation_lead_somewhere() -> None:
+    for path in [ROOT / "README.md", *files("*.md", below=ROOT / "docs")]:
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
+            assert (path.parent / link).exists(), f"{path.relative_to(ROOT)} links to {link}"
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_make_says_what_it_would_do() -> None:
+    # The tests may have been started by make, whose options are not for this one.
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    assert {"reproduce", "test", "bench", "setup", "lint", "schemas"} <= set(targets)
+    for target in targets:
+        done = subprocess.run(
+            ["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=False, env=environment
+        )
+        assert done.returncode == 0, done.stderr
+    done = subprocess.run(
+        ["make", "-n", "reproduce", "SCALE=smoke", "EXPERIMENTS=a b", "REFRESH=1", "CORES=3"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
+    )
+    line = " ".join(done.stdout.replace("\\\n", " ").splitlines()[-1].split())
+    assert line == (
+        ".venv/bin/tramontane reproduce --scale 'smoke' --experiments 'a b' --profile 'default' --refresh --cores '3'"
+    )

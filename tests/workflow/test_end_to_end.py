@@ -1,0 +1,192 @@
+"""A tiny campaign on the real simulator through the real workflow: run, run again, change, kill, go on, fail."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import xarray as xr
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.slow
+
+#: Each of these points takes the simulator about a second, so a campaign of them can be killed half way.
+HEAVY = """\
+title: Bursts on a small torus
+question: What happens to a campaign that is killed?
+description: Transpositions that take a while.
+base:
+  machine: {topology: torus, geometry: [4, 4, 4], nodes_per_switch: 2}
+  workload: {kind: transposition, algorithm: burst, grid: [512, 512, 128]}
+  ranks: 128
+cross:
+  seed: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
+scales:
+  smoke: {}
+figure: {x: seed, x_scale: linear, y_scale: linear, caption: Time of a transposition.}
+"""
+
+
+def start(project: Path, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "tramontane", "reproduce", "--scale", "smoke", *arguments],
+        cwd=project,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        start_new_session=True,
+    )
+
+
+def reproduce(project: Path, *arguments: str) -> tuple[int, str, str]:
+    process = start(project, *arguments)
+    out, err = process.communicate(timeout=300)
+    return process.returncode, out, err
+
+
+def records(project: Path) -> dict[str, int]:
+    """Return when each record was written."""
+    return {path.name: path.stat().st_mtime_ns for path in (project / "results" / "points").glob("??/*.json")}
+
+
+def outputs(project: Path) -> dict[str, int]:
+    """Return when each dataset, figure and report was written."""
+    folder = project / "results" / "smoke"
+    files = [*folder.glob("datasets/*"), *folder.glob("figures/*"), folder / "report.html"]
+    return {path.name: path.stat().st_mtime_ns for path in files}
+
+
+def test_a_campaign_runs_to_its_report_once_and_grows_by_what_is_new(project: Path) -> None:
+    status, out, err = reproduce(project)
+    assert status == 0, err
+    assert out.splitlines()[-1] == "results/smoke/report.html"
+    assert out.count("\n") == 1
+    assert (project / "results" / "smoke" / "report.html").stat().st_size > 1000
+    first_line, *_, last_line = err.splitlines()
+    assert first_line.startswith("smoke: 1 experiment, 5 points, 0 there, 5 to run in 5 batches; about ")
+    assert last_line.split() == ["tiny", "5", "0", "0"]
+    first_records, first_outputs = records(project), outputs(project)
+    assert len(first_records) == 5
+    assert set(first_outputs) == {"tiny.nc", "tiny.svg", "tiny.png", "tiny.pdf", "tiny.txt", "report.html"}
+    with xr.open_dataset(project / "results" / "smoke" / "datasets" / "tiny.nc") as dataset:
+        assert dataset["status"].values.ravel().tolist().count("ok") == 5
+
+    # The same command again does nothing, says so, and is quick.
+    begin = time.monotonic()
+    status, out, err = reproduce(project)
+    assert time.monotonic() - begin < 15
+    assert status == 0
+    assert out == "results/smoke/report.html\n"
+    assert err.splitlines()[-1] == "nothing to do: all 5 points are there"
+    assert records(project) == first_records
+    assert outputs(project) == first_outputs
+
+    # Snakemake agrees that there is nothing to do.
+    dry = subprocess.run(
+        [
+            *(sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(project)),
+            *("--profile", str(ROOT / "workflow" / "profiles" / "default"), "--config", "scale=smoke", "--dry-run"),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert "Nothing to be done" in dry.stdout + dry.stderr
+
+    # One value more in one list: exactly the new points, and everything that shows them.
+    file = project / "configs" / "experiments" / "tiny.yaml"
+    file.write_text(file.read_text().replace("smoke: {processes: [2, 4, 8]", "smoke: {processes: [2, 4, 5, 8]"))
+    status, out, err = reproduce(project)
+    assert status == 0, err
+    assert "7 points, 5 there, 2 to run" in err.splitlines()[0]
+    assert {name: records(project)[name] for name in first_records} == first_records
+    assert len(records(project)) == 7
+    assert all(outputs(project)[name] > time for name, time in first_outputs.items())
+    with xr.open_dataset(project / "results" / "smoke" / "datasets" / "tiny.nc") as dataset:
+        assert dataset["ranks"].values.tolist() == [2, 4, 5, 8]
+
+    # A figure that was lost is drawn again, and nothing is run for it.
+    (project / "results" / "smoke" / "figures" / "tiny.pdf").unlink()
+    before = records(project)
+    assert reproduce(project)[0] == 0
+    assert records(project) == before
+    assert (project / "results" / "smoke" / "figures" / "tiny.pdf").exists()
+
+
+def test_a_campaign_that_is_killed_goes_on_where_it_was(project: Path) -> None:
+    (project / "configs" / "experiments" / "tiny.yaml").write_text(HEAVY)
+    process = start(project, "--cores", "2")
+    deadline = time.monotonic() + 120
+    while len(records(project)) < 2:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    time.sleep(2)  # what it had started ends with it
+    survivors = records(project)
+    assert 2 <= len(survivors) < 12
+    assert list((project / "results").rglob("*.tmp")) == []
+    time.sleep(1.5)
+    assert records(project) == survivors
+
+    status, out, err = reproduce(project, "--cores", "2")
+    assert status == 0, err
+    assert f"12 points, {len(survivors)} there, {12 - len(survivors)} to run" in err.splitlines()[0]
+    assert out == "results/smoke/report.html\n"
+    assert len(records(project)) == 12
+    assert {name: records(project)[name] for name in survivors} == survivors
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_campaign_that_is_stopped_says_so_in_one_line(project: Path, number: signal.Signals) -> None:
+    (project / "configs" / "experiments" / "tiny.yaml").write_text(HEAVY)
+    process = start(project, "--cores", "1")
+    deadline = time.monotonic() + 120
+    while not records(project):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert out == ""
+    assert err.splitlines()[-1].startswith("stopped with ")
+    assert err.splitlines()[-1].endswith(" of 12 points done; the same command goes on from there")
+    assert "Traceback" not in err
+    stopped = records(project)
+    time.sleep(1.5)
+    assert records(project) == stopped
+
+
+def test_only_one_run_at_a_time(project: Path) -> None:
+    from tramontane.campaign.driver import _only_one
+    from tramontane.campaign.layout import Layout
+
+    layout = Layout(project, "smoke")
+    with _only_one(layout) as first:
+        assert first is not None
+        with _only_one(layout, patience=0.1) as second:
+            assert second is None
+    with _only_one(layout, patience=0.1) as third:
+        assert third is not None
+
+
+def test_a_step_that_fails_is_named_with_its_log(project: Path) -> None:
+    (project / "results" / "smoke" / "datasets").mkdir(parents=True)
+    (project / "results" / "smoke" / "datasets" / ".tiny.nc.tmp").mkdir()  # in the way of the dataset
+    status, out, err = reproduce(project)
+    assert status == 1
+    assert out == ""
+    assert err.splitlines()[-1] == (
+        "collate_experiment failed: see results/smoke/logs/collate-tiny.log; all of it in "
+        "results/smoke/logs/snakemake.log"
+    )
+    assert len(records(project)) == 5
+    (project / "results" / "smoke" / "datasets" / ".tiny.nc.tmp").rmdir()
+    assert reproduce(project)[0] == 0

@@ -1,0 +1,121 @@
+"""The workflow's files: clean by Snakemake's own judgement, profiles that mean something, pins that agree."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+ROOT = Path(__file__).parents[2]
+PROFILES = ROOT / "workflow" / "profiles"
+
+#: Names that conda-forge spells differently.
+CONDA = {"matplotlib-base": "matplotlib", "snakemake-minimal": "snakemake", "ruamel.yaml": "ruamel-yaml"}
+
+
+def read(path: Path) -> dict[str, object]:
+    data: dict[str, object] = YAML(typ="safe").load(path.read_text())
+    return data
+
+
+def snakemake(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "snakemake", *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+
+
+def test_snakemake_finds_nothing_to_improve(tmp_path: Path) -> None:
+    done = snakemake("--snakefile", str(ROOT / "Snakefile"), "--lint", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Congratulations" in done.stdout + done.stderr
+
+
+def test_the_rules_are_formatted() -> None:
+    files = [str(ROOT / "Snakefile"), *(str(path) for path in (ROOT / "workflow" / "rules").glob("*.smk"))]
+    done = subprocess.run(
+        [sys.executable, "-m", "snakefmt", "--check", *files], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_rules_hold_no_logic() -> None:
+    for path in (ROOT / "workflow" / "rules").glob("*.smk"):
+        text = path.read_text()
+        assert not re.search(r"^\s*(def|for|if|while|lambda|run:)\b|\blambda\b", text, flags=re.MULTILINE), path
+    assert len((ROOT / "Snakefile").read_text().splitlines()) <= 60
+
+
+@pytest.mark.parametrize("name", ["default", "slurm"])
+def test_profiles_hold_options_that_snakemake_has(name: str) -> None:
+    known = set(re.findall(r"--([a-z][a-z0-9-]+)", snakemake("--help", cwd=ROOT).stdout))
+    options = read(PROFILES / name / "profile.yaml")
+    assert {option for option in options if not option.startswith("slurm-")} <= known
+    assert options["rerun-triggers"] == ["mtime"]
+    assert options["rerun-incomplete"] is True
+    assert options["keep-going"] is True
+
+
+def test_batches_are_sized_for_a_batch_system() -> None:
+    options = read(PROFILES / "slurm" / "profile.yaml")
+    assert options["executor"] == "slurm"
+    text = (ROOT / "workflow" / "rules" / "simulate.smk").read_text()
+    assert "mem_mb=files.memory" in text
+    assert "runtime=files.runtime" in text
+
+
+def test_pins_of_the_environments_are_those_of_the_lock() -> None:
+    locked = re.findall(r"^([a-z0-9._-]+)==([^ \\;]+)", (ROOT / "requirements.lock").read_text(), flags=re.MULTILINE)
+    for path in (ROOT / "workflow" / "envs").glob("*.yaml"):
+        dependencies = read(path)["dependencies"]
+        assert isinstance(dependencies, list)
+        pins = [entry.split(" =") for entry in dependencies if " =" in entry and not entry.startswith("python ")]
+        assert len(pins) >= 10
+        for name, version in pins:
+            assert (CONDA.get(name, name), version) in locked
+
+
+@pytest.mark.parametrize(
+    ("answers", "lacking"),
+    [
+        ("exit 1", ["Python 3.11 or later"]),
+        ('case "$2" in *ensurepip*) exit 1;; esac; exit 0', ["python3-venv"]),
+        ('case "$2" in *Python.h*) exit 1;; esac; exit 0', ["python3-dev"]),
+        ('case "$2" in *ensurepip*|*Python.h*) exit 1;; esac; exit 0', ["python3-venv", "python3-dev"]),
+    ],
+)
+def test_set_up_names_the_packages_that_a_minimal_system_lacks(
+    tmp_path: Path, answers: str, lacking: list[str]
+) -> None:
+    python = tmp_path / "fake-python"
+    python.write_text(f"#!/bin/sh\n{answers}\n")
+    python.chmod(0o755)
+    done = set_up(tmp_path, PYTHON=str(python), CXX="no-such-compiler")
+    assert done.returncode == 1
+    for part in (*lacking, "no-such-compiler", "apt-get install g++"):
+        assert part in done.stderr
+    assert list(tmp_path.iterdir()) == [python]
+
+
+def test_set_up_names_a_python_that_is_not_there(tmp_path: Path) -> None:
+    done = set_up(tmp_path, PYTHON="no-such-python")
+    assert done.returncode == 1
+    assert "no-such-python (Debian: apt-get install python3 python3-venv python3-dev)" in done.stderr
+
+
+def set_up(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["sh", str(ROOT / "workflow" / "scripts" / "setup.sh"), "packages"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
