@@ -16,16 +16,16 @@
 namespace tramontane {
 
 enum class EventKind : std::uint32_t {
-    crossbar_credit,  ///< switch: space in an output buffer is free again, packets wait before the crossbar
-    output_credit,    ///< switch: space behind a link is free again, packets wait in the output buffer
-    injection_credit, ///< node: space in the first switch is free again, packets wait in the injection buffer
-    nic_credit,       ///< node: space in the injection buffer is free again, messages wait in the NIC
-    start,            ///< node: the rank starts
-    resume,           ///< node: the rank goes on after a copy
-    head,             ///< switch: a packet's head arrives
-    output,           ///< switch: a packet's head leaves the crossbar
-    tail,             ///< node: a packet's last byte arrives
-    message,          ///< node: a message that bypassed the packet network arrives
+    crossbar_credit,   ///< switch: space in an output buffer is free again, packets wait before the crossbar
+    output_credit,     ///< switch: space behind a link is free again, packets wait in the output buffer
+    injection_credit,  ///< node: space in the first switch is free again, packets wait in the injection buffer
+    nic_credit,        ///< node: space in the injection buffer is free again, messages wait in the NIC
+    start,             ///< node: the rank starts
+    resume,            ///< node: the rank goes on after a copy
+    head,              ///< switch: a packet's head arrives
+    output,            ///< switch: a packet's head leaves the crossbar
+    tail,              ///< node: a packet's last byte arrives
+    message,           ///< node: a message that bypassed the packet network arrives
 };
 
 /// Kind, port and virtual channel of an event in 32 bits.
@@ -58,9 +58,7 @@ struct Parameters {
           negligible_size(m.negligible_size),
           round_robin(m.round_robin_injection) {}
 
-    [[nodiscard]] Ticks lookahead() const {
-        return std::min({link_latency, injection_latency, logp_out_in_latency});
-    }
+    [[nodiscard]] Ticks lookahead() const { return std::min({link_latency, injection_latency, logp_out_in_latency}); }
 
     /// Time a rank is busy copying n bytes: 3 instructions a word; above 64 B the memory's bandwidth comes on top
     /// (SST/macro 16.0's default cost of eager messages).
@@ -127,8 +125,9 @@ public:
         schedule(channel.next_time(), place, wake_code);
     }
 
-    /// Handles every event. Memory is slow: `fetch(event)` is called well ahead for what the event names, `approach(event)`
-    /// somewhat ahead for what that leads to, `handle(event, time)` when it is due; `poll()` every now and then.
+    /// Handles every event. Memory is slow: `fetch(event)` is called well ahead for what the event names,
+    /// `approach(event)` somewhat ahead for what that leads to, `handle(event, time)` when it is due; `poll()` every
+    /// now and then.
     template <class Fetch, class Approach, class Handle, class Poll>
     void run(Fetch&& fetch, Approach&& approach, Handle&& handle, Poll&& poll) {
         std::uint64_t polled = 0;
@@ -189,9 +188,12 @@ private:
         switch (kind_of(event.code)) {
             case EventKind::head:
             case EventKind::output:
-            case EventKind::tail: return std::uint64_t{1} << 32 | packets[event.item].tie;
-            case EventKind::message: return std::uint64_t{1} << 32 | messages[event.item].tie;
-            default: return event.code;
+            case EventKind::tail:
+                return std::uint64_t{1} << 32 | packets[event.item].tie;
+            case EventKind::message:
+                return std::uint64_t{1} << 32 | messages[event.item].tie;
+            default:
+                return event.code;
         }
     }
 

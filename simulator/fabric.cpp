@@ -73,8 +73,7 @@ void Fabric::enter_crossbar(SwitchId at, Index item, Output& output, Ticks now) 
         crossbar(at).book(engine_.gaps, engine_.parameters.crossbar_slot, now, packet.bytes, packet.spacing);
     packet.spacing = static_cast<std::uint32_t>((passage.tail_leaves - passage.head_leaves) / packet.bytes);
     if (packet.upstream < engine_.switches) {
-        engine_.give(packet.upstream,
-                     out(packet.upstream, packet.upstream_port, packet.upstream_channel).behind,
+        engine_.give(packet.upstream, out(packet.upstream, packet.upstream_port, packet.upstream_channel).behind,
                      event_code(EventKind::output_credit, packet.upstream_port, packet.upstream_channel),
                      passage.head_leaves + engine_.parameters.link_latency, packet.bytes);
     } else {
@@ -106,8 +105,7 @@ void Fabric::enter_link(SwitchId at, Index item, Output& output, Ticks now) {
     const Parameters& p = engine_.parameters;
     Packet& packet = engine_.packets[item];
     output.behind.take(packet.bytes);
-    const Passage passage =
-        link(at, packet.port).book(engine_.gaps, p.link_slot, now, packet.bytes, packet.spacing);
+    const Passage passage = link(at, packet.port).book(engine_.gaps, p.link_slot, now, packet.bytes, packet.spacing);
     packet.spacing = static_cast<std::uint32_t>((passage.tail_leaves - passage.head_leaves) / packet.bytes);
 
     if (passage.head_leaves == now && output.before.waiting.empty()) {
@@ -123,8 +121,8 @@ void Fabric::enter_link(SwitchId at, Index item, Output& output, Ticks now) {
         const Ticks tail = passage.head_leaves + p.link_latency + Ticks{packet.bytes} * packet.spacing;
         engine_.give(at, output.behind, event_code(EventKind::output_credit, packet.port, packet.channel),
                      tail + p.link_latency, packet.bytes);
-        engine_.schedule(tail, engine_.place_of(engine_.messages[packet.message].target),
-                         event_code(EventKind::tail), item);
+        engine_.schedule(tail, engine_.place_of(engine_.messages[packet.message].target), event_code(EventKind::tail),
+                         item);
     } else {
         packet.upstream = at;
         packet.upstream_port = packet.port;
@@ -140,8 +138,8 @@ void Fabric::crossbar_credit(SwitchId at, Port port, std::uint8_t channel, Ticks
     // The crossbar lets at most one packet go for each credit, the first that fits.
     while (before.is_due(now)) {
         before.apply_one(engine_.credits);
-        const Index item = before.waiting.take_first(
-            engine_.packets, [&](const Packet& p) { return p.bytes <= before.credits(); });
+        const Index item =
+            before.waiting.take_first(engine_.packets, [&](const Packet& p) { return p.bytes <= before.credits(); });
         if (item != none) enter_crossbar(at, item, output, now);
     }
     before.set_wake(false);
@@ -153,8 +151,8 @@ void Fabric::output_credit(SwitchId at, Port port, std::uint8_t channel, Ticks n
     Channel& behind = output.behind;
     behind.apply(engine_.credits, now);
     while (true) {
-        const Index item = behind.waiting.take_first(
-            engine_.packets, [&](const Packet& p) { return p.bytes <= behind.credits(); });
+        const Index item =
+            behind.waiting.take_first(engine_.packets, [&](const Packet& p) { return p.bytes <= behind.credits(); });
         if (item == none) break;
         enter_link(at, item, output, now);
     }

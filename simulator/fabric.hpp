@@ -32,7 +32,9 @@ public:
 
     /// Brings what `head(at, item)` will need into the cache; routes the packet where the time does not matter.
     void approach_head(SwitchId at, Index item);
-    void approach_output(SwitchId at, Index item) { prefetch(at, engine_.packets[item].port, engine_.packets[item].channel); }
+    void approach_output(SwitchId at, Index item) {
+        prefetch(at, engine_.packets[item].port, engine_.packets[item].channel);
+    }
     void prefetch(SwitchId at, Port port, std::uint8_t channel) const;
     void prefetch(SwitchId at) const { __builtin_prefetch(switches_[at].get()); }
 
@@ -57,9 +59,7 @@ private:
         return switches_[at].get()->bytes;
     }
     [[nodiscard]] Arbiter& crossbar(SwitchId at) { return *reinterpret_cast<Arbiter*>(block(at)); }
-    [[nodiscard]] Arbiter& link(SwitchId at, Port port) {
-        return reinterpret_cast<Arbiter*>(block(at))[1 + port];
-    }
+    [[nodiscard]] Arbiter& link(SwitchId at, Port port) { return reinterpret_cast<Arbiter*>(block(at))[1 + port]; }
     [[nodiscard]] Output& out(SwitchId at, Port port, std::uint8_t channel) {
         return reinterpret_cast<Output*>(block(at) + outputs_offset_)[std::size_t{port} * channels_ + channel];
     }

@@ -11,9 +11,13 @@ namespace tramontane {
 
 struct Machine {
     std::string topology;
+    /// torus [X, Y, Z]; fattree [switch levels, down ports], or [nodes a leaf, leaves a subtree, subtrees] with three
+    /// levels; dragonfly [X, Y, groups]; dragonfly1d [switches a group, groups]
     std::vector<std::int64_t> geometry;
     std::int64_t nodes_per_switch = 1;  ///< not for a fat tree
+    std::int64_t global_links = 0;      ///< of a switch; dragonfly1d only
     std::string routing;
+    std::string model = "default";  ///< or pisces-16: SST/macro 16's own order of ties, hash and launch
 
     std::int64_t link_bandwidth = 0, link_latency = 0;
     std::int64_t injection_bandwidth = 0, injection_latency = 0;

@@ -51,15 +51,17 @@ void Nodes::run(Node& node, std::uint32_t rank, Ticks now) {
             case Doing::waits:
                 if (!progress(node, rank, now)) return;
                 break;
-            case Doing::ended: return;
+            case Doing::ended:
+                return;
         }
     }
 }
 
 /// False where the rank is busy or has ended.
 bool Nodes::begin_round(Node& node, std::uint32_t rank, Ticks now) {
-    if (node.phase >= 0) phases_[static_cast<std::size_t>(node.phase)].end =
-        std::max(phases_[static_cast<std::size_t>(node.phase)].end, now);
+    if (node.phase >= 0)
+        phases_[static_cast<std::size_t>(node.phase)].end =
+            std::max(phases_[static_cast<std::size_t>(node.phase)].end, now);
     if (node.round == rounds_) {
         node.doing = Doing::ended;
         span_.end = std::max(span_.end, now);
@@ -129,8 +131,7 @@ bool Nodes::post_sends(Node& node, std::uint32_t rank, Ticks now) {
         m.round = node.round;
         m.index = static_cast<std::uint32_t>(node.next_send);
         m.kind = kind;
-        m.tie = static_cast<std::uint32_t>(
-            random_bits(engine_.seed, rank, std::uint64_t{node.round} << 32 | m.index));
+        m.tie = static_cast<std::uint32_t>(random_bits(engine_.seed, rank, std::uint64_t{node.round} << 32 | m.index));
         post(item, now);
     }
     node.doing = Doing::waits;
@@ -172,7 +173,9 @@ Ticks Nodes::take(Node& node, Index item, Ticks now) {
             }
             return copying;
         }
-        case Message::Kind::eager_header: answer(item, Message::Kind::eager_get, now); return 0;
+        case Message::Kind::eager_header:
+            answer(item, Message::Kind::eager_get, now);
+            return 0;
         case Message::Kind::header:
             if (expected) {
                 answer(item, Message::Kind::get, now);
@@ -203,7 +206,8 @@ Ticks Nodes::take(Node& node, Index item, Ticks now) {
             engine_.messages.give_back(item);
             return 0;
         case Message::Kind::eager_get:
-        case Message::Kind::get: break;  // the NIC's
+        case Message::Kind::get:
+            break;  // the NIC's
     }
     throw std::logic_error("simulator: a get request reached a rank");
 }
@@ -226,9 +230,9 @@ void Nodes::post(Index item, Ticks now) {
     const Parameters& p = engine_.parameters;
     if (m.unsent <= p.negligible_size || m.unsent == 0) {  // LogP: no contention
         const auto hops = topology_.distance(topology_.switch_of(m.source), topology_.switch_of(m.target));
-        engine_.schedule(now + p.logp_out_in_latency + hops * p.logp_hop_latency +
-                             static_cast<Ticks>(m.unsent) * p.logp_slot,
-                         engine_.place_of(m.target), event_code(EventKind::message), item);
+        engine_.schedule(
+            now + p.logp_out_in_latency + hops * p.logp_hop_latency + static_cast<Ticks>(m.unsent) * p.logp_slot,
+            engine_.place_of(m.target), event_code(EventKind::message), item);
         return;
     }
     if (node.nic.waiting.empty()) {
@@ -291,8 +295,8 @@ void Nodes::inject(Node& node, std::uint32_t rank, Index index, Ticks now) {
     const Passage passage = node.injection.book(engine_.gaps, p.injection_slot, now, packet.bytes, packet.spacing);
     packet.spacing = static_cast<std::uint32_t>((passage.tail_leaves - passage.head_leaves) / packet.bytes);
     engine_.give(packet.upstream, node.nic, event_code(EventKind::nic_credit), passage.head_leaves, packet.bytes);
-    engine_.schedule(passage.head_leaves + p.injection_latency, topology_.switch_of(rank),
-                     event_code(EventKind::head), index);
+    engine_.schedule(passage.head_leaves + p.injection_latency, topology_.switch_of(rank), event_code(EventKind::head),
+                     index);
 }
 
 void Nodes::injection_credit(std::uint32_t rank, Ticks now) {

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "routing.hpp"
 #include "pool.hpp"
+#include "routing.hpp"
 #include "ticks.hpp"
 
 namespace tramontane {
@@ -14,11 +14,11 @@ namespace tramontane {
 /// acknowledgement in turn; each is one message on the network.
 struct alignas(64) Message {
     enum class Kind : std::uint8_t {
-        eager,           ///< up to short_limit: payload with its envelope
-        eager_header,    ///< up to eager_limit: header, get request, payload
+        eager,         ///< up to short_limit: payload with its envelope
+        eager_header,  ///< up to eager_limit: header, get request, payload
         eager_get,
         eager_data,
-        header,          ///< larger: header, get request once header and receive have met, payload, acknowledgement
+        header,  ///< larger: header, get request once header and receive have met, payload, acknowledgement
         get,
         data,
         acknowledgement,

@@ -24,7 +24,8 @@ void check(const Machine& m, const Topology& topology, const Router& router, std
                                     std::to_string(router.channels()) + " virtual channels hold no packet of " +
                                     std::to_string(m.packet) + " B");
     }
-    if (m.packet < 1 || m.packet > 1'000'000'000) throw std::invalid_argument("machine.packet: must lie in 1 B ... 1 GB");
+    if (m.packet < 1 || m.packet > 1'000'000'000)
+        throw std::invalid_argument("machine.packet: must lie in 1 B ... 1 GB");
 }
 
 }  // namespace
@@ -54,9 +55,14 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, std::uint64_t
             switch (kind_of(event.code)) {
                 case EventKind::head:
                 case EventKind::output:
-                case EventKind::tail: engine.packets.prefetch(event.item); break;
-                case EventKind::message: engine.messages.prefetch(event.item); break;
-                default: break;
+                case EventKind::tail:
+                    engine.packets.prefetch(event.item);
+                    break;
+                case EventKind::message:
+                    engine.messages.prefetch(event.item);
+                    break;
+                default:
+                    break;
             }
             if (event.place < switches) {
                 fabric.prefetch(event.place);
@@ -66,41 +72,64 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, std::uint64_t
         },
         [&](const Event& event) {
             switch (kind_of(event.code)) {
-                case EventKind::head: fabric.approach_head(event.place, event.item); break;
-                case EventKind::output: fabric.approach_output(event.place, event.item); break;
+                case EventKind::head:
+                    fabric.approach_head(event.place, event.item);
+                    break;
+                case EventKind::output:
+                    fabric.approach_output(event.place, event.item);
+                    break;
                 case EventKind::crossbar_credit:
                 case EventKind::output_credit:
                     fabric.prefetch(event.place, port_of(event.code), channel_of(event.code));
                     break;
-                case EventKind::tail: engine.messages.prefetch(engine.packets[event.item].message); break;
-                default: break;
+                case EventKind::tail:
+                    engine.messages.prefetch(engine.packets[event.item].message);
+                    break;
+                default:
+                    break;
             }
         },
         [&](const Event& event, Ticks now) {
             const std::uint32_t rank = event.place - switches;  // meant only for events of nodes
             switch (kind_of(event.code)) {
-                case EventKind::head: fabric.head(event.place, event.item, now); break;
-                case EventKind::output: fabric.output(event.place, event.item, now); break;
+                case EventKind::head:
+                    fabric.head(event.place, event.item, now);
+                    break;
+                case EventKind::output:
+                    fabric.output(event.place, event.item, now);
+                    break;
                 case EventKind::crossbar_credit:
                     fabric.crossbar_credit(event.place, port_of(event.code), channel_of(event.code), now);
                     break;
                 case EventKind::output_credit:
                     fabric.output_credit(event.place, port_of(event.code), channel_of(event.code), now);
                     break;
-                case EventKind::injection_credit: nodes.injection_credit(rank, now); break;
-                case EventKind::nic_credit: nodes.nic_credit(rank, now); break;
-                case EventKind::start: nodes.start(rank, now); break;
-                case EventKind::resume: nodes.resume(rank, now); break;
-                case EventKind::tail: nodes.tail(event.item, now); break;
-                case EventKind::message: nodes.message(event.item, now); break;
+                case EventKind::injection_credit:
+                    nodes.injection_credit(rank, now);
+                    break;
+                case EventKind::nic_credit:
+                    nodes.nic_credit(rank, now);
+                    break;
+                case EventKind::start:
+                    nodes.start(rank, now);
+                    break;
+                case EventKind::resume:
+                    nodes.resume(rank, now);
+                    break;
+                case EventKind::tail:
+                    nodes.tail(event.item, now);
+                    break;
+                case EventKind::message:
+                    nodes.message(event.item, now);
+                    break;
             }
         },
         poll);
     outcome.wall_s = seconds_since(begun);
 
     if (nodes.ended() < ranks) {
-        throw std::runtime_error("deadlock: " + std::to_string(ranks - nodes.ended()) + " of " +
-                                 std::to_string(ranks) + " ranks never end" + nodes.waiting(3) + fabric.waiting(3));
+        throw std::runtime_error("deadlock: " + std::to_string(ranks - nodes.ended()) + " of " + std::to_string(ranks) +
+                                 " ranks never end" + nodes.waiting(3) + fabric.waiting(3));
     }
     const Statistics& s = engine.statistics;
     if (s.delivered_bytes != s.bytes || engine.packets.used() != 0 || engine.messages.used() != 0) {

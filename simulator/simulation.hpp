@@ -17,13 +17,13 @@ namespace tramontane {
 inline constexpr int model_revision = 1;
 
 struct Outcome {
-    double time_s = 0;                                    ///< last end minus first start over all ranks
+    double time_s = 0;                                   ///< last end minus first start over all ranks
     std::vector<std::pair<std::string, double>> phases;  ///< likewise, by phase
     std::uint64_t messages = 0, packets = 0, bytes = 0;  ///< the workload's own
     std::uint64_t control_packets = 0;
     std::uint64_t hops = 0;  ///< switch visits of all packets
     std::uint64_t events = 0;
-    double imbalance = 1;  ///< bytes sent by the busiest rank over the mean
+    double imbalance = 1;             ///< bytes sent by the busiest rank over the mean
     std::uint64_t network_bytes = 0;  ///< memory of switch state
     double wall_s = 0;
     double setup_s = 0;

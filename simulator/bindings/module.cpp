@@ -2,8 +2,8 @@
 /// The extension module tramontane._simulator.
 #include <nanobind/nanobind.h>
 
-#include "workload_dict.hpp"
 #include "simulation.hpp"
+#include "workload_dict.hpp"
 
 NB_MODULE(_simulator, module) {
     module.doc() = "Schedules of atmospheric models' communications, and the packet-level simulator that runs them.";

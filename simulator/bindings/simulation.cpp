@@ -44,10 +44,22 @@ std::int64_t bandwidth(const nb::dict& d, const char* block) {
     return value;
 }
 
+/// A list, or the three sizes of a three-level fat tree by name.
+std::vector<std::int64_t> geometry_of(const nb::dict& d) {
+    if (!d.contains("geometry") || !nb::isinstance<nb::dict>(d["geometry"])) {
+        return get<std::vector<std::int64_t>>(d, "geometry");
+    }
+    const auto sizes = get<nb::dict>(d, "geometry");
+    return {get<std::int64_t>(sizes, "nodes_per_leaf"), get<std::int64_t>(sizes, "leaves_per_subtree"),
+            get<std::int64_t>(sizes, "subtrees")};
+}
+
 Machine machine_from_dict(const nb::dict& d) {
     Machine m;
     m.topology = get<std::string>(d, "topology");
-    m.geometry = get<std::vector<std::int64_t>>(d, "geometry");
+    m.geometry = geometry_of(d);
+    if (d.contains("global_links")) m.global_links = get<std::int64_t>(d, "global_links");
+    if (d.contains("model")) m.model = get<std::string>(d, "model");
     if (d.contains("nodes_per_switch")) m.nodes_per_switch = get<std::int64_t>(d, "nodes_per_switch");
     m.routing = get<std::string>(d, "routing");
     m.link_bandwidth = bandwidth(d, "link");

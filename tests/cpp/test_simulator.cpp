@@ -1,5 +1,5 @@
-// What the simulator is made of, and a schedule that can't end: no workload of ours deadlocks, so the report of a deadlock
-// needs one made for it.
+// What the simulator is made of, and a schedule that can't end: no workload of ours deadlocks, so the report of a
+// deadlock needs one made for it.
 #include <algorithm>
 #include <cstdint>
 #include <set>
