@@ -10,16 +10,22 @@ Fabric::Fabric(Engine& engine, const Topology& topology, const Router& router, s
       space_(engine.parameters.buffer / channels_),
       outputs_offset_(((std::size_t{topology.ports()} + 1) * sizeof(Arbiter) + 63) / 64 * 64),
       lines_(outputs_offset_ / 64 + std::size_t{topology.ports()} * channels_),
-      switches_(topology.switches()),
+      switches_(topology.switches(), nullptr),
+      switches_a_page_(std::max<std::size_t>(1, large_page / (lines_ * sizeof(Line64)))),
       injection_(ranks, Channel(engine.parameters.buffer)) {}
 
 void Fabric::create(SwitchId at) {
     static_assert(sizeof(Output) == sizeof(Line64));
-    switches_[at] = std::make_unique<Line64[]>(lines_);
+    if (room_ == 0) {
+        pages_.push_back(allocate_pages<Line64>(switches_a_page_ * lines_));
+        room_ = switches_a_page_;
+    }
+    --room_;
+    switches_[at] = &pages_.back()[room_ * lines_];
     memory_ += lines_ * sizeof(Line64);
-    auto* arbiters = reinterpret_cast<Arbiter*>(switches_[at].get()->bytes);
+    auto* arbiters = reinterpret_cast<Arbiter*>(switches_[at]->bytes);
     std::uninitialized_fill_n(arbiters, std::size_t{topology_.ports()} + 1, Arbiter{});
-    auto* outputs = reinterpret_cast<Output*>(switches_[at].get()->bytes + outputs_offset_);
+    auto* outputs = reinterpret_cast<Output*>(switches_[at]->bytes + outputs_offset_);
     const std::size_t count = std::size_t{topology_.ports()} * channels_;
     std::uninitialized_fill_n(outputs, count, Output{Channel(space_), Channel(space_)});
 }
@@ -33,7 +39,7 @@ void Fabric::route(SwitchId at, Packet& packet, Ticks now) {
 }
 
 void Fabric::prefetch(SwitchId at, Port port, std::uint8_t channel) const {
-    const std::byte* const switch_block = switches_[at].get()->bytes;
+    const std::byte* const switch_block = switches_[at]->bytes;
     __builtin_prefetch(switch_block + (1 + std::size_t{port}) * sizeof(Arbiter), 1);
     __builtin_prefetch(switch_block + outputs_offset_ + (std::size_t{port} * channels_ + channel) * sizeof(Output), 1);
 }
@@ -175,7 +181,7 @@ std::string Fabric::waiting(int limit) const {
     const std::size_t outputs = std::size_t{topology_.ports()} * channels_;
     for (SwitchId at = 0; at < switches_.size(); ++at) {
         if (!switches_[at]) continue;
-        const auto* output = reinterpret_cast<const Output*>(switches_[at].get()->bytes + outputs_offset_);
+        const auto* output = reinterpret_cast<const Output*>(switches_[at]->bytes + outputs_offset_);
         for (std::size_t i = 0; i < outputs; ++i, ++output) {
             for (const Channel* channel : {&output->before, &output->behind}) {
                 if (channel->waiting.empty()) continue;

@@ -36,7 +36,7 @@ public:
         prefetch(at, engine_.packets[item].port, engine_.packets[item].channel);
     }
     void prefetch(SwitchId at, Port port, std::uint8_t channel) const;
-    void prefetch(SwitchId at) const { __builtin_prefetch(switches_[at].get()); }
+    void prefetch(SwitchId at) const { __builtin_prefetch(switches_[at]); }
 
     /// Bytes of switch state; switches that no packet met have none.
     [[nodiscard]] std::uint64_t memory() const { return memory_; }
@@ -55,8 +55,8 @@ private:
     };
 
     [[nodiscard]] std::byte* block(SwitchId at) {
-        if (!switches_[at]) create(at);
-        return switches_[at].get()->bytes;
+        if (switches_[at] == nullptr) create(at);
+        return switches_[at]->bytes;
     }
     [[nodiscard]] Arbiter& crossbar(SwitchId at) { return *reinterpret_cast<Arbiter*>(block(at)); }
     [[nodiscard]] Arbiter& link(SwitchId at, Port port) { return reinterpret_cast<Arbiter*>(block(at))[1 + port]; }
@@ -77,7 +77,9 @@ private:
     std::uint8_t channels_;
     std::int64_t space_;  // bytes of a buffer for one virtual channel
     std::size_t outputs_offset_, lines_;
-    std::vector<std::unique_ptr<Line64[]>> switches_;
+    std::vector<Line64*> switches_;     // null until a packet comes
+    std::vector<Pages<Line64>> pages_;  // where they are
+    std::size_t switches_a_page_, room_ = 0;
     std::uint64_t memory_ = 0;
     std::vector<Channel> injection_;
 };

@@ -21,9 +21,10 @@ Nodes::Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const Sch
       topology_(topology),
       schedule_(schedule),
       rounds_(checked_rounds(schedule.rounds())),
-      nodes_(static_cast<std::size_t>(schedule.ranks())),
+      ranks_(static_cast<std::uint32_t>(schedule.ranks())),
+      nodes_(allocate_pages<Node>(ranks_)),
       phases_(schedule.phases().size()) {
-    for (Node& node : nodes_) node.nic = Channel(engine.parameters.buffer);
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank) nodes_[rank].nic = Channel(engine.parameters.buffer);
 }
 
 // --- the rank --------------------------------------------------------------------------------------------------------
@@ -336,16 +337,16 @@ void Nodes::deliver(Index item, Ticks now) {
 
 double Nodes::imbalance() const {
     std::uint64_t most = 0, sum = 0;
-    for (const Node& node : nodes_) {
-        most = std::max(most, node.bytes);
-        sum += node.bytes;
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+        most = std::max(most, nodes_[rank].bytes);
+        sum += nodes_[rank].bytes;
     }
-    return sum == 0 ? 1.0 : static_cast<double>(most) * static_cast<double>(nodes_.size()) / static_cast<double>(sum);
+    return sum == 0 ? 1.0 : static_cast<double>(most) * static_cast<double>(ranks_) / static_cast<double>(sum);
 }
 
 std::string Nodes::waiting(int limit) const {
     std::string text;
-    for (std::size_t rank = 0; rank < nodes_.size() && limit > 0; ++rank) {
+    for (std::uint32_t rank = 0; rank < ranks_ && limit > 0; ++rank) {
         const Node& node = nodes_[rank];
         if (node.doing == Doing::ended) continue;
         text += "; rank " + std::to_string(rank) + " in round " + std::to_string(node.round) + " waits for " +

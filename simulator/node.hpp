@@ -91,7 +91,8 @@ private:
     const Topology& topology_;
     const Schedule& schedule_;
     const std::uint32_t rounds_;
-    std::vector<Node> nodes_;
+    const std::uint32_t ranks_;
+    Pages<Node> nodes_;
     Span span_;
     std::vector<Span> phases_;
     std::uint32_t ended_ = 0;

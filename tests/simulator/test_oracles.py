@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tramontane import _simulator
 
 from .points import GB, NS, allreduce, copy_ns, machine, point, transposition
@@ -61,9 +62,7 @@ def test_small_allreduce_takes_stages_times_latency(net: dict, links: list[int])
 
 
 def test_latencies_and_bandwidths_count_where_they_belong() -> None:
-    net = machine(
-        link={"bandwidth": 5 * GB, "latency": 300 * NS}, injection={"bandwidth": 20 * GB, "latency": 50 * NS}
-    )
+    net = machine(link={"bandwidth": 5 * GB, "latency": 300 * NS}, injection={"bandwidth": 20 * GB, "latency": 50 * NS})
     result = _simulator.simulate(point(2, allreduce(radix=2), net))
     # Injection 50 + link 300 + ejection (a link) 300 + 24 B at the slowest server, 5 GB/s.
     assert result["time_s"] * 1e9 == pytest.approx(2 * copy_ns(24) + 650 + 4.8, abs=0.01)

@@ -7,6 +7,7 @@ and the servers from drifting away from it.
 from __future__ import annotations
 
 import pytest
+
 from tramontane import _simulator
 
 from .points import allreduce, machine, point, transposition
@@ -14,7 +15,7 @@ from .points import allreduce, machine, point, transposition
 ONE_SWITCH = machine("torus", (1, 1, 1), 8, crossbar={"bandwidth": 160 * 10**9})
 GRID = (1440, 90, 64)
 
-# Ranks, workload, time [s] of SST/macro 16.0, PISCES: largest time of a rank of the operation after MPI_Barrier. 10 GB/s and
+# Ranks, workload, time [s] of SST/macro 16.0, PISCES: largest time of a rank after MPI_Barrier. 10 GB/s and
 # 100 ns throughout, packets of 4096 B, 64 KB of buffer, ranks on one switch of a fat tree.
 MEASURED = [
     (2, transposition(GRID, (2, 1)), 3.319398400e-03),

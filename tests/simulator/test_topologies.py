@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from tramontane import _simulator
 
 from .points import machine
@@ -80,9 +81,7 @@ def test_d_mod_k_gives_each_destination_a_way_down_of_its_own(down: int, levels:
     nodes = down**levels
     shift = data.draw(st.integers(1, nodes - 1))
     links = Counter(
-        link
-        for node in range(nodes)
-        for link in pairwise(_simulator.minimal_route(net, node, (node + shift) % nodes))
+        link for node in range(nodes) for link in pairwise(_simulator.minimal_route(net, node, (node + shift) % nodes))
     )
     assert max(links.values(), default=1) == 1
 

@@ -36,6 +36,9 @@ LOCK_PATIENCE = 20.0
 #: Exit status of a run that was stopped: that of a shell command ended by SIGINT or SIGTERM.
 _STOPPED = 128
 
+#: Exit status of a campaign that ended with a report, but with points that failed.
+POINTS_FAILED = 3
+
 
 @dataclass(frozen=True)
 class Options:
@@ -85,14 +88,15 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
         write_plan(plan)
         for line in header(plan, options):
             _say(line)
+        status = 0
         if Rules(root).is_fresh(scale):
             _say(_nothing_to_do(plan))
         else:
             status = _run(plan, profile, options, lock)
-            if status:
+            if status not in (0, POINTS_FAILED):
                 return status
         print(display_path(layout.report.resolve()), flush=True)
-        return 0
+        return status
 
 
 def find_profile(root: Path, name: str) -> Path:
@@ -169,6 +173,7 @@ def _run(plan: Plan, profile: Path, options: Options, lock: int) -> int:
     _say(summary(plan, store))
     if tally.failed:
         _say(f"{plural(tally.failed, 'point')} failed; the report says why, and the same command tries again")
+        return POINTS_FAILED
     return 0
 
 

@@ -181,6 +181,7 @@ def _global_attributes(data: Manifest, provenances: list[dict[str, Any]]) -> dic
         "base_json": _text(base),
         "machine_json": _text({**({"name": name} if name else {}), **machine}),
         "machines_json": _text(machines),
+        "grids_json": _text(data["grids"]),
         "figure_json": _text(data["figure"]),
     }
 

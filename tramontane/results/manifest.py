@@ -47,6 +47,7 @@ def manifest(experiment: Experiment, expansion: Expansion) -> Manifest:
         },
         "figure": described.get("figure", {}),
         "base": common(canonical),
+        "grids": distinct(point["workload"]["grid"] for point in canonical if "grid" in point["workload"]),
         "machines": {name: common(variants) for name, variants in machines.items()},
         "dims": [{"name": name, "values": list(values)} for name, values in expansion.dims.items()],
         "points": points,
@@ -59,6 +60,15 @@ def dump(data: Manifest) -> str:
     head = json.dumps(rest, ensure_ascii=False, indent=1, allow_nan=False)
     points = ",\n".join("  " + json.dumps(point, ensure_ascii=False, allow_nan=False) for point in data["points"])
     return f'{head.removesuffix("}").rstrip()},\n "points": [\n{points}\n ]\n}}\n'
+
+
+def distinct(values: Iterable[Any]) -> list[Any]:
+    """Return each value once, in order of appearance."""
+    once: list[Any] = []
+    for value in values:
+        if value not in once:
+            once.append(value)
+    return once
 
 
 def common(mappings: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
