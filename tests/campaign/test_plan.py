@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tramontane.campaign.driver import Options, header
 from tramontane.campaign.plan import Plan, find_outdated, make_plan, select, write_plan
 from tramontane.campaign.rules import Rules
 from tramontane.errors import InputError
@@ -122,7 +123,23 @@ def test_a_record_newer_than_the_dataset_puts_it_out_of_date(project: Path, exec
     os.utime(dataset, ns=(manifest.stat().st_mtime_ns + 1, manifest.stat().st_mtime_ns + 1))
     store.write(record)  # as another experiment, or a run that was killed, would have
     write_plan(make_plan(project, "smoke"))
-    assert manifest.stat().st_mtime_ns > dataset.stat().st_mtime_ns
+    assert not dataset.exists()
+
+
+def test_a_point_that_failed_puts_the_dataset_out_of_date(project: Path, execute: Execute) -> None:
+    plan = execute(project)
+    dataset = plan.layout.dataset("tiny")
+    dataset.parent.mkdir()
+    dataset.touch()
+    store = Store(project)
+    identity = next(iter(plan.points))
+    store.path(identity).unlink()
+    before = dataset.stat().st_mtime_ns
+    os.utime(dataset, ns=(before + 10**9, before + 10**9))
+    again = make_plan(project, "smoke")
+    assert missing(again) == {identity}
+    write_plan(again)
+    assert not dataset.exists()
 
 
 def test_results_of_an_older_revision_are_run_again_only_on_demand(
@@ -147,6 +164,22 @@ def test_points_that_do_not_fit_are_left_out(project: Path) -> None:
     assert plan.jobs == []
     assert len(plan.too_large) == 5
     assert make_plan(project, "smoke", memory=sizes[-1]).too_large == []
+
+
+def test_points_of_an_absent_substrate_are_left_out_and_said(project: Path) -> None:
+    file = project / "configs" / "experiments" / "tiny.yaml"
+    file.write_text(file.read_text().replace("cross:\n", "cross:\n  substrate: [simulator, mpi]\n"))
+    plan = make_plan(project, "smoke")
+    assert len(plan.jobs) == 5
+    assert {job.point["substrate"] for job in plan.jobs} == {"simulator"}
+    [(reason, identities)] = plan.absent.items()
+    assert len(identities) == plan.left_out == 5
+    assert reason.startswith("substrate mpi: ")
+    assert "install" in reason
+    write_plan(plan)
+    lines = list(header(plan, Options(cores=1, memory=None)))
+    assert lines[0].startswith("smoke: 1 experiment, 10 points, 0 there, 5 to run in ")
+    assert lines[1] == f"5 points left out: {reason}"
 
 
 def test_batches_are_files_that_say_all_that_a_job_needs(project: Path) -> None:

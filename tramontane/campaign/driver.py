@@ -112,7 +112,7 @@ def find_profile(root: Path, name: str) -> Path:
 def header(plan: Plan, options: Options) -> Iterator[str]:
     """Yield what a campaign begins with: experiments, points, what is there, what is to be run and what that costs."""
     points, jobs = plan.points, plan.jobs
-    there = len(points) - len(jobs) - len(plan.too_large)
+    there = len(points) - len(jobs) - plan.left_out
     line = f"{plan.scale}: {plural(len(plan.experiments), 'experiment')}, {plural(len(points), 'point')}, {there} there"
     if jobs:
         line += (
@@ -123,6 +123,8 @@ def header(plan: Plan, options: Options) -> Iterator[str]:
     old = len(plan.outdated)
     if old and not options.refresh:
         yield f"{plural(old, 'result')} of an older model revision; REFRESH=1 runs {'it' if old == 1 else 'them'} again"
+    for reason, identities in plan.absent.items():
+        yield f"{plural(len(identities), 'point')} left out: {reason}"
     if plan.too_large and plan.memory is not None:
         yield (
             f"{plural(len(plan.too_large), 'point')} left out: up to {size(max(job.memory for job in plan.too_large))} "
@@ -234,9 +236,9 @@ def summary(plan: Plan, store: Store) -> str:
 
 
 def _nothing_to_do(plan: Plan) -> str:
-    there = len(plan.points) - len(plan.too_large)
-    if plan.too_large:
-        return f"nothing to do: all {there} points that fit into the memory are there"
+    there = len(plan.points) - plan.left_out
+    if plan.left_out:
+        return f"nothing to do: all {there} points that can be run here are there"
     return f"nothing to do: all {there} points are there"
 
 

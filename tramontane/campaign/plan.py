@@ -5,8 +5,7 @@ changes, because the workflow goes by times of modification: whoever changes not
 """
 
 import json
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -69,6 +68,8 @@ class Plan:
         Points that need more memory than there is, and are left out.
     memory : int or None
         How much there is [B]; None if nobody asked.
+    absent : dict
+        Points whose substrate can't run, by why it can't and what installs it; they are left out.
     """
 
     root: Path
@@ -78,6 +79,12 @@ class Plan:
     outdated: frozenset[str] = frozenset()
     too_large: list[Job] = field(default_factory=list)
     memory: int | None = None
+    absent: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def left_out(self) -> int:
+        """How many points can't be run here."""
+        return len(self.too_large) + sum(map(len, self.absent.values()))
 
     @property
     def layout(self) -> Layout:
@@ -140,6 +147,8 @@ def make_plan(
     points = {identity: point for experiment in planned for identity, point in experiment.points.items()}
     outdated = frozenset(find_outdated(points, store))
     wanted = {identity for experiment in planned for identity in experiment.missing} | (outdated if refresh else set())
+    absent = find_absent({identity: points[identity].substrate for identity in sorted(wanted)})
+    wanted -= {identity for identities in absent.values() for identity in identities}
     jobs = [make_job(points[identity]) for identity in sorted(wanted)]
     too_large = [job for job in jobs if memory is not None and job.memory > memory]
     fitting = [job for job in jobs if memory is None or job.memory <= memory]
@@ -154,7 +163,25 @@ def make_plan(
         outdated=outdated,
         too_large=too_large,
         memory=memory,
+        absent=absent,
     )
+
+
+def find_absent(substrates: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the points whose substrate can't run here, by the reason.
+
+    Parameters
+    ----------
+    substrates : mapping
+        The name of each point's substrate, by the point's identity.
+    """
+    reasons = {name: get(name).available() for name in set(substrates.values())}
+    absent: dict[str, list[str]] = {}
+    for identity, name in substrates.items():
+        reason = reasons[name]
+        if reason is not None:
+            absent.setdefault(f"substrate {name}: {reason}", []).append(identity)
+    return absent
 
 
 def check_scale(scale: str) -> None:
@@ -231,10 +258,11 @@ def write_plan(plan: Plan) -> None:
     """
     layout = plan.layout
     store = Store(plan.root)
+    running = {job.identity for job in plan.jobs}
     for experiment in plan.experiments:
         file = layout.manifest(experiment.name)
         if not write_if_changed(file, dump_manifest(experiment.manifest)):
-            _touch_if_outrun(file, layout.dataset(experiment.name), experiment, store)
+            _drop_if_outrun(file, layout.dataset(experiment.name), experiment, store, running)
 
     for mark in layout.done.glob("*.done"):
         mark.unlink()
@@ -247,14 +275,20 @@ def write_plan(plan: Plan) -> None:
     write_if_changed(layout.plan, json.dumps(_outline(plan, _reported(plan)), indent=1) + "\n")
 
 
-def _touch_if_outrun(file: Path, dataset: Path, experiment: PlannedExperiment, store: Store) -> None:
-    """Make the dataset out of date if a record is newer: written by a killed run, or for another experiment."""
+def _drop_if_outrun(file: Path, dataset: Path, experiment: PlannedExperiment, store: Store, running: Set[str]) -> None:
+    """Remove a dataset if a record is newer (of a killed run, or of another experiment) or is to come.
+
+    The latter counts where points failed before: of what their batch wrote, nothing would be missing. To touch the
+    manifest would not do, because Snakemake compares the content of small files too.
+    """
     try:
         collated = dataset.stat().st_mtime_ns
     except FileNotFoundError:
         return
-    if file.stat().st_mtime_ns <= collated and any(store.changed_at(known) > collated for known in experiment.points):
-        os.utime(file)
+    if file.stat().st_mtime_ns > collated:
+        return
+    if any(known in running or store.changed_at(known) > collated for known in experiment.points):
+        dataset.unlink()
 
 
 def _describe(batch: Batch, layout: Layout) -> dict[str, Any]:
