@@ -99,6 +99,9 @@ public:
     Pool<Gaps> gaps;
     Statistics statistics;
 
+    /// Counts what begins to wait; compared within one queue only.
+    [[nodiscard]] std::uint32_t next_order() { return order_++; }
+
     [[nodiscard]] Place place_of(std::uint32_t rank) const { return switches + rank; }
 
     void schedule(Ticks time, Place place, std::uint32_t code, Index item = none) {
@@ -217,6 +220,7 @@ private:
     EventQueue queue_;
     std::vector<Event> nearby_;  // heap of new events of the current place and window
     After after_{this};
+    std::uint32_t order_ = 0;
     Place here_ = nowhere;
     Ticks begin_ = 0;
     Ticks end_ = 0;

@@ -67,7 +67,8 @@ void Fabric::head(SwitchId at, Index item, Ticks now) {
     if (before.credits() >= packet.bytes) {  // passes what waits for more space, as in PISCES
         enter_crossbar(at, item, output, now);
     } else {
-        before.waiting.append(engine_.packets, item);
+        packet.order = engine_.next_order();
+        before.waiting.append(engine_.packets, item, engine_.parameters.packet);
         engine_.wake_if_needed(at, before, event_code(EventKind::crossbar_credit, packet.port, packet.channel));
     }
 }
@@ -102,7 +103,8 @@ void Fabric::leave_crossbar(SwitchId at, Index item, Ticks now) {
     if (behind.credits() >= packet.bytes) {
         enter_link(at, item, output, now);
     } else {
-        behind.waiting.append(engine_.packets, item);
+        packet.order = engine_.next_order();
+        behind.waiting.append(engine_.packets, item, engine_.parameters.packet);
         engine_.wake_if_needed(at, behind, event_code(EventKind::output_credit, packet.port, packet.channel));
     }
 }
@@ -144,8 +146,7 @@ void Fabric::crossbar_credit(SwitchId at, Port port, std::uint8_t channel, Ticks
     // The crossbar lets at most one packet go for each credit, the first that fits.
     while (before.is_due(now)) {
         before.apply_one(engine_.credits);
-        const Index item =
-            before.waiting.take_first(engine_.packets, [&](const Packet& p) { return p.bytes <= before.credits(); });
+        const Index item = before.waiting.take_fitting(engine_.packets, before.credits());
         if (item != none) enter_crossbar(at, item, output, now);
     }
     before.set_wake(false);
@@ -157,8 +158,7 @@ void Fabric::output_credit(SwitchId at, Port port, std::uint8_t channel, Ticks n
     Channel& behind = output.behind;
     behind.apply(engine_.credits, now);
     while (true) {
-        const Index item =
-            behind.waiting.take_first(engine_.packets, [&](const Packet& p) { return p.bytes <= behind.credits(); });
+        const Index item = behind.waiting.take_fitting(engine_.packets, behind.credits());
         if (item == none) break;
         enter_link(at, item, output, now);
     }
@@ -186,7 +186,7 @@ std::string Fabric::waiting(int limit) const {
             for (const Channel* channel : {&output->before, &output->behind}) {
                 if (channel->waiting.empty()) continue;
                 if (limit-- == 0) return text;
-                const Packet& packet = engine_.packets[channel->waiting.first];
+                const Packet& packet = engine_.packets[channel->waiting.any(engine_.packets)];
                 text += "; switch " + std::to_string(at) + " port " + std::to_string(i / channels_) + " channel " +
                         std::to_string(i % channels_) + ": a packet of " + std::to_string(packet.bytes) +
                         " B to node " + std::to_string(packet.route.destination) + " waits for " +

@@ -242,7 +242,7 @@ void Nodes::post(Index item, Ticks now) {
         }
         if (m.unsent == 0) return;
     }
-    node.nic.waiting.append(engine_.messages, item);
+    node.nic.waiting.lane().append(engine_.messages, item);
     engine_.wake_if_needed(engine_.place_of(m.source), node.nic, event_code(EventKind::nic_credit));
 }
 
@@ -250,12 +250,12 @@ void Nodes::nic_credit(std::uint32_t rank, Ticks now) {
     Node& node = nodes_[rank];
     node.nic.apply(engine_.credits, now);
     while (!node.nic.waiting.empty()) {
-        const Index item = node.nic.waiting.first;
+        const Index item = node.nic.waiting.lane().first(engine_.messages);
         if (!cut_packet(node, rank, item, now)) break;
         if (engine_.messages[item].unsent == 0) {
-            node.nic.waiting.pop(engine_.messages);
+            node.nic.waiting.lane().pop(engine_.messages);
         } else if (engine_.parameters.round_robin) {
-            node.nic.waiting.append(engine_.messages, node.nic.waiting.pop(engine_.messages));
+            node.nic.waiting.lane().append(engine_.messages, node.nic.waiting.lane().pop(engine_.messages));
         }
     }
     node.nic.set_wake(false);
@@ -283,7 +283,8 @@ bool Nodes::cut_packet(Node& node, std::uint32_t rank, Index item, Ticks now) {
     if (link.credits() >= packet.bytes) {
         inject(node, rank, index, now);
     } else {
-        link.waiting.append(engine_.packets, index);
+        packet.order = engine_.next_order();
+        link.waiting.append(engine_.packets, index, engine_.parameters.packet);
         engine_.wake_if_needed(packet.upstream, link, event_code(EventKind::injection_credit));
     }
     return true;
@@ -304,8 +305,7 @@ void Nodes::injection_credit(std::uint32_t rank, Ticks now) {
     Channel& link = fabric_.injection(rank);
     link.apply(engine_.credits, now);
     while (true) {
-        const Index index = link.waiting.take_first(
-            engine_.packets, [&](const Packet& packet) { return packet.bytes <= link.credits(); });
+        const Index index = link.waiting.take_fitting(engine_.packets, link.credits());
         if (index == none) break;
         inject(nodes_[rank], rank, index, now);
     }

@@ -46,6 +46,8 @@ struct alignas(64) Packet {
     std::uint32_t bytes;
     std::uint32_t spacing;   ///< ticks between its bytes; 0 before its first server
     std::uint32_t tie;       ///< random; orders packets that arrive at the same tick, and picks its intermediate switch
+    std::uint32_t order;     ///< when it began to wait, as a count
+    std::uint32_t bound;     ///< no packet that waits in this lane is smaller; valid in its last packet
     std::uint32_t upstream;  ///< place whose output this packet came from and whose credit it holds
     Port upstream_port;
     std::uint8_t upstream_channel;
