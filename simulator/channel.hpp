@@ -68,6 +68,13 @@ public:
     Line waiting;  ///< packets (at a NIC: messages) that wait for credits
 
     [[nodiscard]] std::int64_t credits() const { return credits_; }
+    /// Credits that somebody who looked at `now` would find; changes nothing.
+    [[nodiscard]] std::int64_t credits_at(const Pool<Credit>& pool, Ticks now) const {
+        if (!is_due(now)) return credits_;
+        std::int64_t sum = credits_ + static_cast<std::int64_t>(next_bytes_);
+        for (Index i = later_.first; i != none && pool[i].time <= now; i = pool[i].next) sum += pool[i].bytes;
+        return sum;
+    }
     void take(std::uint32_t bytes) {
         credits_ -= static_cast<std::int32_t>(bytes);
 #ifdef TRAMONTANE_CHECKS
