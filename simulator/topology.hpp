@@ -61,7 +61,7 @@ public:
     /// The next hop of the minimal route from `at` to the switch of `node` (or to switch `target`, if it is another).
     [[nodiscard]] virtual Hop towards(SwitchId at, SwitchId target, NodeId node, Trail& trail,
                                       const Draw& draw) const = 0;
-    /// Fewest hops between two switches that carry nodes.
+    /// Hops of the shortest minimal route between two switches that carry nodes.
     [[nodiscard]] virtual std::uint32_t distance(SwitchId from, SwitchId to) const = 0;
     /// Virtual channels that the minimal route uses.
     [[nodiscard]] virtual std::uint8_t channels() const = 0;
