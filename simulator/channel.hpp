@@ -176,6 +176,18 @@ public:
     Queue waiting;  ///< packets (at a NIC: messages) that wait for credits
 
     [[nodiscard]] std::int64_t credits() const { return credits_; }
+    /// Credits that somebody who looked at `now` would find; changes nothing.
+    [[nodiscard]] std::int64_t credits_at(const Pool<Credit>& pool, Ticks now) const {
+        if (!is_due(now)) return credits_;
+        std::int64_t sum = credits_ + static_cast<std::int64_t>(next_bytes_);
+        if (later_.empty()) return sum;
+        for (Index i = later_.first(pool);; i = pool[i].next) {
+            if (pool[i].time > now) break;
+            sum += pool[i].bytes;
+            if (i == later_.last()) break;
+        }
+        return sum;
+    }
     void take(std::uint32_t bytes) {
         credits_ -= static_cast<std::int32_t>(bytes);
 #ifdef TRAMONTANE_CHECKS

@@ -12,6 +12,8 @@ Fabric::Fabric(Engine& engine, const Topology& topology, const Router& router, s
       lines_(outputs_offset_ / 64 + std::size_t{topology.ports()} * channels_),
       switches_(topology.switches(), nullptr),
       switches_a_page_(std::max<std::size_t>(1, large_page / (lines_ * sizeof(Line64)))),
+      memory_(std::uint64_t{router.counters()} * sizeof(std::uint32_t)),
+      counters_(router.counters()),
       injection_(ranks, Channel(engine.parameters.buffer)) {}
 
 void Fabric::create(SwitchId at) {
@@ -31,8 +33,7 @@ void Fabric::create(SwitchId at) {
 }
 
 void Fabric::route(SwitchId at, Packet& packet, Ticks now) {
-    const Hop hop = router_.next(at, packet.route, mix(engine_.seed ^ packet.tie),
-                                 [&](Port port) { return queued_packets(at, port, now); });
+    const Hop hop = router_.next(at, packet.route, Draw(mix(engine_.seed ^ packet.tie)), View{*this, now});
     packet.port = hop.port;
     packet.channel = hop.channel;
     packet.routed = true;
@@ -51,7 +52,7 @@ void Fabric::approach_head(SwitchId at, Index item) {
     } else {
         __builtin_prefetch(&injection_[packet.upstream - engine_.switches], 1);
     }
-    if (!packet.routed && router_.ignores_queues(packet.route)) route(at, packet, 0);
+    if (!packet.routed && router_.ignores_state(packet.route)) route(at, packet, 0);
     if (!switches_[at]) return;
     if (packet.routed) prefetch(at, packet.port, packet.channel);
 }
@@ -172,6 +173,17 @@ std::uint64_t Fabric::queued_packets(SwitchId at, Port port, Ticks now) {
         Channel& behind = out(at, port, channel).behind;
         if (behind.waiting.empty()) behind.apply(engine_.credits, now);
         bytes += space_ - behind.credits();
+    }
+    return static_cast<std::uint64_t>(bytes) / engine_.parameters.packet;
+}
+
+std::uint64_t Fabric::queued_packets_anywhere(SwitchId at, Port port, Ticks now) const {
+    if (!switches_[at]) return 0;
+    const auto* output =
+        reinterpret_cast<const Output*>(switches_[at]->bytes + outputs_offset_) + std::size_t{port} * channels_;
+    std::int64_t bytes = 0;
+    for (std::uint8_t channel = 0; channel < channels_; ++channel, ++output) {
+        bytes += space_ - output->behind.credits_at(engine_.credits, now);
     }
     return static_cast<std::uint64_t>(bytes) / engine_.parameters.packet;
 }

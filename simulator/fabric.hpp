@@ -70,6 +70,20 @@ private:
     void leave_crossbar(SwitchId at, Index item, Ticks now);
     void enter_link(SwitchId at, Index item, Output& output, Ticks now);
     std::uint64_t queued_packets(SwitchId at, Port port, Ticks now);
+    /// The same without touching the switch, whose own time may differ by less than a window.
+    [[nodiscard]] std::uint64_t queued_packets_anywhere(SwitchId at, Port port, Ticks now) const;
+
+    /// What the router may know at one time.
+    struct View {
+        Fabric& fabric;
+        Ticks now;
+        [[nodiscard]] std::uint64_t queue(SwitchId at, Port port) { return fabric.queued_packets(at, port, now); }
+        [[nodiscard]] std::uint64_t queue_anywhere(SwitchId at, Port port) const {
+            return fabric.queued_packets_anywhere(at, port, now);
+        }
+        [[nodiscard]] bool less(std::uint64_t a, std::uint64_t b) const { return a < b; }
+        [[nodiscard]] std::uint32_t turn(std::uint32_t counter) { return fabric.counters_[counter]++; }
+    };
 
     Engine& engine_;
     const Topology& topology_;
@@ -81,6 +95,7 @@ private:
     std::vector<Pages<Line64>> pages_;  // where they are
     std::size_t switches_a_page_, room_ = 0;
     std::uint64_t memory_ = 0;
+    std::vector<std::uint32_t> counters_;  // of ports that are taken in turn
     std::vector<Channel> injection_;
 };
 

@@ -15,10 +15,12 @@ std::uint32_t checked_rounds(std::int64_t rounds) {
 
 }  // namespace
 
-Nodes::Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const Schedule& schedule)
+Nodes::Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const Allocation& allocation,
+             const Schedule& schedule)
     : engine_(engine),
       fabric_(fabric),
       topology_(topology),
+      allocation_(allocation),
       schedule_(schedule),
       rounds_(checked_rounds(schedule.rounds())),
       ranks_(static_cast<std::uint32_t>(schedule.ranks())),
@@ -230,7 +232,7 @@ void Nodes::post(Index item, Ticks now) {
     Node& node = nodes_[m.source];
     const Parameters& p = engine_.parameters;
     if (m.unsent <= p.negligible_size || m.unsent == 0) {  // LogP: no contention
-        const auto hops = topology_.distance(topology_.switch_of(m.source), topology_.switch_of(m.target));
+        const auto hops = topology_.distance(switch_of(m.source), switch_of(m.target));
         engine_.schedule(
             now + p.logp_out_in_latency + hops * p.logp_hop_latency + static_cast<Ticks>(m.unsent) * p.logp_slot,
             engine_.place_of(m.target), event_code(EventKind::message), item);
@@ -270,7 +272,7 @@ bool Nodes::cut_packet(Node& node, std::uint32_t rank, Index item, Ticks now) {
     const Index index = engine_.packets.take();
     Packet& packet = engine_.packets[index];
     packet = {};
-    packet.route.destination = m.target;
+    packet.route.destination = allocation_.node(m.target);
     packet.message = item;
     packet.bytes = static_cast<std::uint32_t>(std::min<std::int64_t>(m.unsent, engine_.parameters.packet));
     packet.upstream = engine_.place_of(rank);
@@ -297,8 +299,7 @@ void Nodes::inject(Node& node, std::uint32_t rank, Index index, Ticks now) {
     const Passage passage = node.injection.book(engine_.gaps, p.injection_slot, now, packet.bytes, packet.spacing);
     packet.spacing = static_cast<std::uint32_t>((passage.tail_leaves - passage.head_leaves) / packet.bytes);
     engine_.give(packet.upstream, node.nic, event_code(EventKind::nic_credit), passage.head_leaves, packet.bytes);
-    engine_.schedule(passage.head_leaves + p.injection_latency, topology_.switch_of(rank), event_code(EventKind::head),
-                     index);
+    engine_.schedule(passage.head_leaves + p.injection_latency, switch_of(rank), event_code(EventKind::head), index);
 }
 
 void Nodes::injection_credit(std::uint32_t rank, Ticks now) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "allocation.hpp"
 #include "engine.hpp"
 #include "fabric.hpp"
 #include "random.hpp"
@@ -22,7 +23,8 @@ namespace tramontane {
 
 class Nodes {
 public:
-    Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const Schedule& schedule);
+    Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const Allocation& allocation,
+          const Schedule& schedule);
 
     void start(std::uint32_t rank, Ticks now);
     void resume(std::uint32_t rank, Ticks now) { run(nodes_[rank], rank, now); }
@@ -80,6 +82,7 @@ private:
         engine_.schedule(until, engine_.place_of(rank), event_code(EventKind::resume));
     }
 
+    [[nodiscard]] SwitchId switch_of(std::uint32_t rank) const { return topology_.switch_of(allocation_.node(rank)); }
     void post(Index message, Ticks now);
     void answer(Index message, Message::Kind kind, Ticks now);
     bool cut_packet(Node& node, std::uint32_t rank, Index message, Ticks now);
@@ -89,6 +92,7 @@ private:
     Engine& engine_;
     Fabric& fabric_;
     const Topology& topology_;
+    const Allocation& allocation_;
     const Schedule& schedule_;
     const std::uint32_t rounds_;
     const std::uint32_t ranks_;

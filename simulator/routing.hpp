@@ -1,15 +1,17 @@
 /// \file
-/// Routing: minimal, Valiant's scheme (Valiant 1982) or UGAL-L (Singh 2005) over any topology.
+/// Routing: the rules by which packets choose among the ways a topology offers. docs/routing.md defines each.
 ///
-/// A packet goes minimally, or minimally to an intermediate switch and from there minimally on; each of the two legs
-/// has virtual channels of its own, which keeps the routes free of deadlock. UGAL-L decides once, at the source switch:
-/// Valiant's route if (queue of its first port) x (its hops) < (queue of the minimal port) x (minimal hops), where a
-/// queue is the number of whole packets that have left for the next switch and whose space is not yet free again.
+/// A route has up to three legs: minimal as far as nothing else is decided, to an intermediate switch, to the
+/// destination. Within a leg packets go minimally. Virtual channels grow from leg to leg (one-dimensional dragonfly:
+/// from hop to hop), which keeps all routes free of deadlock.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "topology.hpp"
 
@@ -18,16 +20,28 @@ namespace tramontane {
 /// The part of a packet that routing reads and writes.
 struct Route {
     NodeId destination;
-    SwitchId via;  ///< intermediate switch, valid while leg == 1 of a non-minimal route
+    SwitchId via;  ///< intermediate switch, valid while on the way to it
     Trail trail;
-    enum class Stage : std::uint8_t { fresh, to_intermediate, to_destination } stage = Stage::fresh;
-    bool second_leg = false;
+    enum class Stage : std::uint8_t { undecided, to_intermediate, to_destination } stage = Stage::undecided;
+    std::uint8_t leg = 0;
+    std::uint8_t hops = 0;  ///< taken so far; counted only where channels go by hops
 };
 
 class Router {
 public:
+    /// \throws std::invalid_argument for a routing the topology does not have
     Router(const Topology& topology, const std::string& routing) : topology_(topology) {
-        if (routing == "minimal" || routing == "d-mod-k") {
+        using Family = Topology::Family;
+        const Family family = topology.family();
+        const auto only = [&](Family needed) {
+            if (family != needed) {
+                throw std::invalid_argument("machine.routing: '" + routing + "' is not for this topology");
+            }
+        };
+        if (routing == "minimal") {
+            policy_ = Policy::minimal;
+        } else if (routing == "d-mod-k") {
+            only(Family::tree);
             policy_ = Policy::minimal;
         } else if (routing == "valiant") {
             policy_ = Policy::valiant;
@@ -36,66 +50,206 @@ public:
             elsewhere_ = true;
         } else if (routing == "ugal") {
             policy_ = Policy::ugal;
+        } else if (routing == "ugal-g") {
+            only(Family::dragonfly);
+            policy_ = Policy::ugal_g;
+        } else if (routing == "par") {
+            only(Family::dragonfly);
+            policy_ = Policy::par;
+        } else if (routing == "ugal-sstmacro71") {
+            only(Family::dragonfly);
+            policy_ = Policy::ugal_sstmacro71;
+        } else if (routing == "round-robin") {
+            only(Family::tree);
+            policy_ = Policy::round_robin;
+        } else if (routing == "adaptive") {
+            only(Family::tree);
+            policy_ = Policy::adaptive;
         } else {
             throw std::invalid_argument("machine.routing: '" + routing + "' is unknown");
         }
-        channels_ = static_cast<std::uint8_t>(topology.channels() * (policy_ == Policy::minimal ? 1 : 2));
+        assign_channels();
+        if (policy_ == Policy::par) in_group_ = topology.switches() / topology.groups();
     }
 
     [[nodiscard]] std::uint8_t channels() const { return channels_; }
 
+    /// Counters that `View::turn` must keep; 0 where nothing is taken in turn.
+    [[nodiscard]] std::uint32_t counters() const { return policy_ == Policy::round_robin ? topology_.counters() : 0; }
+
     /// Whether the packet's next hop is the same whenever it is asked for.
-    [[nodiscard]] bool ignores_queues(const Route& route) const {
-        return policy_ != Policy::ugal || route.stage != Route::Stage::fresh;
+    [[nodiscard]] bool ignores_state(const Route& route) const {
+        return policy_ <= Policy::valiant || (policy_ <= last_detour && route.stage != Route::Stage::undecided);
     }
 
     /// The next port and virtual channel of a packet whose head is at switch `at`.
-    /// \param bits 64 random bits of the packet
-    /// \param queue packets queued behind a port of this switch: std::uint64_t(Port)
-    template <class Queue>
-    Hop next(SwitchId at, Route& route, std::uint64_t bits, Queue&& queue) const {
+    ///
+    /// \param view what routing may know of the switches:
+    ///     queue(at, port)        packets that have left through a port of this switch and still hold space behind it
+    ///     queue_anywhere(s, port)  the same of any switch
+    ///     less(a, b)             whether cost a is less than b
+    ///     turn(counter)          how often this was asked before
+    template <class View>
+    Hop next(SwitchId at, Route& route, const Draw& draw, View&& view) const {
         const SwitchId target = topology_.switch_of(route.destination);
-        // A packet that meets its destination's switch on the first leg is ejected there, as in PISCES.
+        // A packet that meets its destination's switch on the way elsewhere is ejected there, as in PISCES.
         if (at == target) return {topology_.ejection_port(route.destination), 0};
-        if (route.stage == Route::Stage::fresh) {
-            route.stage = Route::Stage::to_destination;
-            if (policy_ != Policy::minimal) depart(at, target, route, bits, queue);
+        if (policy_ > last_detour) return {among_equals(at, route.destination, draw, view), 0};
+        if (route.stage == Route::Stage::undecided) {
+            if (policy_ == Policy::minimal) {
+                route.stage = Route::Stage::to_destination;
+            } else {
+                decide(at, target, route, draw, view);
+            }
         }
         if (route.stage == Route::Stage::to_intermediate && at == route.via) {
             route.stage = Route::Stage::to_destination;
-            route.second_leg = true;
+            route.trail.aims = false;
+            ++route.leg;
             topology_.turn(route.trail);
         }
         Hop hop = topology_.towards(at, route.stage == Route::Stage::to_intermediate ? route.via : target,
-                                    route.destination, route.trail);
-        if (route.second_leg) hop.channel = static_cast<std::uint8_t>(hop.channel + topology_.channels());
+                                    route.destination, route.trail, draw.salted(here | at));
+        if (by_hop_) {
+            hop.channel = route.hops++;
+        } else {
+            const Leg& leg = legs_[route.leg];
+            hop.channel = static_cast<std::uint8_t>(leg.first + std::min(hop.channel, leg.last));
+        }
         return hop;
     }
 
 private:
-    enum class Policy : std::uint8_t { minimal, valiant, ugal };
+    enum class Policy : std::uint8_t {
+        minimal,
+        valiant,
+        ugal,
+        ugal_g,
+        par,
+        ugal_sstmacro71,
+        round_robin,
+        adaptive,
+    };
+    static constexpr Policy last_detour = Policy::ugal_sstmacro71;         // those after it choose among minimal routes
+    static constexpr std::uint64_t here = 1ULL << 48, again = 2ULL << 48;  // salts
 
-    template <class Queue>
-    void depart(SwitchId at, SwitchId target, Route& route, std::uint64_t bits, Queue&& queue) const {
-        const SwitchId via = topology_.intermediate(at, target, bits, elsewhere_);
-        if (via == at) return;
-        if (policy_ == Policy::ugal) {
-            Trail unused;
-            const Hop direct = topology_.towards(at, target, route.destination, unused);
-            unused = {};
-            const Hop detour = topology_.towards(at, via, route.destination, unused);
-            const std::uint64_t direct_hops = topology_.distance(at, target);
-            const std::uint64_t detour_hops = topology_.distance(at, via) + topology_.distance(via, target);
-            if (queue(detour.port) * detour_hops >= queue(direct.port) * direct_hops) return;
+    /// Virtual channels of a leg: `first` plus the topology's own, of which it has `last` + 1.
+    struct Leg {
+        std::uint8_t first = 0;
+        std::uint8_t last = 0;
+    };
+
+    void assign_channels() {
+        const std::uint8_t own = topology_.channels();
+        const auto last = static_cast<std::uint8_t>(own - 1);
+        if (policy_ == Policy::minimal || policy_ > last_detour) {
+            legs_[0] = {0, last};
+            channels_ = own;
+        } else if (topology_.channels_by_hop() > 0) {
+            by_hop_ = true;
+            channels_ = topology_.channels_by_hop();
+        } else {
+            channels_ = static_cast<std::uint8_t>(2 * own);
+            legs_ = {Leg{0, last}, Leg{own, last}, Leg{}};
+            if (decides_again()) {
+                // The first two legs need one channel each: a dragonfly's minimal route passes its global link first
+                // and then x and y. So there are no more channels than for other detours.
+                legs_ = {Leg{0, 0}, Leg{1, 0}, Leg{2, last}};
+            }
         }
-        route.via = via;
-        route.stage = Route::Stage::to_intermediate;
+    }
+
+    [[nodiscard]] bool decides_again() const { return policy_ == Policy::par || policy_ == Policy::ugal_sstmacro71; }
+
+    /// Whether and where to make a detour; may leave the route undecided.
+    template <class View>
+    void decide(SwitchId at, SwitchId target, Route& route, const Draw& draw, View&& view) const {
+        const Draw candidate = decides_again() ? draw.salted(again | at) : draw;
+        const SwitchId via = topology_.intermediate(at, target, candidate, elsewhere_);
+        Hop direct{};
+        bool detour = via != at;
+        if (policy_ != Policy::valiant) {
+            Trail trail;
+            direct = topology_.towards(at, target, route.destination, trail, draw.salted(here | at));
+            detour = detour && detour_is_better(at, target, via, direct.port, route.destination, draw, view);
+        }
+        if (detour) {
+            route.stage = Route::Stage::to_intermediate;
+            route.via = via;
+            route.trail.aims = true;
+            if (decides_again()) {
+                ++route.leg;
+                topology_.turn(route.trail);
+            }
+            return;
+        }
+        if (policy_ == Policy::ugal_sstmacro71) return;
+        if (policy_ == Policy::par && topology_.neighbour(at, direct.port) / in_group_ == at / in_group_) return;
+        route.stage = Route::Stage::to_destination;
+    }
+
+    template <class View>
+    [[nodiscard]] bool detour_is_better(SwitchId at, SwitchId target, SwitchId via, Port direct, NodeId destination,
+                                        const Draw& draw, View&& view) const {
+        if (policy_ == Policy::ugal_g) {
+            const std::uint64_t straight = queues_along(at, target, target, destination, draw, view);
+            return view.less(queues_along(at, via, target, destination, draw, view), straight);
+        }
+        Trail trail;
+        trail.aims = true;
+        const Hop detour = topology_.towards(at, via, destination, trail, draw.salted(here | at));
+        const std::uint64_t direct_hops = topology_.distance(at, target);
+        // SST/macro 7.1 took the first leg for as long as the direct way.
+        const std::uint64_t first_leg = policy_ == Policy::ugal_sstmacro71 ? direct_hops : topology_.distance(at, via);
+        const std::uint64_t detour_hops = first_leg + topology_.distance(via, target);
+        return view.less(view.queue(at, detour.port) * detour_hops, view.queue(at, direct) * direct_hops);
+    }
+
+    /// Sum of the queues at all switches of a route by `via` (or `target` itself).
+    template <class View>
+    [[nodiscard]] std::uint64_t queues_along(SwitchId at, SwitchId via, SwitchId target, NodeId destination,
+                                             const Draw& draw, View&& view) const {
+        Trail trail;
+        trail.aims = via != target;
+        std::uint64_t sum = 0;
+        while (at != target) {
+            if (at == via) {
+                via = target;
+                trail = {};
+            }
+            const Hop hop = topology_.towards(at, via, destination, trail, draw.salted(here | at));
+            sum += view.queue_anywhere(at, hop.port);
+            at = topology_.neighbour(at, hop.port);
+        }
+        return sum;
+    }
+
+    /// One of the ports of a tree that lead equally far.
+    template <class View>
+    [[nodiscard]] Port among_equals(SwitchId at, NodeId destination, const Draw& draw, View&& view) const {
+        const Alternatives some = topology_.alternatives(at, destination);
+        const auto port = [&](std::uint64_t i) { return static_cast<Port>(some.first + some.stride * i); };
+        if (some.count == 1) return some.first;
+        if (policy_ == Policy::round_robin) return port((std::uint64_t{at} + view.turn(some.counter)) % some.count);
+        std::uint64_t best = draw.below(some.count, here | at);
+        std::uint64_t least = view.queue(at, port(best));
+        for (std::uint64_t k = 1, i = best; k < some.count; ++k) {
+            i = i + 1 == some.count ? 0 : i + 1;
+            const std::uint64_t queue = view.queue(at, port(i));
+            if (!view.less(queue, least)) continue;
+            least = queue;
+            best = i;
+        }
+        return port(best);
     }
 
     const Topology& topology_;
     Policy policy_ = Policy::minimal;
     bool elsewhere_ = false;
+    bool by_hop_ = false;
     std::uint8_t channels_ = 1;
+    std::array<Leg, 3> legs_{};
+    SwitchId in_group_ = 1;
 };
 
 }  // namespace tramontane

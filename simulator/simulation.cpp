@@ -14,11 +14,7 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-void check(const Machine& m, const Topology& topology, const Router& router, std::uint32_t ranks) {
-    if (ranks > topology.nodes()) {
-        throw std::invalid_argument("ranks: " + std::to_string(ranks) + " do not fit on " +
-                                    std::to_string(topology.nodes()) + " nodes");
-    }
+void check(const Machine& m, const Router& router) {
     if (m.buffer / router.channels() < m.packet) {  // would deadlock
         throw std::invalid_argument("machine.buffer: " + std::to_string(m.buffer) + " B over " +
                                     std::to_string(router.channels()) + " virtual channels hold no packet of " +
@@ -31,16 +27,17 @@ void check(const Machine& m, const Topology& topology, const Router& router, std
 }  // namespace
 
 Outcome simulate(const Machine& machine, const Schedule& schedule, std::uint64_t seed, std::int64_t start_jitter,
-                 const std::function<void()>& poll) {
+                 const std::function<void()>& poll, const AllocationRule& rule) {
     const auto entered = std::chrono::steady_clock::now();
     const auto topology = make_topology(machine);
     const Router router(*topology, machine.routing);
     const auto ranks = static_cast<std::uint32_t>(schedule.ranks());
-    check(machine, *topology, router, ranks);
+    check(machine, router);
+    const Allocation allocation(rule, ranks, *topology, seed);
 
     Engine engine(machine, seed, topology->switches(), topology->switches() + ranks);
     Fabric fabric(engine, *topology, router, ranks);
-    Nodes nodes(engine, fabric, *topology, schedule);
+    Nodes nodes(engine, fabric, *topology, allocation, schedule);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         const Ticks delay = below(random_bits(~seed, rank, 0), from_picoseconds(start_jitter) + 1);
         engine.start_at(delay, engine.place_of(rank), event_code(EventKind::start));

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "allocation.hpp"
 #include "machine.hpp"
 #include "schedule.hpp"
 
@@ -33,6 +34,7 @@ struct Outcome {
 /// \param poll called every now and then; may throw to stop
 /// \throws std::invalid_argument for a machine or allocation that cannot work, std::runtime_error on deadlock
 [[nodiscard]] Outcome simulate(const Machine& machine, const Schedule& schedule, std::uint64_t seed,
-                               std::int64_t start_jitter, const std::function<void()>& poll);
+                               std::int64_t start_jitter, const std::function<void()>& poll,
+                               const AllocationRule& rule = {});
 
 }  // namespace tramontane

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "draw.hpp"
 #include "machine.hpp"
 
 namespace tramontane {
@@ -14,10 +15,11 @@ using SwitchId = std::uint32_t;
 using NodeId = std::uint32_t;
 using Port = std::uint16_t;
 
-/// What a packet's route remembers from switch to switch (4 B). The meaning belongs to the topology.
+/// What a packet's route remembers from switch to switch. The meaning belongs to the topology.
 struct Trail {
     std::uint8_t dimension = 0;  ///< torus: the dimension travelled last
     bool crossed = false;        ///< torus: has used this dimension's wrap link; dragonfly: has used a global link
+    bool aims = false;           ///< one-dimensional dragonfly: enters the target's group at the target itself
 };
 
 struct Hop {
@@ -25,12 +27,27 @@ struct Hop {
     std::uint8_t channel;  ///< virtual channel within the leg
 };
 
+/// Ports that lead a packet equally far: first, first + stride, ...; `counter` numbers the choice for those who take
+/// them in turn.
+struct Alternatives {
+    Port first;
+    Port stride;
+    Port count;
+    std::uint32_t counter;
+};
+
 class Topology {
 public:
+    enum class Family : std::uint8_t { torus, tree, dragonfly };
+
     virtual ~Topology() = default;
 
+    [[nodiscard]] virtual Family family() const = 0;
     [[nodiscard]] virtual SwitchId switches() const = 0;
     [[nodiscard]] virtual NodeId nodes() const = 0;
+    /// Parts of equally many nodes, numbered one part after the other: groups of a dragonfly, subtrees below the top of
+    /// a tree, planes of a torus. In a dragonfly the switches are, too.
+    [[nodiscard]] virtual std::uint32_t groups() const = 0;
     /// Port numbers of a switch run from 0 to ports() - 1; some may be unused.
     [[nodiscard]] virtual Port ports() const = 0;
     /// Ports that a switch really has (Table 1's radix).
@@ -41,21 +58,35 @@ public:
     [[nodiscard]] virtual Port ejection_port(NodeId node) const = 0;
     /// The switch behind a port that is not an ejection port.
     [[nodiscard]] virtual SwitchId neighbour(SwitchId at, Port port) const = 0;
-    /// The next hop of the minimal route from `at` to the switch of `node` (or to switch `via`, if it is not `at`).
-    [[nodiscard]] virtual Hop towards(SwitchId at, SwitchId target, NodeId node, Trail& trail) const = 0;
-    /// Hops between two switches on the minimal route.
+    /// The next hop of the minimal route from `at` to the switch of `node` (or to switch `target`, if it is another).
+    [[nodiscard]] virtual Hop towards(SwitchId at, SwitchId target, NodeId node, Trail& trail,
+                                      const Draw& draw) const = 0;
+    /// Hops of the shortest minimal route between two switches that carry nodes.
     [[nodiscard]] virtual std::uint32_t distance(SwitchId from, SwitchId to) const = 0;
-    /// Virtual channels that the minimal route needs to be free of deadlock.
+    /// Virtual channels that the minimal route uses.
     [[nodiscard]] virtual std::uint8_t channels() const = 0;
-    /// What the trail forgets at the intermediate switch of a Valiant route.
+    /// Channels for routes that may take a detour, where each hop takes the next one; 0 where each leg has its own.
+    [[nodiscard]] virtual std::uint8_t channels_by_hop() const { return 0; }
+    /// What the trail forgets where a leg of the route ends.
     virtual void turn(Trail&) const {}
-    /// A random intermediate switch for Valiant's scheme, drawn from `bits`; `from` itself where there is none.
+    /// A random intermediate switch for Valiant's scheme; `from` itself where there is none.
     /// \param elsewhere dragonfly: take one of another group even inside a group
-    [[nodiscard]] virtual SwitchId intermediate(SwitchId from, SwitchId to, std::uint64_t bits,
-                                                bool elsewhere) const = 0;
+    [[nodiscard]] virtual SwitchId intermediate(SwitchId from, SwitchId to, const Draw& draw, bool elsewhere) const = 0;
+
+    /// Trees: the equally good ports towards a node that is not on this switch.
+    [[nodiscard]] virtual Alternatives alternatives(SwitchId, NodeId) const { return {}; }
+    /// Trees: number of counters that the alternatives name.
+    [[nodiscard]] virtual std::uint32_t counters() const { return 0; }
 };
 
 /// \throws std::invalid_argument
 [[nodiscard]] std::unique_ptr<Topology> make_topology(const Machine& machine);
+
+// One by one; make_topology chooses.
+[[nodiscard]] std::unique_ptr<Topology> make_torus(const Machine& machine);
+[[nodiscard]] std::unique_ptr<Topology> make_fat_tree(const Machine& machine);
+[[nodiscard]] std::unique_ptr<Topology> make_subtree_fat_tree(const Machine& machine);
+[[nodiscard]] std::unique_ptr<Topology> make_dragonfly(const Machine& machine);
+[[nodiscard]] std::unique_ptr<Topology> make_circulant_dragonfly(const Machine& machine);
 
 }  // namespace tramontane

@@ -13,4 +13,5 @@ NB_MODULE(_simulator, module) {
 #endif
     bind_schedule(module);
     bind_simulation(module);
+    bind_routing(module);
 }

@@ -12,6 +12,7 @@
 #include "../routing.hpp"
 #include "../simulation.hpp"
 #include "../topology.hpp"
+#include "machine_dict.hpp"
 #include "workload_dict.hpp"
 
 namespace nb = nanobind;
@@ -54,6 +55,16 @@ std::vector<std::int64_t> geometry_of(const nb::dict& d) {
             get<std::int64_t>(sizes, "subtrees")};
 }
 
+/// A name, or {"nodes": [...]}.
+AllocationRule allocation_of(const nb::dict& point) {
+    if (!point.contains("allocation")) return {};
+    if (!nb::isinstance<nb::dict>(point["allocation"])) return {get<std::string>(point, "allocation"), {}};
+    const auto given = get<nb::dict>(point, "allocation");
+    return {"given", get<std::vector<NodeId>>(given, "nodes")};
+}
+
+}  // namespace
+
 Machine machine_from_dict(const nb::dict& d) {
     Machine m;
     m.topology = get<std::string>(d, "topology");
@@ -85,19 +96,23 @@ Machine machine_from_dict(const nb::dict& d) {
     return m;
 }
 
+namespace {
+
 nb::dict simulate_point(const nb::dict& point) {
     const Machine machine = machine_from_dict(get<nb::dict>(point, "machine"));
     const auto schedule =
         make_schedule(workload_from_dict(get<nb::dict>(point, "workload"), get<std::int64_t>(point, "ranks")));
     const auto seed = get<std::int64_t>(point, "seed");
     const auto jitter = get<std::int64_t>(point, "start_jitter");
+    const AllocationRule allocation = allocation_of(point);
     Outcome o;
     {
         const nb::gil_scoped_release released;
-        o = simulate(machine, *schedule, static_cast<std::uint64_t>(seed), jitter, [] {
+        const auto poll = [] {
             const nb::gil_scoped_acquire acquired;
             if (PyErr_CheckSignals() != 0) throw nb::python_error();
-        });
+        };
+        o = simulate(machine, *schedule, static_cast<std::uint64_t>(seed), jitter, poll, allocation);
     }
     nb::dict phases;
     for (const auto& [name, time] : o.phases) phases[name.c_str()] = time;
@@ -129,19 +144,6 @@ nb::dict describe_network(const nb::dict& dict) {
     return result;
 }
 
-/// The switches a packet visits on the minimal route between two nodes.
-std::vector<SwitchId> minimal_route(const nb::dict& dict, NodeId from, NodeId to) {
-    const auto topology = make_topology(machine_from_dict(dict));
-    if (from >= topology->nodes() || to >= topology->nodes()) throw std::invalid_argument("no such node");
-    std::vector<SwitchId> route{topology->switch_of(from)};
-    Trail trail;
-    while (route.back() != topology->switch_of(to)) {
-        const Hop hop = topology->towards(route.back(), topology->switch_of(to), to, trail);
-        route.push_back(topology->neighbour(route.back(), hop.port));
-    }
-    return route;
-}
-
 }  // namespace
 }  // namespace tramontane::bindings
 
@@ -153,6 +155,4 @@ void bind_simulation(nb::module_& module) {
                "deadlock, with what waits for what.");
     module.def("network", &tramontane::bindings::describe_network, "machine"_a,
                "Switches, nodes, radix, links and virtual channels of a canonical machine.");
-    module.def("minimal_route", &tramontane::bindings::minimal_route, "machine"_a, "source"_a, "destination"_a,
-               "Switches on the minimal route from one node to another, in order.");
 }

@@ -5,3 +5,4 @@
 #include <nanobind/nanobind.h>
 
 void bind_simulation(nanobind::module_& module);
+void bind_routing(nanobind::module_& module);

@@ -21,7 +21,7 @@ def machine(
         "topology": topology,
         "geometry": list(geometry),
         "nodes_per_switch": nodes_per_switch,
-        "routing": "d-mod-k" if topology == "fattree" else routing,
+        "routing": "d-mod-k" if (topology, routing) == ("fattree", "minimal") else routing,
         "link": {"bandwidth": 10 * GB, "latency": 100 * NS},
         "injection": {"bandwidth": 10 * GB, "latency": 100 * NS, "service": "fifo"},
         "crossbar": {"bandwidth": 1000 * GB},

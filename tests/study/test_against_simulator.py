@@ -9,37 +9,69 @@ import pytest
 from tramontane import _simulator
 from tramontane.study import Point, estimate, expand, list_experiments, load_experiment
 from tramontane.study.models import Machine
-from tramontane.study.network import ROUTINGS, switch_visits, virtual_channels
+from tramontane.study.network import ROUTINGS, sizes, switch_visits, virtual_channels
 
 ROOT = Path(__file__).parents[2]
-GEOMETRY = {"torus": [4, 3, 5], "fattree": [3, 4], "dragonfly": [3, 4, 5]}
+NETWORKS: dict[str, dict[str, Any]] = {
+    "torus": {"topology": "torus", "geometry": [4, 3, 5]},
+    "fattree": {"topology": "fattree", "geometry": [3, 4]},
+    "fattree of subtrees": {
+        "topology": "fattree",
+        "geometry": {"nodes_per_leaf": 5, "leaves_per_subtree": 4, "subtrees": 12},
+    },
+    "dragonfly": {"topology": "dragonfly", "geometry": [3, 4, 5]},
+    "dragonfly1d": {"topology": "dragonfly1d", "geometry": [5, 9], "global_links": 2, "nodes_per_switch": 3},
+}
 
 
-def canonical(topology: str, routing: str) -> dict[str, Any]:
-    machine = {"topology": topology, "geometry": GEOMETRY[topology], "routing": routing}
+def canonical(name: str, routing: str) -> dict[str, Any]:
+    machine = {**NETWORKS[name], "routing": routing}
     point = {"ranks": 2, "workload": {"kind": "allreduce", "algorithm": "ring"}, "machine": machine}
     return dict(Point.model_validate(point).canonical()["machine"])
 
 
 @pytest.mark.parametrize(
-    ("topology", "routing"), [(topology, routing) for topology, routings in ROUTINGS.items() for routing in routings]
+    ("name", "routing"),
+    [(name, routing) for name, network in NETWORKS.items() for routing in ROUTINGS[network["topology"]]],
 )
-def test_networks(topology: str, routing: str) -> None:
-    machine = canonical(topology, routing)
+def test_networks(name: str, routing: str) -> None:
+    machine = canonical(name, routing)
     built = _simulator.network(machine)
-    size = Machine.model_validate({"topology": topology, "geometry": GEOMETRY[topology]}).facts
+    size = Machine.model_validate(NETWORKS[name]).facts
     assert (built["switches"], built["nodes"], built["radix"]) == (size.switches, size.nodes, size.ports)
-    assert built["virtual_channels"] == virtual_channels(topology, routing)
+    assert built["virtual_channels"] == virtual_channels(machine["topology"], routing)
 
 
-@pytest.mark.parametrize("topology", ROUTINGS)
-def test_distances(topology: str) -> None:
-    machine = canonical(topology, ROUTINGS[topology][0])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_distances(name: str) -> None:
+    machine = canonical(name, ROUTINGS[NETWORKS[name]["topology"]][0])
     nodes = _simulator.network(machine)["nodes"]
     source, target = np.random.default_rng(3).integers(0, nodes, size=(2, 300))
-    visits = switch_visits(topology, tuple(machine["geometry"]), machine["nodes_per_switch"], source, target)
-    routes = [_simulator.minimal_route(machine, int(a), int(b)) for a, b in zip(source, target, strict=True)]
-    assert visits.tolist() == [len(route) for route in routes]
+    visits = switch_visits(
+        machine["topology"],
+        sizes(machine["geometry"]),
+        machine["nodes_per_switch"],
+        source,
+        target,
+        machine.get("global_links", 0),
+    )
+    for a, b, fewest in zip(source.tolist(), target.tolist(), visits.tolist(), strict=True):
+        lengths = {len(route) for route in _simulator.routes(machine, a, b)}
+        assert min(lengths) == fewest
+        # In a one-dimensional dragonfly not every gateway leads to the target itself.
+        assert lengths <= ({fewest, fewest + 1} if name == "dragonfly1d" else {fewest})
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize(
+    "allocation", ["first-available", "random", "round-robin-groups", {"nodes": [*range(44, 4, -1)]}]
+)
+def test_counts_wherever_the_ranks_are(name: str, allocation: object) -> None:
+    workload = {"kind": "transposition", "algorithm": "burst", "grid": [60, 60, 60]}
+    point = {"ranks": 40, "workload": workload, "machine": NETWORKS[name], "allocation": allocation}
+    canonical_point = Point.model_validate(point).canonical()
+    cost, counted = estimate(canonical_point), _simulator.simulate(canonical_point)
+    assert cost.hops == pytest.approx(counted["hops"], rel=0.15)
 
 
 SMALL = {

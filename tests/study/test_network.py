@@ -1,6 +1,6 @@
 """The closed forms of the networks: against graphs that are really built, and against the paper's Table 1."""
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -41,6 +41,110 @@ def fattree(geometry: tuple[int, ...]) -> Graph:
         return high[0] == low[0] + 1 and differ in ([], [levels - 1 - low[0]])
 
     return {a: {b for b in switches if linked(a, b) or linked(b, a)} for a in switches}
+
+
+def subtrees(geometry: tuple[int, ...]) -> Graph:
+    """Build SST/macro's three-level tree from its rule for up ports."""
+    per_leaf, leaves, count = geometry
+    graph: Graph = defaultdict(set)
+    for subtree, own, up in product(range(count), range(leaves), range(per_leaf)):
+        above = (own + up * leaves) // per_leaf
+        for a, b in (((0, subtree, own), (1, subtree, above)), ((1, subtree, own), (2, 0, up * leaves + own))):
+            graph[a].add(b)
+            graph[b].add(a)
+    return dict(graph)
+
+
+def circulant(geometry: tuple[int, ...], links: int) -> Graph:
+    """Link the switches of each group, and switch A to the switches A of the groups at its offsets.
+
+    Each switch is there twice, (switch, group, global links so far), since a route crosses one global link at most.
+    """
+    in_group, groups = geometry
+    graph: Graph = defaultdict(set)
+    for own, group, crossed in product(range(in_group), range(groups), (0, 1)):
+        graph[own, group, crossed] |= {(other, group, crossed) for other in range(in_group) if other != own}
+        for link in range(1, links // 2 + 1):
+            offset = own * links // 2 + link
+            if offset % groups and not crossed:
+                graph[own, group, 0] |= {(own, (group + o) % groups, 1) for o in (offset, -offset)}
+    return dict(graph)
+
+
+def place_in_group(switch: int, geometry: tuple[int, ...]) -> tuple[int, int]:
+    return switch % geometry[0], switch // geometry[0]
+
+
+@pytest.mark.parametrize("geometry", [(2, 2, 3), (4, 4, 2), (3, 2, 4), (5, 2, 2), (3, 1, 9)])
+def test_the_tree_of_subtrees_against_a_built_network(geometry: tuple[int, ...]) -> None:
+    graph = subtrees(geometry)
+    per_leaf, leaves, _ = geometry
+    size = facts("fattree", geometry, per_leaf)
+    assert size.switches == len(graph)
+    assert size.nodes == per_leaf * sum(switch[0] == 0 for switch in graph)
+    source, target = (grid.ravel() for grid in np.meshgrid(np.arange(size.nodes), np.arange(size.nodes)))
+    visits = switch_visits("fattree", geometry, per_leaf, source, target)
+    for start in range(0, size.nodes, per_leaf):
+        reach = distances(graph, (0, *divmod(start // per_leaf, leaves)))
+        expected = [reach[(0, *divmod(int(node) // per_leaf, leaves))] for node in target[source == start]]
+        assert visits[source == start].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("geometry", "links"), [((3, 5), 2), ((4, 9), 2), ((3, 4), 4), ((16, 32), 4), ((5, 3), 6), ((4, 1), 2), ((2, 2), 2)]
+)
+def test_the_circulant_dragonfly_against_a_built_network(geometry: tuple[int, ...], links: int) -> None:
+    graph = circulant(geometry, links)
+    size = facts("dragonfly1d", geometry, 2, links)
+    assert (size.switches, size.nodes, size.ports) == (len(graph) // 2, len(graph), geometry[0] + links + 2)
+    nodes = np.arange(0, size.nodes, 2)
+    for start in nodes[: 2 * geometry[0]].tolist():
+        reach = distances(graph, (*place_in_group(start // 2, geometry), 0))
+        visits = switch_visits("dragonfly1d", geometry, 2, np.full_like(nodes, start), nodes, links)
+        for node, count in zip(nodes.tolist(), visits.tolist(), strict=True):
+            to = place_in_group(node // 2, geometry)
+            assert count == min(reach[*to, crossed] for crossed in (0, 1) if (*to, crossed) in reach)
+
+
+@pytest.mark.parametrize(
+    ("machine", "ports"),  # as SST/macro counts them
+    [("fattree3-1024", 16), ("dragonfly1d-1024", 22)],
+)
+def test_networks_to_be_compared_with_the_reference(machine: str, ports: int, root: Path) -> None:
+    loaded = load_machine(machine, root)
+    assert (loaded.facts.nodes, loaded.facts.ports) == (1024, ports)
+    assert loaded.crossbar.bandwidth == ports * 10**10
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "{topology: dragonfly1d, geometry: [4, 9]}",
+            "machine.global_links: missing, but topology dragonfly1d needs it",
+        ),
+        (
+            "{topology: dragonfly1d, geometry: [4, 9], global_links: 3}",
+            "machine.global_links: found 3; allowed: an even",
+        ),
+        (
+            "{topology: dragonfly1d, geometry: [4, 11], global_links: 2}",
+            "machine.global_links: found 2; allowed: an even",
+        ),
+        ("{topology: torus, geometry: [2, 2, 2], global_links: 2}", "machine.global_links: found 2 for topology torus"),
+        ("{topology: torus, geometry: [2, 2]}", "machine.geometry: found [2, 2] for topology torus"),
+        ("{topology: dragonfly1d, geometry: [4, 9, 2]}", "machine.geometry: found [4, 9, 2]"),
+        ("{topology: fattree, geometry: {nodes_per_leaf: 3}}", "machine.geometry: found {"),
+        (
+            "{topology: fattree, geometry: {nodes_per_leaf: 3, leaves_per_subtree: 4, subtrees: 2}}",
+            "machine.geometry: found 4 leaves_per_subtree with 3 nodes_per_leaf",
+        ),
+        ("{topology: fattree, geometry: [2, 2], routing: valiant}", "machine.routing: found 'valiant'"),
+    ],
+)
+def test_impossible_networks(text: str, message: str, write: Callable[[str], Path], line: Callable[..., str]) -> None:
+    said = line(load_point, write(f"ranks: 2\nworkload: {{kind: allreduce, algorithm: ring}}\nmachine: {text}\n"))
+    assert said.startswith(f"x.yaml: {message}")
 
 
 def place(topology: str, geometry: tuple[int, ...], switch: int) -> tuple[int, ...]:
@@ -131,9 +235,8 @@ def test_base_parameters_are_the_defaults_of_the_models(root: Path) -> None:
 def test_all_machines_share_one_base(root: Path) -> None:
     for file in (root / "configs/machines").glob("*.yaml"):
         data = read_yaml(file)
-        assert set(data) <= {"extends", "description", "source", "topology", "geometry", "nodes_per_switch"} or (
-            "topology" not in data
-        )
+        shape = {"topology", "geometry", "nodes_per_switch", "global_links", "arrangement", "routing"}
+        assert set(data) <= {"extends", "description", "source"} | shape or "topology" not in data
         assert data.get("extends") == "base" or file.stem == "base"
 
 

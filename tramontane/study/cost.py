@@ -70,7 +70,8 @@ def estimate(point: Mapping[str, Any]) -> Cost:
     control = [part.control(protocol) for part in parts]
     travelling = [part.packets(packet, above=protocol["negligible_size"]) for part in parts]
     entering = [own + extra for own, extra in zip(travelling, control, strict=True)]
-    hops = math.fsum(number * mean_visits(machine, part) for number, part in zip(entering, parts, strict=True))
+    place = Placement(point)
+    hops = math.fsum(number * mean_visits(machine, part, place) for number, part in zip(entering, parts, strict=True))
     messages = sum(part.messages for part in parts)
     seconds = (
         speed["seconds_per_point"]
@@ -79,7 +80,7 @@ def estimate(point: Mapping[str, Any]) -> Cost:
         + messages / speed["messages_per_second"]
     )
     ranks = point["ranks"]
-    ports = used_ports(machine, ranks)
+    ports = used_ports(machine, ranks, scattered=point["allocation"] != "first-available")
     memory = speed["bytes_per_process"] + ports * speed["bytes_per_port"] + ranks * speed["bytes_per_rank"]
     return Cost(
         seconds=float(seconds),
@@ -105,36 +106,70 @@ def total(costs: list[Cost]) -> Cost:
     )
 
 
-def used_ports(machine: Mapping[str, Any], ranks: int) -> int:
+class Placement:
+    """Where the ranks of a point are.
+
+    Random nodes are not those of the simulator, but as random.
+    """
+
+    def __init__(self, point: Mapping[str, Any]) -> None:
+        machine, self._rule = point["machine"], point["allocation"]
+        geometry = network.sizes(machine["geometry"])
+        self._nodes = _size(machine).nodes
+        self._groups = network.groups(machine["topology"], geometry)
+
+    def nodes(self, ranks: network.Nodes) -> network.Nodes:
+        """Return the nodes of some ranks."""
+        if isinstance(self._rule, Mapping):
+            return np.asarray(self._rule["nodes"], dtype=np.int64)[ranks]
+        if self._rule == "random":
+            return np.random.default_rng(2).permutation(self._nodes)[ranks]
+        if self._rule == "round-robin-groups":
+            return ranks % self._groups * (self._nodes // self._groups) + ranks // self._groups
+        return ranks
+
+
+def _size(machine: Mapping[str, Any]) -> network.NetworkFacts:
+    geometry = network.sizes(machine["geometry"])
+    return network.facts(machine["topology"], geometry, machine["nodes_per_switch"], machine.get("global_links", 0))
+
+
+def used_ports(machine: Mapping[str, Any], ranks: int, *, scattered: bool = False) -> int:
     """Return how many ports packets can meet; only those take memory.
 
-    Minimal routes stay near the first nodes, which the ranks get: their own switches and at most as many on the way
-    (in a fat tree at each level). Detours lead everywhere.
+    Minimal routes stay near the first nodes, if these are the ranks': their own switches and at most as many on the way
+    (in a fat tree at each level). Detours lead everywhere, and so do ranks that are `scattered`.
     """
-    size = network.facts(machine["topology"], tuple(machine["geometry"]), machine["nodes_per_switch"])
+    size = _size(machine)
     own = -(-ranks // size.nodes_per_switch)
-    near = own * (machine["geometry"][0] if machine["topology"] == "fattree" else 2)
-    minimal = machine["routing"] in ("minimal", "d-mod-k")
-    return (min(near, size.switches) if minimal else size.switches) * size.ports + ranks
+    geometry = network.sizes(machine["geometry"])
+    levels = 3 if len(geometry) == len(network.TREE) else geometry[0]
+    near = own * (levels if machine["topology"] == "fattree" else 2)
+    close = machine["routing"] in network.SHORTEST and not scattered
+    return (min(near, size.switches) if close else size.switches) * size.ports + ranks
 
 
-def mean_visits(machine: Mapping[str, Any], part: Traffic) -> float:
+def mean_visits(machine: Mapping[str, Any], part: Traffic, place: Placement) -> float:
     """Return the mean number of switches a packet of `part` visits, from a sample of the pairs that communicate."""
     source = _spread(part.first, part.last)
     shifts = np.array(part.shifts, dtype=np.int64) if part.shifts else _spread(1, part.members)
     source, shifts = np.repeat(source, len(shifts)), np.tile(shifts, len(source))
     member = source // part.stride % part.members
     target = source + ((member + shifts) % part.members - member) * part.stride
-    topology, geometry, nodes = machine["topology"], tuple(machine["geometry"]), machine["nodes_per_switch"]
-    shortest = float(network.switch_visits(topology, geometry, nodes, source, target).mean())
+    source, target = place.nodes(source), place.nodes(target)
+    shortest = float(_visits(machine, source, target).mean())
     routing = machine["routing"]
-    if routing in ("minimal", "d-mod-k"):
+    if routing in network.SHORTEST:
         return shortest
     via = _intermediate(machine, source, target)
-    legs = [network.switch_visits(topology, geometry, nodes, *leg) for leg in ((source, via), (via, target))]
-    detour = float((legs[0] + legs[1] - 1).mean())
-    # UGAL takes the detour only where the way is congested: half-way between, for want of better.
-    return (shortest + detour) / 2 if routing == "ugal" else detour
+    detour = float((_visits(machine, source, via) + _visits(machine, via, target) - 1).mean())
+    # Adaptive routings take the detour only where the way is congested: half-way between, for want of better.
+    return detour if routing.startswith("valiant") else (shortest + detour) / 2
+
+
+def _visits(machine: Mapping[str, Any], source: network.Nodes, target: network.Nodes) -> network.Nodes:
+    geometry, nodes = network.sizes(machine["geometry"]), machine["nodes_per_switch"]
+    return network.switch_visits(machine["topology"], geometry, nodes, source, target, machine.get("global_links", 0))
 
 
 def _spread(first: int, last: int) -> network.Nodes:
@@ -144,11 +179,10 @@ def _spread(first: int, last: int) -> network.Nodes:
 
 def _intermediate(machine: Mapping[str, Any], source: network.Nodes, target: network.Nodes) -> network.Nodes:
     """Return random intermediate nodes as Valiant's routing would take them; the same at each call."""
-    topology, geometry, nodes = machine["topology"], tuple(machine["geometry"]), machine["nodes_per_switch"]
-    everywhere = network.facts(topology, geometry, nodes).nodes
+    everywhere = _size(machine).nodes
     random = np.random.default_rng(1).integers(0, everywhere, size=source.shape)
-    if topology != "dragonfly" or machine["routing"] == "valiant-global":
+    if not machine["topology"].startswith("dragonfly") or machine["routing"] == "valiant-global":
         return random
-    group = geometry[0] * geometry[1] * nodes
+    group = everywhere // network.groups(machine["topology"], network.sizes(machine["geometry"]))
     inside = source // group * group + random % group
     return np.where(source // group == target // group, inside, random)

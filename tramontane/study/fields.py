@@ -51,26 +51,34 @@ class WholeList:
         What else may be written (a name that is looked up before validation), for error lines.
     optional : int
         How many entries at the end may be left out.
+    keys : tuple of str
+        A mapping with these keys, as many as `names`, may be written instead.
     """
 
     names: tuple[str, ...]
     instead: str = ""
     optional: int = 0
+    keys: tuple[str, ...] = ()
 
     @property
     def allowed(self) -> str:
         """What may be written, as the end of an error line."""
         text = f"a list of whole numbers [{', '.join(self.names)}], each 1 or more"
+        if self.keys:
+            text += f", or a mapping {{{', '.join(self.keys)}}}"
         return f"{text}, or {self.instead}" if self.instead else text
 
     def read(self, value: object) -> object:
         """Return the numbers as a tuple or raise the error that says what is allowed."""
+        given = value
+        if self.keys and isinstance(value, dict) and set(value) == set(self.keys):
+            value = [value[key] for key in self.keys]
         lengths = range(len(self.names) - self.optional, len(self.names) + 1)
         if not isinstance(value, list | tuple) or len(value) not in lengths:
-            raise problem(f"found {show(value)}", self.allowed)
+            raise problem(f"found {show(given)}", self.allowed)
         whole = [int(item) if isinstance(item, float) and item.is_integer() else item for item in value]
         if any(isinstance(item, bool) or not isinstance(item, int) or not 1 <= item < 2**31 for item in whole):
-            raise problem(f"found {show(value)}", self.allowed)
+            raise problem(f"found {show(given)}", self.allowed)
         return tuple(whole)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -83,7 +91,14 @@ class WholeList:
             "minItems": len(self.names) - self.optional,
             "maxItems": len(self.names),
         }
-        return {"anyOf": [numbers, {"type": "string"}]} if self.instead else numbers
+        options: list[dict[str, Any]] = [numbers]
+        if self.instead:
+            options.append({"type": "string"})
+        if self.keys:
+            sizes = {key: {"type": "integer", "minimum": 1} for key in self.keys}
+            own = {"type": "object", "properties": sizes, "required": list(self.keys), "additionalProperties": False}
+            options.append(own)
+        return {"anyOf": options} if len(options) > 1 else numbers
 
 
 @dataclass(frozen=True)
@@ -108,6 +123,39 @@ class Choice:
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {"type": "string", "enum": list(self.words)}
+
+
+@dataclass(frozen=True)
+class ChoiceOrNumbers:
+    """One word of a list, or a mapping of one key to a list of different numbers, 0 or more."""
+
+    words: tuple[str, ...]
+    key: str
+
+    @property
+    def allowed(self) -> str:
+        """What may be written, as the end of an error line."""
+        return f"{', '.join(self.words)}, or {{{self.key}: [...]}} with different whole numbers, each 0 or more"
+
+    def read(self, value: object) -> object:
+        """Return the word or the numbers as a tuple, or raise the error that says what is allowed."""
+        if isinstance(value, dict) and set(value) == {self.key}:
+            numbers = value[self.key]
+            if isinstance(numbers, list | tuple) and numbers:
+                whole = all(isinstance(n, int) and not isinstance(n, bool) and 0 <= n < 2**31 for n in numbers)
+                if whole and len(set(numbers)) == len(numbers):
+                    return tuple(numbers)
+        elif isinstance(value, str) and value in self.words:
+            return value
+        raise problem(f"found {show(value)}", self.allowed, hint=closest(value, self.words))
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(self.read, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        numbers = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1, "uniqueItems": True}
+        given = {"type": "object", "properties": {self.key: numbers}, "required": [self.key]}
+        return {"anyOf": [{"type": "string", "enum": list(self.words)}, given | {"additionalProperties": False}]}
 
 
 @dataclass(frozen=True)

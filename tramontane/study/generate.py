@@ -18,7 +18,7 @@ from tramontane.errors import InputError
 from tramontane.study import network, units
 from tramontane.study.catalogue import find_root, list_machines, load_machine
 from tramontane.study.experiments import SCALES, Experiment
-from tramontane.study.fields import Choice, Whole, WholeList, Words
+from tramontane.study.fields import Choice, ChoiceOrNumbers, Whole, WholeList, Words
 from tramontane.study.messages import elements, submodels, tag
 from tramontane.study.models import WORKLOADS, Machine, Point
 from tramontane.study.validation import NamedGrid, PrintedNetwork, Reference
@@ -298,12 +298,15 @@ def _annotation_text(item: object) -> str | None:
     match item:
         case units.Quantity():
             return f"{item.dimension.name}, e.g. `{item.dimension.examples[0]}`"
-        case Choice():
-            return ", ".join(f"`{word}`" for word in item.words)
+        case Choice() | ChoiceOrNumbers():
+            words = [*item.words, f"{{{item.key}: [...]}}"] if isinstance(item, ChoiceOrNumbers) else item.words
+            return ", ".join(f"`{word}`" for word in words)
         case Whole():
             return f"whole number, {item.minimum} or more"
         case WholeList():
             numbers = "list of 2 or 3 whole numbers" if item.optional else f"`[{', '.join(item.names)}]`"
+            if item.keys:
+                numbers += f" or `{{{', '.join(item.keys)}}}`"
             return f"{numbers} or a name" if item.instead else numbers
         case Words():
             return "text"
@@ -350,8 +353,8 @@ def _machines_table(root: Path) -> str:
         machine = load_machine(name, root)
         facts = machine.facts
         numbers = [facts.switches, facts.nodes_per_switch, facts.nodes, facts.ports]
-        geometry = ", ".join(str(extent) for extent in machine.geometry)
-        rows.append([f"`{name}`", f"`{machine.topology}`", f"`[{geometry}]`", *(f"{number:,}" for number in numbers)])
+        geometry = str(network.spelled(machine.topology, machine.geometry)).replace("'", "")
+        rows.append([f"`{name}`", f"`{machine.topology}`", f"`{geometry}`", *(f"{number:,}" for number in numbers)])
     return _table(["name", "topology", "geometry", "switches", "nodes per switch", "nodes", "ports (radix)"], rows)
 
 

@@ -10,11 +10,11 @@ import json
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_serializer, model_validator
 
 from tramontane.study import decomposition as blocks
 from tramontane.study import network
-from tramontane.study.fields import Choice, Count, NonNegative, Text, Whole, WholeList
+from tramontane.study.fields import Choice, ChoiceOrNumbers, Count, NonNegative, Text, Whole, WholeList
 from tramontane.study.messages import problem
 from tramontane.study.units import (
     SIZE,
@@ -37,7 +37,7 @@ TRANSPOSITION_ALGORITHMS = ("ring-k", "burst", "bruck")
 ALLREDUCE_ALGORITHMS = ("recursive-k", "recursive-doubling", "ring", "rabenseifner")
 SERVICES = ("fifo", "round-robin")
 NETWORK_MODELS = ("default",)
-ALLOCATIONS = ("first-available",)
+ALLOCATIONS = ("first-available", "random", "round-robin-groups")
 SUBSTRATES = ("simulator", "mpi", "simgrid", "sstmacro")
 
 GRID = WholeList(("nx", "ny", "nz"), instead="the name of a grid in configs/workloads/grids.yaml")
@@ -141,12 +141,18 @@ class Machine(Settings):
     description: Text | None = Field(None, description="What the machine is, in a sentence.")
     source: Text | None = Field(None, description="Where its values come from.")
     topology: Annotated[str, Choice(network.TOPOLOGIES)] = Field(description="Kind of network.")
-    geometry: Annotated[tuple[int, ...], WholeList(("a", "b", "c"), optional=1)] = Field(
+    geometry: Annotated[tuple[int, ...], WholeList(("a", "b", "c"), optional=1, keys=network.TREE)] = Field(
         description="Size of the network: " + "; ".join(f"{name} {text}" for name, text in network.GEOMETRY.items()),
         examples=[[8, 8, 8]],
     )
     nodes_per_switch: Count | None = Field(
         None, description="Nodes attached to a switch. Default: 2; in a fat tree it is the number of down ports."
+    )
+    global_links: Count | None = Field(
+        None, description="Links of a switch to other groups, an even number. For `dragonfly1d`, which needs it."
+    )
+    arrangement: Annotated[str, Choice(network.ARRANGEMENTS)] | None = Field(
+        None, description="How the global links are arranged. For `dragonfly1d`. Default: circulant."
     )
     routing: Annotated[str, Choice(tuple(dict.fromkeys(sum(network.ROUTINGS.values(), ()))))] | None = Field(
         None,
@@ -189,14 +195,13 @@ class Machine(Settings):
 
     def _check_geometry(self) -> None:
         meaning = network.GEOMETRY[self.topology]
-        if len(self.geometry) != meaning.split(":")[0].count(",") + 1:
+        if len(self.geometry) not in network.SIZES[self.topology]:
             raise problem(f"found {list(self.geometry)} for topology {self.topology}", meaning, key="geometry")
-        if self.topology == "fattree" and self.geometry[0] > MAX_LEVELS:
-            raise problem(f"found {self.geometry[0]} levels", f"at most {MAX_LEVELS} levels", key="geometry")
+        self._check_global_links()
         if self.topology != "fattree":
             self._fill(nodes_per_switch=self.nodes_per_switch or 2)
             return
-        down = self.geometry[1]
+        down = self._tree_ports()
         if self.nodes_per_switch not in (None, down):
             raise problem(
                 f"found {self.nodes_per_switch} in a fat tree with {down} down ports",
@@ -204,6 +209,42 @@ class Machine(Settings):
                 key="nodes_per_switch",
             )
         self._fill(nodes_per_switch=down)
+
+    def _tree_ports(self) -> int:
+        """Return the nodes a lowest switch of a fat tree carries."""
+        if len(self.geometry) == 2:
+            if self.geometry[0] > MAX_LEVELS:
+                raise problem(f"found {self.geometry[0]} levels", f"at most {MAX_LEVELS} levels", key="geometry")
+            return self.geometry[1]
+        per_leaf, leaves, _ = self.geometry
+        if per_leaf < leaves:
+            raise problem(
+                f"found {leaves} leaves_per_subtree with {per_leaf} nodes_per_leaf, whose up ports don't reach as many",
+                f"at most {per_leaf} leaves_per_subtree",
+                key="geometry",
+            )
+        return per_leaf
+
+    def _check_global_links(self) -> None:
+        if self.topology != "dragonfly1d":
+            for key in ("global_links", "arrangement"):
+                if getattr(self, key) is not None:
+                    raise problem(
+                        f"found {getattr(self, key)} for topology {self.topology}", "only with dragonfly1d", key=key
+                    )
+            return
+        in_group, groups = self.geometry
+        least = max(2, 2 * -(-(groups // 2) // in_group))
+        allowed = f"an even number, {least} or more, with which {in_group} switches reach {groups} groups"
+        if self.global_links is None:
+            raise problem("missing, but topology dragonfly1d needs it", allowed, key="global_links")
+        if self.global_links % 2 or self.global_links < least:
+            raise problem(f"found {self.global_links}", allowed, key="global_links")
+        self._fill(arrangement=self.arrangement or network.ARRANGEMENTS[0])
+
+    @field_serializer("geometry", when_used="json")
+    def _spell_geometry(self, geometry: tuple[int, ...]) -> list[int] | dict[str, int]:
+        return network.spelled(self.topology, geometry)
 
     def _check_buffer(self) -> None:
         channels = network.virtual_channels(self.topology, str(self.routing))
@@ -218,7 +259,7 @@ class Machine(Settings):
     @cached_property
     def facts(self) -> network.NetworkFacts:
         """Switches, nodes and ports."""
-        return network.facts(self.topology, self.geometry, self.nodes_per_switch or 2)
+        return network.facts(self.topology, self.geometry, self.nodes_per_switch or 2, self.global_links or 0)
 
     @property
     def label(self) -> str:
@@ -305,8 +346,11 @@ class Point(Settings):
     ranks: Count = Field(description="Number of MPI processes, one a node.", examples=[256])
     workload: Workload = Field(description="What is communicated.")
     machine: Machine = Field(description="The network: the name of a file in `configs/machines`, or its keys.")
-    allocation: Annotated[str, Choice(ALLOCATIONS)] = Field(
-        "first-available", description="Which nodes the ranks get: the first ones, in order."
+    allocation: Annotated[str | tuple[int, ...], ChoiceOrNumbers(ALLOCATIONS, "nodes")] = Field(
+        "first-available",
+        description="Which nodes the ranks get: the first ones, in order; random ones, by the seed; those of all "
+        "groups in turn (groups of a dragonfly, subtrees below the top of a fat tree, planes of a torus); or those "
+        "given, by rank.",
     )
     substrate: Annotated[str, Choice(SUBSTRATES)] = Field("simulator", description="What runs the point.")
     seed: NonNegative = Field(1, description="Seed of all random choices.")
@@ -324,10 +368,23 @@ class Point(Settings):
                 f"at most {nodes}, the nodes of {self.machine.label}",
                 key="ranks",
             )
+        if isinstance(self.allocation, tuple):
+            self._check_nodes(self.allocation)
         if not isinstance(self.workload, Allreduce):
             decomposition = self._decomposed(self.workload)
             self._fill(workload=self.workload.model_copy(update={"decomposition": decomposition}))
         return self
+
+    def _check_nodes(self, given: tuple[int, ...]) -> None:
+        if len(given) != self.ranks:
+            raise problem(f"found {len(given)} nodes", f"{self.ranks}, one for each rank", key="allocation.nodes")
+        if max(given) >= self.machine.facts.nodes:
+            last = self.machine.facts.nodes - 1
+            raise problem(f"found {max(given)}", f"nodes 0 ... {last} of {self.machine.label}", key="allocation.nodes")
+
+    @field_serializer("allocation", when_used="json")
+    def _spell_allocation(self, allocation: str | tuple[int, ...]) -> str | dict[str, list[int]]:
+        return allocation if isinstance(allocation, str) else {"nodes": list(allocation)}
 
     def _decomposed(self, workload: Transposition | Halo) -> tuple[int, int]:
         """Return the decomposition, the default one if none is given, or say which bound it violates."""

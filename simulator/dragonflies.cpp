@@ -1,0 +1,263 @@
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "geometry.hpp"
+
+namespace tramontane {
+namespace {
+
+/// As SST/macro 7.1: a random switch of the same group, but neither of the two.
+SwitchId inside(SwitchId from, SwitchId to, Size in_group, const Draw& draw) {
+    const Size others = in_group - (from == to ? 1 : 2);
+    if (others == 0) return from;
+    const auto pick = static_cast<Size>(draw.below(others));
+    return from / in_group * in_group + skip(pick, from % in_group, to % in_group);
+}
+
+/// Dragonfly with groups of X x Y switches, linked all-to-all along each row and column, every switch linked to its
+/// counterpart in every other group (paper, Fig. 2c and Table 1: radix (X-1) + (Y-1) + (G-1) + nodes).
+/// Switch (x, y, g) is x + X (y + Y g). Ports: by column x, by row y, by group g, then the nodes; those that would lead
+/// to the switch itself are unused. Minimal route: own global link, then x, then y. A second virtual channel after the
+/// global link.
+class Dragonfly final : public Topology {
+public:
+    explicit Dragonfly(const Machine& m) {
+        if (m.geometry.size() != 3) {
+            throw std::invalid_argument("machine.geometry: a dragonfly has [X, Y, groups]");
+        }
+        x_ = checked(m.geometry[0], "X");
+        y_ = checked(m.geometry[1], "Y");
+        groups_ = checked(m.geometry[2], "groups");
+        per_switch_ = checked(m.nodes_per_switch, "nodes_per_switch");
+        in_group_ = checked_product({x_, y_}, "switches");
+        switches_ = checked_product({in_group_, groups_}, "switches");
+        nodes_ = checked_product({switches_, per_switch_}, "nodes");
+        ports_ = checked_ports(std::int64_t{x_} + y_ + groups_ + per_switch_);
+    }
+    Family family() const override { return Family::dragonfly; }
+    SwitchId switches() const override { return switches_; }
+    NodeId nodes() const override { return nodes_; }
+    std::uint32_t groups() const override { return groups_; }
+    Port ports() const override { return ports_; }
+    std::int64_t radix() const override { return std::int64_t{x_} + y_ + groups_ - 3 + per_switch_; }
+    std::int64_t links() const override { return switches_ * (std::int64_t{x_} + y_ + groups_ - 3) / 2; }
+    SwitchId switch_of(NodeId node) const override { return node / per_switch_; }
+    Port ejection_port(NodeId node) const override { return static_cast<Port>(x_ + y_ + groups_ + node % per_switch_); }
+    std::uint8_t channels() const override { return 2; }
+
+    SwitchId neighbour(SwitchId at, Port port) const override {
+        const Position p = position(at);
+        if (port < x_) return port + x_ * (p.y + y_ * p.g);
+        if (port < x_ + y_) return p.x + x_ * (port - x_ + y_ * p.g);
+        return p.x + x_ * (p.y + y_ * (port - x_ - y_));
+    }
+
+    Hop towards(SwitchId at, SwitchId target, NodeId, Trail& trail, const Draw&) const override {
+        const Position a = position(at), b = position(target);
+        if (a.g != b.g) {
+            trail.crossed = true;
+            return {static_cast<Port>(x_ + y_ + b.g), 0};
+        }
+        const auto channel = static_cast<std::uint8_t>(trail.crossed ? 1 : 0);
+        if (a.x != b.x) return {static_cast<Port>(b.x), channel};
+        return {static_cast<Port>(x_ + b.y), channel};
+    }
+
+    void turn(Trail& trail) const override { trail.crossed = false; }
+
+    std::uint32_t distance(SwitchId from, SwitchId to) const override {
+        const Position a = position(from), b = position(to);
+        return static_cast<std::uint32_t>(a.g != b.g) + static_cast<std::uint32_t>(a.x != b.x) +
+               static_cast<std::uint32_t>(a.y != b.y);
+    }
+
+    SwitchId intermediate(SwitchId from, SwitchId to, const Draw& draw, bool elsewhere) const override {
+        const Size a = from / in_group_, b = to / in_group_;
+        if (a == b && !elsewhere) return inside(from, to, in_group_, draw);
+        const Size other_groups = groups_ - (a == b ? 1 : 2);
+        if (other_groups == 0) return from;
+        const auto pick = draw.below(std::uint64_t{other_groups} * in_group_);
+        return skip(static_cast<Size>(pick / in_group_), a, b) * in_group_ + static_cast<Size>(pick % in_group_);
+    }
+
+private:
+    struct Position {
+        Size x, y, g;
+    };
+    Position position(SwitchId s) const {
+        const Size row = s / x_;
+        return {s - row * x_, row % y_, row / y_};
+    }
+
+    Size x_, y_, groups_, per_switch_, in_group_, switches_, nodes_;
+    Port ports_;
+};
+
+/// Dragonfly of SST/macro 16.0 with one-dimensional groups: a switches, linked all-to-all, and h global links a switch,
+/// arranged in a circle: switch A of group G is linked to switch A of the groups G + o and G - o for its h / 2 offsets
+/// o = A h / 2 + 1 ... (A + 1) h / 2; a link to the own group is left out. Switch A of group G is A + a G. Ports: by
+/// switch of the group (the own one is unused), then up and down of each offset in turn, then the nodes.
+///
+/// Minimal route: an own link to the target's group, at random if there are several; otherwise to one of the switches
+/// of the group that have one, at random, and on from there. At most three hops, of which one is global; a shorter way
+/// by a gateway that is linked to the target itself is not looked for.
+class CirculantDragonfly final : public Topology {
+public:
+    explicit CirculantDragonfly(const Machine& m) {
+        if (m.geometry.size() != 2) {
+            throw std::invalid_argument("machine.geometry: a dragonfly1d has [switches a group, groups]");
+        }
+        in_group_ = checked(m.geometry[0], "switches a group");
+        groups_ = checked(m.geometry[1], "groups");
+        per_switch_ = checked(m.nodes_per_switch, "nodes_per_switch");
+        if (m.global_links < 2 || m.global_links % 2 != 0) {
+            throw std::invalid_argument("machine.global_links: " + std::to_string(m.global_links) +
+                                        " must be even, 2 or more");
+        }
+        ports_ = checked_ports(std::int64_t{in_group_} + m.global_links + per_switch_);
+        half_ = static_cast<Size>(m.global_links / 2);
+        const Size offsets = checked_product({in_group_, half_}, "global links");
+        if (offsets < groups_ / 2) {
+            throw std::invalid_argument("machine.global_links: " + std::to_string(in_group_) + " switches of " +
+                                        std::to_string(m.global_links) + " links do not reach all of " +
+                                        std::to_string(groups_) + " groups");
+        }
+        switches_ = checked_product({in_group_, groups_}, "switches");
+        nodes_ = checked_product({switches_, per_switch_}, "nodes");
+        find_gateways(offsets);
+    }
+    Family family() const override { return Family::dragonfly; }
+    SwitchId switches() const override { return switches_; }
+    NodeId nodes() const override { return nodes_; }
+    std::uint32_t groups() const override { return groups_; }
+    Port ports() const override { return ports_; }
+    std::int64_t radix() const override { return ports_; }  // SST/macro counts the unused port, too
+    std::int64_t links() const override {
+        return std::int64_t{groups_} * in_group_ * (in_group_ - 1) / 2 +
+               std::int64_t{groups_} * static_cast<std::int64_t>(gateways_.size()) / 2;
+    }
+    SwitchId switch_of(NodeId node) const override { return node / per_switch_; }
+    Port ejection_port(NodeId node) const override {
+        return static_cast<Port>(in_group_ + 2 * half_ + node % per_switch_);
+    }
+    std::uint8_t channels() const override { return 2; }
+    std::uint8_t channels_by_hop() const override { return 6; }
+
+    SwitchId neighbour(SwitchId at, Port port) const override {
+        const Size own = at % in_group_, group = at / in_group_;
+        if (port < in_group_) return group * in_group_ + port;
+        const Size offset = (own * half_ + (port - in_group_) / 2 + 1) % groups_;
+        const Size other = (port - in_group_) % 2 == 0 ? group + offset : group + groups_ - offset;
+        return other % groups_ * in_group_ + own;
+    }
+
+    Hop towards(SwitchId at, SwitchId target, NodeId, Trail& trail, const Draw& draw) const override {
+        const Size own = at % in_group_, group = at / in_group_;
+        const Size aim = target % in_group_, other = target / in_group_;
+        if (group == other) return {static_cast<Port>(aim), static_cast<std::uint8_t>(trail.crossed ? 1 : 0)};
+        const auto channel = static_cast<std::uint8_t>(trail.crossed ? 1 : 0);
+        const Gateways all = gateways(group, other);
+        const Gateways mine = of_switch(all, own);
+        if (mine.empty() || (trail.aims && aim != own)) {
+            if (trail.aims) return {static_cast<Port>(aim), channel};
+            return {static_cast<Port>(distinct(all, draw)), channel};
+        }
+        trail.crossed = true;
+        return {mine[draw.below(mine.size(), link_choice)].port, channel};
+    }
+
+    void turn(Trail& trail) const override { trail.crossed = false; }
+
+    std::uint32_t distance(SwitchId from, SwitchId to) const override {
+        if (from == to) return 0;
+        const Size a = from % in_group_, b = to % in_group_;
+        if (from / in_group_ == to / in_group_) return 1;
+        const Gateways all = gateways(from / in_group_, to / in_group_);
+        if (!of_switch(all, a).empty()) return a == b ? 1 : 2;
+        return of_switch(all, b).empty() ? 3 : 2;
+    }
+
+    /// In another group, a switch that is linked to another switch of the own group, so that the first leg is as short
+    /// as it can be: the links of other switches are equally likely.
+    SwitchId intermediate(SwitchId from, SwitchId to, const Draw& draw, bool elsewhere) const override {
+        const Size a = from / in_group_, b = to / in_group_;
+        if (a == b && !elsewhere) return inside(from, to, in_group_, draw);
+        const Size other_groups = groups_ - (a == b ? 1 : 2);
+        if (other_groups == 0) return from;
+        const Size group = skip(static_cast<Size>(draw.below(other_groups)), a, b);
+        const Gateways all = gateways(a, group);
+        const Gateways mine = of_switch(all, from % in_group_);
+        const auto others = all.size() - mine.size();
+        if (others == 0) return group * in_group_ + from % in_group_;
+        auto pick = draw.below(others, gateway_choice);
+        if (all.data() + pick >= mine.data()) pick += mine.size();
+        return group * in_group_ + all[pick].at;
+    }
+
+private:
+    struct Gateway {
+        Size at;  ///< switch of the group
+        Port port;
+    };
+    using Gateways = std::span<const Gateway>;
+    static constexpr std::uint64_t link_choice = 1ULL << 40, gateway_choice = 2ULL << 40;
+
+    /// Lists the links that lead `apart` groups further, for each `apart`, by switch.
+    void find_gateways(Size offsets) {
+        const auto each = [&](auto&& found) {
+            for (Size o = 1; o <= offsets; ++o) {
+                const Size apart = o % groups_, at = (o - 1) / half_;
+                if (apart == 0) continue;
+                const Size port = in_group_ + 2 * ((o - 1) % half_);
+                found(apart, Gateway{at, static_cast<Port>(port)});
+                found(groups_ - apart, Gateway{at, static_cast<Port>(port + 1)});
+            }
+        };
+        begins_.assign(std::size_t{groups_} + 1, 0);
+        each([&](Size apart, Gateway) { ++begins_[apart + 1]; });
+        for (Size apart = 0; apart < groups_; ++apart) begins_[apart + 1] += begins_[apart];
+        gateways_.resize(begins_[groups_]);
+        auto next = begins_;
+        each([&](Size apart, Gateway gateway) { gateways_[next[apart]++] = gateway; });
+    }
+
+    [[nodiscard]] Gateways gateways(Size from, Size to) const {
+        const Size apart = to >= from ? to - from : to + groups_ - from;
+        return {gateways_.data() + begins_[apart], gateways_.data() + begins_[apart + 1]};
+    }
+
+    [[nodiscard]] static Gateways of_switch(Gateways all, Size at) {
+        std::size_t first = 0;
+        while (first < all.size() && all[first].at < at) ++first;
+        std::size_t last = first;
+        while (last < all.size() && all[last].at == at) ++last;
+        return all.subspan(first, last - first);
+    }
+
+    /// One of the switches that have a link, however many they have.
+    [[nodiscard]] static Size distinct(Gateways all, const Draw& draw) {
+        Size count = 0;
+        for (std::size_t i = 0; i < all.size(); ++i) count += i == 0 || all[i].at != all[i - 1].at;
+        auto pick = draw.below(count, gateway_choice);
+        for (std::size_t i = 0;; ++i) {
+            if (i > 0 && all[i].at == all[i - 1].at) continue;
+            if (pick-- == 0) return all[i].at;
+        }
+    }
+
+    Size in_group_, groups_, per_switch_, half_, switches_, nodes_;
+    Port ports_;
+    std::vector<Size> begins_;  // by groups apart
+    std::vector<Gateway> gateways_;
+};
+
+}  // namespace
+
+std::unique_ptr<Topology> make_dragonfly(const Machine& machine) { return std::make_unique<Dragonfly>(machine); }
+
+std::unique_ptr<Topology> make_circulant_dragonfly(const Machine& machine) {
+    return std::make_unique<CirculantDragonfly>(machine);
+}
+
+}  // namespace tramontane

@@ -1,0 +1,166 @@
+#include <algorithm>
+#include <array>
+
+#include "geometry.hpp"
+
+namespace tramontane {
+namespace {
+
+/// Full k-ary n-tree (paper, Fig. 2b): n switch levels of k^(n-1) switches with k down and k up ports; k^n nodes.
+/// A switch is (level, label of n-1 digits): going up from level l replaces digit l of the label by the up port, going
+/// down to level l replaces it by the down port. Routing is D-mod-k (Zahavi et al. 2010): at level l the up port is
+/// digit l of the destination, so that every destination has a down path of its own and permutations do not block.
+class FatTree final : public Topology {
+public:
+    explicit FatTree(const Machine& m) {
+        if (m.geometry.size() != 2) {
+            throw std::invalid_argument("machine.geometry: a fat tree has [switch levels, down ports]");
+        }
+        levels_ = checked(m.geometry[0], "switch levels");
+        down_ = checked(m.geometry[1], "down ports");
+        if (levels_ > max_levels) throw std::invalid_argument("machine.geometry: at most 16 switch levels");
+        std::int64_t power = 1;
+        for (Size l = 0; l <= levels_; ++l) {
+            power_[l] = static_cast<Size>(power);
+            if (l < levels_) power = checked_product({power, down_}, "nodes");
+        }
+        switches_ = checked_product({levels_, power_[levels_ - 1]}, "switches");
+        ports_ = checked_ports(2 * std::int64_t{down_});
+    }
+    Family family() const override { return Family::tree; }
+    SwitchId switches() const override { return switches_; }
+    NodeId nodes() const override { return power_[levels_]; }
+    std::uint32_t groups() const override { return down_; }
+    Port ports() const override { return ports_; }
+    std::int64_t radix() const override { return ports_; }
+    std::int64_t links() const override { return std::int64_t{levels_ - 1} * power_[levels_]; }
+    SwitchId switch_of(NodeId node) const override { return node / down_; }
+    Port ejection_port(NodeId node) const override { return static_cast<Port>(node % down_); }
+    std::uint8_t channels() const override { return 1; }
+
+    SwitchId neighbour(SwitchId at, Port port) const override {
+        const Size width = power_[levels_ - 1];
+        const Size level = at / width, label = at % width;
+        if (port >= down_) return (level + 1) * width + with_digit(label, level, port - down_);
+        return (level - 1) * width + with_digit(label, level - 1, port);
+    }
+
+    Hop towards(SwitchId at, SwitchId, NodeId node, Trail&, const Draw&) const override {
+        const Size width = power_[levels_ - 1];
+        const Size level = at / width, label = at % width;
+        const Size digit = node / power_[level] % down_;
+        const bool below_here = label / power_[level] == node / power_[level + 1];
+        return {static_cast<Port>(below_here ? digit : down_ + digit), 0};
+    }
+
+    std::uint32_t distance(SwitchId from, SwitchId to) const override {  // of leaf switches
+        Size up = 0;
+        while (from / power_[up] != to / power_[up]) ++up;
+        return 2 * up;
+    }
+
+    SwitchId intermediate(SwitchId from, SwitchId, const Draw&, bool) const override { return from; }
+
+    Alternatives alternatives(SwitchId at, NodeId node) const override {
+        const Size width = power_[levels_ - 1];
+        const Size level = at / width, label = at % width;
+        if (label / power_[level] != node / power_[level + 1])
+            return {static_cast<Port>(down_), 1, static_cast<Port>(down_), at};
+        return {static_cast<Port>(node / power_[level] % down_), 1, 1, at};
+    }
+    std::uint32_t counters() const override { return switches_; }
+
+private:
+    static constexpr Size max_levels = 16;
+    Size with_digit(Size label, Size position, Size digit) const {
+        const Size old = label / power_[position] % down_;
+        return label + (digit - old) * power_[position];
+    }
+
+    Size levels_, down_, switches_;
+    std::array<Size, max_levels + 1> power_{};
+    Port ports_;
+};
+
+/// The three-level fat tree of SST/macro 16.0: subtrees of L leaf switches with p nodes and p up ports each and of L
+/// aggregation switches, below a core of p L switches with one port for each of S subtrees. Switches are numbered
+/// leaves, aggregation switches, core switches. Up port u of leaf i leads to aggregation switch (i + u L) / p of its
+/// subtree, up port u of aggregation switch q to core switch u L + q. Ports: down ones first, then up ones.
+/// D-mod-k as in the full tree: at a leaf by the destination's lowest digit, above by the next.
+class SubtreeFatTree final : public Topology {
+public:
+    explicit SubtreeFatTree(const Machine& m) {
+        per_leaf_ = checked(m.geometry[0], "nodes_per_leaf");
+        leaves_ = checked(m.geometry[1], "leaves_per_subtree");
+        subtrees_ = checked(m.geometry[2], "subtrees");
+        if (per_leaf_ < leaves_) {
+            throw std::invalid_argument("machine.geometry: nodes_per_leaf = " + std::to_string(per_leaf_) +
+                                        " must be at least leaves_per_subtree = " + std::to_string(leaves_) +
+                                        ", or not every aggregation switch has a link to every leaf");
+        }
+        all_leaves_ = checked_product({leaves_, subtrees_}, "switches");
+        switches_ = checked_product({2 * std::int64_t{all_leaves_} + std::int64_t{leaves_} * per_leaf_}, "switches");
+        nodes_ = checked_product({all_leaves_, per_leaf_}, "nodes");
+        ports_ = checked_ports(std::max(2 * std::int64_t{per_leaf_}, std::int64_t{subtrees_}));
+    }
+    Family family() const override { return Family::tree; }
+    SwitchId switches() const override { return switches_; }
+    NodeId nodes() const override { return nodes_; }
+    std::uint32_t groups() const override { return subtrees_; }
+    Port ports() const override { return ports_; }
+    std::int64_t radix() const override { return ports_; }
+    std::int64_t links() const override { return 2 * std::int64_t{nodes_}; }
+    SwitchId switch_of(NodeId node) const override { return node / per_leaf_; }
+    Port ejection_port(NodeId node) const override { return static_cast<Port>(node % per_leaf_); }
+    std::uint8_t channels() const override { return 1; }
+
+    SwitchId neighbour(SwitchId at, Port port) const override {
+        if (at >= 2 * all_leaves_) return all_leaves_ + port * leaves_ + (at - 2 * all_leaves_) % leaves_;
+        const Size subtree = at % all_leaves_ / leaves_, own = at % leaves_;
+        if (at < all_leaves_) return all_leaves_ + subtree * leaves_ + (own + (port - per_leaf_) * leaves_) / per_leaf_;
+        if (port >= per_leaf_) return 2 * all_leaves_ + (port - per_leaf_) * leaves_ + own;
+        return subtree * leaves_ + (own * per_leaf_ + port) % leaves_;
+    }
+
+    Hop towards(SwitchId at, SwitchId, NodeId node, Trail&, const Draw&) const override {
+        const Alternatives some = alternatives(at, node);
+        const Size digit = at >= all_leaves_ && some.first == per_leaf_ ? node / per_leaf_ : node;
+        return {static_cast<Port>(some.first + some.stride * (digit % some.count)), 0};
+    }
+
+    std::uint32_t distance(SwitchId from, SwitchId to) const override {  // of leaf switches
+        return from == to ? 0 : from / leaves_ == to / leaves_ ? 2 : 4;
+    }
+
+    SwitchId intermediate(SwitchId from, SwitchId, const Draw&, bool) const override { return from; }
+
+    Alternatives alternatives(SwitchId at, NodeId node) const override {
+        const Size leaf = node / per_leaf_;
+        if (at >= 2 * all_leaves_) return {static_cast<Port>(leaf / leaves_), 1, 1, at};
+        if (at < all_leaves_ || at % all_leaves_ / leaves_ != leaf / leaves_) {
+            return {static_cast<Port>(per_leaf_), 1, static_cast<Port>(per_leaf_), at};
+        }
+        // Down to a leaf: with more nodes a leaf than leaves a subtree, there are parallel links.
+        const Size first = (leaf % leaves_ + leaves_ - at % leaves_ * per_leaf_ % leaves_) % leaves_;
+        return {static_cast<Port>(first), static_cast<Port>(leaves_),
+                static_cast<Port>((per_leaf_ - first - 1) / leaves_ + 1),
+                switches_ + (at - all_leaves_) * leaves_ + leaf % leaves_};
+    }
+    std::uint32_t counters() const override {
+        return checked_product({std::int64_t{switches_} + std::int64_t{all_leaves_} * leaves_}, "switches");
+    }
+
+private:
+    Size per_leaf_, leaves_, subtrees_, all_leaves_, switches_, nodes_;
+    Port ports_;
+};
+
+}  // namespace
+
+std::unique_ptr<Topology> make_fat_tree(const Machine& machine) { return std::make_unique<FatTree>(machine); }
+
+std::unique_ptr<Topology> make_subtree_fat_tree(const Machine& machine) {
+    return std::make_unique<SubtreeFatTree>(machine);
+}
+
+}  // namespace tramontane

@@ -1,0 +1,192 @@
+// What routings decide, told queues that are made up.
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "routing.hpp"
+#include "testing.hpp"
+
+using namespace tramontane;
+
+namespace {
+
+/// Queues by switch and port; all others are empty.
+struct Queues {
+    std::map<std::pair<SwitchId, Port>, std::uint64_t> queued;
+    std::map<std::uint32_t, std::uint32_t> turns;
+    [[nodiscard]] std::uint64_t queue(SwitchId at, Port port) const {
+        const auto found = queued.find({at, port});
+        return found == queued.end() ? 0 : found->second;
+    }
+    [[nodiscard]] std::uint64_t queue_anywhere(SwitchId at, Port port) const { return queue(at, port); }
+    [[nodiscard]] bool less(std::uint64_t a, std::uint64_t b) const { return a < b; }
+    [[nodiscard]] std::uint32_t turn(std::uint32_t counter) { return turns[counter]++; }
+};
+
+Machine tree(std::vector<std::int64_t> geometry) {
+    Machine m;
+    m.topology = "fattree";
+    m.geometry = std::move(geometry);
+    return m;
+}
+
+Machine dragonfly() {
+    Machine m;
+    m.topology = "dragonfly";
+    m.geometry = {5, 5, 5};
+    return m;
+}
+
+Machine circulant() {
+    Machine m;
+    m.topology = "dragonfly1d";
+    m.geometry = {4, 9};
+    m.global_links = 2;
+    return m;
+}
+
+Route to(NodeId destination) {
+    Route route{};
+    route.destination = destination;
+    return route;
+}
+
+}  // namespace
+
+TEST_CASE("round-robin takes up ports in turn, from the switch number on") {
+    const auto topology = make_topology(tree({4, 4, 3}));
+    const Router router(*topology, "round-robin");
+    Queues queues;
+    for (const SwitchId leaf : {0U, 6U}) {
+        for (std::uint32_t turn = 0; turn < 10; ++turn) {
+            Route route = to(47);
+            CHECK(router.next(leaf, route, Draw(turn), queues).port == 4 + (leaf + turn) % 4);
+        }
+    }
+}
+
+TEST_CASE("round-robin takes parallel links down in turn, each child for itself") {
+    // Five nodes a leaf, two leaves: aggregation switch 0 has links e = 0 ... 4, of which even ones lead to leaf 0.
+    const auto topology = make_topology(tree({5, 2, 3}));
+    const Router router(*topology, "round-robin");
+    Queues queues;
+    const SwitchId aggregation = 6;
+    std::vector<Port> even, odd;
+    for (int turn = 0; turn < 4; ++turn) {
+        Route route = to(1);
+        even.push_back(router.next(aggregation, route, Draw(0), queues).port);
+        route = to(6);
+        odd.push_back(router.next(aggregation, route, Draw(0), queues).port);
+    }
+    CHECK(even == std::vector<Port>{0, 2, 4, 0});
+    CHECK(odd == std::vector<Port>{1, 3, 1, 3});
+}
+
+TEST_CASE("adaptive takes the least queue, any of several") {
+    const auto topology = make_topology(tree({3, 4}));
+    const Router router(*topology, "adaptive");
+    Queues queues;
+    for (Port port = 4; port < 8; ++port) queues.queued[{0, port}] = 3;
+    queues.queued[{0, 6}] = 2;
+    std::set<Port> taken;
+    const auto take = [&] {
+        taken.clear();
+        for (std::uint64_t i = 0; i < 100; ++i) {
+            Route route = to(63);
+            taken.insert(router.next(0, route, Draw(mix(i)), queues).port);
+        }
+    };
+    take();
+    CHECK(taken == std::set<Port>{6});
+    queues.queued[{0, 4}] = 2;
+    take();
+    CHECK(taken == std::set<Port>{4, 6});
+}
+
+TEST_CASE("UGAL compares the queues of the first links, weighed by the lengths") {
+    const auto topology = make_topology(dragonfly());
+    const Router router(*topology, "ugal");
+    // From switch 0 to the same place of group 1: one hop by port 11.
+    const Port direct = 11;
+    Queues queues;
+    for (std::uint64_t i = 0; i < 50; ++i) {
+        const Draw draw(mix(i));
+        const SwitchId via = topology->intermediate(0, 25, draw, false);
+        const std::uint64_t hops = topology->distance(0, via) + topology->distance(via, 25);
+        Trail trail;
+        const Port detour = topology->towards(0, via, 25, trail, draw).port;
+        queues.queued = {{{0, direct}, hops}, {{0, detour}, 1}};
+        Route route = to(25);
+        CHECK(router.next(0, route, draw, queues).port == direct);  // hops x 1 is not more than 1 x hops
+        queues.queued[{0, direct}] = hops + 1;
+        route = to(25);
+        CHECK(router.next(0, route, draw, queues).port == detour);
+    }
+}
+
+TEST_CASE("UGAL-G sees queues that UGAL does not") {
+    const auto topology = make_topology(circulant());
+    // From switch 0 of group 0 to group 3: the gateway is switch 2 (offset 3), whose link is port 4.
+    const NodeId far = 3 * 4;
+    Queues queues;
+    queues.queued = {{{2, 4}, 20}};
+    for (const bool global : {false, true}) {
+        const Router router(*topology, global ? "ugal-g" : "ugal");
+        int diverted = 0;
+        for (std::uint64_t i = 0; i < 40; ++i) {
+            Route route = to(far);
+            static_cast<void>(router.next(0, route, Draw(mix(i)), queues));
+            diverted += route.stage == Route::Stage::to_intermediate ? 1 : 0;
+        }
+        CHECK(diverted == (global ? 40 : 0));
+    }
+}
+
+TEST_CASE("PAR asks again at the gateway, UGAL does not, and nobody after the global link but SST/macro 7.1") {
+    const auto topology = make_topology(circulant());
+    const NodeId far = 3 * 4;  // by switch 2 of group 0, then switch 2 of group 3
+    for (const auto& [routing, at_gateway, in_group] :
+         {std::tuple{"ugal", false, false}, {"par", true, false}, {"ugal-sstmacro71", true, true}}) {
+        INFO(routing);
+        const Router router(*topology, routing);
+        Queues queues;
+        Route route = to(far);
+        REQUIRE(router.next(0, route, Draw(7), queues).port == 2);
+        Route crowded = route;
+        queues.queued = {{{2, 4}, 20}};
+        static_cast<void>(router.next(2, crowded, Draw(7), queues));
+        CHECK((crowded.stage == Route::Stage::to_intermediate) == at_gateway);
+
+        queues.queued = {};
+        REQUIRE(router.next(2, route, Draw(7), queues).port == 4);
+        queues.queued = {{{14, 0}, 20}};  // from switch 2 of group 3 to its switch 0
+        static_cast<void>(router.next(14, route, Draw(7), queues));
+        CHECK((route.stage == Route::Stage::to_intermediate) == in_group);
+    }
+}
+
+TEST_CASE("SST/macro 7.1 takes a detour's first leg for as long as the direct way") {
+    const auto topology = make_topology(dragonfly());
+    const Router textbook(*topology, "ugal"), old(*topology, "ugal-sstmacro71");
+    const NodeId far = 25;  // one hop from switch 0
+    int differ = 0;
+    for (std::uint64_t i = 0; i < 200; ++i) {
+        Queues queues;
+        for (Port port = 0; port < 15; ++port) queues.queued[{0, port}] = 2;
+        queues.queued[{0, 11}] = 9;  // the direct one: worth up to four hops of detour
+        Route a = to(far), b = to(far);
+        static_cast<void>(textbook.next(0, a, Draw(mix(i)), queues));
+        static_cast<void>(old.next(0, b, Draw(mix(i)), queues));
+        if (a.stage == Route::Stage::to_intermediate) {
+            CHECK(topology->distance(0, a.via) + topology->distance(a.via, far) <= 4);
+        }
+        if (b.stage == Route::Stage::to_intermediate) {
+            CHECK(1 + topology->distance(b.via, far) <= 4);
+            differ += topology->distance(0, b.via) + topology->distance(b.via, far) > 4 ? 1 : 0;
+        }
+    }
+    CHECK(differ > 0);
+}

@@ -1,0 +1,205 @@
+"""Routings: every route leads home in bounds, none can deadlock, and adaptive ones do what they are for."""
+
+from __future__ import annotations
+
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tramontane import _simulator
+from tramontane.study.network import ROUTINGS, SHORTEST
+
+from .points import machine, point, transposition
+
+NETWORKS = {
+    "torus": machine("torus", (4, 3, 5)),
+    "ring": machine("torus", (1, 2, 6)),
+    "tree": machine("fattree", (3, 3)),
+    "tall tree": machine("fattree", (4, 2)),
+    "tree of subtrees": machine("fattree", (3, 3, 4)),
+    "tree with parallel links": machine("fattree", (5, 2, 3)),
+    "dragonfly": machine("dragonfly", (3, 2, 4)),
+    "square dragonfly": machine("dragonfly", (3, 3, 3)),
+    "1D dragonfly": machine("dragonfly1d", (4, 9), global_links=2),
+    "1D dragonfly, several links": machine("dragonfly1d", (3, 5), global_links=4),
+    "1D dragonfly, parallel links": machine("dragonfly1d", (3, 4), global_links=4),
+}
+CASES = [(name, routing) for name, net in NETWORKS.items() for routing in ROUTINGS[net["topology"]]]
+
+
+def routed(name: str, routing: str, **changes: Any) -> dict[str, Any]:
+    return {**NETWORKS[name], "routing": routing, **changes}
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> dict[str, Any]:
+    """Networks of every kind with every routing, small enough that all routes of a pair can be walked."""
+    topology = draw(st.sampled_from(sorted(ROUTINGS)))
+    routing = draw(st.sampled_from(ROUTINGS[topology]))
+    small = st.integers(1, 5)
+    if topology == "fattree":
+        leaves = draw(st.integers(1, 4))
+        full = (draw(st.integers(1, 3)), draw(st.integers(1, 3)))
+        subtrees = (draw(st.integers(leaves, 4)), leaves, draw(small))
+        return machine(topology, draw(st.sampled_from([full, subtrees])), routing=routing)
+    if topology != "dragonfly1d":
+        return machine(topology, (draw(small), draw(small), draw(small)), draw(st.integers(1, 2)), routing)
+    in_group, groups = draw(small), draw(st.integers(1, 6))
+    links = 2 * max(1, -(-(groups // 2) // in_group)) + draw(st.sampled_from([0, 2]))
+    return machine(topology, (in_group, groups), draw(st.integers(1, 2)), routing, global_links=links)
+
+
+def longest(net: dict[str, Any], fewest: int) -> int:
+    """Most switches on a route by the definitions of docs/routing.md."""
+    topology, routing = net["topology"], net["routing"]
+    if topology == "dragonfly1d":
+        return 1 + {"minimal": 3, "par": 6, "ugal-sstmacro71": 6}.get(routing, 5)
+    if routing in SHORTEST:
+        return fewest
+    if topology == "torus":
+        return 1 + 2 * sum(size // 2 for size in net["geometry"])
+    # Before it is diverted, a packet is at most one hop inside a group (par) or two hops away (ugal-sstmacro71).
+    return 1 + {"par": 7, "ugal-sstmacro71": 8}.get(routing, 6)
+
+
+@given(data=st.data())
+@settings(max_examples=300, deadline=None)
+def test_every_route_leads_home(data: st.DataObject) -> None:
+    net = data.draw(networks())
+    size = _simulator.network(net)
+    node = st.integers(0, size["nodes"] - 1)
+    source, target = data.draw(node), data.draw(node)
+    routes = _simulator.routes(net, source, target)
+    start, end = (_simulator.minimal_route(net, a, a)[0] for a in (source, target))
+    fewest = min(
+        len(route) for route in _simulator.routes({**net, "routing": ROUTINGS[net["topology"]][0]}, source, target)
+    )
+    assert routes
+    for route in routes:
+        for (at, port, _), (following, _, _) in pairwise(route):
+            assert _simulator.neighbours(net, at, [port]) == [following]
+            assert at != end
+        assert (route[0][0], route[-1][0]) == (start, end)
+        assert all(0 <= channel < size["virtual_channels"] for _, _, channel in route)
+        assert fewest <= len(route) <= longest(net, fewest)
+
+
+def cycle(pairs: list[tuple[int, int]]) -> list[int] | None:
+    """A cycle of channels of which each may wait for the next, if there is one."""
+    before: dict[int, set[int]] = {}
+    for held, wanted in pairs:
+        before.setdefault(wanted, set()).add(held)
+    try:
+        TopologicalSorter(before).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return None
+
+
+@pytest.mark.parametrize(("name", "routing"), CASES)
+def test_no_routing_can_deadlock(name: str, routing: str) -> None:
+    # A cycle in this graph is necessary for a deadlock of routes (Dally and Seitz 1987).
+    net = routed(name, routing)
+    assert cycle(_simulator.channel_dependencies(net)) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "routing"),
+    [("torus", "minimal"), ("torus", "valiant"), ("dragonfly", "valiant"), ("1D dragonfly", "minimal")],
+)
+def test_virtual_channels_are_what_prevents_it(name: str, routing: str) -> None:
+    net = routed(name, routing)
+    channels = _simulator.network(net)["virtual_channels"]
+    merged = [(held // channels, wanted // channels) for held, wanted in _simulator.channel_dependencies(net)]
+    assert cycle(merged) is not None
+
+
+@pytest.mark.parametrize(("name", "routing"), CASES)
+def test_simulations_end_where_a_channel_holds_one_packet(name: str, routing: str) -> None:
+    net = routed(name, routing, packet=1000)
+    size = _simulator.network(net)
+    net["buffer"] = size["virtual_channels"] * net["packet"]
+    columns = size["nodes"] // 4
+    work = transposition((48, 48, 48), (4, columns)) | {"algorithm": "burst"}
+    del work["radix"]
+    result = _simulator.simulate(point(4 * columns, work, net, start_jitter=100_000))
+    assert result["hops"] >= result["packets"]
+
+
+def test_trees_offer_all_ways_up() -> None:
+    for routing, ways in (("d-mod-k", 1), ("round-robin", 9), ("adaptive", 9)):
+        routes = _simulator.routes(machine("fattree", (3, 3, 4), routing=routing), 0, 35)
+        assert len(routes) == ways
+        assert {len(route) for route in routes} == {5}
+    # Five up ports lead to two aggregation switches: three or two parallel links, down again, too.
+    down = {route[1][:2] for route in _simulator.routes(machine("fattree", (5, 2, 3), routing="adaptive"), 0, 9)}
+    assert len(down) == 5
+
+
+def test_d_mod_k_of_subtrees_gives_each_destination_a_way_down_of_its_own() -> None:
+    net = machine("fattree", (4, 4, 5))
+    links: dict[tuple[int, int], set[int]] = {}
+    for target in range(80):
+        for source in range(80):
+            (route,) = _simulator.routes(net, source, target)
+            for at, port, _ in route[len(route) // 2 : -1]:
+                links.setdefault((at, port), set()).add(target)
+    assert {len(targets) for targets in links.values()} == {1}
+
+
+def test_detours_relieve_what_is_crowded() -> None:
+    # 64 ranks on two groups, whose minimal routes share two links of eighteen.
+    net = machine("dragonfly1d", (8, 9), 4, global_links=2, buffer=96_000)
+    work = transposition((256, 128, 64), (8, 8), radix=4)
+
+    def time(routing: str) -> float:
+        points = (point(64, work, {**net, "routing": routing}, seed, 1_000_000) for seed in range(3))
+        return median(float(_simulator.simulate(p)["time_s"]) for p in points)
+
+    direct, *others = map(time, ROUTINGS["dragonfly1d"])
+    assert max(others) < 0.6 * direct
+
+
+@pytest.mark.parametrize("routing", ["round-robin", "adaptive"])
+def test_other_ways_up_relieve_what_d_mod_k_crowds(routing: str) -> None:
+    # Two nodes of a leaf send to two leaves, to the same place in each, for which D-mod-k takes the same way up. Then
+    # the receivers exchange the same amount, undisturbed: one crowded and one free exchange against two free ones.
+    # (Messages fit into the buffers, or the pulls would wait behind the NIC's own data.)
+    net = machine("fattree", (2, 8), buffer=1_000_000)
+    work = {"kind": "allreduce", "algorithm": "recursive-doubling", "count": 100_000, "repeats": 1}
+
+    def time(rule: str) -> float:
+        p = point(4, work, {**net, "routing": rule}) | {"allocation": {"nodes": [0, 8, 1, 16]}}
+        return float(_simulator.simulate(p)["time_s"])
+
+    assert time("d-mod-k") / time(routing) == pytest.approx(1.5, rel=0.03)
+
+
+def test_a_routing_of_another_topology_is_refused() -> None:
+    for topology, geometry, routing in [
+        ("torus", (2, 2, 2), "adaptive"),
+        ("torus", (2, 2, 2), "par"),
+        ("fattree", (2, 2), "ugal-g"),
+        ("dragonfly", (2, 2, 2), "round-robin"),
+    ]:
+        with pytest.raises(ValueError, match=f"machine.routing: '{routing}' is not for this topology"):
+            _simulator.network(machine(topology, geometry, routing=routing))
+
+
+@pytest.mark.parametrize(
+    ("net", "message"),
+    [
+        (machine("fattree", (3, 4, 2)), "nodes_per_leaf = 3 must be at least leaves_per_subtree = 4"),
+        (machine("dragonfly1d", (4, 9), global_links=3), "machine.global_links: 3 must be even"),
+        (machine("dragonfly1d", (2, 9), global_links=2), "do not reach all of 9 groups"),
+        (machine("dragonfly1d", (2, 9, 2), global_links=2), "a dragonfly1d has"),
+    ],
+)
+def test_impossible_wirings_are_refused(net: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        _simulator.network(net)
