@@ -161,10 +161,10 @@ public:
         const Gateways mine = of_switch(all, own);
         if (mine.empty() || (trail.aims && aim != own)) {
             if (trail.aims) return {static_cast<Port>(aim), channel};
-            return {static_cast<Port>(distinct(all, draw)), channel};
+            return {static_cast<Port>(distinct(all, at, draw)), channel};
         }
         trail.crossed = true;
-        return {mine[draw.below(mine.size(), link_choice)].port, channel};
+        return {mine[draw.below(mine.size(), link_choice | at)].port, channel};
     }
 
     void turn(Trail& trail) const override { trail.crossed = false; }
@@ -190,7 +190,7 @@ public:
         const Gateways mine = of_switch(all, from % in_group_);
         const auto others = all.size() - mine.size();
         if (others == 0) return group * in_group_ + from % in_group_;
-        auto pick = draw.below(others, gateway_choice);
+        auto pick = draw.below(others, entry_choice);
         if (all.data() + pick >= mine.data()) pick += mine.size();
         return group * in_group_ + all[pick].at;
     }
@@ -201,7 +201,7 @@ private:
         Port port;
     };
     using Gateways = std::span<const Gateway>;
-    static constexpr std::uint64_t link_choice = 1ULL << 40, gateway_choice = 2ULL << 40;
+    static constexpr std::uint64_t link_choice = 1ULL << 40, gateway_choice = 2ULL << 40, entry_choice = 3ULL << 40;
 
     /// Lists the links that lead `apart` groups further, for each `apart`, by switch.
     void find_gateways(Size offsets) {
@@ -236,10 +236,10 @@ private:
     }
 
     /// One of the switches that have a link, however many they have.
-    [[nodiscard]] static Size distinct(Gateways all, const Draw& draw) {
+    [[nodiscard]] static Size distinct(Gateways all, SwitchId here, const Draw& draw) {
         Size count = 0;
         for (std::size_t i = 0; i < all.size(); ++i) count += i == 0 || all[i].at != all[i - 1].at;
-        auto pick = draw.below(count, gateway_choice);
+        auto pick = draw.below(count, gateway_choice | here);
         for (std::size_t i = 0;; ++i) {
             if (i > 0 && all[i].at == all[i - 1].at) continue;
             if (pick-- == 0) return all[i].at;

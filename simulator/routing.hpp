@@ -109,7 +109,7 @@ public:
             topology_.turn(route.trail);
         }
         Hop hop = topology_.towards(at, route.stage == Route::Stage::to_intermediate ? route.via : target,
-                                    route.destination, route.trail, draw.salted(here | at));
+                                    route.destination, route.trail, draw);
         if (by_hop_) {
             hop.channel = route.hops++;
         } else {
@@ -130,8 +130,8 @@ private:
         round_robin,
         adaptive,
     };
-    static constexpr Policy last_detour = Policy::ugal_sstmacro71;         // those after it choose among minimal routes
-    static constexpr std::uint64_t here = 1ULL << 48, again = 2ULL << 48;  // salts
+    static constexpr Policy last_detour = Policy::ugal_sstmacro71;  // those after it choose among minimal routes
+    static constexpr std::uint64_t port_choice = 1ULL << 48, again = 2ULL << 48;  // salts, with a switch number
 
     /// Virtual channels of a leg: `first` plus the topology's own, of which it has `last` + 1.
     struct Leg {
@@ -170,7 +170,7 @@ private:
         bool detour = via != at;
         if (policy_ != Policy::valiant) {
             Trail trail;
-            direct = topology_.towards(at, target, route.destination, trail, draw.salted(here | at));
+            direct = topology_.towards(at, target, route.destination, trail, draw);
             detour = detour && detour_is_better(at, target, via, direct.port, route.destination, draw, view);
         }
         if (detour) {
@@ -197,7 +197,7 @@ private:
         }
         Trail trail;
         trail.aims = true;
-        const Hop detour = topology_.towards(at, via, destination, trail, draw.salted(here | at));
+        const Hop detour = topology_.towards(at, via, destination, trail, draw);
         const std::uint64_t direct_hops = topology_.distance(at, target);
         // SST/macro 7.1 took the first leg for as long as the direct way.
         const std::uint64_t first_leg = policy_ == Policy::ugal_sstmacro71 ? direct_hops : topology_.distance(at, via);
@@ -217,7 +217,7 @@ private:
                 via = target;
                 trail = {};
             }
-            const Hop hop = topology_.towards(at, via, destination, trail, draw.salted(here | at));
+            const Hop hop = topology_.towards(at, via, destination, trail, draw);
             sum += view.queue_anywhere(at, hop.port);
             at = topology_.neighbour(at, hop.port);
         }
@@ -231,7 +231,7 @@ private:
         const auto port = [&](std::uint64_t i) { return static_cast<Port>(some.first + some.stride * i); };
         if (some.count == 1) return some.first;
         if (policy_ == Policy::round_robin) return port((std::uint64_t{at} + view.turn(some.counter)) % some.count);
-        std::uint64_t best = draw.below(some.count, here | at);
+        std::uint64_t best = draw.below(some.count, port_choice | at);
         std::uint64_t least = view.queue(at, port(best));
         for (std::uint64_t k = 1, i = best; k < some.count; ++k) {
             i = i + 1 == some.count ? 0 : i + 1;

@@ -122,6 +122,59 @@ def test_canonical_form_reads_back() -> None:
     assert point.id == IDENTITY
 
 
+TEXT = "ranks: 3\nworkload: {kind: allreduce, algorithm: ring}\n"
+TREE = "{nodes_per_leaf: 3, leaves_per_subtree: 2, subtrees: 4}"
+
+
+@pytest.mark.parametrize(
+    ("allocation", "canonical"),
+    [
+        ("first-available", "first-available"),
+        ("random", "random"),
+        ("round-robin-groups", "round-robin-groups"),
+        ("{nodes: [5, 0, 23]}", {"nodes": [5, 0, 23]}),
+    ],
+)
+def test_allocations_read_back(write: Write, allocation: str, canonical: object) -> None:
+    point = load_point(write(f"{TEXT}allocation: {allocation}\nmachine: {{topology: fattree, geometry: {TREE}}}\n"))
+    assert point.canonical()["allocation"] == canonical
+    assert Point.from_canonical(point.canonical()) == point
+
+
+@pytest.mark.parametrize(
+    ("allocation", "message"),
+    [
+        ("best", "allocation: found 'best'; allowed: first-available, random, round-robin-groups, or {nodes: [...]}"),
+        ("randm", "allocation: found 'randm'"),
+        ("{nodes: [1, 2, 2]}", "allocation: found {nodes: [1, 2, 2]}"),
+        ("{nodes: [1, 2, -1]}", "allocation: found {nodes: [1, 2, -1]}"),
+        ("{nodes: [1, 2]}", "allocation.nodes: found 2 nodes; allowed: 3, one for each rank"),
+        ("{nodes: [1, 2, 24]}", "allocation.nodes: found 24; allowed: nodes 0 ... 23 of"),
+        ("{node: [1, 2, 3]}", "allocation: found {node: [1, 2, 3]}"),
+    ],
+)
+def test_impossible_allocations(write: Write, line: Callable[..., str], allocation: str, message: str) -> None:
+    text = f"{TEXT}allocation: {allocation}\nmachine: {{topology: fattree, geometry: {TREE}}}\n"
+    assert line(load_point, write(text)).startswith(f"x.yaml: {message}")
+
+
+def test_three_sizes_of_a_tree_may_be_a_list(write: Write) -> None:
+    machines = (f"{{topology: fattree, geometry: {geometry}}}" for geometry in (TREE, "[3, 2, 4]"))
+    named, listed = (load_point(write(f"{TEXT}machine: {machine}\n")) for machine in machines)
+    assert named.id == listed.id
+    canonical = named.canonical()["machine"]
+    assert canonical["geometry"] == {"nodes_per_leaf": 3, "leaves_per_subtree": 2, "subtrees": 4}
+    assert (canonical["nodes_per_switch"], canonical["routing"]) == (3, "d-mod-k")
+
+
+def test_a_circulant_dragonfly_reads_back(write: Write) -> None:
+    machine = "{topology: dragonfly1d, geometry: [4, 9], global_links: 2}"
+    point = load_point(write(f"{TEXT}machine: {machine}\n"))
+    canonical = point.canonical()["machine"]
+    assert (canonical["global_links"], canonical["arrangement"]) == (2, "circulant")
+    assert Point.from_canonical(point.canonical()) == point
+
+
 def test_a_machine_by_name_is_the_machine_written_out(write: Write) -> None:
     text = "ranks: 64\nworkload: {kind: allreduce, algorithm: rabenseifner}\nmachine: "
     named = load_point(write(text + "torus-S"))
