@@ -6,6 +6,7 @@
 #include "engine.hpp"
 #include "fabric.hpp"
 #include "node.hpp"
+#include "pisces16/simulation.hpp"
 
 namespace tramontane {
 namespace {
@@ -32,6 +33,7 @@ void check(const Machine& m, const Topology& topology, const Router& router, std
 
 Outcome simulate(const Machine& machine, const Schedule& schedule, std::uint64_t seed, std::int64_t start_jitter,
                  const std::function<void()>& poll) {
+    if (machine.model == "pisces-16") return pisces16::simulate(machine, schedule, seed, start_jitter, poll);
     const auto entered = std::chrono::steady_clock::now();
     const auto topology = make_topology(machine);
     const Router router(*topology, machine.routing);
