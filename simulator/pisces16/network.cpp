@@ -310,7 +310,7 @@ public:
         std::uint32_t hops = 3;
         for (const SwitchId far : far_ends(from)) {
             if (far == to) return 1;
-            if (far / group_ == to / group_) hops = 2;
+            if (far / group_ == to / group_ && far != 0) hops = 2;  // SST/macro takes a link to switch 0 for none
         }
         return hops;
     }
