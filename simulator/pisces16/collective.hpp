@@ -22,9 +22,9 @@ struct Action {
 /// One rank's part of a collective.
 struct Collective {
     std::vector<Action> actions;
-    std::vector<std::size_t> first;    ///< actions to start with, in order
-    std::int64_t initial_copy = -1;    ///< [B]; none if negative
-    bool copies = true;                ///< a receive ends with a copy
+    std::vector<std::size_t> first;  ///< actions to start with, in order
+    std::int64_t initial_copy = -1;  ///< [B]; none if negative
+    bool copies = true;              ///< a receive ends with a copy
 };
 
 /// MPI_Barrier: dissemination over ceil(log2 P) rounds.

@@ -2,8 +2,8 @@
 /// Compatibility mode `pisces-16`: SST/macro 16.0's PISCES tick by tick, for validation only. Every event SST/macro has
 /// and that can change a time is an event here, and simultaneous ones come in its order: by number of the link they
 /// travel on, then in order of sending. Results are then equal, not similar; these systems are chaotic and one tie
-/// broken otherwise changes a result by per cents. The rules are those of the reference report that comes with the
-/// measured points (validation/), checked against the points.
+/// broken otherwise changes a result by per cents. The rules are in the report that comes with the measured points;
+/// what was found beyond it (ranks that are no power of two, the hops of the 1D dragonfly) is said where it is done.
 ///
 /// This file: time, events, records and parameters shared by network and ranks.
 #pragma once
@@ -133,8 +133,8 @@ struct Event {
     std::uint8_t channel;  ///< of a credit
 };
 
-/// What sends events to itself has a number like a link's. Later built comes first: switches from the last to the first,
-/// then nodes likewise, and of a node its NIC, operating system, memory and the node itself.
+/// What sends events to itself has a number like a link's. Later built comes first: switches from the last to the
+/// first, then nodes likewise, and of a node its NIC, operating system, memory and the node itself.
 class Numbers {
 public:
     enum class Part : std::uint32_t { nic, system, memory, node };

@@ -95,13 +95,13 @@ void Fabric::handle(const Event& event) {
         }
         case Event::Kind::head_at_node: {
             const Packet& packet = engine_.packets[event.item];
-            if (packet.spacing == 0) return tail_at_node(event.place, event.item);
+            if (packet.spacing == 0) return tail_at_node(event.item);
             return engine_.send(engine_.now() + packet.bytes * packet.spacing,
                                 engine_.numbers.inside(event.place, Numbers::Part::nic), Event::Kind::tail_at_node,
                                 event.place, event.item);
         }
         case Event::Kind::tail_at_node:
-            return tail_at_node(event.place, event.item);
+            return tail_at_node(event.item);
         default:
             throw std::logic_error("pisces-16: an event for nobody");
     }
@@ -153,7 +153,7 @@ void Fabric::give_back(const Packet& packet, Ticks time) {
     }
 }
 
-void Fabric::tail_at_node(NodeId, Index index) {
+void Fabric::tail_at_node(Index index) {
     const Packet& packet = engine_.packets[index];
     Message& message = engine_.messages[packet.message];
     message.arrived += packet.bytes;
@@ -193,8 +193,8 @@ void Fabric::inject(Index index) {
             const Index note = engine_.messages.take();
             engine_.messages[note] = message;
             engine_.messages[note].kind = Message::Kind::collective_sent;
-            engine_.send(passage.tail, engine_.numbers.inside(message.source, Numbers::Part::nic),
-                         Event::Kind::message, message.source, note);
+            engine_.send(passage.tail, engine_.numbers.inside(message.source, Numbers::Part::nic), Event::Kind::message,
+                         message.source, note);
         }
     }
 }

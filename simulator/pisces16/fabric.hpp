@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "../channel.hpp"
@@ -24,7 +23,7 @@ public:
 
     /// A node's message: hands over as many packets as there are credits for; the rest waits.
     void post(Index message);
-    /// A head, credit or tail arrives. Returns the message that is complete with it, if any.
+    /// A head, credit or tail arrives.
     void handle(const Event& event);
     /// Called with a message whose last byte has arrived at its target.
     std::function<void(Index)> on_arrival;
@@ -56,7 +55,7 @@ private:
     void cross(SwitchId at, Index packet);
     void leave(std::uint32_t output, Index packet);
     void give_back(const Packet& packet, Ticks time);
-    void tail_at_node(NodeId node, Index packet);
+    void tail_at_node(Index packet);
     void inject(Index message);
 
     [[nodiscard]] std::uint32_t output_of(SwitchId at, Port port) const { return at * ports_ + port; }

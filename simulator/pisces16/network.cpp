@@ -1,9 +1,9 @@
 #include "network.hpp"
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 #include "hashed_random.hpp"
 
@@ -24,13 +24,14 @@ Routing routing_of(const Machine& m) {
 
 std::vector<std::uint32_t> sizes_of(const Machine& m, std::size_t count) {
     if (m.geometry.size() != count) {
-        throw std::invalid_argument("machine.geometry: model pisces-16 needs " + std::to_string(count) + " sizes for a " +
-                                    m.topology);
+        throw std::invalid_argument("machine.geometry: model pisces-16 needs " + std::to_string(count) +
+                                    " sizes for a " + m.topology);
     }
     std::int64_t product = 1;
     std::vector<std::uint32_t> sizes;
     for (const std::int64_t size : m.geometry) {
-        if (size < 1 || size > 1'000'000) throw std::invalid_argument("machine.geometry: a size must lie in 1 ... 10^6");
+        if (size < 1 || size > 1'000'000)
+            throw std::invalid_argument("machine.geometry: a size must lie in 1 ... 10^6");
         product *= size;
         if (product > 50'000'000) throw std::invalid_argument("machine.geometry: too many switches");
         sizes.push_back(static_cast<std::uint32_t>(size));
@@ -306,7 +307,7 @@ public:
     }
 
     std::uint32_t logp_hops(SwitchId from, SwitchId to) const override {
-        if (from / group_ == to / group_) return 1;
+        if (from / group_ == to / group_) return 1;  // also on the same switch
         std::uint32_t hops = 3;
         for (const SwitchId far : far_ends(from)) {
             if (far == to) return 1;
@@ -334,7 +335,8 @@ public:
             if (course.stage == Stage::first_leg && at == course.aim) course.stage = Stage::last_leg;
             step(at, course.stage == Stage::first_leg ? course.aim : target, packet);
         }
-        if (course.hops >= channels()) throw std::logic_error("pisces-16: a packet makes more hops than it has channels");
+        if (course.hops >= channels())
+            throw std::logic_error("pisces-16: a packet makes more hops than it has channels");
         packet.next_channel = course.hops++;
     }
 

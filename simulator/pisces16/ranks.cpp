@@ -112,6 +112,7 @@ Task Ranks::run(NodeId rank) {
         phase_begin = engine_.now();
     }
     span_.add(begin, engine_.now());
+    ranks_[rank].ended = true;
     ++ended_;
 
     // The skeleton of the reference reduces its times at once, while others are still at work: each report is three
@@ -176,8 +177,7 @@ Task Ranks::post_send(NodeId rank, std::int64_t round, Transfer transfer) {
     engine_.statistics.bytes += static_cast<std::uint64_t>(transfer.bytes);
     engine_.statistics.packets += (static_cast<std::uint64_t>(transfer.bytes) + p.packet - 1) / p.packet;
     state.bytes += static_cast<std::uint64_t>(transfer.bytes);
-    const Index index =
-        new_message(kind, rank, target, kind == Message::Kind::eager ? transfer.bytes : control_bytes);
+    const Index index = new_message(kind, rank, target, kind == Message::Kind::eager ? transfer.bytes : control_bytes);
     Message& message = engine_.messages[index];
     message.payload = transfer.bytes;
     message.round = round;
@@ -431,8 +431,8 @@ void Ranks::handle(const Event& event) {
             const Message& message = engine_.messages[event.item];
             Network& network = fabric_.network();
             const Ticks hops = network.logp_hops(network.switch_of(message.source), network.switch_of(message.target));
-            const Ticks delay = p.logp_out_in_latency + hops * p.logp_hop_latency +
-                                static_cast<Ticks>(message.bytes) * p.logp_slot;
+            const Ticks delay =
+                p.logp_out_in_latency + hops * p.logp_hop_latency + static_cast<Ticks>(message.bytes) * p.logp_slot;
             return engine_.send(engine_.now() + delay, Numbers::logp_in(message.target), Event::Kind::message,
                                 message.target, event.item);
         }
@@ -494,9 +494,11 @@ std::string Ranks::waiting(int limit) const {
     std::string text;
     for (std::size_t rank = 0; rank < ranks_.size() && limit > 0; ++rank) {
         const RankState& state = ranks_[rank];
-        if (state.round == schedule_.rounds() - 1 && state.outstanding == 0) continue;
-        text += "; rank " + std::to_string(rank) + " in round " + std::to_string(state.round) + " waits for " +
-                std::to_string(state.outstanding) + " requests";
+        if (state.ended) continue;
+        text += "; rank " + std::to_string(rank);
+        text += state.round < 0 ? std::string(" waits in MPI_Init or MPI_Barrier")
+                                : " in round " + std::to_string(state.round) + " waits for " +
+                                      std::to_string(state.outstanding) + " requests";
         --limit;
     }
     return text;

@@ -38,6 +38,7 @@ public:
 
     /// Of the schedule; what follows is not of interest.
     [[nodiscard]] bool all_ended() const { return ended_ == ranks_.size(); }
+    [[nodiscard]] std::size_t ended() const { return ended_; }
     [[nodiscard]] const Span& span() const { return span_; }
     [[nodiscard]] const std::vector<Span>& phases() const { return phases_; }
     [[nodiscard]] double imbalance() const;
@@ -59,12 +60,13 @@ private:
         std::coroutine_handle<> resume;  ///< where it computes or waits
         Wait wait = Wait::nothing;
         bool launched = false;  ///< before, its messages are kept
+        bool ended = false;     ///< the schedule, not yet the reductions after it
         Line early, initial, point_to_point, collective;
-        Line unexpected;                ///< in the order of handling
-        std::vector<Receive> posted;    ///< in the order of posting
-        std::vector<Index> held;        ///< envelopes that have overtaken others, in order of source and sequence
+        Line unexpected;              ///< in the order of handling
+        std::vector<Receive> posted;  ///< in the order of posting
+        std::vector<Index> held;      ///< envelopes that have overtaken others, in order of source and sequence
         std::unordered_map<NodeId, std::uint32_t> next_out, next_in;  ///< sequence numbers by partner
-        std::int64_t outstanding = 0;   ///< requests of the current round
+        std::int64_t outstanding = 0;                                 ///< requests of the current round
         std::int64_t round = -1;
         Collective running;
         std::uint32_t collectives = 0;  ///< started so far

@@ -51,7 +51,8 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, std::uint64_t
     const auto begun = std::chrono::steady_clock::now();
     while (!ranks.all_ended()) {
         if (engine.idle()) {
-            throw std::runtime_error("deadlock: not all of " + std::to_string(count) + " ranks end" + ranks.waiting(3));
+            throw std::runtime_error("deadlock: " + std::to_string(count - ranks.ended()) + " of " +
+                                     std::to_string(count) + " ranks never end" + ranks.waiting(3));
         }
         ranks.handle(engine.next());
         if (engine.statistics.events % 1'000'000 == 0) poll();
