@@ -177,14 +177,14 @@ public:
     void send(Ticks time, LinkNumber link, Event::Kind kind, std::uint32_t place, std::uint32_t item = none,
               std::uint8_t channel = 0) {
         pending_.push_back({time, sent_++, link, place, item, kind, channel});
-        std::push_heap(pending_.begin(), pending_.end(), after);
+        std::push_heap(pending_.begin(), pending_.end(), After{});
     }
 
     [[nodiscard]] bool idle() const { return pending_.empty(); }
 
     /// Takes the next event and advances the time to it.
     Event next() {
-        std::pop_heap(pending_.begin(), pending_.end(), after);
+        std::pop_heap(pending_.begin(), pending_.end(), After{});
         const Event event = pending_.back();
         pending_.pop_back();
         now_ = event.time;
@@ -193,13 +193,15 @@ public:
     }
 
 private:
-    static bool after(const Event& a, const Event& b) {
-        if (a.time != b.time) return a.time > b.time;
-        if (a.link != b.link) return a.link > b.link;
-        return a.order > b.order;
-    }
+    struct After {
+        bool operator()(const Event& a, const Event& b) const {
+            if (a.time != b.time) return a.time > b.time;
+            if (a.link != b.link) return a.link > b.link;
+            return a.order > b.order;
+        }
+    };
 
-    std::vector<Event> pending_;
+    std::vector<Event> pending_;  // a heap
     std::uint64_t sent_ = 0;
     Ticks now_ = 0;
 };

@@ -12,7 +12,7 @@ Fabric::Fabric(Engine& engine, Network& network, std::uint32_t ranks)
       channels_(network.channels()),
       credits_(p_.buffer / channels_),
       crossbars_(network.switches(), CutThrough(p_.crossbar_slot)),
-      crossing_(std::size_t{network.switches()} * ports_ * channels_, Lane{credits_, {}}),
+      crossing_(std::size_t{network.switches()} * ports_ * channels_, Lane(credits_)),
       leaving_(crossing_),
       outputs_(std::size_t{network.switches()} * ports_, Output{CutThrough(p_.link_slot)}),
       injectors_(ranks, Injector{CutThrough(p_.injection_slot), p_.buffer, {}}) {
@@ -49,7 +49,7 @@ Fabric::Fabric(Engine& engine, Network& network, std::uint32_t ranks)
 std::int64_t Fabric::queued(SwitchId at, Port port) const {
     std::int64_t bytes = 0;
     for (std::uint8_t c = 0; c < channels_; ++c) {
-        bytes += credits_ - leaving_[std::size_t{output_of(at, port)} * channels_ + c].credits;
+        bytes += credits_ - leaving_[std::size_t{output_of(at, port)} * channels_ + c].credits();
     }
     return bytes / p_.packet;
 }
@@ -61,26 +61,21 @@ void Fabric::handle(const Event& event) {
         case Event::Kind::head_at_buffer: {
             const Packet& packet = engine_.packets[event.item];
             Lane& buffer = lane(leaving_, event.place, packet.channel);
-            if (buffer.credits >= packet.bytes) return leave(event.place, event.item);
-            return buffer.waiting.append(engine_.packets, event.item);
+            if (buffer.credits() >= packet.bytes) return leave(event.place, event.item);
+            return buffer.wait(engine_.packets, event.item);
         }
         case Event::Kind::crossbar_credit: {  // lets at most one packet go
             Lane& crossbar = lane(crossing_, event.place, event.channel);
-            crossbar.credits += event.item;
-            const Index packet = crossbar.waiting.take_first(
-                engine_.packets, [&](const Packet& candidate) { return candidate.bytes <= crossbar.credits; });
+            crossbar.give(event.item);
+            const Index packet = crossbar.pop(engine_.packets);
             if (packet != none) cross(event.place / ports_, packet);
             return;
         }
         case Event::Kind::buffer_credit: {  // lets all packets go that fit
             Lane& buffer = lane(leaving_, event.place, event.channel);
-            buffer.credits += event.item;
-            while (true) {
-                const Index packet = buffer.waiting.take_first(
-                    engine_.packets, [&](const Packet& candidate) { return candidate.bytes <= buffer.credits; });
-                if (packet == none) return;
-                leave(event.place, packet);
-            }
+            buffer.give(event.item);
+            for (Index packet; (packet = buffer.pop(engine_.packets)) != none;) leave(event.place, packet);
+            return;
         }
         case Event::Kind::injection_credit: {
             Injector& injector = injectors_[event.place];
@@ -112,14 +107,14 @@ void Fabric::head_at_switch(SwitchId at, Index index) {
     if (!engine_.messages[packet.message].is_collective()) ++engine_.statistics.hops;
     network_.route(at, packet, engine_.now(), *this);
     Lane& crossbar = lane(crossing_, output_of(at, packet.port), packet.next_channel);
-    if (crossbar.credits >= packet.bytes) return cross(at, index);
-    crossbar.waiting.append(engine_.packets, index);
+    if (crossbar.credits() >= packet.bytes) return cross(at, index);
+    crossbar.wait(engine_.packets, index);
 }
 
 void Fabric::cross(SwitchId at, Index index) {
     Packet& packet = engine_.packets[index];
     const std::uint32_t output = output_of(at, packet.port);
-    lane(crossing_, output, packet.next_channel).credits -= packet.bytes;
+    lane(crossing_, output, packet.next_channel).take(packet.bytes);
     const Passage passage = crossbars_[at].book(engine_.now(), packet.bytes, packet.spacing);
     packet.spacing = passage.spacing(packet.bytes);
     give_back(packet, passage.head);
@@ -132,7 +127,7 @@ void Fabric::cross(SwitchId at, Index index) {
 void Fabric::leave(std::uint32_t index_of_output, Index index) {
     Packet& packet = engine_.packets[index];
     Output& output = outputs_[index_of_output];
-    lane(leaving_, index_of_output, packet.channel).credits -= packet.bytes;
+    lane(leaving_, index_of_output, packet.channel).take(packet.bytes);
     const Passage passage = output.server.book(engine_.now(), packet.bytes, packet.spacing);
     packet.spacing = passage.spacing(packet.bytes);
     engine_.send(passage.head, engine_.numbers.inside(index_of_output / ports_), Event::Kind::crossbar_credit,

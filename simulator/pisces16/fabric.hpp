@@ -2,6 +2,7 @@
 /// Switches, links and the injecting and receiving side of the nodes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -32,10 +33,28 @@ public:
     [[nodiscard]] std::uint64_t memory() const;
 
 private:
-    /// A queue for credits, as much for a crossbar's as for a buffer's packets.
-    struct Lane {
-        std::int64_t credits = 0;
-        Line waiting;
+    /// Credits of the next stage, and packets that wait for them.
+    class Lane {
+    public:
+        explicit Lane(std::int64_t credits) : credits_(credits) {}
+        [[nodiscard]] std::int64_t credits() const { return credits_; }
+        void take(std::uint32_t bytes) { credits_ -= bytes; }
+        void give(std::uint32_t bytes) { credits_ += bytes; }
+        void wait(Pool<Packet>& packets, Index packet) {
+            const std::uint32_t bytes = packets[packet].bytes;
+            smallest_ = waiting_.empty() ? bytes : std::min(smallest_, bytes);
+            waiting_.append(packets, packet);
+        }
+        /// Removes the first packet that fits.
+        Index pop(Pool<Packet>& packets) {
+            if (credits_ < smallest_) return none;  // saves most searches of long queues
+            return waiting_.take_first(packets, [this](const Packet& packet) { return packet.bytes <= credits_; });
+        }
+
+    private:
+        std::int64_t credits_;
+        std::uint32_t smallest_ = 0;  ///< no waiting packet is smaller
+        Line waiting_;
     };
     struct Output {
         CutThrough server;

@@ -1,11 +1,15 @@
 // Parts of the compatibility mode; that its times are SST/macro's is tests/simulator/test_pisces16.py's.
 #include <cstdint>
 #include <map>
+#include <stdexcept>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include "pisces16/collective.hpp"
 #include "pisces16/cut_through.hpp"
 #include "pisces16/hashed_random.hpp"
+#include "simulation.hpp"
 #include "testing.hpp"
 
 using namespace tramontane;
@@ -30,7 +34,38 @@ void check_meeting(std::uint32_t ranks, Make&& make) {
     CHECK(sent == received);
 }
 
+/// Rank 0 waits for a message that nobody sends.
+class Unmatched final : public Schedule {
+public:
+    Rank ranks() const override { return 2; }
+    std::int64_t rounds() const override { return 1; }
+    std::vector<std::string> phases() const override { return {"all"}; }
+    Round round(Rank rank, std::int64_t) const override { return {0, 0, rank == 0 ? 1 : 0}; }
+    Transfer send(Rank, std::int64_t, std::int32_t) const override { return {}; }
+    Transfer receive(Rank, std::int64_t, std::int32_t) const override { return {1, 0, 100}; }
+};
+
 }  // namespace
+
+TEST_CASE("pisces-16: a deadlock says what waits for what") {
+    Machine m;
+    m.topology = "torus";
+    m.geometry = {2, 1, 1};
+    m.routing = "minimal";
+    m.model = "pisces-16";
+    m.link_bandwidth = m.injection_bandwidth = m.crossbar_bandwidth = m.logp_bandwidth = 10'000'000'000;
+    m.memory_bandwidth = 1'000'000'000'000;
+    m.processor_frequency = 2'000'000'000;
+    m.link_latency = m.injection_latency = m.logp_hop_latency = m.logp_out_in_latency = 100'000;
+    m.packet = 4096;
+    m.buffer = 64'000;
+    try {
+        static_cast<void>(simulate(m, Unmatched{}, 1, 0, [] {}));
+        FAIL("it ended");
+    } catch (const std::runtime_error& error) {
+        CHECK(error.what() == std::string("deadlock: 1 of 2 ranks never end; rank 0 in round 0 waits for 1 requests"));
+    }
+}
 
 TEST_CASE("collectives send what they receive, for any number of ranks") {
     for (std::uint32_t ranks = 1; ranks <= 40; ++ranks) {
