@@ -14,7 +14,7 @@ PYTEST_ARGS ?=
 
 BIN := .venv/bin
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard skeleton-src/*.hpp simulator/*.hpp simulator/*.cpp \
-             simulator/bindings/*.hpp simulator/bindings/*.cpp)
+             simulator/pisces16/*.hpp simulator/pisces16/*.cpp simulator/bindings/*.hpp simulator/bindings/*.cpp)
 
 # A virtual environment can't be moved: where the folder was, everything is set up anew.
 MOVED := $(shell [ ! -e .venv/.place ] || [ "$$(cat .venv/.place)" = "$$PWD" ] || echo moved)

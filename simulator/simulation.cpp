@@ -6,6 +6,7 @@
 #include "engine.hpp"
 #include "fabric.hpp"
 #include "node.hpp"
+#include "pisces16/simulation.hpp"
 
 namespace tramontane {
 namespace {
@@ -28,6 +29,12 @@ void check(const Machine& m, const Router& router) {
 
 Outcome simulate(const Machine& machine, const Schedule& schedule, std::uint64_t seed, std::int64_t start_jitter,
                  const std::function<void()>& poll, const AllocationRule& rule) {
+    if (machine.model == "pisces-16") {
+        if (rule.kind != "first-available") {
+            throw std::invalid_argument("allocation: model pisces-16 has first-available only");
+        }
+        return pisces16::simulate(machine, schedule, seed, start_jitter, poll);
+    }
     const auto entered = std::chrono::steady_clock::now();
     const auto topology = make_topology(machine);
     const Router router(*topology, machine.routing);

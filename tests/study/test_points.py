@@ -379,3 +379,42 @@ def test_the_bound_of_the_paper(write: Write, line: Line) -> None:
     expected = "x.yaml: workload.decomposition: found cx = 300 > nz = 256; allowed: cx <= nz = 256 and cy <= ny = 14400"
     assert line(load_point, write(text + "[300, 100]}")) == expected
     assert load_point(write(text + "[100, 300]}")).ranks == 30000
+
+
+@pytest.mark.parametrize(
+    ("machine", "allocation", "line"),
+    [
+        (
+            "{topology: dragonfly, geometry: [4, 4, 4], model: pisces-16}",
+            "first-available",
+            "machine.model: found pisces-16 for topology dragonfly, which SST/macro 16 has not; allowed: torus,",
+        ),
+        (
+            "{topology: fattree, geometry: [2, 4], model: pisces-16}",
+            "first-available",
+            "machine.model: found pisces-16 for a full fat tree, which SST/macro 16 has not; allowed: torus,",
+        ),
+        (
+            "{topology: fattree, geometry: {nodes_per_leaf: 4, leaves_per_subtree: 4, subtrees: 2}, model: pisces-16}",
+            "first-available",
+            "machine.routing: found 'd-mod-k' with model pisces-16; allowed: round-robin",
+        ),
+        (
+            "{topology: torus, geometry: [2, 2, 2], model: pisces-16, injection: {service: round-robin}}",
+            "first-available",
+            "machine.injection.service: found 'round-robin' with model pisces-16; allowed: fifo",
+        ),
+        (
+            "{topology: torus, geometry: [2, 2, 2], model: pisces-16}",
+            "random",
+            "allocation: found random with model pisces-16; allowed: first-available",
+        ),
+    ],
+)
+def test_pisces_16_is_what_sst_macro_16_has(tmp_path: Path, machine: str, allocation: str, line: str) -> None:
+    file = tmp_path / "point.yaml"
+    workload = "{kind: allreduce, algorithm: recursive-k, radix: 2}"
+    file.write_text(f"ranks: 4\nworkload: {workload}\nmachine: {machine}\nallocation: {allocation}\n")
+    with pytest.raises(InputError) as error:
+        load_point(file)
+    assert f"{file}: {line}" in str(error.value)

@@ -36,7 +36,7 @@ MAX_LEVELS = 31
 TRANSPOSITION_ALGORITHMS = ("ring-k", "burst", "bruck")
 ALLREDUCE_ALGORITHMS = ("recursive-k", "recursive-doubling", "ring", "rabenseifner")
 SERVICES = ("fifo", "round-robin")
-NETWORK_MODELS = ("default",)
+NETWORK_MODELS = ("default", "pisces-16")
 ALLOCATIONS = ("first-available", "random", "round-robin-groups")
 SUBSTRATES = ("simulator", "mpi", "simgrid", "sstmacro")
 
@@ -181,6 +181,7 @@ class Machine(Settings):
         if self.routing is not None and self.routing not in allowed:
             raise problem(f"found '{self.routing}' for topology {self.topology}", ", ".join(allowed), key="routing")
         self._fill(routing=self.routing or allowed[0])
+        self._check_model()
         if self.facts.nodes > MAX_NODES:
             raise problem(f"found a network of {self.facts.nodes} nodes", f"at most {MAX_NODES} nodes", key="geometry")
         logp = LogP.model_construct(
@@ -192,6 +193,21 @@ class Machine(Settings):
         self._fill(logp=logp, crossbar=Crossbar.model_construct(bandwidth=crossbar))
         self._check_buffer()
         return self
+
+    def _check_model(self) -> None:
+        """Refuse what SST/macro 16 has not, in the model that follows it tick by tick."""
+        if self.model != "pisces-16":
+            return
+        shape = "fattree3" if self.topology == "fattree" and len(self.geometry) == 3 else self.topology
+        routings = network.PISCES_16.get(shape)
+        if routings is None:
+            found = "a full fat tree" if self.topology == "fattree" else f"topology {self.topology}"
+            allowed = "torus, dragonfly1d, or a fattree of {nodes_per_leaf, leaves_per_subtree, subtrees}"
+            raise problem(f"found pisces-16 for {found}, which SST/macro 16 has not", allowed, key="model")
+        if self.routing not in routings:
+            raise problem(f"found '{self.routing}' with model pisces-16", ", ".join(routings), key="routing")
+        if self.injection.service != "fifo":
+            raise problem(f"found '{self.injection.service}' with model pisces-16", "fifo", key="injection.service")
 
     def _check_geometry(self) -> None:
         meaning = network.GEOMETRY[self.topology]
@@ -370,6 +386,9 @@ class Point(Settings):
             )
         if isinstance(self.allocation, tuple):
             self._check_nodes(self.allocation)
+        if self.machine.model == "pisces-16" and self.allocation != "first-available":
+            found = self.allocation if isinstance(self.allocation, str) else "a list of nodes"
+            raise problem(f"found {found} with model pisces-16", "first-available", key="allocation")
         if not isinstance(self.workload, Allreduce):
             decomposition = self._decomposed(self.workload)
             self._fill(workload=self.workload.model_copy(update={"decomposition": decomposition}))

@@ -30,6 +30,13 @@ ROUTINGS: dict[str, tuple[str, ...]] = {
 SHORTEST = ("minimal", "d-mod-k", "round-robin", "adaptive")
 """Routings that make no detours."""
 
+PISCES_16: dict[str, tuple[str, ...]] = {
+    "torus": ("minimal", "valiant", "ugal"),
+    "fattree3": ("round-robin",),
+    "dragonfly1d": ("minimal", "valiant", "ugal"),
+}
+"""Networks (`fattree3`: the tree of three levels) and routings of SST/macro 16, which model pisces-16 follows."""
+
 TOPOLOGIES = tuple(ROUTINGS)
 
 GEOMETRY: dict[str, str] = {

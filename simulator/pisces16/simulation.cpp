@@ -1,0 +1,79 @@
+#include "simulation.hpp"
+
+#include <chrono>
+#include <stdexcept>
+#include <string>
+
+#include "fabric.hpp"
+#include "network.hpp"
+#include "ranks.hpp"
+
+namespace tramontane::pisces16 {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+void check(const Machine& m, const Network& network, std::uint32_t ranks) {
+    if (ranks > network.nodes()) {
+        throw std::invalid_argument("ranks: " + std::to_string(ranks) + " do not fit on " +
+                                    std::to_string(network.nodes()) + " nodes");
+    }
+    if (m.packet < 1 || m.packet > 1'000'000'000) {
+        throw std::invalid_argument("machine.packet: must lie in 1 B ... 1 GB");
+    }
+    if (m.buffer / network.channels() < m.packet) {  // would deadlock
+        throw std::invalid_argument("machine.buffer: " + std::to_string(m.buffer) + " B over " +
+                                    std::to_string(network.channels()) + " virtual channels hold no packet of " +
+                                    std::to_string(m.packet) + " B");
+    }
+    if (m.round_robin_injection) {
+        throw std::invalid_argument("machine.injection.service: model pisces-16 has fifo only");
+    }
+}
+
+}  // namespace
+
+Outcome simulate(const Machine& machine, const Schedule& schedule, std::uint64_t seed, std::int64_t start_jitter,
+                 const std::function<void()>& poll) {
+    const auto entered = std::chrono::steady_clock::now();
+    const auto network = make_network(machine, seed);
+    const auto count = static_cast<std::uint32_t>(schedule.ranks());
+    check(machine, *network, count);
+    Engine engine(machine);
+    Fabric fabric(engine, *network, count);
+    Ranks ranks(engine, fabric, schedule, seed, from_picoseconds(start_jitter));
+    ranks.launch();
+
+    Outcome outcome;
+    outcome.setup_s = seconds_since(entered);
+    const auto begun = std::chrono::steady_clock::now();
+    while (!ranks.all_ended()) {
+        if (engine.idle()) {
+            throw std::runtime_error("deadlock: " + std::to_string(count - ranks.ended()) + " of " +
+                                     std::to_string(count) + " ranks never end" + ranks.waiting(3));
+        }
+        ranks.handle(engine.next());
+        if (engine.statistics.events % 1'000'000 == 0) poll();
+    }
+    outcome.wall_s = seconds_since(begun);
+
+    outcome.time_s = to_seconds(ranks.span().length());
+    const auto names = schedule.phases();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        outcome.phases.emplace_back(names[i], to_seconds(ranks.phases()[i].length()));
+    }
+    const Statistics& s = engine.statistics;
+    outcome.messages = s.messages;
+    outcome.packets = s.packets;
+    outcome.bytes = s.bytes;
+    outcome.control_packets = s.control_packets;
+    outcome.hops = s.hops;
+    outcome.events = s.events;
+    outcome.imbalance = ranks.imbalance();
+    outcome.network_bytes = fabric.memory();
+    return outcome;
+}
+
+}  // namespace tramontane::pisces16

@@ -1,0 +1,13 @@
+/// \file
+/// One simulation in SST/macro 16.0's own ways: launch, MPI_Init, MPI_Barrier, the schedule, MPI_Reduce.
+#pragma once
+
+#include "../simulation.hpp"
+
+namespace tramontane::pisces16 {
+
+/// As tramontane::simulate; `seed` is also the router's, and ranks are delayed by the jitter after the barrier.
+[[nodiscard]] Outcome simulate(const Machine& machine, const Schedule& schedule, std::uint64_t seed,
+                               std::int64_t start_jitter, const std::function<void()>& poll);
+
+}  // namespace tramontane::pisces16
