@@ -6,10 +6,9 @@ build of the simulator gave a comparison.
 """
 
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
@@ -26,7 +25,7 @@ from tramontane.substrates.simulator import Simulator
 from tramontane.validation import worker
 
 #: Seconds between two looks at how far the points are.
-LOOK = 0.2
+LOOK = 0.1
 #: Key of a record's provenance that holds the build of the simulator.
 BUILD = "simulator_build"
 
@@ -89,7 +88,7 @@ def run_points(
     Returns
     -------
     dict
-        Identity to outcome. Each is in the store the moment its point has ended: what is interrupted goes on there.
+        Identity to outcome. Each is in the store as soon as its point has ended: what is interrupted goes on there.
     """
     store, simulator = Store(root), Simulator()
     known = {} if refresh else {identity: _known(identity, store, simulator) for identity in points}
@@ -113,50 +112,24 @@ def _known(identity: str, store: Store, simulator: Simulator) -> Outcome | None:
 def _run(missing: Mapping[str, Point], root: Path, store: Store, cores: int, stream: TextIO) -> dict[str, Outcome]:
     jobs = {identity: make_job(point) for identity, point in missing.items()}
     outcomes: dict[str, Outcome] = {}
-    simulator, lock = Simulator(), threading.Lock()
-
-    def keep(identity: str) -> Callable[[Future[dict[str, Any]]], None]:
-        def ended(future: Future[dict[str, Any]]) -> None:
-            if future.cancelled() or future.exception():
-                return
-            answer = future.result()
-            with lock:
-                outcomes[identity] = _keep(identity, missing[identity].canonical(), answer, root, store, simulator)
-
-        return ended
-
     tally = _Tally(dict(jobs), store, time.time_ns(), cores, outcomes=outcomes)
+    simulator = Simulator()
     pool = ProcessPoolExecutor(min(cores, len(jobs)), mp_context=get_context("spawn"), initializer=worker.prepare)
     try:
         # The longest first: no core then waits long for the last one.
-        order = sorted(jobs.values(), key=lambda job: job.seconds, reverse=True)
-        futures = []
-        for job in order:
-            future = pool.submit(worker.work, job.point)
-            future.add_done_callback(keep(job.identity))
-            futures.append(future)
+        order = sorted(jobs, key=lambda identity: jobs[identity].seconds, reverse=True)
+        waiting = {identity: pool.submit(worker.work, jobs[identity].point) for identity in order}
         with progress(stream) as shown:
-
-            def look() -> None:
+            while waiting:
+                time.sleep(LOOK)
+                for identity in [identity for identity, future in waiting.items() if future.done()]:
+                    answer = waiting.pop(identity).result()
+                    outcomes[identity] = _keep(identity, jobs[identity].point, answer, root, store, simulator)
                 tally.update()
                 shown.show(tally)
-
-            _watch(futures, look)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
     return outcomes
-
-
-def _watch(futures: Iterable[Future[Any]], look: Callable[[], None]) -> None:
-    """Look again and again until all have ended; raise what a worker itself may have met."""
-    waiting = list(futures)
-    while waiting:
-        time.sleep(LOOK)
-        ended = [future for future in waiting if future.done()]
-        for future in ended:
-            future.result()
-        waiting = [future for future in waiting if not future.done()]
-        look()
 
 
 def _keep(

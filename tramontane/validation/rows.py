@@ -18,7 +18,8 @@ COLUMNS = (
 #: Columns that may be left out, with the value this stands for.
 OPTIONAL = {"indexing": "block", "arb": "cut_through", "xarb": "cut_through", "seed": "1", "tag": ""}
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(B|KB|MB|GB)?")
+_NUMBER = re.compile(r"\d{1,15}(\.\d{0,15})?([eE][+-]?\d{1,2})?", re.ASCII)
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)\s*(B|KB|MB|GB)?", re.ASCII)
 #: Sizes in these files are decimal: 64KB is 64000 B.
 _SIZES = {None: 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
@@ -58,7 +59,7 @@ class Row:
             If there is none in the column.
         """
         text = self[column]
-        if not re.fullmatch(r"\d{1,15}", text) or int(text) < least:
+        if not re.fullmatch(r"[0-9]{1,15}", text) or int(text) < least:
             raise self.mistake(column, f"a whole number, {least} or more")
         return int(text)
 
@@ -70,10 +71,7 @@ class Row:
         InputError
             If there is no such number in the column.
         """
-        try:
-            value = Fraction(self[column]) * factor
-        except (ValueError, ZeroDivisionError):
-            value = Fraction(0)
+        value = Fraction(self[column]) * factor if _NUMBER.fullmatch(self[column]) else Fraction(0)
         if value <= 0 or value.denominator != 1:
             raise self.mistake(column, f"a positive number, a multiple of 1/{factor}")
         return value.numerator

@@ -107,7 +107,7 @@ def orderings(entries: Sequence[Entry], margin: float = MARGIN) -> list[Ordering
     for first, second in pairs:
         a, b = entries[first], entries[second]
         axis = _axis(a, b)
-        if axis and abs(a.theirs - b.theirs) > margin * min(a.theirs, b.theirs):
+        if axis and max(a.theirs, b.theirs) > (1 + margin) * min(a.theirs, b.theirs):
             alike_ordered = a.ours != b.ours and (a.ours < b.ours) == (a.theirs < b.theirs)
             found.append(Ordering(axis, first, second, alike_ordered))
     return found

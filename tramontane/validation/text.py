@@ -8,6 +8,8 @@ from tramontane.study.units import TIME, format_quantity
 from tramontane.validation.comparison import Comparison, LeftOut
 from tramontane.validation.statistics import AXES, Ordering, Summary, agreement
 
+#: Deviations below are those of ten printed digits.
+SMALLEST = 1e-8
 _HEAD = ("n", "median", "90 %", "95 %", "worst", "orderings", "agree")
 
 
@@ -107,9 +109,11 @@ def _cells(summary: Summary, pairs: Sequence[Ordering]) -> tuple[object, ...]:
 
 
 def _percent(value: float | None) -> str:
-    """Return a deviation in per cent with two significant digits, so that exact agreement shows how exact it is."""
+    """Return a deviation in per cent; small ones with one digit, down to what the digits of a file can show."""
     if value is None:
         return "-"
+    if value < SMALLEST:
+        return "0 %" if value == 0 else f"< {100 * SMALLEST:.0e} %"
     return f"{100 * value:.1f} %" if value >= 0.001 else f"{100 * value:.1g} %"
 
 
