@@ -24,6 +24,12 @@ BAND = 0.05
 LINE, FRAME = 0.27, 0.75
 #: Part of a line's height over which its operations are spread.
 SPREAD = 0.6
+#: Ticks on both sides of 1, for axes that reach from low to high by the factor at the left and more.
+TICKS = (
+    (6.0, (0.01, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0)),
+    (2.2, (0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0)),
+    (1.0, (0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.4, 1.6, 1.8)),
+)
 #: Looks of the operations, as `series.yaml` names them.
 LOOKS = {"transpose": "transposition", "halo": "halo-20", "allreduce": "recursive-doubling"}
 
@@ -96,7 +102,16 @@ def _draw_dots(axes: "Axes", dataset: xr.Dataset, lines: "np.ndarray", names: li
             label=name,
             zorder=3,
         )
-    axis_tools.set_log_axis(axes.xaxis, *axis_tools.padded([*ratio, 1 - BAND, 1 + BAND], least=1.5))
+    _set_ticks(axes, *axis_tools.padded([*ratio, 1 - BAND, 1 + BAND], least=1.5))
     axes.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.5, -0.5))
     axes.tick_params(axis="y", length=0)
     return handles
+
+
+def _set_ticks(axes: "Axes", low: float, high: float) -> None:
+    """Give the axis of ratios its limits and ticks: a reader looks for 1 and for how far left and right of it."""
+    axis_tools.set_log_axis(axes.xaxis, low, high)
+    ticks = next(ticks for reach, ticks in TICKS if high / low >= reach)
+    inside = [tick for tick in ticks if low <= tick <= high]
+    axes.set_xticks(inside, [f"{tick:g}" for tick in inside])
+    axes.set_xticks([], minor=True)

@@ -146,6 +146,7 @@ def test_each_row_is_a_dot_at_its_ratio() -> None:
     assert low < 0.8
     assert high > 1.3
     assert axes.get_xscale() == "log"
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["0.8", "0.9", "1", "1.1", "1.2"]
 
 
 def test_exact_agreement_and_no_agreement_can_be_drawn() -> None:

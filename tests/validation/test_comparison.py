@@ -106,6 +106,29 @@ def test_ensembles_unless_told_otherwise(write: Write, checkout: Path) -> None:
     assert seen == [(42, 0)]
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (Options(), "model pisces-16 over times as measured"),
+        (Options("default"), "model default (median of 10 members, starts up to 1 us apart) over times as measured"),
+        (
+            Options("default", "ensemble", 12),
+            "model default (median of 12 members, starts up to 1 us apart) over "
+            "model pisces-16 (median of 12 members, starts up to 1 ns apart)",
+        ),
+        (Options("default", "row", 1, 2000), "model default (starts up to 2 ns apart) over times as measured"),
+    ],
+)
+def test_what_is_compared_is_said(options: Options, words: str) -> None:
+    nothing = Comparison(Path("measured.csv"), options, [], [], [], [])
+    assert text.heading(nothing) == f"measured.csv: {words}; deviations are |ratio - 1|"
+
+
+def test_a_mistake_in_a_time_shows_before_anything_runs(write: Write, checkout: Path) -> None:
+    with pytest.raises(InputError, match="line 3, tspan_s: found 'soon'"):
+        compare(write({}, {"tspan_s": "soon"}), checkout, ONE, lambda points: pytest.fail("it ran"))
+
+
 def test_what_failed_is_not_counted(write: Write, checkout: Path) -> None:
     def run(points: Mapping[str, Point]) -> Mapping[str, Outcome]:
         return {

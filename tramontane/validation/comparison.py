@@ -58,12 +58,19 @@ class Options:
             if value not in allowed:
                 raise InputError(name, "", value, ", ".join(allowed), hint=closest(value, allowed))
 
+    def size(self, model: str) -> int:
+        """Return the number of members in `model`."""
+        return self.members or (1 if model == COMPATIBLE and self.against == "row" else MEMBERS)
+
+    def skew(self, model: str) -> int:
+        """Return the largest random delay of a start in `model` [ps]."""
+        if self.jitter is not None:
+            return self.jitter
+        return 0 if self.size(model) == 1 else JITTER.get(model, JITTER_ELSEWHERE)
+
     def ensemble(self, point: Point, model: str) -> list[Point]:
         """Return the members of a point's ensemble in `model`."""
-        single = model == COMPATIBLE and self.against == "row"
-        count = self.members or (1 if single else MEMBERS)
-        jitter = self.jitter if self.jitter is not None else 0 if count == 1 else JITTER.get(model, JITTER_ELSEWHERE)
-        return members(point, count, jitter)
+        return members(point, self.size(model), self.skew(model))
 
 
 @dataclass(frozen=True)
@@ -175,6 +182,7 @@ def compare(file: Path, root: Path, options: Options, run: Runner) -> Comparison
     for row in read_rows(file):
         try:
             ours = options.ensemble(make_point(row, networks, options.model), options.model)
+            row.seconds("tspan_s")  # before anything runs: a mistake there must not show an hour later
             theirs: list[Point] = []
             if options.against == "ensemble":
                 theirs = options.ensemble(make_point(row, networks, COMPATIBLE), COMPATIBLE)

@@ -5,7 +5,7 @@ from typing import Any
 
 from tramontane.campaign.text import plural, table
 from tramontane.study.units import TIME, format_quantity
-from tramontane.validation.comparison import Comparison, LeftOut
+from tramontane.validation.comparison import COMPATIBLE, Comparison, LeftOut, Options
 from tramontane.validation.statistics import AXES, Ordering, Summary, agreement
 
 #: Deviations below are those of ten printed digits.
@@ -58,13 +58,14 @@ def as_text(comparison: Comparison) -> str:
 def heading(comparison: Comparison) -> str:
     """Return what is compared with what, in a sentence."""
     options = comparison.options
-    counts = sorted({len(row.ours) for row in comparison.rows})
-    ours = f"model {options.model}"
-    if counts and counts[-1] > 1:
-        jitter = "" if options.jitter is None else f", starts up to {format_quantity(options.jitter, TIME)} apart"
-        ours += f" (median of {counts[-1]} members{jitter})"
-    theirs = "as measured" if options.against == "row" else "as model pisces-16 gives them (median of its members)"
-    return f"{comparison.source.name}: {ours} over times {theirs}; deviations are |ratio - 1|"
+    theirs = "times as measured" if options.against == "row" else _model(options, COMPATIBLE)
+    return f"{comparison.source.name}: {_model(options, options.model)} over {theirs}; deviations are |ratio - 1|"
+
+
+def _model(options: Options, model: str) -> str:
+    parts = [f"median of {options.size(model)} members"] if options.size(model) > 1 else []
+    parts += [f"starts up to {format_quantity(options.skew(model), TIME)} apart"] if options.skew(model) else []
+    return f"model {model} ({', '.join(parts)})" if parts else f"model {model}"
 
 
 def left_out(comparison: Comparison) -> list[str]:
