@@ -11,6 +11,7 @@ CORES       ?=
 MEMORY      ?=
 PROFILE     ?= default
 PYTEST_ARGS ?=
+TABLES      ?= A B C D
 
 BIN := .venv/bin
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard skeleton-src/*.hpp simulator/*.hpp simulator/*.cpp \
@@ -20,7 +21,7 @@ SOURCES := CMakeLists.txt pyproject.toml $(wildcard skeleton-src/*.hpp simulator
 MOVED := $(shell [ ! -e .venv/.place ] || [ "$$(cat .venv/.place)" = "$$PWD" ] || echo moved)
 
 .DELETE_ON_ERROR:
-.PHONY: moved help reproduce test bench setup lint lint-python lint-types lint-cpp lint-workflow format schemas lock clean distclean
+.PHONY: moved help reproduce test bench validate setup lint lint-python lint-types lint-cpp lint-workflow format schemas lock clean distclean
 
 help:
 	@echo 'make reproduce   run experiments from YAML to the report'
@@ -28,6 +29,7 @@ help:
 	@echo '                 PROFILE=default|slurm'
 	@echo 'make test        run every test; PYTEST_ARGS="-k ..." chooses'
 	@echo 'make bench       measure the simulator'
+	@echo 'make validate    compare the simulator with SST/macro and SimGrid; TABLES="A D" chooses'
 	@echo 'make setup       set up .venv and compile the simulator, nothing else'
 	@echo 'make lint        check format, style, types and the workflow;  make format  mends what can be mended'
 	@echo 'make schemas     write workflow/schemas and the tables of docs/configuration.md anew from the typed models'
@@ -44,6 +46,9 @@ test: setup
 
 bench: setup
 	@$(BIN)/python -m benchmarks
+
+validate: setup
+	@sh workflow/scripts/validate.sh $(TABLES)
 
 setup: .venv/.compiled
 

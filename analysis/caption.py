@@ -28,6 +28,8 @@ def caption(dataset: xr.Dataset) -> str:
         substrate and number of points.
     """
     spec = FigureSpec.of(dataset)
+    if "status" not in dataset:  # a comparison, whose rows have no scale or machine in common
+        return _sentence(spec.caption)
     own = spec.caption or str(dataset.attrs.get("title", ""))
     sentences = [
         f"({spec.panel}) {own}" if spec.panel else own,

@@ -359,5 +359,66 @@ def collate(
     write(collate_manifest(data, Store(root_of(manifest))), dataset)
 
 
+@app.command()
+def compare(
+    file: Annotated[Path, typer.Argument(help="Measured points; see docs/validation.md.", metavar="FILE.csv")],
+    model: Annotated[
+        str, typer.Option("--model", help="Network model: pisces-16 or default.", metavar="MODEL")
+    ] = "pisces-16",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    against: Annotated[
+        str, typer.Option("--against", help="row: times as measured; ensemble: medians of model pisces-16.")
+    ] = "row",
+    members: Annotated[
+        int | None, typer.Option("--members", min=1, help="Members with seeds s, s + 1, ...; by default 1 or 10.")
+    ] = None,
+    jitter: Annotated[
+        str | None, typer.Option("--jitter", help="Ranks start up to this much apart, e.g. '1 ns'.", metavar="TIME")
+    ] = None,
+    dataset: Annotated[
+        Path | None, typer.Option("--dataset", help="Write the rows as a dataset, too.", metavar="FILE.nc")
+    ] = None,
+    cores: Cores = None,
+    refresh: Annotated[bool, typer.Option("--refresh", help="Run points again that have a result.")] = False,
+) -> None:
+    """Run points that others measured and say how well the times agree."""
+    from tramontane.study import find_root
+    from tramontane.validation import text
+    from tramontane.validation.comparison import Options, compare
+    from tramontane.validation.execution import run_points
+
+    root = find_root()
+    options = Options(model, against, members, _picoseconds("--jitter", jitter))
+    found = compare(file, root, options, lambda points: run_points(points, root, cores=cores, refresh=refresh))
+    if as_json:
+        print(json.dumps(text.as_data(found)))
+        for paragraph in text.left_out(found):
+            print(paragraph, file=sys.stderr)
+    else:
+        print(text.as_text(found))
+    if dataset is not None:
+        from tramontane.results.collate import write
+        from tramontane.validation.dataset import as_dataset
+
+        write(as_dataset(found), dataset)
+    if found.failed or not found.rows:
+        _fail("some points did not end" if found.failed else f"{file}: no row could be compared", _FAILURE)
+
+
+def _picoseconds(option: str, text: str | None) -> int | None:
+    """Return a time such as "1 ns" in picoseconds."""
+    from pydantic_core import PydanticCustomError
+
+    from tramontane.study.units import TIME, parse_quantity
+
+    if text is None:
+        return None
+    try:
+        return parse_quantity(text, TIME, positive=False)
+    except PydanticCustomError as error:
+        context = error.context or {}
+        raise InputError(option, "", text, context.get("allowed", ""), problem=context.get("problem")) from None
+
+
 if __name__ == "__main__":
     main()

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from analysis.figures import scaling
+from analysis.figures import agreement, scaling
 from analysis.spec import FigureSpec
 
 if TYPE_CHECKING:
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 #: Families by the name that a ``figure`` block gives as its ``kind``.
 FAMILIES: dict[str, "Callable[[xr.Dataset, FigureSpec], Figure]"] = {"scaling": scaling.draw}
+#: Families of datasets that no experiment makes: `tramontane compare --dataset` writes those.
+OTHERS: dict[str, "Callable[[xr.Dataset, FigureSpec], Figure]"] = {"agreement": agreement.draw}
 
 
 def draw(dataset: "xr.Dataset") -> "Figure":
@@ -33,6 +35,7 @@ def draw(dataset: "xr.Dataset") -> "Figure":
         If the ``figure`` block names what does not exist; one line that says what is allowed.
     """
     spec = FigureSpec.of(dataset)
-    if spec.kind not in FAMILIES:
-        raise ValueError(f"figure.kind: found '{spec.kind}', allowed: {', '.join(FAMILIES)}")
-    return FAMILIES[spec.kind](dataset, spec)
+    known = FAMILIES | OTHERS
+    if spec.kind not in known:
+        raise ValueError(f"figure.kind: found '{spec.kind}', allowed: {', '.join(known)}")
+    return known[spec.kind](dataset, spec)

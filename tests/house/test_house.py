@@ -35,6 +35,7 @@ PARTS = {
     "substrates": {"errors"},
     "results": {"errors", "study"},
     "campaign": {"errors", "study", "substrates", "results"},
+    "validation": {"errors", "study", "substrates", "results", "campaign"},
 }
 #: Folders that are built, fetched or written by runs.
 NOT_OURS = {".git", ".venv", ".snakemake", "__pycache__"}

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
+from tramontane.errors import InputError
 from tramontane.study import Point, load_point
 
 Line = Callable[..., str]

@@ -1,6 +1,9 @@
 """The embedded packet-flow simulator (`simulator/`, C++), bound as :mod:`tramontane._simulator`."""
 
+import functools
+import hashlib
 import importlib
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -28,6 +31,10 @@ class Simulator:
         """Return the compiler that built the extension."""
         return getattr(_extension(), "COMPILER", None)
 
+    def build(self) -> str:
+        """Return 16 hex digits that tell this build of the extension from any other."""
+        return _digest(Path(str(_extension().__file__)))
+
     def run(self, point: dict[str, Any]) -> dict[str, Any]:
         """Simulate a canonical point; see :class:`tramontane.substrates.Substrate`."""
         return {
@@ -40,3 +47,8 @@ class Simulator:
 
 def _extension() -> ModuleType:
     return importlib.import_module("tramontane._simulator")
+
+
+@functools.cache
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]

@@ -1,0 +1,117 @@
+"""How well two sets of times agree: one dot for each measured row, by network and routing.
+
+The data are those of `tramontane compare --dataset`: rows with their ratio ours over theirs. Exact agreement is a
+column of dots on the line at 1; the shaded band is 5 % to both sides.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+from analysis import style
+from analysis.figures import axes as axis_tools
+from analysis.spec import FigureSpec
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+#: Half width of the shaded band.
+BAND = 0.05
+#: Height of a line of dots and of everything else, in inches.
+LINE, FRAME = 0.27, 0.75
+#: Part of a line's height over which its operations are spread.
+SPREAD = 0.6
+#: Ticks on both sides of 1, for axes that reach from low to high by the factor at the left and more.
+TICKS = (
+    (6.0, (0.01, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0)),
+    (2.2, (0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0)),
+    (1.0, (0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.4, 1.6, 1.8)),
+)
+#: Looks of the operations, as `series.yaml` names them.
+LOOKS = {"transpose": "transposition", "halo": "halo-20", "allreduce": "recursive-doubling"}
+
+
+def draw(dataset: xr.Dataset, spec: FigureSpec) -> "Figure":
+    """Draw the ratios of a comparison.
+
+    Parameters
+    ----------
+    dataset
+        Variables ``topology``, ``routing``, ``workload`` and ``ratio`` over the dimension ``row``.
+    spec
+        Its ``figure`` block.
+
+    Returns
+    -------
+    Figure
+        One panel; from top to bottom the pairs of network and routing, in order of their names.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 - slow to import
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    pairs = zip(_texts(dataset, "topology"), _texts(dataset, "routing"), strict=True)
+    lines = np.array([f"{topology}, {routing}" for topology, routing in pairs], dtype=object)
+    names = sorted(set(lines))
+    with style.context():
+        width, _ = style.figure_size(spec.width)
+        figure = Figure(figsize=(width, FRAME + LINE * max(len(names), 3)), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot()
+        letter = axes.set_title(f"({spec.panel})" if spec.panel else "", loc="left")
+        axes.set(xlabel=spec.x_label or "Time on our simulator / reference time")
+        if names:
+            handles = _draw_dots(axes, dataset, lines, names)
+            axis_tools.place_legend(axes, handles, letter)
+        else:
+            axes.set(xticks=[], yticks=[])
+            axes.text(0.5, 0.5, "no results yet", transform=axes.transAxes, ha="center", va="center", color="#555555")
+        figure.canvas.draw()
+        figure.set_layout_engine("none")
+    return figure
+
+
+def _texts(dataset: xr.Dataset, name: str) -> list[str]:
+    return [str(value) for value in dataset[name].values]
+
+
+def _draw_dots(axes: "Axes", dataset: xr.Dataset, lines: "np.ndarray", names: list[str]) -> "list[Line2D]":
+    """Draw the band and a series of dots for each operation; return the legend's entries."""
+    ratio = np.asarray(dataset["ratio"].values, dtype=np.float64)
+    workload = np.array(_texts(dataset, "workload"), dtype=object)
+    place = np.array([names.index(line) for line in lines], dtype=np.float64)
+    present = [name for name in LOOKS if name in workload] + sorted(set(workload) - set(LOOKS))
+    axes.axvspan(1 - BAND, 1 + BAND, color="#dddddd", linewidth=0, zorder=0)
+    axes.axvline(1, color="#333333", linewidth=0.8, zorder=1)
+    handles = []
+    for number, name in enumerate(present):
+        look = style.series_style(LOOKS.get(name, name))
+        own = workload == name
+        shift = SPREAD * ((number + 0.5) / len(present) - 0.5)
+        handles += axes.plot(
+            ratio[own],
+            place[own] + shift,
+            linestyle="none",
+            color=look.colour,
+            marker=look.marker,
+            markersize=3.2,
+            markeredgecolor="white",
+            markeredgewidth=0.3,
+            label=name,
+            zorder=3,
+        )
+    _set_ticks(axes, *axis_tools.padded([*ratio, 1 - BAND, 1 + BAND], least=1.5))
+    axes.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.5, -0.5))
+    axes.tick_params(axis="y", length=0)
+    return handles
+
+
+def _set_ticks(axes: "Axes", low: float, high: float) -> None:
+    """Give the axis of ratios its limits and ticks: a reader looks for 1 and for how far left and right of it."""
+    axis_tools.set_log_axis(axes.xaxis, low, high)
+    ticks = next(ticks for reach, ticks in TICKS if high / low >= reach)
+    inside = [tick for tick in ticks if low <= tick <= high]
+    axes.set_xticks(inside, [f"{tick:g}" for tick in inside])
+    axes.set_xticks([], minor=True)

@@ -1,0 +1,238 @@
+"""Compares measured points with the same points on our simulator."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from statistics import median
+
+from tramontane.errors import InputError, closest
+from tramontane.study import Point
+from tramontane.study.models import NETWORK_MODELS
+from tramontane.validation.execution import Outcome
+from tramontane.validation.networks import Network, read_networks
+from tramontane.validation.points import CannotRunError, algorithm, make_point, members
+from tramontane.validation.rows import Row, read_rows
+from tramontane.validation.statistics import Entry, Ordering, Summary, orderings, summarise
+
+#: The model that repeats SST/macro 16's own choices, single runs of which can be compared with single runs.
+COMPATIBLE = "pisces-16"
+MODELS = tuple(dict.fromkeys((COMPATIBLE, *NETWORK_MODELS)))
+#: What ours is compared with: what the row says, or the median of the compatible model's own ensemble.
+AGAINST = ("row", "ensemble")
+#: Members of an ensemble.
+MEMBERS = 10
+#: Largest random delay of a rank's start [ps]: 1 ns breaks ties where ranks start apart anyway, as the compatible model
+#: lets them; in the other models it is the skew itself, about that with which SST/macro's ranks leave their barrier.
+JITTER = {COMPATIBLE: 1_000}
+JITTER_ELSEWHERE = 1_000_000
+
+#: Runs points and returns what became of them, by identity.
+Runner = Callable[[Mapping[str, Point]], Mapping[str, Outcome]]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to compare.
+
+    Parameters
+    ----------
+    model : str
+        Rules of the network model, one of `MODELS`.
+    against : str
+        One of `AGAINST`.
+    members : int, optional
+        Members of each ensemble, of which the median counts. By default a single run in the compatible model, which is
+        to be equal to its row, and `MEMBERS` in all other cases.
+    jitter : int, optional
+        Largest random delay of a rank's start [ps]; by default none in a single run, else as `JITTER` says.
+    """
+
+    model: str = COMPATIBLE
+    against: str = "row"
+    members: int | None = None
+    jitter: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, value, allowed in (("--model", self.model, MODELS), ("--against", self.against, AGAINST)):
+            if value not in allowed:
+                raise InputError(name, "", value, ", ".join(allowed), hint=closest(value, allowed))
+
+    def size(self, model: str) -> int:
+        """Return the number of members in `model`."""
+        return self.members or (1 if model == COMPATIBLE and self.against == "row" else MEMBERS)
+
+    def skew(self, model: str) -> int:
+        """Return the largest random delay of a start in `model` [ps]."""
+        if self.jitter is not None:
+            return self.jitter
+        return 0 if self.size(model) == 1 else JITTER.get(model, JITTER_ELSEWHERE)
+
+    def ensemble(self, point: Point, model: str) -> list[Point]:
+        """Return the members of a point's ensemble in `model`."""
+        return members(point, self.size(model), self.skew(model))
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A row with its times.
+
+    Attributes
+    ----------
+    row : Row
+        The measurement.
+    ours, theirs : tuple of float
+        Times of the members [s]; `theirs` has one where the row itself is compared with.
+    group : Group
+        Where its ratio is counted.
+    entry : Entry
+        What orderings need of it.
+    """
+
+    row: Row
+    ours: tuple[float, ...]
+    theirs: tuple[float, ...]
+    group: "Group"
+    entry: Entry
+
+    @property
+    def ratio(self) -> float:
+        """Median of ours over median of theirs."""
+        return self.entry.ours / self.entry.theirs
+
+
+@dataclass(frozen=True, order=True)
+class Group:
+    """Rows that are summarised together; `algorithm` without its radix."""
+
+    topology: str
+    routing: str
+    workload: str
+    algorithm: str
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A row without a ratio, and why."""
+
+    row: Row
+    reason: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All rows of a file.
+
+    Attributes
+    ----------
+    rows : list of Compared
+        Rows that ran, in the order of the file.
+    skipped : list of LeftOut
+        Rows that have no counterpart on our simulator.
+    failed : list of LeftOut
+        Rows whose points did not come to their end.
+    pairs : list of Ordering
+        Orderings among `rows`, by position.
+    """
+
+    source: Path
+    options: Options
+    rows: Sequence[Compared]
+    skipped: Sequence[LeftOut]
+    failed: Sequence[LeftOut]
+    pairs: Sequence[Ordering]
+
+    @property
+    def summary(self) -> Summary:
+        """All rows together."""
+        return summarise([row.ratio for row in self.rows])
+
+    def groups(self) -> dict[Group, tuple[Summary, list[Ordering]]]:
+        """Return each group's summary and the orderings in which a row of it takes part."""
+        result = {}
+        for group in sorted({row.group for row in self.rows}):
+            own = {position for position, row in enumerate(self.rows) if row.group == group}
+            pairs = [pair for pair in self.pairs if pair.first in own or pair.second in own]
+            result[group] = (summarise([self.rows[position].ratio for position in sorted(own)]), pairs)
+        return result
+
+
+def compare(file: Path, root: Path, options: Options, run: Runner) -> Comparison:
+    """Run the measured points of a file and compare.
+
+    Parameters
+    ----------
+    file : Path
+        Measured points, see `read_rows`.
+    root : Path
+        Root of the checkout, whose table of networks counts.
+    options : Options
+        How.
+    run : callable
+        Runs points.
+
+    Raises
+    ------
+    InputError
+        If the file or a row of it can't be read.
+    """
+    networks = read_networks(root)
+    wanted: list[tuple[Row, list[Point], list[Point]]] = []
+    skipped = []
+    for row in read_rows(file):
+        try:
+            ours = options.ensemble(make_point(row, networks, options.model), options.model)
+            row.seconds("tspan_s")  # before anything runs: a mistake there must not show an hour later
+            theirs: list[Point] = []
+            if options.against == "ensemble":
+                theirs = options.ensemble(make_point(row, networks, COMPATIBLE), COMPATIBLE)
+        except CannotRunError as reason:
+            skipped.append(LeftOut(row, str(reason)))
+            continue
+        wanted.append((row, ours, theirs))
+    outcomes = run({point.id: point for _, ours, theirs in wanted for point in (*ours, *theirs)})
+    rows, failed = [], []
+    for row, ours, theirs in wanted:
+        ended = [outcomes[point.id] for point in (*ours, *theirs)]
+        errors = [outcome.error for outcome in ended if outcome.time_s is None]
+        if errors:
+            failed.append(LeftOut(row, errors[0]))
+            continue
+        times = tuple(outcome.time_s or 0.0 for outcome in ended)
+        reference = times[len(ours) :] or (row.seconds("tspan_s"),)
+        rows.append(_compared(row, networks[row["topo"]], times[: len(ours)], reference))
+    pairs = orderings([row.entry for row in rows])
+    return Comparison(file, options, rows, skipped, failed, pairs)
+
+
+def _compared(row: Row, network: Network, ours: tuple[float, ...], theirs: tuple[float, ...]) -> Compared:
+    plain, with_radix = algorithm(row)
+    crossbar = Fraction(row["xbar_bw_GBs"])
+    entry = Entry(
+        algorithm=with_radix,
+        topology=row["topo"],
+        routing=row["routing"],
+        setting=_setting(row),
+        crossbars=(crossbar, crossbar / network.ports / Fraction(row["bw_GBs"])),
+        ours=median(ours),
+        theirs=median(theirs),
+    )
+    return Compared(row, ours, theirs, Group(row["topo"], row["routing"], row["op"], plain), entry)
+
+
+def _setting(row: Row) -> tuple[object, ...]:
+    """Return everything but algorithm, topology, routing and crossbar, leaving out what the operation does not use."""
+    used: tuple[str, ...] = ("P", "reps")
+    if row["op"] != "allreduce":
+        used = (*used, "cx", "cy", "nx", "ny", "nz")
+    if row["op"] == "halo":
+        used = (*used, "w")
+    speeds = ("bw_GBs", "inj_bw_GBs", "lat_ns", "inj_lat_ns")
+    sizes = ("mtu", "credits", "eager", "vshort", "negligible")
+    return (
+        row["op"],
+        row["seed"],
+        *(int(row[column]) for column in used),
+        *(Fraction(row[column]) for column in speeds),
+        *(row.size(column) for column in sizes),
+    )

@@ -1,0 +1,146 @@
+"""Runs points on all cores and keeps what they gave in the project's store, so that a second call runs nothing.
+
+Campaigns and comparisons share the store: the same point is run once. A comparison is stricter about what it takes from
+there, since it judges the simulator: a record of another model revision counts as absent, and so does one that another
+build of the simulator gave a comparison.
+"""
+
+import sys
+import time
+from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, TextIO
+
+from tramontane.campaign.batch import record
+from tramontane.campaign.machine import cores as all_cores
+from tramontane.campaign.plan import make_job
+from tramontane.campaign.progress import Tally, progress
+from tramontane.results.provenance import provenance
+from tramontane.results.store import Store
+from tramontane.study import Point
+from tramontane.substrates.simulator import Simulator
+from tramontane.validation import worker
+
+#: Seconds between two looks at how far the points are.
+LOOK = 0.1
+#: Key of a record's provenance that holds the build of the simulator.
+BUILD = "simulator_build"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a point: its time, or why there is none."""
+
+    time_s: float | None = None
+    error: str = ""
+
+
+@dataclass
+class _Tally(Tally):
+    """Counts the points of a comparison.
+
+    Parameters
+    ----------
+    outcomes : dict
+        Where they appear; nobody else runs these points, so there is no need to look into the store.
+    """
+
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+
+    def update(self) -> None:
+        """Look for points that have ended."""
+        for identity in self.jobs.keys() & self.outcomes.keys():
+            self.seconds_done += self.jobs.pop(identity).seconds
+            self.done += 1
+            self.failed += bool(self.outcomes[identity].error)
+
+    def line(self) -> str:
+        """Return how far the comparison is, in one line."""
+        return super().line().removesuffix("; figures and report")
+
+
+def run_points(
+    points: Mapping[str, Point],
+    root: Path,
+    *,
+    cores: int | None = None,
+    refresh: bool = False,
+    stream: TextIO | None = None,
+) -> dict[str, Outcome]:
+    """Run points that have no record yet and return what all of them gave.
+
+    Parameters
+    ----------
+    points : mapping
+        Points by identity.
+    root : Path
+        Root of the checkout that holds the store.
+    cores : int, optional
+        Processes; by default one a core. Results don't depend on it.
+    refresh : bool
+        Run all points again.
+    stream : text stream, optional
+        Gets the line of progress; standard error by default.
+
+    Returns
+    -------
+    dict
+        Identity to outcome. Each is in the store as soon as its point has ended: what is interrupted goes on there.
+    """
+    store, simulator = Store(root), Simulator()
+    known = {} if refresh else {identity: _known(identity, store, simulator) for identity in points}
+    outcomes = {identity: outcome for identity, outcome in known.items() if outcome}
+    missing = {identity: point for identity, point in points.items() if identity not in outcomes}
+    if missing:
+        outcomes |= _run(missing, root, store, cores or all_cores(), stream or sys.stderr)
+    return outcomes
+
+
+def _known(identity: str, store: Store, simulator: Simulator) -> Outcome | None:
+    """Return what the store holds of a point, if this simulator gave it."""
+    if not store.has(identity):
+        return None
+    kept = store.read(identity)
+    same_revision = kept["result"].get("model_revision") == simulator.revision()
+    same_build = kept["provenance"].get(BUILD) in (None, simulator.build())
+    return Outcome(kept["result"]["time_s"]) if same_revision and same_build else None
+
+
+def _run(missing: Mapping[str, Point], root: Path, store: Store, cores: int, stream: TextIO) -> dict[str, Outcome]:
+    jobs = {identity: make_job(point) for identity, point in missing.items()}
+    outcomes: dict[str, Outcome] = {}
+    tally = _Tally(dict(jobs), store, time.time_ns(), cores, outcomes=outcomes)
+    simulator = Simulator()
+    pool = ProcessPoolExecutor(min(cores, len(jobs)), mp_context=get_context("spawn"), initializer=worker.prepare)
+    try:
+        # The longest first: no core then waits long for the last one.
+        order = sorted(jobs, key=lambda identity: jobs[identity].seconds, reverse=True)
+        waiting = {identity: pool.submit(worker.work, jobs[identity].point) for identity in order}
+        with progress(stream) as shown:
+            while waiting:
+                time.sleep(LOOK)
+                for identity in [identity for identity, future in waiting.items() if future.done()]:
+                    answer = waiting.pop(identity).result()
+                    outcomes[identity] = _keep(identity, jobs[identity].point, answer, root, store, simulator)
+                tally.update()
+                shown.show(tally)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+    return outcomes
+
+
+def _keep(
+    identity: str, point: dict[str, Any], answer: dict[str, Any], root: Path, store: Store, simulator: Simulator
+) -> Outcome:
+    """Store what a point gave."""
+    if "error" in answer:
+        known = provenance(root, simulator.revision(), simulator.compiler())
+        store.failed(identity, point, answer["error"], known | {BUILD: simulator.build()})
+        return Outcome(error=answer["error"])
+    made = record(identity, point, answer["result"], root, simulator)
+    made["provenance"][BUILD] = simulator.build()
+    store.write(made)
+    return Outcome(answer["result"]["time_s"])
