@@ -217,6 +217,7 @@ def test_time_and_memory_follow_from_the_rates() -> None:
     assert cost.seconds == pytest.approx(work + speed["seconds_per_point"])
     ports = 2 * 32 * 8 + 64  # two switches for each that carries ranks, eight ports each
     memory = speed["bytes_per_process"] + ports * speed["bytes_per_port"] + 64 * speed["bytes_per_rank"]
+    memory += 64 * 2 * speed["bytes_per_message"]  # radix 2: no more than two at once
     assert cost.memory_bytes == round(memory)
     detours = estimate(canonical(point["workload"], 64, TORUS | {"routing": "valiant"}))
     size = facts("torus", (6, 6, 6), 2)
@@ -224,6 +225,16 @@ def test_time_and_memory_follow_from_the_rates() -> None:
     both = total([cost, cost])
     assert (both.messages, both.memory_bytes) == (2 * cost.messages, cost.memory_bytes)
     assert both.seconds == pytest.approx(2 * cost.seconds)
+
+
+def test_a_burst_needs_memory_for_all_messages_of_a_phase() -> None:
+    machine = {"topology": "dragonfly", "geometry": [25, 25, 25], "nodes_per_switch": 25}
+    grid = [3600, 1800, 256]
+    burst = estimate(canonical({"kind": "transposition", "algorithm": "burst", "grid": grid}, 10_000, machine))
+    ring = {"kind": "transposition", "algorithm": "ring-k", "radix": 4, "grid": grid}
+    ring_4 = estimate(canonical(ring, 10_000, machine))
+    more = 10_000 * (99 - 4) * rates()["bytes_per_message"]
+    assert burst.memory_bytes - ring_4.memory_bytes == more
 
 
 def test_the_paper_s_transposition_has_6e8_packets() -> None:

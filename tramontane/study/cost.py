@@ -81,7 +81,12 @@ def estimate(point: Mapping[str, Any]) -> Cost:
     )
     ranks = point["ranks"]
     ports = used_ports(machine, ranks, scattered=point["allocation"] != "first-available")
-    memory = speed["bytes_per_process"] + ports * speed["bytes_per_port"] + ranks * speed["bytes_per_rank"]
+    memory = (
+        speed["bytes_per_process"]
+        + ports * speed["bytes_per_port"]
+        + ranks * speed["bytes_per_rank"]
+        + _messages_at_once(point["workload"], ranks, parts) * speed["bytes_per_message"]
+    )
     return Cost(
         seconds=float(seconds),
         memory_bytes=round(memory),
@@ -91,6 +96,14 @@ def estimate(point: Mapping[str, Any]) -> Cost:
         bytes=sum(part.bytes for part in parts),
         control_packets=sum(control),
     )
+
+
+def _messages_at_once(workload: Mapping[str, Any], ranks: int, parts: list[Traffic]) -> int:
+    """Return how many messages may be under way: a burst posts all of a phase, other algorithms a few a rank."""
+    most = max((part.messages for part in parts), default=0)
+    if workload.get("algorithm") == "burst":
+        return most
+    return min(most, ranks * int(workload.get("radix", 4)))
 
 
 def total(costs: list[Cost]) -> Cost:
