@@ -114,7 +114,7 @@ def test_ensembles_unless_told_otherwise(write: Write, checkout: Path) -> None:
         (
             Options("default", "ensemble", 12),
             "model default (median of 12 members, starts up to 1 us apart) over "
-            "model pisces-16 (median of 12 members, starts up to 1 ns apart)",
+            "model pisces-16 (median of 12 members, starts up to 1 us apart)",
         ),
         (Options("default", "row", 1, 2000), "model default (starts up to 2 ns apart) over times as measured"),
     ],

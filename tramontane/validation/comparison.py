@@ -22,10 +22,10 @@ MODELS = tuple(dict.fromkeys((COMPATIBLE, *NETWORK_MODELS)))
 AGAINST = ("row", "ensemble")
 #: Members of an ensemble.
 MEMBERS = 10
-#: Largest random delay of a rank's start [ps]: 1 ns breaks ties where ranks start apart anyway, as the compatible model
-#: lets them; in the other models it is the skew itself, about that with which SST/macro's ranks leave their barrier.
-JITTER = {COMPATIBLE: 1_000}
-JITTER_ELSEWHERE = 1_000_000
+#: Largest random delay of a rank's start in an ensemble [ps], the same in all models: about as far apart as SST/macro's
+#: ranks leave their barrier. Much less, and the members of a model without a launch keep step with each other all the
+#: way, while those of the compatible model keep the pattern of its launch; these are different states of the network.
+JITTER = 1_000_000
 
 #: Runs points and returns what became of them, by identity.
 Runner = Callable[[Mapping[str, Point]], Mapping[str, Outcome]]
@@ -45,7 +45,7 @@ class Options:
         Members of each ensemble, of which the median counts. By default a single run in the compatible model, which is
         to be equal to its row, and `MEMBERS` in all other cases.
     jitter : int, optional
-        Largest random delay of a rank's start [ps]; by default none in a single run, else as `JITTER` says.
+        Largest random delay of a rank's start [ps]; by default none in a single run, else `JITTER`.
     """
 
     model: str = COMPATIBLE
@@ -66,7 +66,7 @@ class Options:
         """Return the largest random delay of a start in `model` [ps]."""
         if self.jitter is not None:
             return self.jitter
-        return 0 if self.size(model) == 1 else JITTER.get(model, JITTER_ELSEWHERE)
+        return 0 if self.size(model) == 1 else JITTER
 
     def ensemble(self, point: Point, model: str) -> list[Point]:
         """Return the members of a point's ensemble in `model`."""
