@@ -1,6 +1,7 @@
 #include "simulation.hpp"
 
 #include <chrono>
+#include <limits>
 #include <stdexcept>
 
 #include "engine.hpp"
@@ -16,6 +17,9 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 }
 
 void check(const Machine& m, const Router& router) {
+    if (m.buffer > std::numeric_limits<std::int32_t>::max()) {  // a channel counts its free bytes in 32 bits
+        throw std::invalid_argument("machine.buffer: at most 2^31 - 1 B");
+    }
     if (m.buffer / router.channels() < m.packet) {  // would deadlock
         throw std::invalid_argument("machine.buffer: " + std::to_string(m.buffer) + " B over " +
                                     std::to_string(router.channels()) + " virtual channels hold no packet of " +

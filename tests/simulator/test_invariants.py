@@ -127,6 +127,7 @@ def test_service_order_decides_who_waits() -> None:
         (4, {"buffer": 8191}, "machine.buffer: 8191 B over 2 virtual channels hold no packet of 4096 B"),
         (4, {"link": {"bandwidth": 10 * GB, "latency": 0}}, "machine.link.latency must be positive"),
         (4, {"packet": 0}, "machine.packet"),
+        (4, {"buffer": 2**31}, "machine.buffer: at most 2"),
     ],
 )
 def test_what_cannot_be_simulated_is_refused(ranks: int, change: dict[str, Any], message: str) -> None:

@@ -1,4 +1,4 @@
-"""Networks: Table 1's numbers from the simulator itself, and minimal routes that are minimal and lead home."""
+"""Networks: minimal routes that are minimal and lead home, D-mod-k, virtual channels."""
 
 from __future__ import annotations
 
@@ -13,27 +13,6 @@ from hypothesis import strategies as st
 from tramontane import _simulator
 
 from .points import machine
-
-# Table 1 of Zheng & Marguinaud 2018: geometry, nodes per switch -> switches, nodes, radix. The fat trees have one
-# switch level more than printed there: 3 k^3 switches can't connect k^4 nodes (claims.md, Z-T1).
-TABLE_1 = {
-    "torus-M": ("torus", (25, 25, 25), 25, 15625, 390625, 31),
-    "fattree-M": ("fattree", (4, 25), 1, 62500, 390625, 50),
-    "dragonfly-MM": ("dragonfly", (25, 25, 25), 25, 15625, 390625, 97),
-    "dragonfly-SL": ("dragonfly", (25, 25, 125), 5, 78125, 390625, 177),
-    "dragonfly-LS": ("dragonfly", (125, 125, 5), 5, 78125, 390625, 257),
-    "torus-L": ("torus", (75, 25, 25), 25, 46875, 1171875, 31),
-    "fattree-L": ("fattree", (4, 33), 1, 143748, 1185921, 66),
-    "dragonfly-ML": ("dragonfly", (25, 25, 75), 25, 46875, 1171875, 147),
-}
-
-
-@pytest.mark.parametrize("name", TABLE_1)
-def test_table_1(name: str) -> None:
-    topology, geometry, per_switch, switches, nodes, radix = TABLE_1[name]
-    network = _simulator.network(machine(topology, geometry, per_switch))
-    assert (network["switches"], network["nodes"], network["radix"]) == (switches, nodes, radix)
-
 
 SMALL = [
     machine("torus", (4, 3, 5), 2),

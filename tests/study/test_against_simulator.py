@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 
 from tramontane import _simulator
-from tramontane.study import Point, estimate, expand, list_experiments, load_experiment
+from tramontane.study import (
+    Point,
+    estimate,
+    expand,
+    list_experiments,
+    list_machines,
+    load_experiment,
+    load_machine,
+)
 from tramontane.study.models import Machine
 from tramontane.study.network import ROUTINGS, sizes, switch_visits, virtual_channels
 
@@ -40,6 +48,19 @@ def test_networks(name: str, routing: str) -> None:
     size = Machine.model_validate(NETWORKS[name]).facts
     assert (built["switches"], built["nodes"], built["radix"]) == (size.switches, size.nodes, size.ports)
     assert built["virtual_channels"] == virtual_channels(machine["topology"], routing)
+
+
+@pytest.mark.parametrize("name", list_machines(ROOT))
+def test_named_machines(name: str) -> None:
+    """Those of Table 1 among them, whose printed numbers test_network holds against the same facts."""
+    machine = load_machine(name, ROOT)
+    built = _simulator.network(
+        Point.model_validate(
+            {"ranks": 2, "workload": {"kind": "allreduce", "algorithm": "ring"}, "machine": machine}
+        ).canonical()["machine"]
+    )
+    facts = machine.facts
+    assert (built["switches"], built["nodes"], built["radix"]) == (facts.switches, facts.nodes, facts.ports)
 
 
 @pytest.mark.parametrize("name", NETWORKS)

@@ -419,3 +419,20 @@ def test_pisces_16_is_what_sst_macro_16_has(tmp_path: Path, machine: str, alloca
     with pytest.raises(InputError) as error:
         load_point(file)
     assert f"{file}: {line}" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("machine", "line"),
+    [
+        ("link: {latency: 0 ns}", "machine.link.latency: found '0 ns'; allowed: more than zero"),
+        ("logp: {out_in_latency: 0 ns}", "machine.logp.out_in_latency: found '0 ns'; allowed: more than zero"),
+        ("buffer: 4 GB", "machine.buffer: found 4 GB; allowed: at most 2147483647 B"),
+    ],
+)
+def test_what_the_simulator_could_not_count_is_refused(tmp_path: Path, machine: str, line: str) -> None:
+    file = tmp_path / "point.yaml"
+    workload = "{kind: allreduce, algorithm: recursive-k, radix: 2}"
+    file.write_text(f"ranks: 4\nworkload: {workload}\nmachine: {{topology: torus, geometry: [2, 2, 2], {machine}}}\n")
+    with pytest.raises(InputError) as error:
+        load_point(file)
+    assert str(error.value).startswith(f"{file}: {line}")

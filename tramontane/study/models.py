@@ -20,6 +20,7 @@ from tramontane.study.units import (
     SIZE,
     Bandwidth,
     Frequency,
+    Latency,
     PositiveSize,
     Size,
     Time,
@@ -30,6 +31,7 @@ DOUBLE = 8
 """Bytes of one grid-point value; the paper's fields are in double precision."""
 
 MAX_NODES = 2**31 - 1
+MAX_BUFFER = 2**31 - 1  # the simulator counts a buffer's free bytes in 32 bits
 MAX_LEVELS = 31
 """Switch levels with which even a binary tree has as many nodes as ranks can be counted."""
 
@@ -60,14 +62,14 @@ class Link(Settings):
     """The links between switches; each direction has its own bandwidth."""
 
     bandwidth: Bandwidth = Field(10 * 10**9, description="Bandwidth of one direction of a link.")
-    latency: Time = Field(100_000, description="Time a packet's head takes from one switch to the next.")
+    latency: Latency = Field(100_000, description="Time a packet's head takes from one switch to the next.")
 
 
 class Injection(Settings):
     """The network interface of a node."""
 
     bandwidth: Bandwidth = Field(10 * 10**9, description="Bandwidth at which a node feeds packets into its switch.")
-    latency: Time = Field(100_000, description="Time a packet's head takes from the node to its switch.")
+    latency: Latency = Field(100_000, description="Time a packet's head takes from the node to its switch.")
     service: Annotated[str, Choice(SERVICES)] = Field(
         "fifo",
         description="Order in which a node serves the messages it has to send: one after the other as in PISCES, or a "
@@ -89,8 +91,8 @@ class LogP(Settings):
     """The contention-free path of messages without payload and of those up to `protocol.negligible_size`."""
 
     bandwidth: Bandwidth | None = Field(None, description="Bandwidth. Default: that of the links.")
-    hop_latency: Time | None = Field(None, description="Latency of a hop. Default: that of the links.")
-    out_in_latency: Time | None = Field(
+    hop_latency: Latency | None = Field(None, description="Latency of a hop. Default: that of the links.")
+    out_in_latency: Latency | None = Field(
         None, description="Latency of leaving and entering nodes. Default: the injection latency."
     )
 
@@ -263,6 +265,8 @@ class Machine(Settings):
         return network.spelled(self.topology, geometry)
 
     def _check_buffer(self) -> None:
+        if self.buffer > MAX_BUFFER:
+            raise problem(f"found {format_quantity(self.buffer, SIZE)}", f"at most {MAX_BUFFER} B", key="buffer")
         channels = network.virtual_channels(self.topology, str(self.routing))
         if self.buffer // channels < self.packet:
             raise problem(

@@ -152,6 +152,7 @@ class Quantity:
 
 
 Time = Annotated[int, Quantity(TIME)]
+Latency = Annotated[int, Quantity(TIME, positive=True)]
 Size = Annotated[int, Quantity(SIZE)]
 PositiveSize = Annotated[int, Quantity(SIZE, positive=True)]
 Bandwidth = Annotated[int, Quantity(BANDWIDTH, positive=True)]
