@@ -1,0 +1,60 @@
+"""Compiles what a substrate needs, on demand and once: into ``build/<name>/<digest of all that goes in>``.
+
+The digest names compiler, options and sources, so nothing outdated is ever used, two checkouts never share a build, and
+whoever finds the folder needs no compiler. It appears whole or not at all, however many processes want it at once.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+
+def digest(files: Iterable[Path], words: Iterable[str]) -> str:
+    """Return 16 hex digits that stand for the content of `files` and for `words`."""
+    known = hashlib.sha256()
+    for word in words:
+        known.update(word.encode() + b"\0")
+    for file in files:
+        known.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return known.hexdigest()[:16]
+
+
+def once(folder: Path, make: Callable[[Path], None]) -> Path:
+    """Return `folder`, which `make` fills if it is not there yet."""
+    if folder.exists():
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        temporary.chmod(0o755)
+        make(temporary)
+        try:
+            temporary.rename(folder)
+        except OSError:  # somebody else was faster
+            if not folder.exists():
+                raise
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return folder
+
+
+def compile_all(commands: Iterable[Sequence[str]], cwd: Path) -> None:
+    """Run compilers one after the other.
+
+    Raises
+    ------
+    RuntimeError
+        If one fails; the message is its first error.
+    """
+    for command in commands:
+        done = subprocess.run(
+            command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, env=os.environ
+        )
+        if done.returncode != 0:
+            lines = done.stdout.splitlines()
+            first = next((line for line in lines if "error" in line.lower()), lines[-1] if lines else "no output")
+            raise RuntimeError(f"{Path(command[0]).name} failed with status {done.returncode}: {first}")

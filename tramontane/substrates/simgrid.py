@@ -1,0 +1,235 @@
+"""SimGrid: the skeleton program compiled by ``smpicxx``, run on SMPI's flow model.
+
+A fluid model has neither packets nor buffers nor credits: messages under way share links by max-min fairness. What of a
+machine it can mean, it is told (docs/simgrid.md): SMPI's own defaults are those of a TCP cluster and would make the
+numbers say nothing about the machine.
+"""
+
+import functools
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tramontane.substrates import skeleton
+from tramontane.substrates.building import compile_all, digest, once
+from tramontane.substrates.imbalance import imbalance
+from tramontane.substrates.refusal import Refusal, refusal_of
+
+INSTALL = "apt-get install libsimgrid-dev, or spack install simgrid"
+
+#: Routings that are the same for all packets of a message, whatever the load, by topology.
+ROUTINGS = {
+    "torus": ("minimal",),
+    "fattree": ("d-mod-k",),
+    "dragonfly": ("minimal",),
+    "dragonfly1d": ("minimal",),
+}
+
+_PLATFORM = ("platform.cpp", "../topology.cpp", "../torus.cpp", "../fat_trees.cpp", "../dragonflies.cpp")
+_OPTIONS = ("-std=c++20", "-O2")
+_STACK_KIB = 256
+_GUARDED_RANKS = 16_000
+"""Up to here each stack has a guard page: two mappings a rank, of which Linux allows a process 65,530."""
+
+
+class SimGrid:
+    """Runs a point on SMPI."""
+
+    name = "simgrid"
+
+    def available(self) -> str | None:
+        """Return None, or what is missing."""
+        missing = [tool for tool in ("smpicxx", "smpirun") if shutil.which(tool) is None]
+        if missing:
+            return f"{' and '.join(missing)} not found; installed by: {INSTALL}"
+        if not skeleton.sources():
+            return "the sources of the skeleton are not here; run it from a checkout"
+        return None
+
+    def revision(self) -> int | None:
+        """Return None: the model is SimGrid's, see `version` in results."""
+        return None
+
+    def compiler(self) -> str | None:
+        """Return the compiler that SMPI's wrapper calls."""
+        return _compiler()
+
+    def refusal(self, point: dict[str, Any]) -> Refusal | None:
+        """Return what of a point a fluid model can't express."""
+        machine = point["machine"]
+        allowed = ROUTINGS[machine["topology"]]
+        return (
+            refusal_of("machine.routing", machine["routing"], allowed, "simgrid routes whole messages")
+            or refusal_of("machine.model", machine.get("model", "default"), ("default",), "simgrid is no PISCES")
+            or refusal_of("start_jitter", point.get("start_jitter", 0), (0,), "simgrid starts all ranks at once")
+            or refusal_of("machine.injection.service", _service(machine), ("fifo",), "in simgrid messages share links")
+        )
+
+    def run(self, point: dict[str, Any]) -> dict[str, Any]:
+        """Simulate a canonical point; see :class:`tramontane.substrates.Substrate`."""
+        refused = self.refusal(point)
+        if refused is not None:
+            raise ValueError(str(refused))
+        folder = build()
+        with tempfile.TemporaryDirectory(prefix="tramontane-simgrid-") as scratch:
+            begin = time.monotonic()
+            done = _smpirun(point, folder, Path(scratch))
+            spent = time.monotonic() - begin
+        found = skeleton.last_object(done.stdout)
+        if done.returncode != 0 or found is None:
+            raise RuntimeError(f"smpirun ended with status {done.returncode}: {_complaint(done)}")
+        setup = _setup_seconds(done.stderr)
+        return {
+            "substrate": self.name,
+            **{key: found[key] for key in ("time_s", "phases", "messages", "bytes")},
+            "packets": None,
+            "hops": None,
+            "imbalance": imbalance(point),
+            "wall_s": max(spent - setup, 0.0),
+            "setup_s": setup,
+            "version": version(),
+        }
+
+
+@functools.cache
+def version() -> str:
+    """Return SimGrid's version, e.g. ``3.32``."""
+    done = subprocess.run(["smpirun", "-version"], stdout=subprocess.PIPE, text=True, check=False)
+    return next((word for word in done.stdout.split() if word[:1].isdigit()), "unknown")
+
+
+@functools.cache
+def _compiler() -> str | None:
+    if shutil.which("smpicxx") is None:
+        return None
+    done = subprocess.run(["smpicxx", "--version"], stdout=subprocess.PIPE, text=True, check=False)
+    return next(iter(done.stdout.splitlines()), None)
+
+
+def build() -> Path:
+    """Compile skeleton and platform unless they are there already; return the folder they are in.
+
+    Raises
+    ------
+    RuntimeError
+        If that fails.
+    """
+    simulator = Path(skeleton.ROOT, "simulator")
+    parts = [Path(simulator, "simgrid", name).resolve() for name in _PLATFORM]
+    files = [*skeleton.sources(), *skeleton.headers(), *parts, *sorted(simulator.glob("*.hpp")), *sorted(simulator.glob("simgrid/*.hpp"))]
+    name = digest(files, [version(), str(_compiler()), *_OPTIONS])
+
+    def make(folder: Path) -> None:
+        include = f"-I{Path(skeleton.ROOT, 'skeleton-src')}"
+        null = ["-include", str(Path(simulator, "simgrid", "null_buffer.hpp"))]
+        program = ["smpicxx", *_OPTIONS, include, *null, *map(str, skeleton.sources()), "-o", "tramontane-smpi"]
+        # What smpicxx compiles sees MPI's names only; the platform is no MPI program.
+        library = ["-fPIC", "-shared", *map(str, parts), *_search_paths(), "-lsimgrid", "-o", "libplatform.so"]
+        compile_all([program, [os.environ.get("CXX", "c++"), *_OPTIONS, *library]], folder)
+
+    return once(Path(skeleton.ROOT, "build", "simgrid", name), make)
+
+
+def _search_paths() -> list[str]:
+    """Return compiler options that find SimGrid beside the ``smpirun`` that is used."""
+    prefix = Path(str(shutil.which("smpirun"))).resolve().parents[1]
+    return [f"-I{Path(prefix, 'include')}", f"-L{Path(prefix, 'lib')}", f"-Wl,-rpath,{Path(prefix, 'lib')}"]
+
+
+def platform_lines(point: dict[str, Any]) -> Iterator[str]:
+    """Yield what ``simulator/simgrid/platform.cpp`` reads."""
+    machine = point["machine"]
+    geometry = machine["geometry"]
+    # The sorted keys of a tree's geometry are not its order.
+    keys = ("nodes_per_leaf", "leaves_per_subtree", "subtrees")
+    sizes = [geometry[key] for key in keys] if isinstance(geometry, dict) else geometry
+    yield f"topology {machine['topology']}"
+    yield f"geometry {' '.join(map(str, sizes))}"
+    yield f"nodes_per_switch {machine['nodes_per_switch']}"
+    yield f"global_links {machine.get('global_links', 0)}"
+    for part, key in (("link", "bandwidth"), ("link", "latency"), ("injection", "bandwidth"), ("injection", "latency")):
+        yield f"{part}_{key} {machine[part][key]}"
+    yield f"crossbar_bandwidth {machine['crossbar']['bandwidth']}"
+    yield f"ranks {point['ranks']}"
+    yield f"seed {point['seed']}"
+    allocation = point.get("allocation", "first-available")
+    yield f"allocation {allocation if isinstance(allocation, str) else 'given ' + ' '.join(map(str, allocation['nodes']))}"
+
+
+def settings(point: dict[str, Any]) -> dict[str, str]:
+    """Return SimGrid's configuration for a canonical point."""
+    machine = point["machine"]
+    protocol = machine["protocol"]
+    short, eager = protocol["short_limit"], protocol["eager_limit"]
+    fastest = max(machine[part]["bandwidth"] for part in ("link", "injection", "crossbar"))
+    guarded = point["ranks"] <= _GUARDED_RANKS
+    return {
+        # The bandwidths and latencies of the machine and nothing else, shared by max-min fairness.
+        "network/model": "SMPI",
+        "smpi/bw-factor": "0:1",
+        "network/crosstraffic": "0",
+        "network/weight-S": "0",
+        "network/TCP-gamma": "0",
+        "network/loopback-bw": str(machine["memory"]["bandwidth"]),
+        "network/loopback-lat": "0",
+        # Above short_limit a header and a get request go before the payload.
+        "smpi/lat-factor": f"0:1;{short}:3",
+        # Up to eager_limit a sender does not wait, and payloads are copied.
+        "smpi/send-is-detached-thresh": str(eager + 1),
+        "smpi/async-small-thresh": str(eager + 1),
+        "smpi/ois": _copies(machine, short),
+        "smpi/os": _copies(machine, short),
+        "smpi/or": _copies(machine, eager),
+        "smpi/simulate-computation": "no",
+        # Absolute tolerances: of times [s], and of bandwidths [B/s], where doubles hold no more than 15 digits.
+        "surf/precision": "1e-12",
+        "maxmin/precision": f"{min(max(1e-5, 1e-13 * fastest), 0.1):g}",
+        "contexts/stack-size": str(_STACK_KIB),
+        "contexts/guard-size": "1" if guarded else "0",
+    }
+
+
+def _copies(machine: dict[str, Any], largest: int) -> str:
+    """Return the time a rank spends on copying a message: 3 instructions a word, memory's bandwidth beyond 64 B.
+
+    SMPI's notation: sections "from:seconds:seconds a byte", each for sizes above its first number.
+    """
+    word = 3 / 8 / machine["processor"]["frequency"]
+    byte = 1 / machine["memory"]["bandwidth"]
+    sections = [(0, word), (64, word + byte), (largest, 0.0)]
+    return ";".join(f"{size}:0:{cost:.12g}" for size, cost in sections if size < largest or cost == 0)
+
+
+def _service(machine: dict[str, Any]) -> str:
+    return str(machine["injection"].get("service", "fifo"))
+
+
+def _smpirun(point: dict[str, Any], folder: Path, scratch: Path) -> "subprocess.CompletedProcess[str]":
+    platform, hosts = Path(scratch, "platform.txt"), Path(scratch, "hosts")
+    platform.write_text("".join(f"{line}\n" for line in platform_lines(point)), encoding="ascii")
+    hosts.write_text("".join(f"r{rank}\n" for rank in range(point["ranks"])), encoding="ascii")
+    configuration = [f"--cfg={key}:{value}" for key, value in settings(point).items()]
+    command = ["smpirun", "-quiet", "-no-privatize", "-platform", str(Path(folder, "libplatform.so"))]
+    command += ["-hostfile", str(hosts), "-np", str(point["ranks"]), "--log=root.thresh:error", *configuration]
+    command += [str(Path(folder, "tramontane-smpi")), *skeleton.simulated_arguments(point)]
+    environment = {**os.environ, "TRAMONTANE_PLATFORM": str(platform), "MALLOC_MMAP_THRESHOLD_": "131072"}
+    return subprocess.run(command, cwd=scratch, env=environment, capture_output=True, text=True, check=False)
+
+
+def _setup_seconds(errors: str) -> float:
+    """Return what the platform says its construction took."""
+    for line in errors.splitlines():
+        if line.startswith("TRAMONTANE setup_s "):
+            return float(line.split()[-1])
+    return 0.0
+
+
+def _complaint(done: "subprocess.CompletedProcess[str]") -> str:
+    lines = [line for line in (done.stderr + done.stdout).splitlines() if line and not line.startswith("TRAMONTANE")]
+    telling = [line for line in lines if "error" in line.lower() or "exception" in line.lower()]
+    return (telling or lines or ["it said nothing"])[0]
