@@ -30,6 +30,8 @@ ROUTINGS = {
     "dragonfly1d": ("minimal",),
 }
 
+PROGRAM, PLATFORM = "tramontane-smpi", "libplatform.so"
+
 _PLATFORM = ("platform.cpp", "../topology.cpp", "../torus.cpp", "../fat_trees.cpp", "../dragonflies.cpp")
 _OPTIONS = ("-std=c++20", "-O2")
 _STACK_KIB = 256
@@ -86,7 +88,7 @@ class SimGrid:
         setup = _setup_seconds(done.stderr)
         return {
             "substrate": self.name,
-            **{key: found[key] for key in ("time_s", "phases", "messages", "bytes")},
+            **skeleton.outcome(found),
             "packets": None,
             "hops": None,
             "imbalance": imbalance(point),
@@ -122,14 +124,13 @@ def build() -> Path:
     simulator = Path(skeleton.ROOT, "simulator")
     parts = [Path(simulator, "simgrid", name).resolve() for name in _PLATFORM]
     files = [*skeleton.sources(), *skeleton.headers(), *parts, *sorted(simulator.glob("*.hpp")), *sorted(simulator.glob("simgrid/*.hpp"))]
-    name = digest(files, [version(), str(_compiler()), *_OPTIONS])
+    name = digest(files, [version(), str(_compiler()), *_OPTIONS, *skeleton.options()])
 
     def make(folder: Path) -> None:
-        include = f"-I{Path(skeleton.ROOT, 'skeleton-src')}"
         null = ["-include", str(Path(simulator, "simgrid", "null_buffer.hpp"))]
-        program = ["smpicxx", *_OPTIONS, include, *null, *map(str, skeleton.sources()), "-o", "tramontane-smpi"]
+        program = ["smpicxx", *_OPTIONS, *skeleton.options(), *null, *map(str, skeleton.sources()), "-o", PROGRAM]
         # What smpicxx compiles sees MPI's names only; the platform is no MPI program.
-        library = ["-fPIC", "-shared", *map(str, parts), *_search_paths(), "-lsimgrid", "-o", "libplatform.so"]
+        library = ["-fPIC", "-shared", *map(str, parts), *_search_paths(), "-lsimgrid", "-o", PLATFORM]
         compile_all([program, [os.environ.get("CXX", "c++"), *_OPTIONS, *library]], folder)
 
     return once(Path(skeleton.ROOT, "build", "simgrid", name), make)
@@ -214,9 +215,9 @@ def _smpirun(point: dict[str, Any], folder: Path, scratch: Path) -> "subprocess.
     platform.write_text("".join(f"{line}\n" for line in platform_lines(point)), encoding="ascii")
     hosts.write_text("".join(f"r{rank}\n" for rank in range(point["ranks"])), encoding="ascii")
     configuration = [f"--cfg={key}:{value}" for key, value in settings(point).items()]
-    command = ["smpirun", "-quiet", "-no-privatize", "-platform", str(Path(folder, "libplatform.so"))]
+    command = ["smpirun", "-quiet", "-no-privatize", "-platform", str(Path(folder, PLATFORM))]
     command += ["-hostfile", str(hosts), "-np", str(point["ranks"]), "--log=root.thresh:error", *configuration]
-    command += [str(Path(folder, "tramontane-smpi")), *skeleton.simulated_arguments(point)]
+    command += [str(Path(folder, PROGRAM)), *skeleton.simulated_arguments(point)]
     environment = {**os.environ, "TRAMONTANE_PLATFORM": str(platform), "MALLOC_MMAP_THRESHOLD_": "131072"}
     return subprocess.run(command, cwd=scratch, env=environment, capture_output=True, text=True, check=False)
 

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tramontane import __version__
+
 #: Root of the checkout this package runs from, where the sources are.
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -18,6 +20,11 @@ def headers() -> list[Path]:
     return sorted(Path(ROOT, "skeleton-src").rglob("*.hpp"))
 
 
+def options() -> list[str]:
+    """Return the compiler options that the program needs, whoever compiles it."""
+    return [f"-I{Path(ROOT, 'skeleton-src')}", f'-DTRAMONTANE_VERSION="{__version__}"']
+
+
 def simulated_arguments(point: dict[str, Any]) -> list[str]:
     """Return the program's arguments for one run of a canonical point's workload without data.
 
@@ -27,6 +34,17 @@ def simulated_arguments(point: dict[str, Any]) -> list[str]:
     workload = point["workload"]
     words = [f"{key}={_spelled(workload[key])}" for key in sorted(workload)]
     return [*words, "warmup=0", "repetitions=1", "data=null", "verify=0", "clock=global"]
+
+
+def outcome(printed: dict[str, Any]) -> dict[str, Any]:
+    """Return the common part of a result from what the program has printed of its only repetition."""
+    once = printed["repetitions"][0]
+    return {
+        "time_s": once["time_s"],
+        "phases": once["phases"],
+        "messages": printed["messages"],
+        "bytes": printed["bytes"],
+    }
 
 
 def _spelled(value: Any) -> str:
