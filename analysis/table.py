@@ -219,8 +219,7 @@ def _finish(rows: pd.DataFrame, spec: FigureSpec) -> pd.DataFrame:
     names = {best.series: best.label for best in spec.best}
     rows = rows.sort_values(["order", "x"], kind="stable").reset_index(drop=True)
     labels = {
-        name: spec.labels.get(name) or names.get(name) or line_label(name, spec)
-        for name in rows["series"].unique()
+        name: spec.labels.get(name) or names.get(name) or line_label(name, spec) for name in rows["series"].unique()
     }
     rows["label"] = rows["series"].map(labels)
     gap = rows["y"].isna() | (rows["series"] != rows["series"].shift())

@@ -84,18 +84,19 @@ def compose(panels: Sequence[Panel], width: str = "one-column", columns: int = 1
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 - slow to import
     from matplotlib.figure import Figure  # noqa: PLC0415
+    from matplotlib.layout_engine import ConstrainedLayoutEngine  # noqa: PLC0415
 
     columns = min(columns, len(panels))
     inches = style.inches(width)
     rows = [panels[start : start + columns] for start in range(0, len(panels), columns)]
     heights = [max(panel.height or panel.aspect * inches / columns for panel in row) for row in rows]
     with style.context():
-        figure = Figure(figsize=(inches, sum(heights)), layout="constrained")
+        gap = 0.05 if len(panels) > 1 else 0.02
+        layout = ConstrainedLayoutEngine(wspace=gap, hspace=gap)
+        figure = Figure(figsize=(inches, sum(heights)), layout=layout)
         FigureCanvasAgg(figure)
-        if len(panels) > 1:
-            figure.get_layout_engine().set(wspace=0.05, hspace=0.04)  # type: ignore[union-attr]
         grid = figure.add_gridspec(len(rows), columns, height_ratios=heights)
-        drawn = []
+        drawn: list[Drawn] = []
         for place, panel in enumerate(panels):
             parts = panel.draw(figure, grid[place // columns, place % columns])
             _head(parts[0].axes, panel)
@@ -151,4 +152,4 @@ def _colour_bars(figure: "Figure", drawn: Sequence[Drawn]) -> None:
         )
         if isinstance(first.colours.norm, LogNorm):
             axis_tools.set_log_axis(bar.ax.yaxis, *bar.ax.get_ylim())
-        bar.outline.set_linewidth(0.5)  # type: ignore[operator]
+        bar.outline.set_linewidth(0.5)

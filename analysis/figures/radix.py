@@ -17,6 +17,7 @@ from analysis.spec import FigureSpec
 from analysis.table import ENSEMBLE_DIMS
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.gridspec import SubplotSpec
@@ -52,8 +53,8 @@ def radix_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     if VARIABLE in dataset:
         best = dataset[VARIABLE]
         others = [dim for dim in best.dims if dim != spec.x]
-        middle, low, high = (np.atleast_1d(getattr(best, how)(others).values) for how in ("median", "min", "max"))
-        return pd.DataFrame({"x": x, "best": middle, "low": low, "high": high})
+        columns = {"best": best.median(others), "low": best.min(others), "high": best.max(others)}
+        return pd.DataFrame({"x": x, **{name: np.atleast_1d(part.values) for name, part in columns.items()}})
     if "radix" not in dataset.dims or spec.y not in dataset:
         raise ValueError(f"figure.kind: 'radix' needs the variable {VARIABLE}, or {spec.y} over the dimension radix")
     times = dataset[spec.y].where(dataset["status"] == "ok") if "status" in dataset else dataset[spec.y]
@@ -106,14 +107,14 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
     return [Panel(draw, spec.letter, note=caption.gap_note(dataset))]
 
 
-def _draw_points(axes: "Axes", found: pd.DataFrame) -> list[object]:
+def _draw_points(axes: "Axes", found: pd.DataFrame) -> "list[Artist]":
     from matplotlib.lines import Line2D  # noqa: PLC0415 - slow to import
 
     axes.vlines(found["x"], found["low"], found["high"], color=SPREAD, linewidth=2.2, zorder=2)
     axes.plot(found["x"], found["best"], "o", color=COLOUR, markeredgecolor="white", zorder=3)
     x = sorted(found["x"])
     axis_tools.set_log_axis(axes.xaxis, *axis_tools.padded(x), values=x)
-    handles: list[object] = [Line2D([], [], linestyle="none", marker="o", color=COLOUR, label="best")]
+    handles: list[Artist] = [Line2D([], [], linestyle="none", marker="o", color=COLOUR, label="best")]
     if (found["high"] > found["low"]).any():
         handles.append(Line2D([], [], color=SPREAD, linewidth=2.2, label="not to be told from it"))
     return handles
