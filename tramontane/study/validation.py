@@ -1,5 +1,6 @@
 """Checks any YAML file of the project: what kind it is follows from where it lies and what it holds."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,6 +9,7 @@ from pydantic import Field, ValidationError
 from tramontane.errors import InputError, closest
 from tramontane.study import network
 from tramontane.study.catalogue import GRIDS, MACHINES, REFERENCES, TABLE1, load_machine
+from tramontane.study.claims import CLAIMS, JUDGEMENT, load_claims, load_judgement
 from tramontane.study.expansion import expand
 from tramontane.study.experiments import Experiment, load_experiment
 from tramontane.study.fields import Choice, Count, Text, WholeList
@@ -67,18 +69,10 @@ def validate_file(path: str | Path) -> str:
     source = Path(path)
     data = read_yaml(source)
     resolved = source.resolve()
-    if resolved.match(str(MACHINES / "*.yaml")):
-        _check_machine(source, data)
-        return "machine"
-    if resolved.match(str(GRIDS)):
-        _check_entries(source, data, NamedGrid)
-        return "grids"
-    if resolved.match(str(REFERENCES)):
-        _check_entries(source, data, Reference)
-        return "references"
-    if resolved.match(str(TABLE1)):
-        _check_entries(source, data, PrintedNetwork)
-        return "table"
+    for pattern, kind, check in _KINDS:
+        if resolved.match(str(pattern)):
+            check(source, data)
+            return kind
     if _is_experiment(source, data):
         experiment = load_experiment(source)
         for scale in experiment.scales:
@@ -124,3 +118,26 @@ def _check_entries(source: Path, data: dict[str, Any], model: type[Settings]) ->
             model.model_validate(entry)
         except ValidationError as error:
             raise explain(error, model, Origin(source, name).inside) from None
+
+
+def _check_judgement(source: Path, data: dict[str, Any]) -> None:
+    load_judgement(source.resolve().parents[2])
+
+
+def _check_claims(source: Path, data: dict[str, Any]) -> None:
+    load_claims(source, source.resolve().parents[2])
+
+
+def _entries(model: type[Settings]) -> Callable[[Path, dict[str, Any]], None]:
+    return lambda source, data: _check_entries(source, data, model)
+
+
+#: Where each kind of file lies, and what checks it; the first that fits counts.
+_KINDS: tuple[tuple[Path, str, Callable[[Path, dict[str, Any]], None]], ...] = (
+    (MACHINES / "*.yaml", "machine", _check_machine),
+    (GRIDS, "grids", _entries(NamedGrid)),
+    (REFERENCES, "references", _entries(Reference)),
+    (TABLE1, "table", _entries(PrintedNetwork)),
+    (JUDGEMENT, "judgement", _check_judgement),
+    (CLAIMS / "*.yaml", "claims", _check_claims),
+)
