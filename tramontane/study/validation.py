@@ -1,6 +1,7 @@
 """Checks any YAML file of the project: what kind it is follows from where it lies and what it holds."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,7 +9,7 @@ from pydantic import Field, ValidationError
 
 from tramontane.errors import InputError, closest
 from tramontane.study import network
-from tramontane.study.catalogue import GRIDS, MACHINES, REFERENCES, TABLE1, load_machine
+from tramontane.study.catalogue import GRIDS, MACHINES, REFERENCES, SYSTEMS, TABLE1, load_machine
 from tramontane.study.claims import CLAIMS, JUDGEMENT, load_claims, load_judgement
 from tramontane.study.expansion import expand
 from tramontane.study.experiments import Experiment, load_experiment
@@ -18,6 +19,7 @@ from tramontane.study.messages import explain, field_names
 from tramontane.study.models import Machine, Point, Settings
 from tramontane.study.points import load_point
 from tramontane.study.reading import read_yaml
+from tramontane.study.systems import read_system
 
 
 class NamedGrid(Settings):
@@ -69,8 +71,8 @@ def validate_file(path: str | Path) -> str:
     source = Path(path)
     data = read_yaml(source)
     resolved = source.resolve()
-    for pattern, kind, check in _KINDS:
-        if resolved.match(str(pattern)):
+    for pattern, (kind, check) in _FILES.items():
+        if resolved.match(pattern):
             check(source, data)
             return kind
     if _is_experiment(source, data):
@@ -120,24 +122,15 @@ def _check_entries(source: Path, data: dict[str, Any], model: type[Settings]) ->
             raise explain(error, model, Origin(source, name).inside) from None
 
 
-def _check_judgement(source: Path, data: dict[str, Any]) -> None:
-    load_judgement(source.resolve().parents[2])
+_Check = Callable[[Path, dict[str, Any]], object]
 
-
-def _check_claims(source: Path, data: dict[str, Any]) -> None:
-    load_claims(source, source.resolve().parents[2])
-
-
-def _entries(model: type[Settings]) -> Callable[[Path, dict[str, Any]], None]:
-    return lambda source, data: _check_entries(source, data, model)
-
-
-#: Where each kind of file lies, and what checks it; the first that fits counts.
-_KINDS: tuple[tuple[Path, str, Callable[[Path, dict[str, Any]], None]], ...] = (
-    (MACHINES / "*.yaml", "machine", _check_machine),
-    (GRIDS, "grids", _entries(NamedGrid)),
-    (REFERENCES, "references", _entries(Reference)),
-    (TABLE1, "table", _entries(PrintedNetwork)),
-    (JUDGEMENT, "judgement", _check_judgement),
-    (CLAIMS / "*.yaml", "claims", _check_claims),
-)
+#: What a file is by where it lies, and what checks it.
+_FILES: dict[str, tuple[str, _Check]] = {
+    str(MACHINES / "*.yaml"): ("machine", _check_machine),
+    str(SYSTEMS / "*.yaml"): ("system", lambda source, data: read_system(source)),
+    str(GRIDS): ("grids", partial(_check_entries, model=NamedGrid)),
+    str(REFERENCES): ("references", partial(_check_entries, model=Reference)),
+    str(TABLE1): ("table", partial(_check_entries, model=PrintedNetwork)),
+    str(JUDGEMENT): ("judgement", lambda source, data: load_judgement(source.resolve().parents[2])),
+    str(CLAIMS / "*.yaml"): ("claims", lambda source, data: load_claims(source, source.resolve().parents[2])),
+}
