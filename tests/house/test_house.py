@@ -36,6 +36,7 @@ PARTS = {
     "results": {"errors", "study"},
     "campaign": {"errors", "study", "substrates", "results"},
     "validation": {"errors", "study", "substrates", "results", "campaign"},
+    "claims": {"errors", "study", "substrates", "campaign"},
 }
 #: Folders that are built, fetched or written by runs.
 NOT_OURS = {".git", ".venv", ".snakemake", "__pycache__"}
