@@ -59,7 +59,8 @@ setup: .venv/.compiled
 	@PYTHON='$(PYTHON)' sh workflow/scripts/setup.sh simulator
 
 CXX_FILES = $(filter %.hpp %.cpp,$(SOURCES)) \
-  $(wildcard skeleton-src/executor/*.hpp skeleton-src/executor/*.cpp tests/cpp/*.hpp tests/cpp/*.cpp)
+  $(wildcard skeleton-src/executor/*.hpp skeleton-src/executor/*.cpp simulator/simgrid/*.hpp simulator/simgrid/*.cpp \
+      sstmacro/*.hpp sstmacro/*.cpp tests/cpp/*.hpp tests/cpp/*.cpp)
 
 lint: lint-python lint-types lint-cpp lint-workflow
 

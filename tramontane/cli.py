@@ -208,8 +208,16 @@ def run(
         require(substrate)
     point = load_point(point_file)
     chosen = substrate or point.substrate
-    require(chosen)
     canonical = {**point.canonical(), "substrate": chosen}
+    refused = require(chosen).refusal(canonical)
+    if refused is not None:
+        raise InputError(
+            point_file,
+            refused.key,
+            refused.found,
+            refused.allowed,
+            problem=f"found {refused.found!r} for substrate {chosen}: {refused.why}",
+        )
     try:
         result = run_fresh(canonical, chosen)
     except PointError as error:

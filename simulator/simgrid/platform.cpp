@@ -1,9 +1,9 @@
 /// \file
 /// The simulator's networks as a SimGrid platform, so that both send along the same wires.
 ///
-/// SimGrid's own zones can't say what the paper studies: a torus has one node a switch there, a dragonfly a single cable
-/// between two groups (and a wrong way inside of them), and a new host is looked for among all zones. This zone is asked
-/// for the route of each message and answers with the links of Topology. A machine's resources become links:
+/// SimGrid's own zones can't say what the paper studies: a torus has one node a switch there, a dragonfly a single
+/// cable between two groups (and a wrong way inside of them), and a new host is looked for among all zones. This zone
+/// is asked for the route of each message and answers with the links of Topology. A machine's resources become links:
 ///
 ///   node -> switch   injection bandwidth and latency
 ///   switch -> switch link bandwidth and latency, for each direction
@@ -53,8 +53,8 @@ Description read(const std::string& path) {
     Description d;
     Machine& m = d.machine;
     const std::unordered_map<std::string, std::int64_t*> numbers{
-        {"nodes_per_switch", &m.nodes_per_switch},     {"global_links", &m.global_links},
-        {"link_bandwidth", &m.link_bandwidth},         {"link_latency", &m.link_latency},
+        {"nodes_per_switch", &m.nodes_per_switch},       {"global_links", &m.global_links},
+        {"link_bandwidth", &m.link_bandwidth},           {"link_latency", &m.link_latency},
         {"injection_bandwidth", &m.injection_bandwidth}, {"injection_latency", &m.injection_latency},
         {"crossbar_bandwidth", &m.crossbar_bandwidth},
     };
@@ -141,7 +141,8 @@ private:
     /// Routes between switches and through them.
     void make_switches(const Machine& m) {
         // All packets of a switch together can't be faster than its ports.
-        const bool limits = m.crossbar_bandwidth < topology_->ports() * std::max(m.link_bandwidth, m.injection_bandwidth);
+        const bool limits =
+            m.crossbar_bandwidth < topology_->ports() * std::max(m.link_bandwidth, m.injection_bandwidth);
         for (SwitchId at = 0; at < topology_->switches(); ++at) {
             const std::string name = std::to_string(at);
             if (limits) crossbars_.push_back(link("x" + name, m.crossbar_bandwidth, 0));
@@ -154,7 +155,7 @@ private:
     std::unique_ptr<Topology> topology_;
     Allocation allocation_;
     std::uint64_t seed_, wired_ports_;
-    std::vector<const simgrid::s4u::Link*> up_, down_;         // by rank
+    std::vector<const simgrid::s4u::Link*> up_, down_;          // by rank
     std::vector<const simgrid::s4u::Link*> wires_, crossbars_;  // by switch and port, by switch
 };
 

@@ -147,7 +147,7 @@ def make_plan(
     points = {identity: point for experiment in planned for identity, point in experiment.points.items()}
     outdated = frozenset(find_outdated(points, store))
     wanted = {identity for experiment in planned for identity in experiment.missing} | (outdated if refresh else set())
-    absent = find_absent({identity: points[identity].substrate for identity in sorted(wanted)})
+    absent = find_absent({identity: points[identity].canonical() for identity in sorted(wanted)})
     wanted -= {identity for identities in absent.values() for identity in identities}
     jobs = [make_job(points[identity]) for identity in sorted(wanted)]
     too_large = [job for job in jobs if memory is not None and job.memory > memory]
@@ -167,18 +167,19 @@ def make_plan(
     )
 
 
-def find_absent(substrates: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the points whose substrate can't run here, by the reason.
+def find_absent(points: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Return the points that can't run here, by the reason: their substrate is not installed, or can't express them.
 
     Parameters
     ----------
-    substrates : mapping
-        The name of each point's substrate, by the point's identity.
+    points : mapping
+        Canonical points by their identities.
     """
-    reasons = {name: get(name).available() for name in set(substrates.values())}
+    reasons = {name: get(name).available() for name in {point["substrate"] for point in points.values()}}
     absent: dict[str, list[str]] = {}
-    for identity, name in substrates.items():
-        reason = reasons[name]
+    for identity, point in points.items():
+        name = point["substrate"]
+        reason = reasons[name] or get(name).refusal(dict(point))
         if reason is not None:
             absent.setdefault(f"substrate {name}: {reason}", []).append(identity)
     return absent

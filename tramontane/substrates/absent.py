@@ -36,6 +36,9 @@ class Absent:
     def compiler(self) -> None:
         """Return None: nothing was compiled."""
 
+    def refusal(self, point: dict[str, Any]) -> None:
+        """Return None: nothing is known of what it could run."""
+
     def run(self, point: dict[str, Any]) -> NoReturn:
         """Refuse."""
         raise RuntimeError(f"substrate {self.name}: {self.available()}")
@@ -48,7 +51,6 @@ ABSENT = {
     substrate.name: substrate
     for substrate in (
         Absent("mpi", "an MPI library", f"apt-get install libopenmpi-dev, or {_PIP}"),
-        Absent("simgrid", "SimGrid", "apt-get install libsimgrid-dev, or spack install simgrid"),
         Absent("sstmacro", "SST/macro", "spack install sst-macro@16.0.0"),
     )
 }

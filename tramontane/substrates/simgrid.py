@@ -10,7 +10,6 @@ import os
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 from tramontane.substrates import skeleton
 from tramontane.substrates.building import compile_all, digest, once
 from tramontane.substrates.imbalance import imbalance
+from tramontane.substrates.programs import Finished, complaint, run_program
 from tramontane.substrates.refusal import Refusal, refusal_of
 
 INSTALL = "apt-get install libsimgrid-dev, or spack install simgrid"
@@ -34,6 +34,8 @@ PROGRAM, PLATFORM = "tramontane-smpi", "libplatform.so"
 
 _PLATFORM = ("platform.cpp", "../topology.cpp", "../torus.cpp", "../fat_trees.cpp", "../dragonflies.cpp")
 _OPTIONS = ("-std=c++20", "-O2")
+_ENVELOPE = 16
+"""Bytes that SMPI adds to each message."""
 _STACK_KIB = 256
 _GUARDED_RANKS = 16_000
 """Up to here each stack has a guard page: two mappings a rank, of which Linux allows a process 65,530."""
@@ -68,7 +70,6 @@ class SimGrid:
         return (
             refusal_of("machine.routing", machine["routing"], allowed, "simgrid routes whole messages")
             or refusal_of("machine.model", machine.get("model", "default"), ("default",), "simgrid is no PISCES")
-            or refusal_of("start_jitter", point.get("start_jitter", 0), (0,), "simgrid starts all ranks at once")
             or refusal_of("machine.injection.service", _service(machine), ("fifo",), "in simgrid messages share links")
         )
 
@@ -79,21 +80,20 @@ class SimGrid:
             raise ValueError(str(refused))
         folder = build()
         with tempfile.TemporaryDirectory(prefix="tramontane-simgrid-") as scratch:
-            begin = time.monotonic()
             done = _smpirun(point, folder, Path(scratch))
-            spent = time.monotonic() - begin
-        found = skeleton.last_object(done.stdout)
-        if done.returncode != 0 or found is None:
-            raise RuntimeError(f"smpirun ended with status {done.returncode}: {_complaint(done)}")
-        setup = _setup_seconds(done.stderr)
+        found = skeleton.last_object(done.output)
+        if done.status != 0 or found is None:
+            raise RuntimeError(f"smpirun ended with status {done.status}: {complaint(done)}")
+        setup = _setup_seconds(done.errors)
         return {
             "substrate": self.name,
             **skeleton.outcome(found),
             "packets": None,
             "hops": None,
             "imbalance": imbalance(point),
-            "wall_s": max(spent - setup, 0.0),
+            "wall_s": max(done.wall_s - setup, 0.0),
             "setup_s": setup,
+            "peak_rss_bytes": done.peak_rss_bytes,
             "version": version(),
         }
 
@@ -123,12 +123,18 @@ def build() -> Path:
     """
     simulator = Path(skeleton.ROOT, "simulator")
     parts = [Path(simulator, "simgrid", name).resolve() for name in _PLATFORM]
-    files = [*skeleton.sources(), *skeleton.headers(), *parts, *sorted(simulator.glob("*.hpp")), *sorted(simulator.glob("simgrid/*.hpp"))]
+    files = [
+        *skeleton.sources(),
+        *skeleton.headers(),
+        *parts,
+        *sorted(simulator.glob("*.hpp")),
+        *sorted(simulator.glob("simgrid/*.hpp")),
+    ]
     name = digest(files, [version(), str(_compiler()), *_OPTIONS, *skeleton.options()])
 
     def make(folder: Path) -> None:
-        null = ["-include", str(Path(simulator, "simgrid", "null_buffer.hpp"))]
-        program = ["smpicxx", *_OPTIONS, *skeleton.options(), *null, *map(str, skeleton.sources()), "-o", PROGRAM]
+        hooks = ["-include", str(Path(simulator, "simgrid", "skeleton_hooks.hpp"))]
+        program = ["smpicxx", *_OPTIONS, *skeleton.options(), *hooks, *map(str, skeleton.sources()), "-o", PROGRAM]
         # What smpicxx compiles sees MPI's names only; the platform is no MPI program.
         library = ["-fPIC", "-shared", *map(str, parts), *_search_paths(), "-lsimgrid", "-o", PLATFORM]
         compile_all([program, [os.environ.get("CXX", "c++"), *_OPTIONS, *library]], folder)
@@ -159,7 +165,8 @@ def platform_lines(point: dict[str, Any]) -> Iterator[str]:
     yield f"ranks {point['ranks']}"
     yield f"seed {point['seed']}"
     allocation = point.get("allocation", "first-available")
-    yield f"allocation {allocation if isinstance(allocation, str) else 'given ' + ' '.join(map(str, allocation['nodes']))}"
+    given = [] if isinstance(allocation, str) else allocation["nodes"]
+    yield " ".join(["allocation", allocation if isinstance(allocation, str) else "given", *map(str, given)])
 
 
 def settings(point: dict[str, Any]) -> dict[str, str]:
@@ -179,14 +186,16 @@ def settings(point: dict[str, Any]) -> dict[str, str]:
         "network/loopback-bw": str(machine["memory"]["bandwidth"]),
         "network/loopback-lat": "0",
         # Above short_limit a header and a get request go before the payload.
-        "smpi/lat-factor": f"0:1;{short}:3",
+        "smpi/lat-factor": f"0:1;{short + _ENVELOPE}:3",
         # Up to eager_limit a sender does not wait, and payloads are copied.
         "smpi/send-is-detached-thresh": str(eager + 1),
         "smpi/async-small-thresh": str(eager + 1),
         "smpi/ois": _copies(machine, short),
         "smpi/os": _copies(machine, short),
         "smpi/or": _copies(machine, eager),
+        # Nothing that a program does between its messages takes time, not even to read the clock.
         "smpi/simulate-computation": "no",
+        "smpi/wtime": "0",
         # Absolute tolerances: of times [s], and of bandwidths [B/s], where doubles hold no more than 15 digits.
         "surf/precision": "1e-12",
         "maxmin/precision": f"{min(max(1e-5, 1e-13 * fastest), 0.1):g}",
@@ -210,7 +219,7 @@ def _service(machine: dict[str, Any]) -> str:
     return str(machine["injection"].get("service", "fifo"))
 
 
-def _smpirun(point: dict[str, Any], folder: Path, scratch: Path) -> "subprocess.CompletedProcess[str]":
+def _smpirun(point: dict[str, Any], folder: Path, scratch: Path) -> Finished:
     platform, hosts = Path(scratch, "platform.txt"), Path(scratch, "hosts")
     platform.write_text("".join(f"{line}\n" for line in platform_lines(point)), encoding="ascii")
     hosts.write_text("".join(f"r{rank}\n" for rank in range(point["ranks"])), encoding="ascii")
@@ -218,8 +227,14 @@ def _smpirun(point: dict[str, Any], folder: Path, scratch: Path) -> "subprocess.
     command = ["smpirun", "-quiet", "-no-privatize", "-platform", str(Path(folder, PLATFORM))]
     command += ["-hostfile", str(hosts), "-np", str(point["ranks"]), "--log=root.thresh:error", *configuration]
     command += [str(Path(folder, PROGRAM)), *skeleton.simulated_arguments(point)]
-    environment = {**os.environ, "TRAMONTANE_PLATFORM": str(platform), "MALLOC_MMAP_THRESHOLD_": "131072"}
-    return subprocess.run(command, cwd=scratch, env=environment, capture_output=True, text=True, check=False)
+    environment = {
+        "TRAMONTANE_PLATFORM": str(platform),
+        "TRAMONTANE_SEED": str(point["seed"]),
+        "TRAMONTANE_START_JITTER": str(point.get("start_jitter", 0)),
+        # Stacks are to be mapped, not taken from the heap, whatever glibc has learnt meanwhile.
+        "MALLOC_MMAP_THRESHOLD_": "131072",
+    }
+    return run_program(command, scratch, environment)
 
 
 def _setup_seconds(errors: str) -> float:
@@ -228,9 +243,3 @@ def _setup_seconds(errors: str) -> float:
         if line.startswith("TRAMONTANE setup_s "):
             return float(line.split()[-1])
     return 0.0
-
-
-def _complaint(done: "subprocess.CompletedProcess[str]") -> str:
-    lines = [line for line in (done.stderr + done.stdout).splitlines() if line and not line.startswith("TRAMONTANE")]
-    telling = [line for line in lines if "error" in line.lower() or "exception" in line.lower()]
-    return (telling or lines or ["it said nothing"])[0]

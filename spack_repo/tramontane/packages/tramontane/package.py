@@ -34,8 +34,9 @@ class Tramontane(Package):
         pip = Executable(os.path.join(place, "bin", "python"))
         pip.add_default_arg("-m", "pip", "--disable-pip-version-check")
         pip("install", "--require-hashes", "--no-deps", "-r", "requirements.lock")
+        build = os.path.join(self.stage.path, "build")
         # cmake and ninja come with the packages of the lock.
         with set_env(PATH=os.pathsep.join([os.path.join(place, "bin"), os.environ["PATH"]])):
-            pip("install", "--no-build-isolation", "--no-deps", "-Cbuild-dir=" + os.path.join(self.stage.path, "build"), ".")
+            pip("install", "--no-build-isolation", "--no-deps", "--config-settings=build-dir=" + build, ".")
         mkdirp(prefix.bin)
         symlink(os.path.join(place, "bin", "tramontane"), prefix.bin.tramontane)
