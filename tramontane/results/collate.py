@@ -204,10 +204,10 @@ def _congestion(dims: Mapping[str, list[Any]], rows: list[_Row], places: list[tu
     packets, total, largest = (np.full(shape, np.nan) for _ in range(3))
     for row, place in zip(rows, places, strict=True):
         if row.congestion:
-            own = (*place, slice(row.congestion["bins"]), slice(row.congestion["bins"]))
-            packets[own] = row.congestion["packets"]
-            total[own] = row.congestion["sum_s"]
-            largest[own] = row.congestion["max_s"]
+            own = slice(row.congestion["bins"])
+            packets[place][own, own] = row.congestion["packets"]
+            total[place][own, own] = row.congestion["sum_s"]
+            largest[place][own, own] = row.congestion["max_s"]
     mean = np.divide(total, packets, out=np.full(shape, np.nan), where=packets > 0)
     names = (*dims, "source_bin", "destination_bin")
     return xr.Dataset(
