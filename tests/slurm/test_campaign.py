@@ -49,6 +49,11 @@ def records(project: Path) -> list[Path]:
     return sorted((project / "results" / "points").glob("??/*.json"))
 
 
+def lost_jobs(slurm: Any) -> set[str]:
+    """Return the jobs that failed: NODE_FAIL, or FAILED if the dead node was to start a step just then."""
+    return {job for job, state in slurm.jobs().items() if state in {"NODE_FAIL", "FAILED"}}
+
+
 def test_a_campaign_outlives_a_node_and_the_controller(slurm: Any, project: Path) -> None:
     (project / "configs" / "experiments" / "tiny.yaml").write_text(EXPERIMENT)
     use_profile(project)
@@ -65,8 +70,8 @@ def test_a_campaign_outlives_a_node_and_the_controller(slurm: Any, project: Path
         # A node dies with a job on it: that job is lost, and sent again.
         slurm.wait_for(lambda: "n2" in slurm.ask("squeue", "-h", "-t", "RUNNING", "-o", "%N"), 90)
         slurm.tell("kill n2")
-        slurm.wait_for(lambda: "NODE_FAIL" in slurm.jobs().values(), 60)
-        lost = {job for job, state in slurm.jobs().items() if state == "NODE_FAIL"}
+        slurm.wait_for(lambda: lost_jobs(slurm), 90)
+        lost = lost_jobs(slurm)
         # The controller dies and comes back, while a job runs on the other node.
         slurm.wait_for(lambda: "RUNNING" in slurm.jobs().values(), 60)
         before = slurm.jobs()
@@ -90,6 +95,6 @@ def test_a_campaign_outlives_a_node_and_the_controller(slurm: Any, project: Path
     # Every batch was a job of Slurm's, and asked for what it was estimated to need.
     jobs = slurm.jobs()
     assert list(jobs.values()).count("COMPLETED") == 4
-    assert lost <= {job for job, state in jobs.items() if state != "COMPLETED"}
+    assert lost <= lost_jobs(slurm)
     limits = slurm.ask("squeue", "--states=all", "-h", "-o", "%l %m").split("\n")
     assert "11:00 300M" in limits
