@@ -23,7 +23,7 @@ SCALES = "smoke|laptop|paper"
 EXPERIMENT = "[A-Za-z0-9][A-Za-z0-9_.-]*"
 BATCH = "[0-9a-f]{16}"
 
-_ANALYSIS_FOLDERS = ("analysis", "workflow/report")
+_ANALYSIS_FOLDERS = ("analysis", "workflow/report", "tramontane/claims", "configs/claims")
 _ANALYSIS = ("*.py", "*.mplstyle", "*.yaml", "*.j2", "*.html", "*.css")
 _ESTIMATE_MARGIN = 4
 _MINUTES = 60

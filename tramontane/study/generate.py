@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 from tramontane.errors import InputError
 from tramontane.study import network, units
 from tramontane.study.catalogue import find_root, list_machines, load_machine
+from tramontane.study.claims import Claims, Judgement
 from tramontane.study.experiments import SCALES, Experiment
 from tramontane.study.fields import Choice, ChoiceOrNumbers, Whole, WholeList, Words
 from tramontane.study.messages import elements, entries, submodels, tag
@@ -83,6 +84,8 @@ def schemas() -> dict[str, Json]:
         "experiment": _titled("An experiment", _experiment()),
         "grids": _titled("Grids by name", _by_name(NamedGrid)),
         "references": _titled("Publications by key", _by_name(Reference)),
+        "claims": _titled("What a paper states", Claims.model_json_schema()),
+        "judgement": _titled("How strictly statements are read", Judgement.model_json_schema()),
         "table1": _titled("Networks as printed in the paper's Table 1", _by_name(PrintedNetwork)),
     }
 

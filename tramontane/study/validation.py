@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError
 from tramontane.errors import InputError, closest
 from tramontane.study import network
 from tramontane.study.catalogue import GRIDS, MACHINES, REFERENCES, SYSTEMS, TABLE1, load_machine
+from tramontane.study.claims import CLAIMS, JUDGEMENT, load_claims, load_judgement
 from tramontane.study.expansion import expand
 from tramontane.study.experiments import Experiment, load_experiment
 from tramontane.study.fields import Choice, Count, Text, WholeList
@@ -130,4 +131,6 @@ _FILES: dict[str, tuple[str, _Check]] = {
     str(GRIDS): ("grids", partial(_check_entries, model=NamedGrid)),
     str(REFERENCES): ("references", partial(_check_entries, model=Reference)),
     str(TABLE1): ("table", partial(_check_entries, model=PrintedNetwork)),
+    str(JUDGEMENT): ("judgement", lambda source, data: load_judgement(source.resolve().parents[2])),
+    str(CLAIMS / "*.yaml"): ("claims", lambda source, data: load_claims(source, source.resolve().parents[2])),
 }
