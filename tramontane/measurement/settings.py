@@ -1,6 +1,6 @@
 """ReFrame's settings, made from the files of ``configs/systems``.
 
-What is not there (an MPI library, a Slurm that answers) is left out, and said; a check that asks for it then is not run.
+What is not there (an MPI library, a Slurm that answers) is left out, and said; checks that ask for it are not run then.
 """
 
 import shutil
