@@ -20,7 +20,7 @@ from reframe.core.builtins import (
 )
 
 from tramontane.measurement.cases import BATCH, cases, reference
-from tramontane.measurement.settings import FEATURE
+from tramontane.measurement.settings import FEATURE, SCALE
 from tramontane.study import load_system
 from tramontane.substrates.mpi import arguments
 
@@ -85,7 +85,7 @@ class Schedule(rfm.RunOnlyRegressionTest):
         self.descr = f"{self.case}: real data, all of it checked"
         self.tags = set(tags)
         self.valid_prog_environs = [f"+{FEATURE}"]
-        self.valid_systems = [f"+{tag}" for tag in sorted(tags)] or ["*"]
+        self.valid_systems = [f"+{SCALE}{tag}" for tag in sorted(tags)] or ["*"]
 
     @run_before("run")
     def set_command(self):

@@ -13,7 +13,7 @@ from typing import Any
 from tramontane.errors import InputError
 from tramontane.study import list_systems, load_system
 from tramontane.study.catalogue import SYSTEMS
-from tramontane.study.systems import Environment, Partition, System
+from tramontane.study.systems import SCALES, Environment, Partition, System
 
 #: Where ReFrame leaves its files, below the root of a checkout.
 FOLDER = Path("results", "reframe")
@@ -21,6 +21,8 @@ FOLDER = Path("results", "reframe")
 LAUNCHER, MPIRUN = "environment-mpirun", "TRAMONTANE_MPIRUN"
 #: The feature that checks ask environments for.
 FEATURE = "mpi"
+#: What turns the name of a scale, which may begin with a digit, into that of a feature, which may not.
+SCALE = "scale_"
 #: How long Slurm is waited for [s].
 PATIENCE = 20
 
@@ -159,8 +161,8 @@ def _partition(name: str, partition: Partition, environments: dict[str, Environm
         "launcher": LAUNCHER if partition.launcher == "mpirun" else partition.launcher,
         "access": list(partition.options),
         "environs": [key for key in partition.environments if key in environments],
-        "env_vars": [[key, value] for key, value in partition.variables.items()],
-        "features": list(partition.features),
+        "env_vars": _exports(partition.variables),
+        "features": [f"{SCALE}{feature}" if feature in SCALES else feature for feature in partition.features],
         "extras": {"ranks": partition.ranks, "ranks_per_node": partition.ranks_per_node},
         # Jobs of one machine would measure each other.
         "max_jobs": 1 if partition.scheduler == "local" else 100,
@@ -174,11 +176,16 @@ def _environment(name: str, environment: Environment, system: str) -> dict[str, 
         "name": name,
         "cxx": environment.compiler,
         "modules": list(environment.modules),
-        "env_vars": [[key, value] for key, value in (own | environment.variables).items()],
+        "env_vars": _exports(own | environment.variables),
         "features": [FEATURE],
         "extras": {"build": environment.build, "spec": environment.spec or ""},
         "target_systems": [system],
     }
+
+
+def _exports(variables: dict[str, str]) -> list[list[str]]:
+    """Return variables as ReFrame wants them, for a shell: blanks stay, and ``$NAME`` stands for another variable."""
+    return [[key, f'"{value}"'] for key, value in variables.items()]
 
 
 def _logging(folder: Path) -> dict[str, Any]:
