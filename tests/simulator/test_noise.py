@@ -69,14 +69,14 @@ def test_fine_grained_collectives_amplify_noise(pattern: str) -> None:
     ],
 )
 def test_noise_that_leaves_no_time_is_refused(noise: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="^noise: a duration"):
+    with pytest.raises(ValueError, match=r"^noise: a duration"):
         _simulator.simulate(point(4, allreduce(2), machine("torus", (2, 2, 2))) | {"noise": noise})
 
 
 def test_the_compatible_model_has_neither() -> None:
     net = machine("torus", (2, 2, 2), model="pisces-16")
-    with pytest.raises(ValueError, match="^machine.overhead"):
+    with pytest.raises(ValueError, match=r"^machine\.overhead"):
         _simulator.simulate(point(4, allreduce(2), net | {"overhead": {"send": 1, "receive": 0}}))
     noise = {"duration": US, "period": MS, "pattern": "periodic"}
-    with pytest.raises(ValueError, match="^noise"):
+    with pytest.raises(ValueError, match=r"^noise"):
         _simulator.simulate(point(4, allreduce(2), net) | {"noise": noise})
