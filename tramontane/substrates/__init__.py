@@ -68,6 +68,10 @@ def get(name: str) -> Substrate:
         from tramontane.substrates.simgrid import SimGrid  # noqa: PLC0415
 
         return SimGrid()
+    if name == "sstmacro":
+        from tramontane.substrates.sstmacro import SstMacro  # noqa: PLC0415
+
+        return SstMacro()
     from tramontane.substrates.absent import ABSENT  # noqa: PLC0415
 
     if name in ABSENT:

@@ -4,6 +4,7 @@ The digest names compiler, options and sources, so nothing outdated is ever used
 whoever finds the folder needs no compiler. It appears whole or not at all, however many processes want it at once.
 """
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -24,21 +25,21 @@ def digest(files: Iterable[Path], words: Iterable[str]) -> str:
 
 
 def once(folder: Path, make: Callable[[Path], None]) -> Path:
-    """Return `folder`, which `make` fills if it is not there yet."""
+    """Return `folder`, which `make` fills if it is not there yet; others who want it meanwhile wait."""
     if folder.exists():
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    try:
-        temporary.chmod(0o755)
-        make(temporary)
+    with Path(folder.parent, f".{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if folder.exists():
+            return folder
+        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
         try:
+            temporary.chmod(0o755)
+            make(temporary)
             temporary.rename(folder)
-        except OSError:  # somebody else was faster
-            if not folder.exists():
-                raise
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
     return folder
 
 
