@@ -195,7 +195,8 @@ def check_scale(scale: str) -> None:
 def select(root: Path, names: Sequence[str]) -> list[Path]:
     """Return the files of the experiments called `names`, each once, in the order of their files.
 
-    The beginning of a name will do where it is the beginning of one only: ``fig05a``.
+    The beginning of a name will do where it is the beginning of one only: ``fig05a``. Words that several names begin with
+    stand for all of them: ``cross-validation``.
 
     Raises
     ------
@@ -207,16 +208,16 @@ def select(root: Path, names: Sequence[str]) -> list[Path]:
         return []
     if ALL in names:
         return list(files.values())
-    chosen = {_full_name(name, list(files)) for name in names}
+    chosen = {full for name in names for full in _full_names(name, list(files))}
     return [path for name, path in files.items() if name in chosen]
 
 
-def _full_name(name: str, known: Sequence[str]) -> str:
+def _full_names(name: str, known: Sequence[str]) -> list[str]:
     if name in known:
-        return name
+        return [name]
     begun = [full for full in known if full.startswith(name)]
-    if len(begun) == 1:
-        return begun[0]
+    if len(begun) == 1 or (begun and all(full.startswith(f"{name}-") for full in begun)):
+        return begun
     problem = f"{name!r} begins several names" if begun else f"unknown experiment {name!r}"
     allowed = ", ".join(begun or (*known, ALL, NONE))
     raise InputError("experiment", "", name, allowed, problem=problem, hint=closest(name, known))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -32,3 +33,14 @@ class Refusal:
 def refusal_of(key: str, found: object, allowed: Sequence[object], why: str) -> Refusal | None:
     """Return a refusal unless `found` is one of `allowed`."""
     return None if found in allowed else Refusal(key, found, ", ".join(map(str, allowed)), why)
+
+
+def simulator_only(point: dict[str, Any]) -> Refusal | None:
+    """Return the first thing asked for that only the embedded simulator has; a canonical point names it only then."""
+    asked = {
+        "machine.overhead": point["machine"].get("overhead"),
+        "noise": point.get("noise"),
+        "statistics": point.get("statistics"),
+    }
+    found = next(((key, value) for key, value in asked.items() if value), None)
+    return Refusal(*found, "none", "only the embedded simulator has it") if found else None

@@ -18,7 +18,7 @@ from tramontane.substrates import skeleton
 from tramontane.substrates.building import compile_all, digest, once
 from tramontane.substrates.imbalance import imbalance
 from tramontane.substrates.programs import Finished, complaint, run_program
-from tramontane.substrates.refusal import Refusal, refusal_of
+from tramontane.substrates.refusal import Refusal, refusal_of, simulator_only
 
 INSTALL = "apt-get install libsimgrid-dev, or spack install simgrid"
 
@@ -68,7 +68,8 @@ class SimGrid:
         machine = point["machine"]
         allowed = ROUTINGS[machine["topology"]]
         return (
-            refusal_of("machine.routing", machine["routing"], allowed, "simgrid routes whole messages")
+            simulator_only(point)
+            or refusal_of("machine.routing", machine["routing"], allowed, "simgrid routes whole messages")
             or refusal_of("machine.model", machine.get("model", "default"), ("default",), "simgrid is no PISCES")
             or refusal_of("machine.injection.service", _service(machine), ("fifo",), "in simgrid messages share links")
         )

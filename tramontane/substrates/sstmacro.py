@@ -17,7 +17,7 @@ from tramontane.substrates import skeleton
 from tramontane.substrates.building import compile_all, digest, once
 from tramontane.substrates.imbalance import imbalance
 from tramontane.substrates.programs import Finished, complaint, run_program
-from tramontane.substrates.refusal import Refusal, refusal_of
+from tramontane.substrates.refusal import Refusal, refusal_of, simulator_only
 
 INSTALL = "spack install sst-macro@16.0.0, then set SSTMACRO_ROOT or PATH"
 LIBRARY = "libtramontane_sst.so"
@@ -82,7 +82,10 @@ class SstMacro:
         ports = _ports(machine)
         small = tuple(range(1, _MOST_PORTS + 1))
         return (
-            refusal_of("machine.routing", machine["routing"], tuple(NETWORKS[shape][1]), f"{name} has no such router")
+            simulator_only(point)
+            or refusal_of(
+                "machine.routing", machine["routing"], tuple(NETWORKS[shape][1]), f"{name} has no such router"
+            )
             or (None if ports in small else Refusal("machine.geometry", f"{ports} ports", "256", f"{name}'s ports"))
             or refusal_of("machine.injection.service", _service(machine), ("fifo",), f"{name} has no other")
             or refusal_of("allocation", point.get("allocation", "first-available"), ("first-available",), name)
