@@ -51,7 +51,7 @@ def test_a_measured_point_may_have_more_ranks_than_the_network_has_nodes(tmp_pat
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (("substrate: mpi", "system: genric"), "system.name: found 'genric'; did you mean 'generic'?"),
+        (("substrate: mpi", "system: genric"), "system: found 'genric'; did you mean 'generic'?"),
         (("substrate: mpi", "system: {nam: generic}"), "system.nam: unknown key 'nam'; did you mean 'name'?"),
         ((), "machine: missing; allowed: The network"),
     ],

