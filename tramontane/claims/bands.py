@@ -12,11 +12,14 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from tramontane.claims.outcome import Lacking, count
-from tramontane.study.claims import Judgement, Range
+from tramontane.claims.outcome import Lacking, Span, count
+from tramontane.study.claims import Judgement
 
 RANKS = "ranks"
 MEMBER = "member"
+
+#: How many series are named one by one.
+_SHOWN = 3
 
 Floats = NDArray[np.float64]
 
@@ -47,10 +50,9 @@ class Band:
     members: int = 1
     lacking: tuple[float, ...] = ()
 
-    def between(self, bounds: Range) -> "Band":
-        """Return the part of the curve between two process counts."""
-        first, last = (-np.inf if bounds[0] is None else bounds[0]), (np.inf if bounds[1] is None else bounds[1])
-        return self._only((self.x >= first) & (self.x <= last), [x for x in self.lacking if first <= x <= last])
+    def inside(self, span: Span) -> "Band":
+        """Return the part of the curve at the process counts that are meant."""
+        return self._only((self.x >= span.first) & (self.x <= span.last), span.holds(self.lacking))
 
     def at(self, places: Floats) -> "Band":
         """Return the curve at some of its process counts."""
@@ -61,44 +63,40 @@ class Band:
         return replace(self, lacking=tuple(lacking), **parts)
 
 
-def common(first: Band, second: Band, bounds: Range, least: int = 1) -> tuple[Band, Band]:
+def common(first: Band, second: Band, span: Span) -> tuple[Band, Band]:
     """Return two curves at the process counts that both have.
 
     Raises
     ------
     Lacking
-        If they share fewer than `least` between the bounds.
+        If those are not enough.
     """
-    places = np.intersect1d(first.between(bounds).x, second.between(bounds).x)
-    if places.size < least:
-        largest = min((max(band.x, default=0.0) for band in (first, second)), default=0.0)
-        raise Lacking(f"{first.name} and {second.name} {where(bounds, least)} (there up to {count(largest)})")
-    return first.at(places), second.at(places)
+    places = np.intersect1d(first.inside(span).x, second.inside(span).x)
+    if not span.suffices(places):
+        there = _there(np.intersect1d(first.x, second.x))
+        raise Lacking(f"{span} ({there})", (first.name, second.name), span)
+    return first.inside(span).at(places), second.inside(span).at(places)
 
 
-def part(band: Band, bounds: Range, least: int = 1) -> Band:
-    """Return the part of a curve between two process counts.
+def part(band: Band, span: Span) -> Band:
+    """Return the part of a curve at the process counts that are meant.
 
     Raises
     ------
     Lacking
-        If it has fewer than `least` results there.
+        If those are not enough.
     """
-    found = band.between(bounds)
-    if found.x.size < least:
-        raise Lacking(f"{band.name} {where(bounds, least)} (there up to {count(max(band.x, default=0.0))})")
+    found = band.inside(span)
+    if not span.suffices(found.x):
+        raise Lacking(f"{span} ({_there(band.x)})", (band.name,), span)
     return found
 
 
-def where(bounds: Range, least: int = 1) -> str:
-    """Return a range of process counts in words."""
-    first, last = bounds
-    much = "" if least == 1 else f"{least} or more process counts "
-    if first is None and last is None:
-        return f"at {much or 'any process count'}".rstrip()
-    if last is None:
-        return f"at {much}from {count(first or 0)} processes"
-    return f"at {much}up to {count(last)} processes" if first is None else f"at {much}{count(first)} to {count(last)}"
+def _there(places: Floats) -> str:
+    """Return which process counts there are, in words."""
+    if not places.size:
+        return "there: none"
+    return f"there: {count(places[0])}" + (f" to {count(places[-1])}" if places.size > 1 else "")
 
 
 def chosen(dataset: xr.Dataset, select: Mapping[str, str]) -> xr.Dataset:
@@ -123,7 +121,9 @@ def chosen(dataset: xr.Dataset, select: Mapping[str, str]) -> xr.Dataset:
 def called(dataset: xr.Dataset, name: str, select: Mapping[str, str]) -> str:
     """Return the name of a curve in evidence: with a pattern, the coordinates that it stands for."""
     found = [str(value) for dim in select for value in dataset[dim].values.tolist() if _is_pattern(select[dim])]
-    return f"the best of {', '.join(found)}" if len(found) > 1 else (found[0] if found else name)
+    if len(found) <= 1:
+        return found[0] if found else name
+    return f"the best of {', '.join(found) if len(found) <= _SHOWN else f'{found[0]} ... {found[-1]}'}"
 
 
 def _is_pattern(text: str) -> bool:
