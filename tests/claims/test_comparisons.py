@@ -39,7 +39,7 @@ def test_trend() -> None:
     # One step of six may go the other way, two may not.
     assert comparisons.trend(curve([9, 8, 7, 7.8, 5, 4, 3]), "falls", ALL, MOST).holds is True
     assert comparisons.trend(curve([9, 8, 9, 7, 8, 4, 3]), "falls", ALL, MOST).holds is False
-    with pytest.raises(Lacking, match="10,000 processes or more, 2 counts .there: 100 to 10,000."):
+    with pytest.raises(Lacking, match=r"10,000 processes or more, 2 counts .there: 100 to 10,000."):
         comparisons.trend(power(-0.5), "falls", Span(1e4, math.inf), MOST)
 
 
@@ -54,7 +54,7 @@ def test_slower() -> None:
     assert comparisons.slower(high, low, 2, ALL, MOST).holds is False
     assert comparisons.slower(low, high, 1, ALL, MOST).holds is False
     assert comparisons.slower(high, low, 1, Span(1e4, math.inf), MOST).holds is True
-    with pytest.raises(Lacking, match="100,000 processes or more .there: 100 to 10,000.") as caught:
+    with pytest.raises(Lacking, match=r"100,000 processes or more .there: 100 to 10,000.") as caught:
         comparisons.slower(high, low, 1, Span(1e5, math.inf), MOST)
     assert caught.value.span == Span(1e5, math.inf)
     with pytest.raises(Lacking, match="over a decade"):

@@ -55,7 +55,7 @@ def test_same_delays() -> None:
 
 def test_delays_that_lack_are_said() -> None:
     data = delayed({"a": [20, 40, 20, 10, 10]})
-    with pytest.raises(Lacking, match="ranks 1000 .there: 100, 10000."):
+    with pytest.raises(Lacking, match=r"ranks 1000 .there: 100, 10000."):
         distributions.delays(data, "a", {"series": "a"}, 1000)
     with pytest.raises(Lacking, match="the variable delay_packets"):
         distributions.delays(data.drop_vars("delay_packets"), "a", {"series": "a"}, 100)

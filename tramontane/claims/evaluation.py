@@ -130,7 +130,7 @@ class Campaign:
                 found += [own for own in map(tuple, json.loads(text)) if own not in found]
         return found
 
-    def command(self, experiments: Sequence[str], spans: Sequence[Span]) -> str:
+    def command(self, experiments: Sequence[str], spans: Sequence[Span], grid: str | None) -> str:
         """Return what would run the points that lack: at this scale or the next one that has them; empty if none has.
 
         Parameters
@@ -139,19 +139,21 @@ class Campaign:
             Experiments whose points are needed.
         spans : sequence of Span
             Process counts that lack.
+        grid : str, optional
+            Grid that is needed.
         """
         for scale in SCALES[SCALES.index(self.scale) :]:
-            if any(self._offers(experiment, scale, spans) for experiment in experiments):
+            if any(self._offers(experiment, scale, spans, grid) for experiment in experiments):
                 return f"tramontane reproduce --scale {scale} --experiments '{' '.join(experiments)}'"
         return ""
 
-    def _offers(self, experiment: str, scale: str, spans: Sequence[Span]) -> bool:
+    def _offers(self, experiment: str, scale: str, spans: Sequence[Span], grid: str | None) -> bool:
         """Return whether an experiment would have at a scale what is not there yet."""
         path = self.root / EXPERIMENTS / f"{experiment}.yaml"
         if not path.exists():
             return False
         loaded = load_experiment(path)
-        if scale not in loaded.scales:
+        if scale not in loaded.scales or (grid is not None and grid not in map(str, loaded.scales[scale].values())):
             return False
         ranks = [float(value) for value in swept(loaded, scale).get(RANKS, [])]
         return (scale != self.scale or not self._complete(experiment)) and all(span.suffices(ranks) for span in spans)
@@ -185,7 +187,7 @@ def _verdict(name: str, paper: str, claim: Claim, campaign: Campaign, judgement:
             evidence = "; ".join(f"under {item.choice}: {item.verdict} ({item.evidence})" for item in found)
     experiments = tuple(sorted(_experiments(claim)))
     if begun and verdict == NOT_EVALUATED and experiments:
-        command = campaign.command(experiments, spans)
+        command = campaign.command(experiments, spans, claim.grid)
     if begun and experiments:
         grids = ", ".join(" x ".join(map(str, own)) for own in campaign.grids(experiments))
         evidence = f"scale {campaign.scale}{f', grid {grids}' if grids else ''}: {evidence}"

@@ -22,6 +22,20 @@ JUDGEMENT = CLAIMS / "judgement.yaml"
 SUBJECTS = ("arithmetic", "transposition", "halo", "allreduce", "one-sided", "input-output", "overlap")
 """What a statement may be about."""
 
+COMPUTATIONS = (
+    "networks",
+    "stages",
+    "grid",
+    "allreduces",
+    "halo_width",
+    "halo_pattern",
+    "cells",
+    "halo_messages",
+    "halo_volumes",
+    "elements",
+)
+"""Functions of :mod:`tramontane.claims.arithmetic` that statements may name."""
+
 Range = tuple[float | None, float | None]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Model = TypeVar("Model", bound=Settings)
@@ -211,7 +225,7 @@ class Computed(Check):
     """Arithmetic, done with the project's own formulas and schedules; needs no results."""
 
     kind: Literal["computed"] = Field(description="Kind of check.")
-    what: Text = Field(description="Name of the computation in `tramontane.claims.arithmetic`.")
+    what: Annotated[str, Choice(COMPUTATIONS)] = Field(description="Name of the computation.")
     printed: dict[str, Any] = Field({}, description="Numbers as the paper prints them.")
 
 
