@@ -192,6 +192,19 @@ def validate(
     print(f"{len(chosen)} {'file' if len(chosen) == 1 else 'files'} valid")
 
 
+@app.command("new-experiment")
+def new_experiment_(
+    name: Annotated[str, typer.Argument(help="Small letters, digits and hyphens, e.g. halo-latency.", metavar="NAME")],
+) -> None:
+    """Write a commented experiment that runs at once, to be changed into your own; see docs/new-experiment.md."""
+    from tramontane.errors import display_path
+    from tramontane.study import find_root
+    from tramontane.study.template import new_experiment
+
+    print(display_path(new_experiment(find_root(), name)))
+    print(f"it runs as it is: tramontane reproduce --scale smoke --experiments {name}", file=sys.stderr)
+
+
 @app.command()
 def run(
     point_file: Annotated[Path, typer.Argument(help="A point; see docs/configuration.md.", metavar="POINT.yaml")],

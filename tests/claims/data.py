@@ -14,7 +14,7 @@ def curve(values: Sequence[float], x: Sequence[float] = COUNTS, width: float = 0
     """Return a curve whose members lie within `width` of its medians."""
     median = np.asarray(values, dtype=float)
     places = np.asarray(x[: len(values)], dtype=float)
-    return Band(name, places, median * (1 - width), median, median * (1 + width), members=5)
+    return Band(name, places, median * (1 - width), median, median * (1 + width), np.full(len(values), 5.0))
 
 
 def power(exponent: float, factor: float = 1.0, width: float = 0.02, name: str = "a") -> Band:

@@ -16,16 +16,25 @@ JUDGEMENT = load_judgement(Path(__file__).parents[2])
 
 def test_an_ensemble_has_a_median_and_a_range() -> None:
     own = band(dataset({"a": [1.0] * 7}, members=5, spread=0.1), "a", {"series": "a"}, "time_s", JUDGEMENT)
-    assert (own.members, own.name) == (5, "a")
+    assert (own.members.tolist(), own.name) == ([5] * 7, "a")
     assert own.x.tolist() == list(COUNTS)
     assert [own.low[0], own.median[0], own.high[0]] == pytest.approx([0.9, 1.0, 1.1])
 
 
 def test_a_single_run_stands_for_a_range() -> None:
     own = band(dataset({"a": [1.0] * 7}, members=1), "a", {"series": "a"}, "time_s", JUDGEMENT)
-    assert own.members == 1
+    assert own.members.tolist() == [1] * 7
     # A run may be 10 % below or 17 % above the median, so the median is that much above or below the run.
     assert [own.low[0], own.high[0]] == pytest.approx([1 / 1.17, 1 / 0.9])
+
+
+def test_a_point_with_fewer_members_than_others_keeps_its_own_band() -> None:
+    data = dataset({"a": [1.0] * 7}, members=3, spread=0.1)
+    data["time_s"][{"ranks": 6, "member": slice(1, None)}] = np.nan
+    own = band(data, "a", {"series": "a"}, "time_s", JUDGEMENT)
+    assert own.members.tolist() == [3] * 6 + [1]
+    assert [own.low[0], own.high[0]] == pytest.approx([0.9, 1.1])
+    assert [own.low[6], own.high[6]] == pytest.approx([0.9 / 1.17, 0.9 / 0.9])
 
 
 def test_a_pattern_takes_the_fastest_at_each_process_count() -> None:

@@ -93,3 +93,16 @@ def test_congestion_by_level_and_by_unevenness() -> None:
 def test_congestion_that_lacks_is_said() -> None:
     with pytest.raises(Lacking, match="the variable congestion_sum"):
         distributions.matrix(delayed({"a": [1, 1, 1, 1, 1]}), "a", {"series": "a"}, 10000)
+
+
+def test_delays_of_one_process_count_only() -> None:
+    data = delayed({"a": [20, 40, 20, 10, 10]}).isel(ranks=1, drop=True).assign_attrs(base_json='{"ranks": 10000}')
+    assert distributions.delays(data, "a", {"series": "a"}, 10000).packets.shape == (3, 5)
+    with pytest.raises(Lacking, match=r"a at 256 processes \(there: 10,000\)"):
+        distributions.delays(data, "a", {"series": "a"}, 256)
+
+
+def test_members_that_were_left_out_do_not_count() -> None:
+    data = delayed({"a": [20, 40, 20, 10, 10]})
+    data["delay_packets"][{"member": 1}] = np.nan
+    assert distributions.delays(data, "a", {"series": "a"}, 10000).packets.shape == (2, 5)

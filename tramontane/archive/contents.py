@@ -77,8 +77,8 @@ def _campaign(layout: Layout) -> Iterator[Path]:
 
 
 def _records(layout: Layout) -> Iterator[Path]:
-    """Yield the records and failures of all points of the campaign, each once."""
+    """Yield all that is known of the points of the campaign: records, congestion matrices, failures; each once."""
     store = Store(layout.root)
     identities = {point["id"] for own in manifests(layout) for point in own["points"] if "id" in point}
     for identity in sorted(identities):
-        yield from (path for path in (store.path(identity), store.failure_path(identity)) if path.exists())
+        yield from sorted(store.path(identity).parent.glob(f"{identity}.*"))

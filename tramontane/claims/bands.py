@@ -36,8 +36,8 @@ class Band:
         Process counts that have a result, ascending.
     low, median, high : array
         Smallest, median and largest value of the members at each; of a single run the range it may stand for.
-    members : int
-        Number of members; 1 for single runs.
+    members : array
+        Number of members at each.
     lacking : tuple of float
         Process counts of the experiment that have no result.
     """
@@ -47,7 +47,7 @@ class Band:
     low: Floats
     median: Floats
     high: Floats
-    members: int = 1
+    members: Floats
     lacking: tuple[float, ...] = ()
 
     def inside(self, span: Span) -> "Band":
@@ -59,7 +59,7 @@ class Band:
         return self._only(np.isin(self.x, places), self.lacking)
 
     def _only(self, chosen: NDArray[np.bool_], lacking: tuple[float, ...] | list[float]) -> "Band":
-        parts = {name: getattr(self, name)[chosen] for name in ("x", "low", "median", "high")}
+        parts = {name: getattr(self, name)[chosen] for name in ("x", "low", "median", "high", "members")}
         return replace(self, lacking=tuple(lacking), **parts)
 
 
@@ -156,25 +156,28 @@ def band(dataset: xr.Dataset, name: str, select: Mapping[str, str], variable: st
     own = chosen(dataset, select)
     label = called(own, name, select)
     values = own[variable]
-    members = values.sizes.get(MEMBER, 1)
     over = [MEMBER] if MEMBER in values.dims else []
-    parts = [values.min(over), values.median(over), values.max(over)] if over else [values] * 3
+    # Points that cost much have fewer members than others; those that were left out are NaN.
+    members = values.notnull().sum(over)
+    parts = [values.min(over), values.median(over), values.max(over), members]
     others = [dim for dim in parts[1].dims if dim != RANKS]
     if [dim for dim in others if dim not in select and parts[1].sizes[dim] > 1]:
         raise Lacking(f"one value of each of {', '.join(str(dim) for dim in others if dim not in select)}")
     if RANKS not in parts[1].dims:
         raise Lacking(f"the dimension {RANKS}")
     stacked = [item.stack(all=others) if others else item.expand_dims("all", -1) for item in parts]
-    low, median, high = (np.asarray(item.transpose(RANKS, "all").values, dtype=np.float64) for item in stacked)
+    low, median, high, number = (np.asarray(own.transpose(RANKS, "all").values, dtype=np.float64) for own in stacked)
     there = np.asarray(np.isfinite(median).any(axis=1), dtype=bool)
     fastest = np.asarray(np.where(np.isfinite(median), median, np.inf).argmin(axis=1))
-    low, median, high = (item[np.arange(len(fastest)), fastest] for item in (low, median, high))
-    if members == 1:
-        low, high = low / (1 + judgement.slower_than_band.value), high / (1 - judgement.faster_than_band.value)
+    places = np.arange(len(fastest))
+    low, median, high, number = (item[places, fastest] for item in (low, median, high, number))
+    single = number == 1
+    low[single] /= 1 + judgement.slower_than_band.value
+    high[single] /= 1 - judgement.faster_than_band.value
     x = np.asarray(own[RANKS].values, dtype=np.float64)
     order = np.argsort(x)
     order = order[there[order]]
-    return Band(label, x[order], low[order], median[order], high[order], members, _lacking(own, x, there))
+    return Band(label, x[order], low[order], median[order], high[order], number[order], _lacking(own, x, there))
 
 
 def _lacking(dataset: xr.Dataset, x: Floats, there: NDArray[np.bool_]) -> tuple[float, ...]:

@@ -39,7 +39,7 @@ def trend(curve: Band, way: str, span: Span, most: float) -> Outcome:
     own = part(curve, span._replace(least=2))
     first, last = own.at(own.x[:1]), own.at(own.x[-1:])
     high, low = (first, last) if way == "falls" else (last, first)
-    begin, end = (Band(own.name, own.x[:-1], *_cut(own, 0, -1)), Band(own.name, own.x[1:], *_cut(own, 1, None)))
+    begin, end = own.at(own.x[:-1]), own.at(own.x[1:])
     against = above(end, begin) if way == "falls" else above(begin, end)
     holds = bool(above(high, low)[0]) and float(1 - against.mean()) >= most
     evidence = (
@@ -47,10 +47,6 @@ def trend(curve: Band, way: str, span: Span, most: float) -> Outcome:
         f"{count(own.x[-1])}; {int(against.sum())} of {against.size} steps go the other way{_gaps(own)}"
     )
     return Outcome(holds, evidence, int(overlapping(first, last)[0]), 1)
-
-
-def _cut(own: Band, begin: int, end: int | None) -> tuple[Floats, Floats, Floats]:
-    return own.low[begin:end], own.median[begin:end], own.high[begin:end]
 
 
 def slower(upper: Band, lower: Band, by: float, span: Span, most: float) -> Outcome:

@@ -287,7 +287,7 @@ class _Source:
     def band(self, name: str) -> Band:
         dataset, called, select, variable = self._find(name)
         found = band(dataset, called, select, variable, self.judgement)
-        self._members.add(found.members)
+        self._members |= set(found.members.astype(int).tolist())
         return found
 
     def delays(self, name: str, ranks: int) -> distributions.Delays:
@@ -307,11 +307,13 @@ class _Source:
         compared = sum(outcome.compared for outcome in outcomes)
         if not self._members or all(outcome.holds is None for outcome in outcomes):
             return []
-        if max(self._members) == 1:
-            low, high = self.judgement.faster_than_band.value, self.judgement.slower_than_band.value
-            return [f"Single runs, read with a band of -{100 * low:g} to +{100 * high:g} %"]
+        low, high = self.judgement.faster_than_band.value, self.judgement.slower_than_band.value
         few, many = min(self._members), max(self._members)
+        single = f"read with a band of -{100 * low:g} to +{100 * high:g} %"
+        if many == 1:
+            return [f"Single runs, {single}"]
         members = f"{many} members" if few == many else f"{few} to {many} members"
+        members += f" (single runs {single})" if few == 1 else ""
         if not fragile:
             return [f"Ensembles of {members}; any single runs would have decided alike"] if compared else []
         return [f"Ensembles of {members}; single runs could not have decided it at {fragile} of {compared} places"]

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tramontane.errors import InputError, closest
+from tramontane.errors import InputError
 from tramontane.study.catalogue import EXPERIMENTS
 
 #: What an experiment may be called: part of file names, of paths in the workflow and of commands.
@@ -30,7 +30,9 @@ def new_experiment(root: Path, name: str) -> Path:
     if not _NAME.fullmatch(name) or name in _WORDS:
         hint = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60]
         good = bool(_NAME.fullmatch(hint)) and hint not in _WORDS and hint != name
-        raise InputError("new-experiment", "", name, _ALLOWED, problem=f"found name '{name}'", hint=hint if good else None)
+        raise InputError(
+            "new-experiment", "", name, _ALLOWED, problem=f"found name '{name}'", hint=hint if good else None
+        )
     path = root / EXPERIMENTS / f"{name}.yaml"
     text = TEMPLATE.replace("NAME", name)
     try:
@@ -40,7 +42,6 @@ def new_experiment(root: Path, name: str) -> Path:
         allowed = "a name that no experiment has; edit that file, or remove it first"
         raise InputError(path, "", None, allowed, problem="is there already") from None
     return path
-
 
 
 TEMPLATE = """\
