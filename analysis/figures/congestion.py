@@ -109,8 +109,13 @@ def _matrices(dataset: xr.Dataset, spec: FigureSpec) -> "tuple[xr.DataArray, lis
     if name not in dataset:
         raise ValueError(f"figure.kind: 'congestion-matrix' needs the variable {name}, which the dataset lacks")
     kept = (SOURCE, DESTINATION)
+    # Of few processes there are fewer groups than the dataset has places.
+    own = slice(ranks_of(dataset))
     return dataset[name], [
-        (key, chosen.mean([dim for dim in chosen.dims if dim not in kept], skipna=True).transpose(*kept).values)
+        (
+            key,
+            chosen.mean([dim for dim in chosen.dims if dim not in kept], skipna=True).transpose(*kept).values[own, own],
+        )
         for key, chosen in series_names(dataset[name], spec.lines, dataset)
     ]
 
