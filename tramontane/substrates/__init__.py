@@ -1,7 +1,7 @@
 """What executes a point: the embedded simulator, an MPI library, SimGrid or SST/macro.
 
 A substrate that is not there is reported as such, with the line that installs it; nothing is ever faked. This module
-and what it imports need only the standard library, because every point runs in a process of its own.
+and what it imports at once need only the standard library, because every point runs in a process of its own.
 """
 
 import difflib
@@ -64,6 +64,10 @@ def get(name: str) -> Substrate:
         from tramontane.substrates.simulator import Simulator  # noqa: PLC0415
 
         return Simulator()
+    if name == "mpi":
+        from tramontane.substrates.mpi import Mpi  # noqa: PLC0415
+
+        return Mpi()
     if name == "simgrid":
         from tramontane.substrates.simgrid import SimGrid  # noqa: PLC0415
 
@@ -72,10 +76,6 @@ def get(name: str) -> Substrate:
         from tramontane.substrates.sstmacro import SstMacro  # noqa: PLC0415
 
         return SstMacro()
-    from tramontane.substrates.absent import ABSENT  # noqa: PLC0415
-
-    if name in ABSENT:
-        return ABSENT[name]
     close = difflib.get_close_matches(name, NAMES, n=1)
     raise InputError("substrate", "", name, ", ".join(NAMES), hint=close[0] if close else None)
 
