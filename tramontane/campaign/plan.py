@@ -202,8 +202,8 @@ def check_scale(scale: str) -> None:
 def select(root: Path, names: Sequence[str]) -> list[Path]:
     """Return the files of the experiments called `names`, each once, in the order of their files.
 
-    The beginning of a name will do where it is the beginning of one only: ``fig05a``. Words that several names begin with
-    stand for all of them: ``cross-validation``.
+    The beginning of a name will do where it is the beginning of one only: ``fig05a``. Words that several names begin
+    with stand for all of them: ``cross-validation``.
 
     Raises
     ------

@@ -1,23 +1,12 @@
-"""The skeleton program as simulators of MPI run it: its arguments, its sources, and the line it prints."""
+"""The skeleton program as simulators of MPI run it: without data, once, with one clock for all ranks."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from tramontane import __version__
+from tramontane.substrates.mpi.program import IMPLEMENTATIONS, ROOT, headers, last_object, sources, spelled
 
-#: Root of the checkout this package runs from, where the sources are.
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def sources() -> list[Path]:
-    """Return the files that are compiled into the program; none where the package came without its sources."""
-    return sorted(Path(ROOT, "skeleton-src", "executor").glob("*.cpp"))
-
-
-def headers() -> list[Path]:
-    """Return the headers they include."""
-    return sorted(Path(ROOT, "skeleton-src").rglob("*.hpp"))
+__all__ = ["ROOT", "headers", "last_object", "options", "outcome", "simulated_arguments", "sources"]
 
 
 def options() -> list[str]:
@@ -26,14 +15,18 @@ def options() -> list[str]:
 
 
 def simulated_arguments(point: dict[str, Any]) -> list[str]:
-    """Return the program's arguments for one run of a canonical point's workload without data.
+    """Return the program's arguments for one run of a canonical point's workload.
 
-    On a simulator nothing is to be warmed up, a second repetition gives what the first one gave, all ranks read the
-    same clock, and what messages hold is nobody's business.
+    On a simulator nothing is to be warmed up, a second repetition gives what the first one gave, and what messages hold
+    is nobody's business.
     """
-    workload = point["workload"]
-    words = [f"{key}={_spelled(workload[key])}" for key in sorted(workload)]
-    return [*words, "warmup=0", "repetitions=1", "data=null", "verify=0", "clock=global"]
+    workload = dict(point["workload"])
+    implementation = IMPLEMENTATIONS.get(workload.get("algorithm", ""))
+    if implementation:
+        del workload["algorithm"]
+    words = [f"{key}={spelled(workload[key])}" for key in sorted(workload)]
+    once = ["warmup=0", "repetitions=1", "data=null", "verify=0", "clock=global"]
+    return [*words, f"implementation={implementation or 'schedule'}", *once]
 
 
 def outcome(printed: dict[str, Any]) -> dict[str, Any]:
@@ -45,20 +38,3 @@ def outcome(printed: dict[str, Any]) -> dict[str, Any]:
         "messages": printed["messages"],
         "bytes": printed["bytes"],
     }
-
-
-def _spelled(value: Any) -> str:
-    return "x".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def last_object(text: str) -> dict[str, Any] | None:
-    """Return the last line of `text` that is a JSON object, or None: simulators print lines of their own around it."""
-    for line in reversed(text.splitlines()):
-        if line.startswith("{"):
-            try:
-                found = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(found, dict):
-                return found
-    return None

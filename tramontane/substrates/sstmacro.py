@@ -277,9 +277,9 @@ def _ports(machine: dict[str, Any]) -> int:
     """Return the ports of a switch as SST/macro numbers them."""
     shape, geometry = _shape(machine), machine["geometry"]
     if shape == "fattree3":
-        return max(2 * geometry["nodes_per_leaf"], geometry["subtrees"])
-    links = {"torus": 6, "dragonfly": sum(geometry), "dragonfly1d": geometry[0] + machine.get("global_links", 0)}
-    return int(links[shape] + machine["nodes_per_switch"])
+        return max(2 * int(geometry["nodes_per_leaf"]), int(geometry["subtrees"]))
+    links: dict[str, int] = {"torus": 6, "dragonfly": sum(geometry), "dragonfly1d": geometry[0] + machine.get("global_links", 0)}
+    return links[shape] + int(machine["nodes_per_switch"])
 
 
 def _service(machine: dict[str, Any]) -> str:
