@@ -91,6 +91,7 @@ lock: .venv/.packages
 	env -u PIP_FIND_LINKS $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
 	  --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links \
 	  --group build --group tools pyproject.toml -o requirements.lock
+	$(BIN)/python workflow/scripts/environments.py
 
 clean:
 	rm -rf build .pytest_cache .ruff_cache .mypy_cache .hypothesis .venv/.compiled

@@ -7,7 +7,7 @@ rule draw_figure:
     log:
         "results/{scale}/logs/draw-{experiment}.log",
     conda:
-        "../envs/tramontane.yaml"
+        "../envs/analyse.yaml"
     resources:
         mem_mb=1000,
         runtime=10,
@@ -28,7 +28,7 @@ rule draw_sheet:
     log:
         "results/{scale}/logs/draw-sheet-{sheet}.log",
     conda:
-        "../envs/tramontane.yaml"
+        "../envs/analyse.yaml"
     resources:
         mem_mb=1000,
         runtime=10,
@@ -48,7 +48,7 @@ rule draw_schematics:
     log:
         "results/{scale}/logs/draw-schematics.log",
     conda:
-        "../envs/tramontane.yaml"
+        "../envs/analyse.yaml"
     resources:
         mem_mb=1000,
         runtime=10,
@@ -70,7 +70,7 @@ rule write_report:
     log:
         "results/{scale}/logs/report.log",
     conda:
-        "../envs/tramontane.yaml"
+        "../envs/analyse.yaml"
     params:
         command=files.command,
     message:
