@@ -32,7 +32,7 @@ ROUTINGS = {
 
 PROGRAM, PLATFORM = "tramontane-smpi", "libplatform.so"
 
-_PLATFORM = ("platform.cpp", "../topology.cpp", "../torus.cpp", "../fat_trees.cpp", "../dragonflies.cpp")
+_PLATFORM = ("simgrid/platform.cpp", "topology.cpp", "torus.cpp", "fat_trees.cpp", "dragonflies.cpp")
 _OPTIONS = ("-std=c++20", "-O2")
 _ENVELOPE = 16
 """Bytes that SMPI adds to each message."""
@@ -79,9 +79,9 @@ class SimGrid:
         refused = self.refusal(point)
         if refused is not None:
             raise ValueError(str(refused))
-        folder = build()
+        program, platform = build_program(), build_platform()
         with tempfile.TemporaryDirectory(prefix="tramontane-simgrid-") as scratch:
-            done = _smpirun(point, folder, Path(scratch))
+            done = _smpirun(point, program, platform, Path(scratch))
         found = skeleton.last_object(done.output)
         if done.status != 0 or found is None:
             raise RuntimeError(f"smpirun ended with status {done.status}: {complaint(done)}")
@@ -114,8 +114,23 @@ def _compiler() -> str | None:
     return next(iter(done.stdout.splitlines()), None)
 
 
-def build() -> Path:
-    """Compile skeleton and platform unless they are there already; return the folder they are in.
+def build_program() -> Path:
+    """Compile the skeleton for SMPI unless that has been done; return the program.
+
+    Raises
+    ------
+    RuntimeError
+        If that fails.
+    """
+    hooks = Path(skeleton.ROOT, "simulator", "simgrid", "skeleton_hooks.hpp")
+    files = [*skeleton.sources(), *skeleton.headers(), hooks, Path(hooks.parents[1], "random.hpp")]
+    options = [*_OPTIONS, *skeleton.options(), "-include", str(hooks)]
+    command = ["smpicxx", *options, *map(str, skeleton.sources()), "-o", PROGRAM]
+    return Path(_once(files, options, command), PROGRAM)
+
+
+def build_platform() -> Path:
+    """Compile the library that describes machines to SimGrid unless that has been done; return it.
 
     Raises
     ------
@@ -123,24 +138,16 @@ def build() -> Path:
         If that fails.
     """
     simulator = Path(skeleton.ROOT, "simulator")
-    parts = [Path(simulator, "simgrid", name).resolve() for name in _PLATFORM]
-    files = [
-        *skeleton.sources(),
-        *skeleton.headers(),
-        *parts,
-        *sorted(simulator.glob("*.hpp")),
-        *sorted(simulator.glob("simgrid/*.hpp")),
-    ]
-    name = digest(files, [version(), str(_compiler()), *_OPTIONS, *skeleton.options()])
+    sources = [Path(simulator, name) for name in _PLATFORM]
+    # What smpicxx compiles sees MPI's names only; the platform is no MPI program.
+    options = [*_OPTIONS, "-fPIC", "-shared", *_search_paths()]
+    command = [os.environ.get("CXX", "c++"), *options, *map(str, sources), "-lsimgrid", "-o", PLATFORM]
+    return Path(_once([*sources, *sorted(simulator.glob("*.hpp"))], options, command), PLATFORM)
 
-    def make(folder: Path) -> None:
-        hooks = ["-include", str(Path(simulator, "simgrid", "skeleton_hooks.hpp"))]
-        program = ["smpicxx", *_OPTIONS, *skeleton.options(), *hooks, *map(str, skeleton.sources()), "-o", PROGRAM]
-        # What smpicxx compiles sees MPI's names only; the platform is no MPI program.
-        library = ["-fPIC", "-shared", *map(str, parts), *_search_paths(), "-lsimgrid", "-o", PLATFORM]
-        compile_all([program, [os.environ.get("CXX", "c++"), *_OPTIONS, *library]], folder)
 
-    return once(Path(skeleton.ROOT, "build", "simgrid", name), make)
+def _once(files: list[Path], options: list[str], command: list[str]) -> Path:
+    name = digest(files, [version(), str(_compiler()), *options])
+    return once(Path(skeleton.ROOT, "build", "simgrid", name), lambda folder: compile_all([command], folder))
 
 
 def _search_paths() -> list[str]:
@@ -220,16 +227,16 @@ def _service(machine: dict[str, Any]) -> str:
     return str(machine["injection"].get("service", "fifo"))
 
 
-def _smpirun(point: dict[str, Any], folder: Path, scratch: Path) -> Finished:
-    platform, hosts = Path(scratch, "platform.txt"), Path(scratch, "hosts")
-    platform.write_text("".join(f"{line}\n" for line in platform_lines(point)), encoding="ascii")
+def _smpirun(point: dict[str, Any], program: Path, platform: Path, scratch: Path) -> Finished:
+    machine, hosts = Path(scratch, "machine.txt"), Path(scratch, "hosts")
+    machine.write_text("".join(f"{line}\n" for line in platform_lines(point)), encoding="ascii")
     hosts.write_text("".join(f"r{rank}\n" for rank in range(point["ranks"])), encoding="ascii")
     configuration = [f"--cfg={key}:{value}" for key, value in settings(point).items()]
-    command = ["smpirun", "-quiet", "-no-privatize", "-platform", str(Path(folder, PLATFORM))]
+    command = ["smpirun", "-quiet", "-no-privatize", "-platform", str(platform)]
     command += ["-hostfile", str(hosts), "-np", str(point["ranks"]), "--log=root.thresh:error", *configuration]
-    command += [str(Path(folder, PROGRAM)), *skeleton.simulated_arguments(point)]
+    command += [str(program), *skeleton.simulated_arguments(point)]
     environment = {
-        "TRAMONTANE_PLATFORM": str(platform),
+        "TRAMONTANE_PLATFORM": str(machine),
         "TRAMONTANE_SEED": str(point["seed"]),
         "TRAMONTANE_START_JITTER": str(point.get("start_jitter", 0)),
         # Stacks are to be mapped, not taken from the heap, whatever glibc has learnt meanwhile.

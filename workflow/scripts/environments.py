@@ -18,7 +18,7 @@ FAMILIES = {
 CONDA = {"matplotlib": "matplotlib-base", "ruamel-yaml": "ruamel.yaml", "snakemake": "snakemake-minimal"}
 
 HEAD = """\
-# Rules of {family}.smk, for those who let Snakemake deploy software with conda (`--sdm conda`); by default all rules run
+# Rules of {family}.smk, for those who let Snakemake deploy software with conda (`--sdm conda`); by default all run
 # in .venv. Written by `make lock` with the pins of requirements.lock. The package itself comes from the checkout.
 channels:
   - conda-forge
