@@ -22,7 +22,7 @@ from reframe.core.builtins import (
 from tramontane.measurement.cases import BATCH, cases, reference
 from tramontane.measurement.settings import FEATURE, SCALE
 from tramontane.study import load_system
-from tramontane.substrates.mpi import arguments
+from tramontane.substrates.mpi.program import arguments
 
 ROOT = Path(__file__).resolve().parents[1]
 CASES = cases(ROOT, os.environ.get(BATCH))
@@ -97,7 +97,7 @@ class Schedule(rfm.RunOnlyRegressionTest):
         self.num_tasks = point["ranks"]
         self.num_tasks_per_node = min(point["ranks"], per_node)
         self.executable = self.program.executable_path
-        self.executable_opts = arguments(point)
+        self.executable_opts = [*arguments(point), f"ranks={point['ranks']}"]
 
     @sanity_function
     def has_verified_data(self):

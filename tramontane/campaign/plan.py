@@ -13,7 +13,7 @@ from typing import Any
 
 from tramontane.campaign import machine
 from tramontane.campaign.layout import Layout
-from tramontane.campaign.packing import Batch, Job, pack
+from tramontane.campaign.packing import Batch, Job, pack_all
 from tramontane.errors import InputError, closest
 from tramontane.results.manifest import Manifest, manifest
 from tramontane.results.manifest import dump as dump_manifest
@@ -160,7 +160,7 @@ def make_plan(
             PlannedExperiment(entry.manifest, entry.points, frozenset(wanted & entry.points.keys()))
             for entry in planned
         ],
-        batches=pack(fitting, cores or machine.cores()),
+        batches=pack_all(fitting, cores or machine.cores()),
         outdated=outdated,
         too_large=too_large,
         memory=memory,
@@ -265,8 +265,9 @@ def write_plan(plan: Plan) -> None:
         if not write_if_changed(file, dump_manifest(experiment.manifest)):
             _drop_if_outrun(file, layout.dataset(experiment.name), experiment, store, running)
 
-    for mark in layout.done.glob("*.done"):
-        mark.unlink()
+    for folder in (layout.done, layout.measured):
+        for mark in folder.glob("*.done"):
+            mark.unlink()
     files = {layout.batch(batch.identity): dump(_describe(batch, layout)) for batch in plan.batches}
     for file in layout.batches.glob("*.json"):
         if file not in files:
@@ -297,7 +298,7 @@ def _describe(batch: Batch, layout: Layout) -> dict[str, Any]:
     """Return the content of a batch's file."""
     return {
         "id": batch.identity,
-        "done": layout.ended(batch.identity).relative_to(layout.root).as_posix(),
+        "done": layout.ended(batch.identity, measured=batch.measured).relative_to(layout.root).as_posix(),
         "seconds": batch.seconds,
         "memory_bytes": batch.memory,
         "points": [{"id": job.identity, "seconds": job.seconds, "point": job.point} for job in batch.jobs],
@@ -332,6 +333,11 @@ def _outline(plan: Plan, reported: Sequence[str]) -> dict[str, Any]:
             name: [batch for batch, points in members.items() if points & wanted.get(name, set())] for name in reported
         },
         "batches": {
-            batch.identity: {"seconds": round(batch.seconds, 3), "memory_bytes": batch.memory} for batch in plan.batches
+            batch.identity: {
+                "seconds": round(batch.seconds, 3),
+                "memory_bytes": batch.memory,
+                "measured": batch.measured,
+            }
+            for batch in plan.batches
         },
     }
