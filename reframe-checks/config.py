@@ -3,7 +3,6 @@
 import atexit
 import sys
 import time
-from pathlib import Path
 
 from reframe.core.backends import register_launcher
 from reframe.core.launchers import JobLauncher
@@ -11,8 +10,7 @@ from reframe.core.launchers import JobLauncher
 from tramontane.errors import InputError
 from tramontane.measurement.outcome import refuse_empty_run
 from tramontane.measurement.settings import LAUNCHER, MPIRUN, look_around, settings
-
-ROOT = Path(__file__).resolve().parents[1]
+from tramontane.study import find_root
 
 
 @register_launcher(LAUNCHER)
@@ -25,6 +23,7 @@ class EnvironmentLauncher(JobLauncher):
 
 
 try:
+    ROOT = find_root()
     site = look_around(ROOT)
     site_configuration = settings(ROOT, site)
 except InputError as mistake:

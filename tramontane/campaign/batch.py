@@ -116,7 +116,7 @@ def _measure(entries: list[dict[str, Any]], folder: Path, root: Path, store: Sto
     points = {entry["id"]: entry["point"] for entry in entries}
     substrate = get(MEASURED)
     failed = 0
-    for identity, outcome in measure(entries, folder, log):
+    for identity, outcome in measure(entries, folder, root, log):
         if isinstance(outcome, str):
             failed += 1
             store.failed(identity, points[identity], outcome, provenance(root))

@@ -16,7 +16,7 @@ from tramontane.results.store import dump, write_atomically
 from tramontane.substrates.isolation import end_with_parent
 from tramontane.substrates.mpi import result_of
 
-#: Where ReFrame's settings and checks are, in the checkout that this package lies in.
+#: Where the checks are: in the checkout that this package lies in.
 CHECKS = Path(__file__).resolve().parents[2] / "reframe-checks"
 #: How long ReFrame may take to cancel its jobs [s].
 PATIENCE = 20.0
@@ -24,7 +24,9 @@ PATIENCE = 20.0
 Result = dict[str, Any]
 
 
-def measure(points: Sequence[Mapping[str, Any]], folder: Path, log: TextIO) -> Iterator[tuple[str, Result | str]]:
+def measure(
+    points: Sequence[Mapping[str, Any]], folder: Path, root: Path, log: TextIO
+) -> Iterator[tuple[str, Result | str]]:
     """Run points of one system and yield the identity of each, with its result or why it failed.
 
     Parameters
@@ -33,22 +35,33 @@ def measure(points: Sequence[Mapping[str, Any]], folder: Path, log: TextIO) -> I
         Each with its ``id`` and its canonical form as ``point``; all name the same system, partition and environment.
     folder : Path
         Where ReFrame's files go: its report, and what the jobs printed.
+    root : Path
+        The project's folder, whose systems are meant.
     log : text stream
         Gets what ReFrame says; backed by a file.
     """
     if not points:
         return
     choice = points[0]["point"]["system"]
+    folder = folder.resolve()
     cases, report = folder / "cases.json", folder / "report.json"
-    write_atomically(cases, dump({"points": [{"id": each["id"], "point": each["point"]} for each in points]}))
-    report.unlink(missing_ok=True)
+    site = look_around(root)
     try:
-        partition, environment = choose(look_around(CHECKS.parent), choice)
+        partition, environment = choose(site, choice)
     except ValueError as error:
         yield from ((each["id"], str(error)) for each in points)
         return
+    most = site.partitions[choice["name"]][partition].ranks
+    for each in points:
+        if each["point"]["ranks"] > most:
+            yield each["id"], f"{each['point']['ranks']} ranks, at most {most} here (partition {partition})"
+    points = [each for each in points if each["point"]["ranks"] <= most]
+    if not points:
+        return
+    write_atomically(cases, dump({"points": [{"id": each["id"], "point": each["point"]} for each in points]}))
+    report.unlink(missing_ok=True)
     log.flush()
-    status = _run_reframe(_command(f"{choice['name']}:{partition}", environment, folder, report), cases, log)
+    status = _run_reframe(_command(f"{choice['name']}:{partition}", environment, folder, report), cases, root, log)
     found = {outcome.case: outcome for outcome in outcomes(report)} if report.exists() else {}
     why = _nothing_said(report, status)
     for each in points:
@@ -89,10 +102,11 @@ def _command(system: str, environment: str, folder: Path, report: Path) -> list[
     ]
 
 
-def _run_reframe(command: list[str], cases: Path, log: TextIO) -> int:
+def _run_reframe(command: list[str], cases: Path, root: Path, log: TextIO) -> int:
     """Run ReFrame and return its status; it ends with this process, and takes its jobs with it."""
     process = subprocess.Popen(
         command,
+        cwd=root,
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=log,
