@@ -114,6 +114,12 @@ class Rules:
         """Return the code and style that decide what figures and report look like."""
         return [str(path) for folder in _ANALYSIS_FOLDERS for path in _files(CODE / folder)]
 
+    def code_of_report(self) -> list[str]:
+        """Return the code and data, besides those of the figures, that decide what the report says."""
+        package, data = CODE / "tramontane" / "claims", self.root / "configs"
+        files = [*package.glob("*.py"), *data.glob("claims/*.yaml"), *data.glob("paper/*.yaml")]
+        return [*self.code_of_analysis(), *(str(path) for path in sorted(files))]
+
     def command(self, wildcards: Wildcards) -> str:
         """Return the command that makes the report again, as the report prints it."""
         return str(self.outline(wildcards.scale)["command"])
@@ -161,7 +167,7 @@ class Rules:
         yield from collating
         yield from drawing
         inputs = [path for step in (*collating, *drawing) for path in step.outputs]
-        yield Step((*inputs, *_paths(self.code_of_analysis())), (Layout(self.root, scale).report,))
+        yield Step((*inputs, *_paths(self.code_of_report())), (Layout(self.root, scale).report,))
 
     def is_fresh(self, scale: str) -> bool:
         """Return whether every file of the campaign is there and none is out of date."""
