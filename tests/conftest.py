@@ -1,4 +1,4 @@
-"""A tiny project for tests that need one, with next to nothing to simulate; and a private Slurm for those that need that."""
+"""A tiny project for tests that need one, with next to nothing to simulate; and a private Slurm."""
 
 import io
 import os
