@@ -8,9 +8,9 @@ from reframe.core.backends import register_launcher
 from reframe.core.launchers import JobLauncher
 
 from tramontane.errors import InputError
+from tramontane.measurement.cases import project
 from tramontane.measurement.outcome import refuse_empty_run
 from tramontane.measurement.settings import LAUNCHER, MPIRUN, look_around, settings
-from tramontane.study import find_root
 
 
 @register_launcher(LAUNCHER)
@@ -23,7 +23,7 @@ class EnvironmentLauncher(JobLauncher):
 
 
 try:
-    ROOT = find_root()
+    ROOT = project()
     site = look_around(ROOT)
     site_configuration = settings(ROOT, site)
 except InputError as mistake:

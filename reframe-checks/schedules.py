@@ -19,14 +19,14 @@ from reframe.core.builtins import (
     variable,
 )
 
-from tramontane.measurement.cases import BATCH, cases, reference
+from tramontane.measurement.cases import BATCH, cases, project, reference
 from tramontane.measurement.settings import FEATURE, SCALE
-from tramontane.study import find_root, load_system
-from tramontane.substrates.mpi.program import arguments, complaint
+from tramontane.study import load_system
+from tramontane.substrates.mpi.program import REPETITIONS, WARMUP, arguments, complaint
 
 #: Where the sources are, and where the experiments and systems are: as a rule the same checkout.
 SOURCES = Path(__file__).resolve().parents[1]
-ROOT = find_root()
+ROOT = project()
 CASES = cases(ROOT, os.environ.get(BATCH))
 
 
@@ -80,6 +80,9 @@ class Schedule(rfm.RunOnlyRegressionTest):
     program = fixture(Program, scope="environment")
     #: What the program has printed: all that was measured.
     measured = variable(str, value="", loggable=True)
+    #: Untimed and timed executions; `-S Schedule.repetitions=3` on the command line sets others.
+    warmup = variable(int, value=WARMUP)
+    repetitions = variable(int, value=REPETITIONS)
     time_limit = "10m"
 
     @run_after("init")
@@ -101,7 +104,10 @@ class Schedule(rfm.RunOnlyRegressionTest):
         self.num_tasks = point["ranks"]
         self.num_tasks_per_node = min(point["ranks"], per_node)
         self.executable = self.program.executable_path
-        self.executable_opts = [*arguments(point), f"ranks={point['ranks']}"]
+        self.executable_opts = [
+            *arguments(point, warmup=self.warmup, repetitions=self.repetitions),
+            f"ranks={point['ranks']}",
+        ]
 
     @sanity_function
     def has_verified_data(self):

@@ -89,7 +89,7 @@ def reframe(tmp_path: Path) -> Callable[..., Run]:
             capture_output=True,
             text=True,
             check=False,
-            env={**os.environ, **environment},
+            env={**os.environ, "TRAMONTANE_PROJECT": str(folder), **environment},
             timeout=600,
         )
         return Run(done, report)

@@ -17,6 +17,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("slurm")]
 
 Reframe = Callable[..., Any]
 
+#: All data are verified in each of them; more would only make the times steadier.
+FEW = ("-S", "warmup=1", "-S", "repetitions=2")
+
 needs_openmpi = pytest.mark.skipif(
     shutil.which("mpicxx.openmpi") is None, reason="Debian: apt-get install libopenmpi-dev openmpi-bin"
 )
@@ -49,14 +52,14 @@ def check_all_verified(run: Any, environments: set[str]) -> None:
 @needs_openmpi
 @needs_mpich
 def test_the_suite_passes_here_with_both_libraries(reframe: Reframe) -> None:
-    check_all_verified(reframe(ROOT, "--system", "generic", "-t", "CI", "-r"), {"openmpi", "mpich"})
+    check_all_verified(reframe(ROOT, "--system", "generic", "-t", "CI", *FEW, "-r"), {"openmpi", "mpich"})
 
 
 @needs_openmpi
 @needs_mpich
 def test_the_suite_passes_through_slurm_with_both_libraries(reframe: Reframe, slurm: Any) -> None:
     before = slurm.jobs().keys()
-    run = reframe(ROOT, "--system", "slurm-local", "-t", "CI", "-r", PATH=slurm.environment["PATH"])
+    run = reframe(ROOT, "--system", "slurm-local", "-t", "CI", *FEW, "-r", PATH=slurm.environment["PATH"])
     check_all_verified(run, {"openmpi", "mpich"})
     states = [state for job, state in slurm.jobs().items() if job not in before]
     assert states == ["COMPLETED"] * len(run.cases)

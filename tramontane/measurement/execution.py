@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from tramontane.measurement.cases import BATCH
+from tramontane.measurement.cases import BATCH, PROJECT
 from tramontane.measurement.outcome import Outcome, failed_builds, outcomes
 from tramontane.measurement.settings import Site, look_around
 from tramontane.results.store import dump, write_atomically
@@ -110,7 +110,7 @@ def _run_reframe(command: list[str], cases: Path, root: Path, log: TextIO) -> in
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=log,
-        env={**os.environ, BATCH: str(cases)},
+        env={**os.environ, BATCH: str(cases), PROJECT: str(root.resolve())},
         preexec_fn=_interrupt_with_parent,  # noqa: PLW1509 (there are no threads)
     )
     try:
