@@ -25,7 +25,7 @@ cross:
   ranks: [2, 4]
 variants:
   where:
-    measured: {substrate: mpi, system: here}
+    measured: {substrate: mpi, system: generic}
     simulated: {machine: {topology: torus, geometry: [2, 2, 2], nodes_per_switch: 2}}
 scales:
   smoke: {}
@@ -48,9 +48,9 @@ partitions:
 
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
-    """The root of a project with an experiment and the system `here`."""
+    """The root of a project with an experiment and a system of its own called `generic`."""
     project = tmp_path / "project"
-    for folder, name, text in (("experiments", "pair.yaml", EXPERIMENT), ("systems", "here.yaml", SYSTEM)):
+    for folder, name, text in (("experiments", "pair.yaml", EXPERIMENT), ("systems", "generic.yaml", SYSTEM)):
         (project / "configs" / folder).mkdir(parents=True)
         (project / "configs" / folder / name).write_text(text)
     return project

@@ -72,3 +72,17 @@ def test_a_point_that_cannot_be_measured_is_recorded_as_failed(here: Path) -> No
     [failed] = [job.identity for job in batch.jobs if job.point["ranks"] == 16]
     assert "16 ranks, at most 8 here" in Store(here).read_failure(failed)["message"]
     assert all(Store(here).has(job.identity) for job in batch.jobs if job.point["ranks"] == 2)
+
+
+def test_without_an_mpi_library_the_others_run_and_the_missing_one_is_named(
+    here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    plan = make_plan(here, "smoke")
+    assert {job.point["substrate"] for job in plan.jobs} == {"simulator"}
+    [(reason, identities)] = plan.absent.items()
+    assert len(identities) == 2
+    assert reason.startswith(
+        "substrate mpi: system generic: nothing of it can be used here: generic, environment openmpi"
+    )
+    assert reason.endswith("(Debian: apt-get install libopenmpi-dev openmpi-bin)")

@@ -91,13 +91,13 @@ def test_tags_are_scales() -> None:
 
 
 def test_the_first_reference_that_fits_decides(here: Path) -> None:
-    file = here / "configs" / "systems" / "here.yaml"
+    file = here / "configs" / "systems" / "generic.yaml"
     common = "partition: cores, environment: openmpi, upper: 0.5"
     file.write_text(
         f"{file.read_text()}references:\n"
         f'  - {{case: "pair-*-2", time: 1 ms, {common}}}\n  - {{case: "pair-*", time: 2 ms, {common}}}\n'
     )
-    system = load_system("here", here)
+    system = load_system("generic", here)
     for case, expected in [("pair-smoke-measured-2", 10**9), ("pair-smoke-measured-4", 2 * 10**9)]:
         entry = reference(case, system, "cores", "openmpi")
         assert entry is not None

@@ -77,7 +77,7 @@ def test_a_run_without_a_case_fails(here: Path, reframe: Reframe) -> None:
 @needs_mpich
 def test_singletons_are_noticed(here: Path, reframe: Reframe) -> None:
     # The other library's launcher starts as many jobs of one rank each, and each of them is right in itself.
-    file = here / "configs" / "systems" / "here.yaml"
+    file = here / "configs" / "systems" / "generic.yaml"
     file.write_text(file.read_text().replace("mpicxx.openmpi", "mpicxx.mpich").replace("  openmpi:", "  mpich:", 1))
     file.write_text(file.read_text().replace("environments: [openmpi]", "environments: [mpich]"))
     run = reframe(here, "-t", "CI", "-n", "measured-4", "-r")
@@ -92,17 +92,19 @@ def test_singletons_are_noticed(here: Path, reframe: Reframe) -> None:
 def test_times_are_held_against_the_references_of_the_system(
     here: Path, reframe: Reframe, time: str, passes: bool
 ) -> None:
-    file = here / "configs" / "systems" / "here.yaml"
+    file = here / "configs" / "systems" / "generic.yaml"
     entry = f'{{case: "pair-*", partition: cores, environment: openmpi, time: {time}, upper: 0.5}}'
     file.write_text(f"{file.read_text()}references: [{entry}]\n")
     run = reframe(here, "-t", "CI", "-n", "measured-2", "-r")
     [case] = run.cases
     assert (run.status == 0) == passes, run.said
     assert passes or case["fail_phase"] == "performance"
-    assert "time_median" in (here / "results/reframe/perflogs/here/cores/Schedule.log").read_text()
+    assert "time_median" in (here / "results/reframe/perflogs/generic/cores/Schedule.log").read_text()
 
 
 def test_a_machine_without_mpi_is_told_what_is_missing(here: Path, reframe: Reframe, tmp_path: Path) -> None:
     run = reframe(here, "-t", "CI", "-r", PATH=str(tmp_path))
     assert run.status == 1
-    assert "nothing can be run here: here, environment openmpi: no command mpicxx.openmpi (Debian: apt-get" in run.said
+    assert (
+        "nothing can be run here: generic, environment openmpi: no command mpicxx.openmpi (Debian: apt-get" in run.said
+    )

@@ -15,10 +15,12 @@ from tramontane.campaign import machine
 from tramontane.campaign.layout import Layout
 from tramontane.campaign.packing import Batch, Job, pack_all
 from tramontane.errors import InputError, closest
+from tramontane.measurement.execution import find_unmeasurable
 from tramontane.results.manifest import Manifest, manifest
 from tramontane.results.manifest import dump as dump_manifest
 from tramontane.results.store import Store, dump, write_if_changed
 from tramontane.study import SCALES, Experiment, Point, estimate, expand, list_experiments, load_experiment
+from tramontane.study.models import MEASURED
 from tramontane.substrates import get
 
 #: Words that stand for all experiments and for none.
@@ -154,8 +156,8 @@ def make_plan(
     points = {identity: point for experiment in planned for identity, point in experiment.points.items()}
     outdated = frozenset(find_outdated(points, store))
     wanted = {identity for experiment in planned for identity in experiment.missing} | (outdated if refresh else set())
-    substrates = {identity: points[identity].substrate for identity in sorted(wanted)}
-    absent = find_absent(substrates) if run else {_NOT_ASKED: sorted(wanted)} if wanted else {}
+    asked = {identity: points[identity] for identity in sorted(wanted)}
+    absent = _find_absent(root, asked) if run else {_NOT_ASKED: sorted(wanted)} if wanted else {}
     wanted -= {identity for identities in absent.values() for identity in identities}
     jobs = [make_job(points[identity]) for identity in sorted(wanted)]
     too_large = [job for job in jobs if memory is not None and job.memory > memory]
@@ -173,6 +175,17 @@ def make_plan(
         memory=memory,
         absent=absent,
     )
+
+
+def _find_absent(root: Path, points: Mapping[str, Point]) -> dict[str, list[str]]:
+    """Return the points that can't run here, by the reason; whether one can be measured depends on its system."""
+    measured = {
+        identity: point.system.model_dump(exclude_none=True)
+        for identity, point in points.items()
+        if point.substrate == MEASURED and point.system
+    }
+    others = {identity: point.substrate for identity, point in points.items() if identity not in measured}
+    return find_absent(others) | find_unmeasurable(root, measured)
 
 
 def find_absent(substrates: Mapping[str, str]) -> dict[str, list[str]]:

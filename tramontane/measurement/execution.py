@@ -13,6 +13,7 @@ from tramontane.measurement.cases import BATCH, PROJECT
 from tramontane.measurement.outcome import Outcome, failed_builds, outcomes
 from tramontane.measurement.settings import Site, look_around
 from tramontane.results.store import dump, write_atomically
+from tramontane.study.models import MEASURED
 from tramontane.substrates.isolation import end_with_parent
 from tramontane.substrates.mpi import result_of
 
@@ -90,6 +91,28 @@ def choose(site: Site, choice: Mapping[str, str]) -> tuple[str, str]:
     if environment not in usable:
         raise ValueError(f"system.environment: found '{environment}'; allowed here: {', '.join(usable)}")
     return partition, environment
+
+
+def find_unmeasurable(root: Path, choices: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:
+    """Return the points that can't be measured here, by the reason.
+
+    Parameters
+    ----------
+    root : Path
+        The project's folder.
+    choices : mapping
+        The block `system` of each point, by the point's identity.
+    """
+    if not choices:
+        return {}
+    site = look_around(root)
+    reasons: dict[str, list[str]] = {}
+    for identity, choice in choices.items():
+        try:
+            choose(site, choice)
+        except ValueError as error:
+            reasons.setdefault(f"substrate {MEASURED}: {error}", []).append(identity)
+    return reasons
 
 
 def _command(system: str, environment: str, folder: Path, report: Path) -> list[str]:
