@@ -36,6 +36,7 @@ QUANTITIES = (
     Quantity("hops", "1", "Switch visits of all packets"),
     Quantity("peak_rss_bytes", "byte", "Peak of memory"),
     Quantity("imbalance", "1", "Largest block of any rank", "relative to the mean block, the worst of all layouts"),
+    Quantity("best_radix", "1", "Best radix", "of those searched, the one that takes the least time"),
     Quantity("model_revision", "1", "Revision of the substrate's model"),
 )
 
