@@ -71,6 +71,9 @@ public:
         return interleave(pool, slot, now, bytes, spacing);
     }
 
+    /// When what is booked so far ends.
+    [[nodiscard]] Ticks open() const { return open_; }
+
 private:
     void forget_past(Pool<Gaps>& pool, Ticks slot, Ticks now) {
         Gaps& gaps = pool[gaps_];

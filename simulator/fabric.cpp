@@ -124,6 +124,7 @@ void Fabric::enter_link(SwitchId at, Index item, Output& output, Ticks now) {
                      passage.head_leaves, packet.bytes);
     }
 
+    packet.due += p.link_latency;
     const NodeId node = packet.route.destination;
     if (at == topology_.switch_of(node)) {
         // The receiving NIC frees the space when the tail is in.

@@ -41,6 +41,9 @@ struct alignas(64) Message {
 };
 
 struct alignas(64) Packet {
+    /// Before the injection port: when the packet came there. Beyond it: when its last byte would arrive had it met
+    /// nobody since, as far as its path is known; see delays.hpp.
+    Ticks due;
     Route route;
     Index message;
     std::uint32_t bytes;
@@ -56,5 +59,6 @@ struct alignas(64) Packet {
     bool routed;           ///< port and channel of the switch ahead are known
     Index next;            ///< in the one queue it waits in
 };
+static_assert(sizeof(Packet) == 64);
 
 }  // namespace tramontane

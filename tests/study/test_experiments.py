@@ -36,7 +36,16 @@ def line(expansion: Expansion, **coords: Any) -> dict[Any, str]:
 
 def test_all_files_of_configs_are_valid() -> None:
     kinds = {file.stem: validate_file(file) for file in (ROOT / "configs").rglob("*.yaml")}
-    assert set(kinds.values()) == {"experiment", "machine", "grids", "references", "table", "claims", "judgement", "system"}
+    assert set(kinds.values()) == {
+        "experiment",
+        "machine",
+        "grids",
+        "references",
+        "table",
+        "claims",
+        "judgement",
+        "system",
+    }
     assert {name for name, kind in kinds.items() if kind == "experiment"} >= set(FOUR)
 
 

@@ -314,7 +314,7 @@ def _annotation_text(item: object) -> str | None:
             words = [*item.words, f"{{{item.key}: [...]}}"] if isinstance(item, ChoiceOrNumbers) else item.words
             return ", ".join(f"`{word}`" for word in words)
         case Whole():
-            return f"whole number, {item.minimum} or more"
+            return f"whole number, {item.range}"
         case WholeOrWord():
             return f"whole number, {item.minimum} or more, or `{item.word}`"
         case WholeList():
