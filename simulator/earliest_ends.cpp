@@ -13,10 +13,10 @@ namespace {
 
 /// What a rank has to do in the present round.
 struct Work {
-    Ticks begin = 0;         ///< when it could begin the round
+    Ticks begin = 0;          ///< when it could begin the round
     Ticks first_arrival = 0;  ///< of the round's messages
-    Ticks last_copied = 0;   ///< when the message that would be copied last has been
-    Ticks copying = 0;       ///< of everything that arrives
+    Ticks last_copied = 0;    ///< when the message that would be copied last has been
+    Ticks copying = 0;        ///< of everything that arrives
 };
 
 class Paths {
@@ -93,13 +93,12 @@ EarliestEnds earliest_ends(const Machine& machine, const Schedule& schedule, std
         for (std::size_t r = 0; r < ranks; ++r) {
             Work& w = work[r];
             // It copies after it has sent, and after something has arrived; the last message after that has arrived.
-            w.begin = w.last_copied == 0
-                          ? posted[r]
-                          : std::max(std::max(posted[r], w.first_arrival) + w.copying, w.last_copied);
+            w.begin = w.last_copied == 0 ? posted[r]
+                                         : std::max(std::max(posted[r], w.first_arrival) + w.copying, w.last_copied);
         }
     }
-    const auto [first, last] = std::minmax_element(work.begin(), work.end(),
-                                                   [](const Work& a, const Work& b) { return a.begin < b.begin; });
+    const auto [first, last] =
+        std::minmax_element(work.begin(), work.end(), [](const Work& a, const Work& b) { return a.begin < b.begin; });
     return {to_seconds(first->begin), to_seconds(last->begin)};
 }
 

@@ -140,9 +140,14 @@ class WholeOrWord:
     word: str
 
     @property
+    def range(self) -> str:
+        """The bounds in words."""
+        return Whole(self.minimum).range
+
+    @property
     def allowed(self) -> str:
         """What may be written, as the end of an error line."""
-        return f"a whole number, {self.minimum} or more, or {self.word}"
+        return f"a whole number, {self.range}, or {self.word}"
 
     def read(self, value: object) -> object:
         """Return the number or the word, or raise the error that says what is allowed."""

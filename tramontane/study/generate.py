@@ -313,10 +313,8 @@ def _annotation_text(item: object) -> str | None:
         case Choice() | ChoiceOrNumbers():
             words = [*item.words, f"{{{item.key}: [...]}}"] if isinstance(item, ChoiceOrNumbers) else item.words
             return ", ".join(f"`{word}`" for word in words)
-        case Whole():
-            return f"whole number, {item.range}"
-        case WholeOrWord():
-            return f"whole number, {item.minimum} or more, or `{item.word}`"
+        case Whole() | WholeOrWord():
+            return f"whole number, {item.range}" + (f", or `{item.word}`" if isinstance(item, WholeOrWord) else "")
         case WholeList():
             numbers = "list of 2 or 3 whole numbers" if item.optional else f"`[{', '.join(item.names)}]`"
             if item.keys:

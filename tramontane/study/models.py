@@ -356,7 +356,7 @@ class Allreduce(Settings):
         if self.radix != OPTIMAL:
             for key in ("radices", "exhaustive"):
                 if getattr(self, key) is not None:
-                    raise problem(f"found {getattr(self, key)}, but radix is {self.radix}", f"only with {OPTIMAL}", key=key)
+                    raise problem(f"found radix {self.radix}", f"only with radix {OPTIMAL}", key=key)
             return self
         first, last = self.radices or RADICES
         if not 2 <= first <= last:

@@ -75,13 +75,11 @@ def with_radix(point: Point, radix: int) -> Point:
     return {**point, "workload": {**workload, "radix": radix}}
 
 
-def lower_bound(
-    point: Point, earliest_ends: Callable[[Point], tuple[float, float]], most: int | None = None
-) -> float:
+def lower_bound(point: Point, earliest_ends: Callable[[Point], tuple[float, float]], most: int | None = None) -> float:
     """Return a time that `point` takes at least [s].
 
-    No rank begins the second part of the allreduces before the first rank has ended the first part. So `repeats` in parts
-    of `most` take as many times the earliest end of a part, and the last part ends with its last rank.
+    No rank begins one part of the allreduces before the first rank has ended the part before it. So, in parts of `most`
+    repeats, each but the last takes the earliest end of a part, and the last one ends with its last rank.
     """
     repeats = point["workload"]["repeats"]
     part = min(repeats, most or repeats)
