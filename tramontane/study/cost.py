@@ -112,15 +112,15 @@ def _search(point: Mapping[str, Any]) -> Cost:
     takes. Here its longest chain is taken as the stages, each with a latency and the messages of a rank.
     """
     first, last = point["workload"]["radices"]
-    latency = point["machine"]["injection"]["latency"] + 3 * point["machine"]["link"]["latency"]
-    words = point["workload"]["count"]
-    copy = 3 * words * 10**12 / point["machine"]["processor"]["frequency"]
+    latency: int = point["machine"]["injection"]["latency"] + 3 * point["machine"]["link"]["latency"]
+    ranks: int = point["ranks"]
+    copy: float = 3 * point["workload"]["count"] * 10**12 / point["machine"]["processor"]["frequency"]
 
     def chain(radix: int) -> float:
         digits, core = 0, 1
-        while core * radix <= point["ranks"]:
+        while core * radix <= ranks:
             digits, core = digits + 1, core * radix
-        guests = point["ranks"] - core
+        guests = ranks - core
         fold = 2 * latency + -(-guests // core) * 2 * copy if guests else 0.0
         return digits * (latency + 2 * (radix - 1) * copy) + fold
 

@@ -57,10 +57,10 @@ def search(
             tried[radix] = run(with_radix(point, radix))
             least = min(least, tried[radix]["time_s"])
     best = min(sorted(tried), key=lambda radix: tried[radix]["time_s"])
-    costs = {key: sum(result[key] for result in tried.values()) for key in ("wall_s", "setup_s") if key in tried[best]}
     return {
         **tried[best],
-        **costs,
+        "wall_s": sum(result["wall_s"] for result in tried.values()),
+        "setup_s": sum(result["setup_s"] for result in tried.values()),
         "best_radix": best,
         "search": {
             "tried": {str(radix): tried[radix]["time_s"] for radix in radices if radix in tried},
@@ -81,7 +81,7 @@ def lower_bound(point: Point, earliest_ends: Callable[[Point], tuple[float, floa
     No rank begins one part of the allreduces before the first rank has ended the part before it. So, in parts of `most`
     repeats, each but the last takes the earliest end of a part, and the last one ends with its last rank.
     """
-    repeats = point["workload"]["repeats"]
+    repeats: int = point["workload"]["repeats"]
     part = min(repeats, most or repeats)
     first, last = earliest_ends({**point, "workload": {**point["workload"], "repeats": part}})
     return (repeats // part - 1) * first + last
