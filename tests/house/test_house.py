@@ -34,9 +34,11 @@ PARTS = {
     "study": {"errors"},
     "substrates": {"errors"},
     "results": {"errors", "study"},
-    "campaign": {"errors", "study", "substrates", "results"},
+    "measurement": {"errors", "study", "substrates", "results"},
+    "campaign": {"errors", "study", "substrates", "results", "measurement"},
     "validation": {"errors", "study", "substrates", "results", "campaign"},
     "claims": {"errors", "study", "substrates", "campaign"},
+    "archive": {"errors", "study", "results", "campaign", "claims"},
 }
 #: Folders that are built, fetched or written by runs.
 NOT_OURS = {".git", ".venv", ".snakemake", "__pycache__"}

@@ -80,15 +80,18 @@ class Rules:
         """Return the estimated seconds of a batch: the longest starts first."""
         return math.ceil(float(self._batch(wildcards)["seconds"]))
 
-    def memory(self, wildcards: Wildcards) -> int:
-        """Return the memory a batch needs [MB, as Snakemake counts], never more than the plan allowed."""
-        needed = self._batch(wildcards)["memory_bytes"]
+    def memory(self, wildcards: Wildcards, attempt: int = 1) -> int:
+        """Return the memory a batch needs [MB, as Snakemake counts], never more than the plan allowed.
+
+        The second attempt gets twice as much, and so on: the first may have failed for want of it.
+        """
+        needed = self._batch(wildcards)["memory_bytes"] * attempt
         allowed = self.outline(wildcards.scale)["memory_bytes"]
         return math.ceil(min(int(needed), int(allowed or needed)) / 1e6)
 
-    def runtime(self, wildcards: Wildcards) -> int:
-        """Return the time a batch system should allow a batch [min]: generous, since estimates err."""
-        return 10 + math.ceil(_ESTIMATE_MARGIN * float(self._batch(wildcards)["seconds"]) / _MINUTES)
+    def runtime(self, wildcards: Wildcards, attempt: int = 1) -> int:
+        """Return the time a batch system should allow a batch [min]: generous, since estimates err; more each time."""
+        return attempt * (10 + math.ceil(_ESTIMATE_MARGIN * float(self._batch(wildcards)["seconds"]) / _MINUTES))
 
     def _batch(self, wildcards: Wildcards) -> dict[str, Any]:
         batch: dict[str, Any] = self.outline(wildcards.scale)["batches"][wildcards.batch]
@@ -109,6 +112,12 @@ class Rules:
     def code_of_analysis(self) -> list[str]:
         """Return the code and style that decide what figures and report look like."""
         return [str(path) for folder in _ANALYSIS_FOLDERS for path in _files(CODE / folder)]
+
+    def code_of_report(self) -> list[str]:
+        """Return the code and data, besides those of the figures, that decide what the report says."""
+        package, data = CODE / "tramontane" / "claims", self.root / "configs"
+        files = [*package.glob("*.py"), *data.glob("claims/*.yaml"), *data.glob("paper/*.yaml")]
+        return [*self.code_of_analysis(), *(str(path) for path in sorted(files))]
 
     def command(self, wildcards: Wildcards) -> str:
         """Return the command that makes the report again, as the report prints it."""
@@ -157,7 +166,7 @@ class Rules:
         yield from collating
         yield from drawing
         inputs = [path for step in (*collating, *drawing) for path in step.outputs]
-        yield Step((*inputs, *_paths(self.code_of_analysis())), (Layout(self.root, scale).report,))
+        yield Step((*inputs, *_paths(self.code_of_report())), (Layout(self.root, scale).report,))
 
     def is_fresh(self, scale: str) -> bool:
         """Return whether every file of the campaign is there and none is out of date."""

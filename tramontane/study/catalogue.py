@@ -23,6 +23,7 @@ EXPERIMENTS = Path("configs/experiments")
 GRIDS = Path("configs/workloads/grids.yaml")
 REFERENCES = Path("configs/references.yaml")
 TABLE1 = Path("configs/paper/table1.yaml")
+TABLE2 = Path("configs/paper/table2.yaml")
 
 
 def find_root(start: str | Path | None = None) -> Path:

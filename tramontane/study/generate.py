@@ -23,7 +23,7 @@ from tramontane.study.fields import Choice, ChoiceOrNumbers, Whole, WholeList, W
 from tramontane.study.messages import elements, entries, submodels, tag
 from tramontane.study.models import WORKLOADS, Machine, Point
 from tramontane.study.systems import System
-from tramontane.study.validation import NamedGrid, PrintedNetwork, Reference
+from tramontane.study.validation import NamedGrid, PrintedAlgorithm, PrintedNetwork, Reference
 
 COMMAND = "python -m tramontane.study.generate"
 SCHEMAS = Path("workflow/schemas")
@@ -87,6 +87,7 @@ def schemas() -> dict[str, Json]:
         "claims": _titled("What a paper states", Claims.model_json_schema()),
         "judgement": _titled("How strictly statements are read", Judgement.model_json_schema()),
         "table1": _titled("Networks as printed in the paper's Table 1", _by_name(PrintedNetwork)),
+        "table2": _titled("Algorithms as printed in the paper's Table 2", _by_name(PrintedAlgorithm)),
     }
 
 

@@ -44,7 +44,7 @@ rule write_report:
     input:
         datasets=files.datasets,
         figures=files.figures,
-        code=files.code_of_analysis(),
+        code=files.code_of_report(),
     output:
         "results/{scale}/report.html",
     log:
