@@ -509,6 +509,13 @@ def test_an_optimal_radix_says_what_is_searched(tmp_path: Path) -> None:
     assert load_point(file).id != point.id
 
 
+def test_only_the_simulator_searches(tmp_path: Path) -> None:
+    file = tmp_path / "point.yaml"
+    file.write_text(OPTIMAL.format("optimal") + "substrate: simgrid\n")
+    with pytest.raises(InputError, match=r"workload\.radix: found optimal with substrate simgrid"):
+        load_point(file)
+
+
 @pytest.mark.parametrize(
     ("radix", "line"),
     [

@@ -16,7 +16,7 @@ import numpy as np
 from ruamel.yaml import YAML
 
 from tramontane.study import network
-from tramontane.study.models import OPTIMAL
+from tramontane.study.models import DOUBLE, OPTIMAL
 from tramontane.study.traffic import Traffic, traffic
 
 _SAMPLES = 48
@@ -68,6 +68,8 @@ def estimate(point: Mapping[str, Any]) -> Cost:
     point : dict
         Its canonical form.
     """
+    if "machine" not in point:
+        return _measurement(point)
     if point["workload"].get("radix") == OPTIMAL:
         return _search(point)
     machine, speed = point["machine"], rates()
@@ -132,6 +134,21 @@ def _search(point: Mapping[str, Any]) -> Cost:
         return estimate({**point, "workload": {**workload, "radix": radix}})
 
     return total([with_radix(radix) for radix in likely])
+
+
+def _measurement(point: Mapping[str, Any]) -> Cost:
+    """Return what it costs to measure a point on a real machine: mostly starting ranks, and their fields."""
+    workload, ranks, speed = point["workload"], point["ranks"], rates()
+    field = DOUBLE * math.prod(workload.get("grid", (0,)))
+    return Cost(
+        seconds=speed["seconds_per_measurement"] + ranks * speed["seconds_per_measured_rank"],
+        memory_bytes=round(ranks * speed["bytes_per_measured_rank"] + speed["fields_per_measurement"] * field),
+        messages=0,
+        packets=0,
+        hops=0,
+        bytes=0,
+        control_packets=0,
+    )
 
 
 def _messages_at_once(workload: Mapping[str, Any], ranks: int, parts: list[Traffic]) -> int:

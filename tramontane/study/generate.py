@@ -21,7 +21,7 @@ from tramontane.study.claims import Claims, Judgement
 from tramontane.study.experiments import SCALES, Experiment
 from tramontane.study.fields import Choice, ChoiceOrNumbers, Whole, WholeList, WholeOrWord, Words
 from tramontane.study.messages import elements, entries, submodels, tag
-from tramontane.study.models import WORKLOADS, Machine, Point
+from tramontane.study.models import WORKLOADS, Machine, Point, SystemChoice
 from tramontane.study.systems import System
 from tramontane.study.validation import NamedGrid, PrintedAlgorithm, PrintedNetwork, Reference
 
@@ -132,6 +132,8 @@ def _property(name: str, field: FieldInfo, raw: Json, *, partial: bool) -> Json:
         schema = _object(models, partial=partial)
         if models == [Machine]:
             schema = _machine(schema, partial=partial)
+        elif models == [SystemChoice]:
+            schema = {"anyOf": [{"type": "string"}, schema]}
         elif partial:
             schema = {"anyOf": [schema, _REFERENCE]}
     else:
