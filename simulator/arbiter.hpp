@@ -71,6 +71,10 @@ public:
         return interleave(pool, slot, now, bytes, spacing);
     }
 
+    void prefetch(const Pool<Gaps>& pool) const {
+        if (gaps_ != none) pool.prefetch(gaps_);
+    }
+
 private:
     void forget_past(Pool<Gaps>& pool, Ticks slot, Ticks now) {
         Gaps& gaps = pool[gaps_];

@@ -117,12 +117,14 @@ public:
     }
 
     /// Gives credits back to `channel` of `place` at `time`, and sees to it that what waits there is woken.
-    void give(Place place, Channel& channel, std::uint32_t wake_code, Ticks time, std::uint32_t bytes) {
+    template <class AnyChannel>
+    void give(Place place, AnyChannel& channel, std::uint32_t wake_code, Ticks time, std::uint32_t bytes) {
         channel.give(credits, time, bytes);
         wake_if_needed(place, channel, wake_code);
     }
 
-    void wake_if_needed(Place place, Channel& channel, std::uint32_t wake_code) {
+    template <class AnyChannel>
+    void wake_if_needed(Place place, AnyChannel& channel, std::uint32_t wake_code) {
         if (channel.wake() || channel.waiting.empty() || !channel.expects()) return;
         channel.set_wake(true);
         schedule(channel.next_time(), place, wake_code);

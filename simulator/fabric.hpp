@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "allocation.hpp"
 #include "engine.hpp"
 #include "random.hpp"
 #include "routing.hpp"
@@ -20,7 +21,8 @@ namespace tramontane {
 
 class Fabric {
 public:
-    Fabric(Engine& engine, const Topology& topology, const Router& router, std::uint32_t ranks);
+    Fabric(Engine& engine, const Topology& topology, const Router& router, const Allocation& allocation,
+           std::uint32_t ranks);
 
     void head(SwitchId at, Index item, Ticks now);
     void output(SwitchId at, Index item, Ticks now) { leave_crossbar(at, item, now); }
@@ -28,15 +30,17 @@ public:
     void output_credit(SwitchId at, Port port, std::uint8_t channel, Ticks now);
 
     /// Flow control between the injection buffer of a rank's node and its switch; not divided by virtual channels.
-    [[nodiscard]] Channel& injection(std::uint32_t rank) { return injection_[rank]; }
+    [[nodiscard]] NodeChannel& injection(std::uint32_t rank) { return injection_[rank]; }
 
     /// Brings what `head(at, item)` will need into the cache; routes the packet where the time does not matter.
     void approach_head(SwitchId at, Index item);
     void approach_output(SwitchId at, Index item) {
         prefetch(at, engine_.packets[item].port, engine_.packets[item].channel);
     }
+    /// The packets that a credit may let go.
+    void approach_credit(SwitchId at, std::uint32_t code) const;
     void prefetch(SwitchId at, Port port, std::uint8_t channel) const;
-    void prefetch(SwitchId at) const { __builtin_prefetch(switches_[at]); }
+    void prefetch(SwitchId at) const { prefetch_line(switches_[at]); }
 
     /// Bytes of switch state; switches that no packet met have none.
     [[nodiscard]] std::uint64_t memory() const { return memory_; }
@@ -46,8 +50,8 @@ public:
 private:
     /// The two buffers a packet passes on its way out of a switch.
     struct alignas(64) Output {
-        Channel before;  ///< space in the output buffer, waited for before the crossbar
-        Channel behind;  ///< space in the next switch or node, waited for before the link
+        SwitchChannel before;  ///< space in the output buffer, waited for before the crossbar
+        SwitchChannel behind;  ///< space in the next switch or node, waited for before the link
     };
     /// A switch is one block: its crossbar, then its links by port, then its outputs by port and virtual channel.
     struct alignas(64) Line64 {
@@ -60,6 +64,10 @@ private:
     }
     [[nodiscard]] Arbiter& crossbar(SwitchId at) { return *reinterpret_cast<Arbiter*>(block(at)); }
     [[nodiscard]] Arbiter& link(SwitchId at, Port port) { return reinterpret_cast<Arbiter*>(block(at))[1 + port]; }
+    [[nodiscard]] const Output& existing_out(SwitchId at, Port port, std::uint8_t channel) const {
+        return reinterpret_cast<const Output*>(switches_[at]->bytes +
+                                               outputs_offset_)[std::size_t{port} * channels_ + channel];
+    }
     [[nodiscard]] Output& out(SwitchId at, Port port, std::uint8_t channel) {
         return reinterpret_cast<Output*>(block(at) + outputs_offset_)[std::size_t{port} * channels_ + channel];
     }
@@ -88,6 +96,7 @@ private:
     Engine& engine_;
     const Topology& topology_;
     const Router& router_;
+    const Allocation& allocation_;
     std::uint8_t channels_;
     std::int64_t space_;  // bytes of a buffer for one virtual channel
     std::size_t outputs_offset_, lines_;
@@ -96,7 +105,7 @@ private:
     std::size_t switches_a_page_, room_ = 0;
     std::uint64_t memory_ = 0;
     std::vector<std::uint32_t> counters_;  // of ports that are taken in turn
-    std::vector<Channel> injection_;
+    std::vector<NodeChannel> injection_;
 };
 
 }  // namespace tramontane

@@ -26,7 +26,7 @@ Nodes::Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const All
       ranks_(static_cast<std::uint32_t>(schedule.ranks())),
       nodes_(allocate_pages<Node>(ranks_)),
       phases_(schedule.phases().size()) {
-    for (std::uint32_t rank = 0; rank < ranks_; ++rank) nodes_[rank].nic = Channel(engine.parameters.buffer);
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank) nodes_[rank].nic = NodeChannel(engine.parameters.buffer);
 }
 
 // --- the rank --------------------------------------------------------------------------------------------------------
@@ -252,7 +252,7 @@ void Nodes::nic_credit(std::uint32_t rank, Ticks now) {
     Node& node = nodes_[rank];
     node.nic.apply(engine_.credits, now);
     while (!node.nic.waiting.empty()) {
-        const Index item = node.nic.waiting.lane().first(engine_.messages);
+        const Index item = node.nic.waiting.lane().first;
         if (!cut_packet(node, rank, item, now)) break;
         if (engine_.messages[item].unsent == 0) {
             node.nic.waiting.lane().pop(engine_.messages);
@@ -280,7 +280,7 @@ bool Nodes::cut_packet(Node& node, std::uint32_t rank, Index item, Ticks now) {
     m.unsent -= packet.bytes;
     if (!m.carries_payload()) ++engine_.statistics.control_packets;
     node.nic.take(packet.bytes);
-    Channel& link = fabric_.injection(rank);
+    NodeChannel& link = fabric_.injection(rank);
     if (link.waiting.empty()) link.apply(engine_.credits, now);
     if (link.credits() >= packet.bytes) {
         inject(node, rank, index, now);
@@ -303,10 +303,10 @@ void Nodes::inject(Node& node, std::uint32_t rank, Index index, Ticks now) {
 }
 
 void Nodes::injection_credit(std::uint32_t rank, Ticks now) {
-    Channel& link = fabric_.injection(rank);
+    NodeChannel& link = fabric_.injection(rank);
     link.apply(engine_.credits, now);
     while (true) {
-        const Index index = link.waiting.take_fitting(engine_.packets, link.credits());
+        const Index index = link.waiting.take_fitting(engine_.packets, link.credits(), engine_.parameters.packet);
         if (index == none) break;
         inject(nodes_[rank], rank, index, now);
     }

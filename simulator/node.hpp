@@ -35,7 +35,7 @@ public:
 
     void prefetch(std::uint32_t rank) const {
         const auto* node = reinterpret_cast<const std::byte*>(&nodes_[rank]);
-        for (std::size_t line = 0; line < sizeof(Node); line += 64) __builtin_prefetch(node + line, 1);
+        for (std::size_t line = 0; line < sizeof(Node); line += 64) prefetch_line(node + line);
     }
 
     struct Span {
@@ -56,7 +56,7 @@ private:
 
     struct alignas(64) Node {
         // NIC
-        Channel nic;  ///< messages that wait for space in the injection buffer
+        NodeChannel nic;  ///< messages that wait for space in the injection buffer
         Arbiter injection;
         std::uint32_t injected = 0;  ///< packets so far; counts random numbers
         // rank

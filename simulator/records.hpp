@@ -54,6 +54,7 @@ struct alignas(64) Packet {
     std::uint8_t channel;  ///< taken at the current switch
     Port port;             ///< taken at the current switch
     bool routed;           ///< port and channel of the switch ahead are known
+    bool ejected;          ///< the port leads to the destination
     Index next;            ///< in the one queue it waits in
 };
 

@@ -47,7 +47,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, std::uint64_t
     const Allocation allocation(rule, ranks, *topology, seed);
 
     Engine engine(machine, seed, topology->switches(), topology->switches() + ranks);
-    Fabric fabric(engine, *topology, router, ranks);
+    Fabric fabric(engine, *topology, router, allocation, ranks);
     Nodes nodes(engine, fabric, *topology, allocation, schedule);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         const Ticks delay = below(random_bits(~seed, rank, 0), from_picoseconds(start_jitter) + 1);
@@ -74,6 +74,9 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, std::uint64_t
             }
             if (event.place < switches) {
                 fabric.prefetch(event.place);
+                if (kind_of(event.code) <= EventKind::output_credit) {
+                    fabric.prefetch(event.place, port_of(event.code), channel_of(event.code));
+                }
             } else {
                 nodes.prefetch(event.place - switches);
             }
@@ -88,7 +91,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, std::uint64_t
                     break;
                 case EventKind::crossbar_credit:
                 case EventKind::output_credit:
-                    fabric.prefetch(event.place, port_of(event.code), channel_of(event.code));
+                    fabric.approach_credit(event.place, event.code);
                     break;
                 case EventKind::tail:
                     engine.messages.prefetch(engine.packets[event.item].message);
