@@ -15,11 +15,16 @@
 
 namespace tramontane {
 
-struct Credit {
-    Ticks time;
-    std::uint32_t bytes;
+/// Some credits in order, in one cache line.
+struct alignas(64) Credits {
+    static constexpr std::uint8_t size = 4;
+
+    std::array<Ticks, size> times;
+    std::array<std::uint32_t, size> bytes;
     Index next;
+    std::uint8_t begin, end;
 };
+static_assert(sizeof(Credits) == 64);
 
 /// A queue of records that carry their own `next`.
 struct Line {
@@ -185,7 +190,7 @@ public:
 
     [[nodiscard]] std::int64_t credits() const { return credits_; }
     /// Credits that somebody who looked at `now` would find; changes nothing.
-    [[nodiscard]] std::int64_t credits_at(const Pool<Credit>& pool, Ticks now) const {
+    [[nodiscard]] std::int64_t credits_at(const Pool<Credits>& pool, Ticks now) const {
         std::int64_t sum = credits_;
         for (std::size_t i = 0; i < Near; ++i) {
             if (times_[i] > now) return sum;
@@ -193,11 +198,13 @@ public:
         }
         if (later_.empty()) return sum;
         for (Index i = later_.first(pool);; i = pool[i].next) {
-            if (pool[i].time > now) break;
-            sum += pool[i].bytes;
-            if (i == later_.last()) break;
+            const Credits& some = pool[i];
+            for (std::size_t k = some.begin; k < some.end; ++k) {
+                if (some.times[k] > now) return sum;
+                sum += some.bytes[k];
+            }
+            if (i == later_.last()) return sum;
         }
-        return sum;
     }
     void take(std::uint32_t bytes) {
         credits_ -= static_cast<std::int32_t>(bytes);
@@ -210,23 +217,30 @@ public:
 
     /// Gives back at `time`. Interleaving may let a later packet's tail end first by a fraction of a byte; the list
     /// stays in order.
-    void give(Pool<Credit>& pool, Ticks time, std::uint32_t bytes) {
+    void give(Pool<Credits>& pool, Ticks time, std::uint32_t bytes) {
         if (count_ < Near) {
             times_[count_] = count_ == 0 ? time : std::max(time, times_[count_ - 1]);
             bytes_[count_++] = bytes;
             return;
         }
-        const Index i = pool.take();
-        pool[i].time = std::max(time, later_.empty() ? times_[Near - 1] : pool[later_.last()].time);
-        pool[i].bytes = bytes;
-        later_.append(pool, i);
+        if (later_.empty()) {
+            append_block(pool);
+            time = std::max(time, times_[Near - 1]);
+        } else {
+            const Credits& last = pool[later_.last()];
+            time = std::max(time, last.times[last.end - 1]);
+            if (last.end == Credits::size) append_block(pool);
+        }
+        Credits& last = pool[later_.last()];
+        last.times[last.end] = time;
+        last.bytes[last.end++] = bytes;
     }
 
     [[nodiscard]] bool expects() const { return count_ != 0; }
     [[nodiscard]] Ticks next_time() const { return times_[0]; }
     [[nodiscard]] bool is_due(Ticks now) const { return times_[0] <= now; }
 
-    void apply_one(Pool<Credit>& pool) {
+    void apply_one(Pool<Credits>& pool) {
         credits_ += static_cast<std::int32_t>(bytes_[0]);
         for (std::size_t i = 1; i < Near; ++i) {
             times_[i - 1] = times_[i];
@@ -237,13 +251,17 @@ public:
             --count_;
             return;
         }
-        const Index i = later_.pop(pool);
-        times_[Near - 1] = pool[i].time;
-        bytes_[Near - 1] = pool[i].bytes;
-        pool.give_back(i);
+        const Index i = later_.first(pool);
+        Credits& first = pool[i];
+        times_[Near - 1] = first.times[first.begin];
+        bytes_[Near - 1] = first.bytes[first.begin++];
+        if (first.begin == first.end) {
+            later_.pop(pool);
+            pool.give_back(i);
+        }
     }
 
-    void apply(Pool<Credit>& pool, Ticks now) {
+    void apply(Pool<Credits>& pool, Ticks now) {
         while (is_due(now)) apply_one(pool);
     }
 
@@ -252,6 +270,12 @@ public:
     void set_wake(bool wake) { wake_ = wake; }
 
 private:
+    void append_block(Pool<Credits>& pool) {
+        const Index i = pool.take();
+        pool[i].begin = pool[i].end = 0;
+        later_.append(pool, i);
+    }
+
     static constexpr Ticks never = ~Ticks{0};
 
     // Credits to come, in order of time; those beyond `Near` are in the pool.

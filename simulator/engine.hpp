@@ -95,7 +95,7 @@ public:
     const SwitchId switches;
     Pool<Packet> packets;
     Pool<Message> messages;
-    Pool<Credit> credits;
+    Pool<Credits> credits;
     Pool<Gaps> gaps;
     Statistics statistics;
 

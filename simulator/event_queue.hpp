@@ -112,35 +112,46 @@ private:
     }
 
     void collect() {
-        gathered_.clear();
-        for (Index i = ring_[number_ % horizon]; i != none;) {
-            const Chunk& chunk = chunks_[i];
-            gathered_.insert(gathered_.end(), chunk.events, chunk.events + chunk.count);
-            const Index next = chunk.next;
-            chunks_.give_back(i);
-            i = next;
-        }
-        ring_[number_ % horizon] = none;
-        pending_ -= gathered_.size();
-        if (gathered_.size() < counts_.size() / 4) {
-            std::sort(gathered_.begin(), gathered_.end(), [](const Event& a, const Event& b) {
-                return a.place != b.place ? a.place < b.place : a.offset < b.offset;
-            });
-            sorted_.swap(gathered_);
+        Index& head = ring_[number_ % horizon];
+        std::size_t events = 0;
+        for (Index i = head; i != none; i = chunks_[i].next) events += chunks_[i].count;
+        pending_ -= events;
+        sorted_.resize(events);
+        if (events < counts_.size() / 4) {
+            std::size_t n = 0;
+            each(head, [&](const Event& event) { sorted_[n++] = event; });
+            std::sort(sorted_.begin(), sorted_.end(), before);
         } else {
-            sort_by_place();
+            sort_by_place(head);
+        }
+        while (head != none) {
+            const Index next = chunks_[head].next;
+            chunks_.give_back(head);
+            head = next;
         }
     }
 
+    template <class F>
+    void each(Index head, F&& visit) const {
+        for (Index i = head; i != none; i = chunks_[i].next) {
+            const Chunk& chunk = chunks_[i];
+            for (std::uint32_t k = 0; k < chunk.count; ++k) visit(chunk.events[k]);
+        }
+    }
+
+    [[nodiscard]] static bool before(const Event& a, const Event& b) {
+        return (std::uint64_t{a.place} << 32 | a.offset) < (std::uint64_t{b.place} << 32 | b.offset);
+    }
+
     /// Two counting passes over the place, then the few events of each place by time.
-    void sort_by_place() {
+    void sort_by_place(Index head) {
         const std::uint32_t size = 1U << digit_bits_;
         const std::uint32_t mask = size - 1;
         std::fill(counts_.begin(), counts_.end(), 0);
-        for (const Event& event : gathered_) {
+        each(head, [&](const Event& event) {
             ++counts_[event.place & mask];
             ++counts_[size + (event.place >> digit_bits_)];
-        }
+        });
         for (std::uint32_t half = 0; half < 2; ++half) {
             std::uint32_t sum = 0;
             for (std::uint32_t d = 0; d < size; ++d) {
@@ -149,21 +160,32 @@ private:
                 sum += count;
             }
         }
-        sorted_.resize(gathered_.size());
-        for (const Event& event : gathered_) sorted_[counts_[event.place & mask]++] = event;
-        for (const Event& event : sorted_) gathered_[counts_[size + (event.place >> digit_bits_)]++] = event;
-        sorted_.swap(gathered_);
-        const auto earlier = [](const Event& a, const Event& b) { return a.offset < b.offset; };
+        half_sorted_.resize(sorted_.size());
+        each(head, [&](const Event& event) { half_sorted_[counts_[event.place & mask]++] = event; });
+        for (const Event& event : half_sorted_) sorted_[counts_[size + (event.place >> digit_bits_)]++] = event;
         for (std::size_t i = 0; i < sorted_.size();) {
             std::size_t j = i + 1;
             while (j < sorted_.size() && sorted_[j].place == sorted_[i].place) ++j;
-            if (j - i > 1) {
-                std::sort(sorted_.begin() + static_cast<std::ptrdiff_t>(i),
-                          sorted_.begin() + static_cast<std::ptrdiff_t>(j), earlier);
-            }
+            sort_by_time(i, j);
             i = j;
         }
     }
+
+    void sort_by_time(std::size_t first, std::size_t last) {
+        if (last - first > many) {
+            std::sort(sorted_.begin() + static_cast<std::ptrdiff_t>(first),
+                      sorted_.begin() + static_cast<std::ptrdiff_t>(last), before);
+            return;
+        }
+        for (std::size_t i = first + 1; i < last; ++i) {
+            const Event event = sorted_[i];
+            std::size_t to = i;
+            for (; to > first && sorted_[to - 1].offset > event.offset; --to) sorted_[to] = sorted_[to - 1];
+            sorted_[to] = event;
+        }
+    }
+
+    static constexpr std::size_t many = 24;  // more are not sorted by insertion
 
     Ticks window_;
     std::uint32_t digit_bits_;
@@ -174,7 +196,7 @@ private:
     std::vector<Index> ring_;
     Pool<Chunk> chunks_;
     std::priority_queue<Later, std::vector<Later>, std::greater<>> later_;
-    std::vector<Event> gathered_, sorted_;
+    std::vector<Event> half_sorted_, sorted_;
     std::vector<std::uint32_t> counts_;
 };
 
