@@ -58,7 +58,8 @@ setup: .venv/.compiled
 .venv/.compiled: .venv/.packages $(SOURCES)
 	@PYTHON='$(PYTHON)' sh workflow/scripts/setup.sh simulator
 
-CXX_FILES = $(filter %.hpp %.cpp,$(SOURCES)) $(wildcard tests/cpp/*.hpp tests/cpp/*.cpp)
+CXX_FILES = $(filter %.hpp %.cpp,$(SOURCES)) \
+  $(wildcard skeleton-src/executor/*.hpp skeleton-src/executor/*.cpp tests/cpp/*.hpp tests/cpp/*.cpp)
 
 lint: lint-python lint-types lint-cpp lint-workflow
 

@@ -32,7 +32,7 @@ def caption(dataset: xr.Dataset) -> str:
         return _sentence(spec.caption)
     own = spec.caption or str(dataset.attrs.get("title", ""))
     sentences = [
-        f"({spec.panel}) {own}" if spec.panel else own,
+        f"({spec.letter}) {own}" if spec.letter else own,
         _scale(dataset),
         *_machines(dataset),
         *_reductions(dataset, spec),
@@ -91,6 +91,16 @@ def _reductions(dataset: xr.Dataset, spec: FigureSpec) -> Iterable[str]:
     for dim in ENSEMBLE_DIMS:
         if dataset.sizes.get(dim, 1) > 1:
             yield f"Lines are medians of {dataset.sizes[dim]} members, bands their range"
+
+
+def gap_note(dataset: xr.Dataset) -> str:
+    """Say in a few words how many points have no result; nothing if all have."""
+    if "status" not in dataset:
+        return ""
+    found = facts.counts(dataset)
+    names = (("failed", found.failed), ("missing", found.missing))
+    gaps = ", ".join(f"{units.number(n)} {name}" for name, n in names if n)
+    return f"{gaps} of {units.number(found.planned)} points" if gaps and found.ok else ""
 
 
 def _points(dataset: xr.Dataset) -> str:

@@ -1,6 +1,7 @@
-"""Draw one dataset: ``python -m analysis.draw DATASET.nc OUTPUT_STEM``.
+"""Draw datasets: ``python -m analysis.draw DATASET.nc... OUTPUT_STEM``.
 
-Writes ``OUTPUT_STEM.svg``, ``.png`` and ``.pdf``, and the caption as ``OUTPUT_STEM.txt``.
+Writes ``OUTPUT_STEM.svg``, ``.png`` and ``.pdf``, and the caption as ``OUTPUT_STEM.txt``. Several datasets become the
+panels of one figure.
 """
 
 import argparse
@@ -12,16 +13,16 @@ import xarray as xr
 
 from analysis import style
 from analysis.caption import caption
-from analysis.figures import draw
+from analysis.figures import draw, draw_together
 
 
-def draw_file(dataset_file: Path, stem: Path) -> list[Path]:
-    """Draw a dataset's figure and write its caption.
+def draw_files(dataset_files: Sequence[Path], stem: Path) -> list[Path]:
+    """Draw the figure of one dataset, or of several as its panels, and write its caption.
 
     Parameters
     ----------
-    dataset_file
-        A collated dataset (NetCDF).
+    dataset_files
+        Collated datasets (NetCDF).
     stem
         Path of the figure without suffix; its folder is made.
 
@@ -33,26 +34,28 @@ def draw_file(dataset_file: Path, stem: Path) -> list[Path]:
     Raises
     ------
     ValueError
-        If the dataset can't be drawn as its ``figure`` block asks.
+        If a dataset can't be drawn as its ``figure`` block asks.
     """
-    with xr.open_dataset(dataset_file, engine="h5netcdf") as opened:
-        dataset = opened.load()
-    paths = style.save(draw(dataset), stem)
+    datasets = []
+    for file in dataset_files:
+        with xr.open_dataset(file, engine="h5netcdf") as opened:
+            datasets.append(opened.load())
+    paths = style.save(draw(datasets[0]) if len(datasets) == 1 else draw_together(datasets), stem)
     text = stem.with_name(f"{stem.name}.txt")
-    text.write_text(caption(dataset) + "\n", encoding="utf-8")
+    text.write_text("".join(f"{words}\n" for words in sorted(map(caption, datasets))), encoding="utf-8")
     return [*paths, text]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line; 0 if the figure was written, 2 with one line on standard error if it could not be drawn."""
-    parser = argparse.ArgumentParser(prog="python -m analysis.draw", description="Draw one dataset.")
-    parser.add_argument("dataset", type=Path, help="collated dataset (NetCDF)")
+    parser = argparse.ArgumentParser(prog="python -m analysis.draw", description="Draw one figure.")
+    parser.add_argument("datasets", type=Path, nargs="+", help="collated datasets (NetCDF); several become panels")
     parser.add_argument("stem", type=Path, help="path of the figure without suffix")
     options = parser.parse_args(arguments)
     try:
-        draw_file(options.dataset, options.stem)
+        draw_files(options.datasets, options.stem)
     except (ValueError, OSError) as error:
-        print(f"{options.dataset}: {error}", file=sys.stderr)
+        print(f"{', '.join(map(str, options.datasets))}: {error}", file=sys.stderr)
         return 2
     return 0
 

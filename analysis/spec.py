@@ -42,6 +42,22 @@ class Best:
 
 
 @dataclass(frozen=True)
+class Panel:
+    """The place of a drawing in a figure of several.
+
+    Attributes
+    ----------
+    figure
+        Name of the figure.
+    letter
+        Letter of the panel; panels stand in this order.
+    """
+
+    figure: str
+    letter: str
+
+
+@dataclass(frozen=True)
 class FigureSpec:
     """What to draw.
 
@@ -50,7 +66,7 @@ class FigureSpec:
     kind
         Family of figures: a key of `analysis.figures.FAMILIES`.
     panel
-        Letter of the panel, or empty.
+        Place in a figure of several panels, or None.
     x, y
         Coordinate and variable of the axes.
     lines
@@ -72,7 +88,7 @@ class FigureSpec:
     """
 
     kind: str = "scaling"
-    panel: str = ""
+    panel: Panel | None = None
     x: str = "ranks"
     y: str = "time_s"
     lines: tuple[str, ...] = ()
@@ -86,6 +102,11 @@ class FigureSpec:
     reduce: Mapping[str, str] = field(default_factory=dict)
     best: tuple[Best, ...] = ()
 
+    @property
+    def letter(self) -> str:
+        """The panel's letter, or nothing."""
+        return self.panel.letter if self.panel else ""
+
     @classmethod
     def of(cls, dataset: xr.Dataset) -> "FigureSpec":
         """Read the block from a dataset's attribute ``figure_json``.
@@ -98,6 +119,7 @@ class FigureSpec:
         block: dict[str, Any] = json.loads(dataset.attrs.get("figure_json") or "{}")
         known = {name: block[name] for name in cls.__dataclass_fields__ if block.get(name) is not None}
         known["lines"] = _names(known.get("lines", "series" if "series" in dataset.dims else ()))
+        known["panel"] = Panel(**known["panel"]) if "panel" in known else None
         known["labels"] = {str(key): str(text) for key, text in known.get("labels", {}).items()}
         known["best"] = tuple(_best(entry) for entry in known.get("best", ()))
         spec = cls(**known)

@@ -22,8 +22,8 @@ STYLE_FILE = Path(__file__).with_name("tramontane.mplstyle")
 SERIES_FILE = Path(__file__).with_name("series.yaml")
 
 #: Widths of Copernicus journals in centimetres.
-WIDTHS_CM: Mapping[str, float] = {"one-column": 8.3, "two-column": 12.0}
-#: Height over width of a figure with one panel.
+WIDTHS_CM: Mapping[str, float] = {"one-column": 8.3, "two-column": 12.0, "page": 17.0}
+#: Height over width of a panel.
 ASPECT = 0.72
 FORMATS = ("svg", "png", "pdf")
 
@@ -141,8 +141,8 @@ def _free(name: str, taken: set[tuple[str, str, str]], listed: SeriesStyle | Non
     return next((c for c in candidates if c.colour not in used), candidates[0])
 
 
-def figure_size(width: str) -> tuple[float, float]:
-    """Width and height in inches of a figure that is `width` (a key of `WIDTHS_CM`) wide.
+def inches(width: str) -> float:
+    """Return a width (a key of `WIDTHS_CM`) in inches.
 
     Raises
     ------
@@ -151,9 +151,7 @@ def figure_size(width: str) -> tuple[float, float]:
     """
     if width not in WIDTHS_CM:
         raise ValueError(f"figure width '{width}', allowed: {', '.join(WIDTHS_CM)}")
-    inches = WIDTHS_CM[width] / 2.54
-    # A two-column figure grows in width, not as much in height: a page holds more of them.
-    return inches, inches * (ASPECT if width == "one-column" else 0.6)
+    return WIDTHS_CM[width] / 2.54
 
 
 @contextmanager

@@ -4,11 +4,14 @@ Both use the same rows, so that a table never says anything else than the curve 
 missing or was excluded keeps its row and has no value: it is a gap, never a zero.
 """
 
+import itertools
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from analysis import units
+from analysis import facts, units
 from analysis.spec import Best, FigureSpec
 
 #: Dimensions of an ensemble: members differ by seed and start jitter only, and are drawn as median and range.
@@ -113,6 +116,42 @@ def series_name(dataset: xr.Dataset, dim: str, value: object) -> str:
     return f"{dim.rsplit('.', 1)[-1]}-{text}" if unit in ("", "1") else text
 
 
+def series_names(
+    variable: xr.DataArray, lines: tuple[str, ...], dataset: xr.Dataset
+) -> Iterator[tuple[str, xr.DataArray]]:
+    """Yield the name of each series of a variable and its part of it, in order of the dataset.
+
+    Parameters
+    ----------
+    variable
+        A variable of `dataset`, with more dimensions than those of the points.
+    lines
+        Dimensions whose values make the series; those the variable lacks are left out.
+    dataset
+        Where the coordinates are.
+    """
+    dims = [dim for dim in lines if dim in variable.dims]
+    for places in itertools.product(*(range(variable.sizes[dim]) for dim in dims)):
+        indexers = dict(zip(dims, places, strict=True))
+        names = [series_name(dataset, dim, dataset[dim].values.tolist()[place]) for dim, place in indexers.items()]
+        yield ", ".join(names) or ALL, variable.isel(indexers)
+
+
+def line_label(name: str, spec: FigureSpec) -> str:
+    """Return what the legend says of a series: the experiment's word, else that of all figures, else its name."""
+    from analysis.style import series_style  # noqa: PLC0415 - keeps `table` importable on its own
+
+    return spec.labels.get(name) or series_style(name).label or name
+
+
+def ranks_of(dataset: xr.Dataset) -> int | None:
+    """Return the number of processes that all points, or the first of them, have; None if none is stated."""
+    if "ranks" in dataset.coords:
+        return int(np.atleast_1d(dataset["ranks"].values)[0])
+    ranks = facts.base(dataset).get("ranks")
+    return None if ranks is None else int(ranks)
+
+
 def _over_members(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     grouped = rows.groupby(keys, sort=False, dropna=False)
     joined = grouped["value"].agg(y="median", low="min", high="max", members="count")
@@ -177,13 +216,10 @@ def y_unit(dataset: xr.Dataset, spec: FigureSpec, rows: pd.DataFrame) -> tuple[s
 
 
 def _finish(rows: pd.DataFrame, spec: FigureSpec) -> pd.DataFrame:
-    from analysis.style import series_style  # noqa: PLC0415 - keeps `table` importable on its own
-
     names = {best.series: best.label for best in spec.best}
     rows = rows.sort_values(["order", "x"], kind="stable").reset_index(drop=True)
     labels = {
-        name: spec.labels.get(name) or names.get(name) or series_style(name).label or name
-        for name in rows["series"].unique()
+        name: spec.labels.get(name) or names.get(name) or line_label(name, spec) for name in rows["series"].unique()
     }
     rows["label"] = rows["series"].map(labels)
     gap = rows["y"].isna() | (rows["series"] != rows["series"].shift())

@@ -55,6 +55,11 @@ def size(value: int | float) -> str:
     return f"{number(value)} B"
 
 
+def size_unit(value: float) -> tuple[str, float]:
+    """Return the unit in which sizes like `value` (bytes) read best, with its bytes: ``("KB", 1e3)``."""
+    return next(((f"{prefix}B", float(factor)) for prefix, factor in _DECIMAL if value >= factor), ("B", 1.0))
+
+
 def bandwidth(value: int | float) -> str:
     """Write bytes per second as text, decimal prefixes (``10 GB/s``)."""
     for prefix, factor in _DECIMAL:

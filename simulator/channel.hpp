@@ -131,8 +131,7 @@ public:
         const bool full_fits = !full_.empty() && full <= room;
         const bool other_fits = !other_.empty() && packets[other_.last()].bound <= room;
         if (!other_fits && !small_fits) return full_fits ? full_.pop(packets) : none;
-        const bool small_leads =
-            small_fits && (!full_fits || earlier(packets, small_.first(packets), full_.first));
+        const bool small_leads = small_fits && (!full_fits || earlier(packets, small_.first(packets), full_.first));
         const Index best = small_leads ? small_.first(packets) : full_fits ? full_.first : none;
         if (other_fits) {
             std::uint32_t smallest = ~std::uint32_t{0};
@@ -196,15 +195,14 @@ public:
             if (times_[i] > now) return sum;
             sum += bytes_[i];
         }
-        if (later_.empty()) return sum;
-        for (Index i = later_.first(pool);; i = pool[i].next) {
+        for (Index i = first_; i != none; i = pool[i].next) {
             const Credits& some = pool[i];
             for (std::size_t k = some.begin; k < some.end; ++k) {
                 if (some.times[k] > now) return sum;
                 sum += some.bytes[k];
             }
-            if (i == later_.last()) return sum;
         }
+        return sum;
     }
     void take(std::uint32_t bytes) {
         credits_ -= static_cast<std::int32_t>(bytes);
@@ -223,15 +221,15 @@ public:
             bytes_[count_++] = bytes;
             return;
         }
-        if (later_.empty()) {
-            append_block(pool);
+        if (first_ == none) {
+            first_ = last_ = new_block(pool);
             time = std::max(time, times_[Near - 1]);
         } else {
-            const Credits& last = pool[later_.last()];
+            Credits& last = pool[last_];
             time = std::max(time, last.times[last.end - 1]);
-            if (last.end == Credits::size) append_block(pool);
+            if (last.end == Credits::size) last_ = last.next = new_block(pool);
         }
-        Credits& last = pool[later_.last()];
+        Credits& last = pool[last_];
         last.times[last.end] = time;
         last.bytes[last.end++] = bytes;
     }
@@ -246,17 +244,17 @@ public:
             times_[i - 1] = times_[i];
             bytes_[i - 1] = bytes_[i];
         }
-        if (later_.empty()) {
+        if (first_ == none) {
             times_[Near - 1] = never;
             --count_;
             return;
         }
-        const Index i = later_.first(pool);
+        const Index i = first_;
         Credits& first = pool[i];
         times_[Near - 1] = first.times[first.begin];
         bytes_[Near - 1] = first.bytes[first.begin++];
         if (first.begin == first.end) {
-            later_.pop(pool);
+            first_ = first.next;
             pool.give_back(i);
         }
     }
@@ -266,15 +264,24 @@ public:
     }
 
     /// Whether an event for the next credit is pending.
-    [[nodiscard]] bool wake() const { return wake_; }
-    void set_wake(bool wake) { wake_ = wake; }
+    [[nodiscard]] bool wake() const { return wake_ != 0; }
+    void set_wake(bool wake) { wake_ = wake ? 1 : 0; }
+
+    /// Brings what is not in the channel itself into the cache.
+    void prefetch(const Pool<Credits>& pool) const {
+        if (first_ != none) pool.prefetch(first_);
+    }
 
 private:
-    void append_block(Pool<Credits>& pool) {
+    static Index new_block(Pool<Credits>& pool) {
         const Index i = pool.take();
+        if (i >> index_bits != 0) throw std::runtime_error("simulator: a pool is full");
+        pool[i].next = none;
         pool[i].begin = pool[i].end = 0;
-        later_.append(pool, i);
+        return i;
     }
+
+    static constexpr int index_bits = 30;
 
     static constexpr Ticks never = ~Ticks{0};
 
@@ -287,9 +294,10 @@ public:
     Queue waiting;  ///< packets (at a NIC: messages) that wait for credits
 
 private:
-    Ring later_;
-    std::uint8_t count_ = 0;  ///< of credits kept here
-    bool wake_ = false;
+    Index first_ : index_bits = none;  ///< of the pool's
+    std::uint32_t count_ : 2 = 0;      ///< of credits kept here
+    Index last_ : index_bits = none;   ///< meaningful where there is a first
+    std::uint32_t wake_ : 2 = 0;
 };
 
 /// Of a switch's buffers: one cache line. Of a node's: two of them and the rest of an idle rank take less than 200 B.

@@ -47,7 +47,7 @@ public:
     std::int64_t radix() const override { return std::int64_t{x_} + y_ + groups_ - 3 + per_switch_; }
     std::int64_t links() const override { return switches_ * (std::int64_t{x_} + y_ + groups_ - 3) / 2; }
     SwitchId switch_of(NodeId node) const override { return by_node_.quotient(node); }
-    Port ejection_port(NodeId node) const override { 
+    Port ejection_port(NodeId node) const override {
         return static_cast<Port>(x_ + y_ + groups_ + by_node_.remainder(node));
     }
     std::uint8_t channels() const override { return 2; }

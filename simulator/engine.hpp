@@ -9,6 +9,7 @@
 
 #include "arbiter.hpp"
 #include "channel.hpp"
+#include "delays.hpp"
 #include "event_queue.hpp"
 #include "machine.hpp"
 #include "records.hpp"
@@ -44,6 +45,7 @@ struct Parameters {
         : link_slot(byte_time(m.link_bandwidth)),
           injection_slot(byte_time(m.injection_bandwidth)),
           crossbar_slot(byte_time(m.crossbar_bandwidth)),
+          slowest_slot(std::max({link_slot, injection_slot, crossbar_slot})),
           logp_slot(byte_time(m.logp_bandwidth)),
           memory_slot(byte_time(m.memory_bandwidth)),
           instruction(static_cast<Ticks>(10'000'000'000'000'000 / m.processor_frequency)),
@@ -67,7 +69,7 @@ struct Parameters {
         return 3 * words * instruction + (words > 8 ? static_cast<Ticks>(n) * memory_slot : 0);
     }
 
-    Ticks link_slot, injection_slot, crossbar_slot, logp_slot, memory_slot, instruction;
+    Ticks link_slot, injection_slot, crossbar_slot, slowest_slot, logp_slot, memory_slot, instruction;
     Ticks link_latency, injection_latency, logp_hop_latency, logp_out_in_latency;
     std::uint32_t packet;
     std::int64_t buffer;
@@ -98,6 +100,7 @@ public:
     Pool<Credits> credits;
     Pool<Gaps> gaps;
     Statistics statistics;
+    Delays delays;
 
     /// Counts what begins to wait; compared within one queue only.
     [[nodiscard]] std::uint32_t next_order() { return order_++; }

@@ -51,9 +51,9 @@ void Fabric::prefetch(SwitchId at, Port port, std::uint8_t channel) const {
 
 void Fabric::approach_credit(SwitchId at, std::uint32_t code) const {
     const Output& output = existing_out(at, port_of(code), channel_of(code));
-    const Queue& waiting =
-        (kind_of(code) == EventKind::crossbar_credit ? output.before : output.behind).waiting;
-    engine_.packets.prefetch(waiting.first_full());
+    const SwitchChannel& channel = kind_of(code) == EventKind::crossbar_credit ? output.before : output.behind;
+    engine_.packets.prefetch(channel.waiting.first_full());
+    channel.prefetch(engine_.credits);
 }
 
 void Fabric::approach_head(SwitchId at, Index item) {
@@ -136,6 +136,7 @@ void Fabric::enter_link(SwitchId at, Index item, Output& output, Ticks now) {
                      passage.head_leaves, packet.bytes);
     }
 
+    packet.due += p.link_latency;
     if (packet.ejected) {
         // The receiving NIC frees the space when the tail is in.
         const Ticks tail = passage.head_leaves + p.link_latency + Ticks{packet.bytes} * packet.spacing;

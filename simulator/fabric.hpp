@@ -31,6 +31,8 @@ public:
 
     /// Flow control between the injection buffer of a rank's node and its switch; not divided by virtual channels.
     [[nodiscard]] NodeChannel& injection(std::uint32_t rank) { return injection_[rank]; }
+    void prefetch_injection(std::uint32_t rank) const { prefetch_line(&injection_[rank]); }
+    void approach_injection(std::uint32_t rank) const { injection_[rank].prefetch(engine_.credits); }
 
     /// Brings what `head(at, item)` will need into the cache; routes the packet where the time does not matter.
     void approach_head(SwitchId at, Index item);

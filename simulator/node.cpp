@@ -233,6 +233,8 @@ void Nodes::post(Index item, Ticks now) {
     const Parameters& p = engine_.parameters;
     if (m.unsent <= p.negligible_size || m.unsent == 0) {  // LogP: no contention
         const auto hops = topology_.distance(switch_of(m.source), switch_of(m.target));
+        const auto packets = (static_cast<std::uint64_t>(m.unsent) + p.packet - 1) / p.packet;
+        if (m.carries_payload()) engine_.delays.add(0, m.source, m.target, packets);
         engine_.schedule(
             now + p.logp_out_in_latency + hops * p.logp_hop_latency + static_cast<Ticks>(m.unsent) * p.logp_slot,
             engine_.place_of(m.target), event_code(EventKind::message), item);
@@ -272,6 +274,7 @@ bool Nodes::cut_packet(Node& node, std::uint32_t rank, Index item, Ticks now) {
     const Index index = engine_.packets.take();
     Packet& packet = engine_.packets[index];
     packet = {};
+    packet.due = now;
     packet.route.destination = allocation_.node(m.target);
     packet.message = item;
     packet.bytes = static_cast<std::uint32_t>(std::min<std::int64_t>(m.unsent, engine_.parameters.packet));
@@ -296,6 +299,8 @@ void Nodes::inject(Node& node, std::uint32_t rank, Index index, Ticks now) {
     const Parameters& p = engine_.parameters;
     Packet& packet = engine_.packets[index];
     fabric_.injection(rank).take(packet.bytes);
+    const Ticks turn = std::max(packet.due, node.injection.open());
+    packet.due = turn + p.injection_latency + packet.bytes * p.slowest_slot;
     const Passage passage = node.injection.book(engine_.gaps, p.injection_slot, now, packet.bytes, packet.spacing);
     packet.spacing = static_cast<std::uint32_t>((passage.tail_leaves - passage.head_leaves) / packet.bytes);
     engine_.give(packet.upstream, node.nic, event_code(EventKind::nic_credit), passage.head_leaves, packet.bytes);
@@ -319,6 +324,7 @@ void Nodes::tail(Index index, Ticks now) {
     const Index item = packet.message;
     Message& m = engine_.messages[item];
     m.missing -= packet.bytes;
+    if (m.carries_payload()) engine_.delays.add(now - std::min(now, packet.due), m.source, m.target);
     engine_.packets.give_back(index);
     if (m.missing == 0) deliver(item, now);
 }

@@ -38,6 +38,13 @@ public:
         for (std::size_t line = 0; line < sizeof(Node); line += 64) prefetch_line(node + line);
     }
 
+    /// Brings what the next packet of the rank will need into the cache.
+    void approach(std::uint32_t rank) const {
+        nodes_[rank].nic.prefetch(engine_.credits);
+        fabric_.approach_injection(rank);
+        engine_.messages.prefetch(nodes_[rank].nic.waiting.first_full());
+    }
+
     struct Span {
         Ticks begin = std::numeric_limits<Ticks>::max();
         Ticks end = 0;

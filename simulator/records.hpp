@@ -41,6 +41,9 @@ struct alignas(64) Message {
 };
 
 struct alignas(64) Packet {
+    /// Before the injection port: when the packet came there. Beyond it: when its last byte would arrive had it met
+    /// nobody since, as far as its path is known; see delays.hpp.
+    Ticks due;
     Route route;
     Index message;
     std::uint32_t bytes;
@@ -57,5 +60,6 @@ struct alignas(64) Packet {
     bool ejected;          ///< the port leads to the destination
     Index next;            ///< in the one queue it waits in
 };
+static_assert(sizeof(Packet) == 64);
 
 }  // namespace tramontane

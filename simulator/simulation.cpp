@@ -31,26 +31,21 @@ void check(const Machine& m, const Router& router) {
 
 }  // namespace
 
-Outcome simulate(const Machine& machine, const Schedule& schedule, std::uint64_t seed, std::int64_t start_jitter,
-                 const std::function<void()>& poll, const AllocationRule& rule) {
-    if (machine.model == "pisces-16") {
-        if (rule.kind != "first-available") {
-            throw std::invalid_argument("allocation: model pisces-16 has first-available only");
-        }
-        return pisces16::simulate(machine, schedule, seed, start_jitter, poll);
-    }
+Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& run, const std::function<void()>& poll) {
+    if (machine.model == "pisces-16") return pisces16::simulate(machine, schedule, run, poll);
     const auto entered = std::chrono::steady_clock::now();
     const auto topology = make_topology(machine);
     const Router router(*topology, machine.routing);
     const auto ranks = static_cast<std::uint32_t>(schedule.ranks());
     check(machine, router);
-    const Allocation allocation(rule, ranks, *topology, seed);
+    const Allocation allocation(run.allocation, ranks, *topology, run.seed);
 
-    Engine engine(machine, seed, topology->switches(), topology->switches() + ranks);
+    Engine engine(machine, run.seed, topology->switches(), topology->switches() + ranks);
+    engine.delays = Delays(run.congestion_bins, ranks);
     Fabric fabric(engine, *topology, router, allocation, ranks);
     Nodes nodes(engine, fabric, *topology, allocation, schedule);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-        const Ticks delay = below(random_bits(~seed, rank, 0), from_picoseconds(start_jitter) + 1);
+        const Ticks delay = below(random_bits(~run.seed, rank, 0), from_picoseconds(run.start_jitter) + 1);
         engine.start_at(delay, engine.place_of(rank), event_code(EventKind::start));
     }
 
@@ -79,6 +74,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, std::uint64_t
                 }
             } else {
                 nodes.prefetch(event.place - switches);
+                fabric.prefetch_injection(event.place - switches);
             }
         },
         [&](const Event& event) {
@@ -95,6 +91,12 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, std::uint64_t
                     break;
                 case EventKind::tail:
                     engine.messages.prefetch(engine.packets[event.item].message);
+                    nodes.approach(event.place - switches);
+                    break;
+                case EventKind::injection_credit:
+                case EventKind::nic_credit:
+                case EventKind::resume:
+                    nodes.approach(event.place - switches);
                     break;
                 default:
                     break;
@@ -158,6 +160,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, std::uint64_t
     outcome.control_packets = s.control_packets;
     outcome.hops = s.hops;
     outcome.events = s.events;
+    outcome.delays = std::move(engine.delays);
     outcome.imbalance = nodes.imbalance();
     outcome.network_bytes = fabric.memory();
     outcome.setup_s += seconds_since(begun) - outcome.wall_s;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "allocation.hpp"
+#include "delays.hpp"
 #include "machine.hpp"
 #include "schedule.hpp"
 
@@ -17,6 +18,14 @@ namespace tramontane {
 /// Raised whenever a change of the model changes results; older records are shown as such.
 inline constexpr int model_revision = 1;
 
+/// What a simulation is told besides machine and schedule.
+struct Run {
+    std::uint64_t seed = 1;
+    std::int64_t start_jitter = 0;  ///< [ps] ranks start at a uniformly random time up to this
+    AllocationRule allocation;
+    std::uint32_t congestion_bins = 0;  ///< a side of the congestion matrix; 0 for none
+};
+
 struct Outcome {
     double time_s = 0;                                   ///< last end minus first start over all ranks
     std::vector<std::pair<std::string, double>> phases;  ///< likewise, by phase
@@ -24,17 +33,16 @@ struct Outcome {
     std::uint64_t control_packets = 0;
     std::uint64_t hops = 0;  ///< switch visits of all packets
     std::uint64_t events = 0;
+    Delays delays;                    ///< of the workload's packets
     double imbalance = 1;             ///< bytes sent by the busiest rank over the mean
     std::uint64_t network_bytes = 0;  ///< memory of switch state
     double wall_s = 0;
     double setup_s = 0;
 };
 
-/// \param start_jitter ranks start at a uniformly random time up to this [ps]
 /// \param poll called every now and then; may throw to stop
 /// \throws std::invalid_argument for a machine or allocation that cannot work, std::runtime_error on deadlock
-[[nodiscard]] Outcome simulate(const Machine& machine, const Schedule& schedule, std::uint64_t seed,
-                               std::int64_t start_jitter, const std::function<void()>& poll,
-                               const AllocationRule& rule = {});
+[[nodiscard]] Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& run,
+                               const std::function<void()>& poll);
 
 }  // namespace tramontane

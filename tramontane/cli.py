@@ -359,6 +359,28 @@ def collate(
     write(collate_manifest(data, Store(root_of(manifest))), dataset)
 
 
+@app.command("claims")
+def claims_(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Statements, e.g. Z-5b; by default all.", metavar="[IDS]")
+    ] = None,
+    scale: Scale = "laptop",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array.")] = False,
+) -> None:
+    """Hold what the papers state against the results: a verdict on each statement, and the numbers that say so."""
+    from tramontane.campaign.plan import check_scale
+    from tramontane.claims import evaluate
+    from tramontane.claims.text import print_table
+    from tramontane.study import find_root
+
+    check_scale(scale)
+    verdicts = evaluate(find_root(), scale, names or ())
+    if as_json:
+        print(json.dumps([verdict.as_data() for verdict in verdicts], ensure_ascii=False))
+    else:
+        print_table(verdicts)
+
+
 @app.command()
 def compare(
     file: Annotated[Path, typer.Argument(help="Measured points; see docs/validation.md.", metavar="FILE.csv")],

@@ -11,11 +11,13 @@ import xarray as xr
 
 from analysis import style
 from analysis.figures import axes as axis_tools
+from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.gridspec import SubplotSpec
     from matplotlib.lines import Line2D
 
 #: Half width of the shaded band.
@@ -34,8 +36,8 @@ TICKS = (
 LOOKS = {"transpose": "transposition", "halo": "halo-20", "allreduce": "recursive-doubling"}
 
 
-def draw(dataset: xr.Dataset, spec: FigureSpec) -> "Figure":
-    """Draw the ratios of a comparison.
+def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
+    """Return the ratios of a comparison as one panel.
 
     Parameters
     ----------
@@ -46,31 +48,22 @@ def draw(dataset: xr.Dataset, spec: FigureSpec) -> "Figure":
 
     Returns
     -------
-    Figure
-        One panel; from top to bottom the pairs of network and routing, in order of their names.
+    list of Panel
+        One; from top to bottom the pairs of network and routing, in order of their names.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 - slow to import
-    from matplotlib.figure import Figure  # noqa: PLC0415
-
     pairs = zip(_texts(dataset, "topology"), _texts(dataset, "routing"), strict=True)
     lines = np.array([f"{topology}, {routing}" for topology, routing in pairs], dtype=object)
     names = sorted(set(lines))
-    with style.context():
-        width, _ = style.figure_size(spec.width)
-        figure = Figure(figsize=(width, FRAME + LINE * max(len(names), 3)), layout="constrained")
-        FigureCanvasAgg(figure)
-        axes = figure.add_subplot()
-        letter = axes.set_title(f"({spec.panel})" if spec.panel else "", loc="left")
+
+    def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
+        axes = figure.add_subplot(cell)
         axes.set(xlabel=spec.x_label or "Time on our simulator / reference time")
-        if names:
-            handles = _draw_dots(axes, dataset, lines, names)
-            axis_tools.place_legend(axes, handles, letter)
-        else:
-            axes.set(xticks=[], yticks=[])
-            axes.text(0.5, 0.5, "no results yet", transform=axes.transAxes, ha="center", va="center", color="#555555")
-        figure.canvas.draw()
-        figure.set_layout_engine("none")
-    return figure
+        if not names:
+            empty(axes)
+            return [Drawn(axes)]
+        return [Drawn(axes, _draw_dots(axes, dataset, lines, names))]
+
+    return [Panel(draw, spec.letter, height=FRAME + LINE * max(len(names), 3))]
 
 
 def _texts(dataset: xr.Dataset, name: str) -> list[str]:

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
-    from matplotlib.figure import Figure
-    from matplotlib.text import Text
     from matplotlib.typing import LegendLocType
 
 #: Steps in a decade, from the coarsest; the first that gives enough ticks is taken.
@@ -130,47 +128,38 @@ def padded(values: Sequence[float], margin: float = 0.06, least: float = 3.0) ->
     return low, high
 
 
-def place_legend(axes: "Axes", handles: "Sequence[Artist]", letter: "Text") -> None:
-    """Put the legend where it covers no data: in the first free place inside the axes, else above them.
+def place_legend(axes: "Axes", handles: "Sequence[Artist]") -> None:
+    """Put the legend where it covers no data: in the first free place, else at the top, where room is made for it.
 
     Parameters
     ----------
     axes
-        With all lines drawn and their limits set.
+        With all lines drawn, their limits set and the figure's layout done.
     handles
         Entries of the legend, with their labels.
-    letter
-        The panel's letter, at the left above the axes.
     """
-    figure = axes.get_figure(root=True)
-    assert figure is not None
-    figure.canvas.draw()
     occupied = _occupied(axes)
     for place in _PLACES:
         box = axes.legend(handles=handles, loc=place).get_window_extent()
         inside = axes.bbox.contains(box.x0, box.y0) and axes.bbox.contains(box.x1, box.y1)
         if inside and not (len(occupied) and box.padded(4).count_contains(occupied)):
             return
-    _legend_above(axes, figure, handles, letter)
+    _make_room(axes, handles)
 
 
-def _legend_above(axes: "Axes", figure: "Figure", handles: "Sequence[Artist]", letter: "Text") -> None:
-    """Put the legend above the axes, beside the panel's letter, in as few rows as fit; the figure grows for it."""
-    taken = letter.get_window_extent().x1
+def _make_room(axes: "Axes", handles: "Sequence[Artist]") -> None:
+    """Put the legend at the top, in as few rows as fit, and raise the axis above the data by its height."""
     for rows in range(1, len(handles) + 1):
-        legend = axes.legend(
-            handles=handles,
-            loc="lower right",
-            bbox_to_anchor=(1.0, 1.0),
-            ncols=math.ceil(len(handles) / rows),
-            frameon=False,
-            borderaxespad=0.2,
-        )
+        legend = axes.legend(handles=handles, loc="upper center", ncols=math.ceil(len(handles) / rows))
         box = legend.get_window_extent()
-        if box.x0 > taken + 4:
+        if box.width < 0.98 * axes.bbox.width:
             break
-    width, height = figure.get_size_inches()
-    figure.set_size_inches(width, height + box.height / figure.dpi)
+    part = min((box.height + 2 * (axes.bbox.y1 - box.y1)) / axes.bbox.height, 0.7)
+    bottom, top = axes.get_ylim()
+    if axes.get_yscale() == "log":
+        set_log_axis(axes.yaxis, bottom, bottom * (top / bottom) ** (1 / (1 - part)))
+    else:
+        axes.set_ylim(bottom, bottom + (top - bottom) / (1 - part))
 
 
 def _occupied(axes: "Axes") -> "np.ndarray[Any, np.dtype[np.float64]]":

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import xarray as xr
 
-from analysis import style
+from analysis import caption, style
 from analysis.figures import axes as axis_tools
+from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
 from analysis.table import ALL, figure_table, y_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.gridspec import SubplotSpec
     from matplotlib.lines import Line2D
 
 #: Axis texts of well known quantities, where the experiment gives none.
@@ -26,8 +28,8 @@ DEFAULT_LABELS = {"ranks": "Number of MPI processes", "time_s": "Communication t
 EDGE = ("white", 0.4)
 
 
-def draw(dataset: xr.Dataset, spec: FigureSpec) -> "Figure":
-    """Draw a scaling figure.
+def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
+    """Return the scaling curves of a dataset as one panel.
 
     Parameters
     ----------
@@ -38,42 +40,33 @@ def draw(dataset: xr.Dataset, spec: FigureSpec) -> "Figure":
 
     Returns
     -------
-    Figure
-        One panel; seaborn draws one ``Line2D`` for each uninterrupted run of a series.
+    list of Panel
+        One; seaborn draws one ``Line2D`` for each uninterrupted run of a series.
 
     Raises
     ------
     ValueError
         If the block names what the dataset lacks.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 - slow to import
-    from matplotlib.figure import Figure  # noqa: PLC0415
-
     rows = figure_table(dataset, spec)
-    with style.context():
-        figure = Figure(figsize=style.figure_size(spec.width), layout="constrained")
-        FigureCanvasAgg(figure)
-        axes = figure.add_subplot()
-        symbol, factor = y_unit(dataset, spec, rows)
-        drawn = rows[rows["y"].notna()].copy()
-        drawn[["y", "low", "high"]] /= factor
-        letter = axes.set_title(f"({spec.panel})" if spec.panel else "", loc="left")
+    symbol, factor = y_unit(dataset, spec, rows)
+    drawn = rows[rows["y"].notna()].copy()
+    drawn[["y", "low", "high"]] /= factor
+
+    def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
+        axes = figure.add_subplot(cell)
         axes.set(
-            xlabel=_label(dataset, spec.x, spec.x_label, _plain_unit(dataset, spec.x)),
-            ylabel=_label(dataset, spec.y, spec.y_label, symbol),
+            xlabel=axis_text(dataset, spec.x, spec.x_label, _plain_unit(dataset, spec.x)),
+            ylabel=axis_text(dataset, spec.y, spec.y_label, symbol),
         )
         if drawn.empty:
-            axes.set(xticks=[], yticks=[])
-            axes.text(0.5, 0.5, "no results yet", transform=axes.transAxes, ha="center", va="center", color="#555555")
-        else:
-            handles = _draw_series(axes, drawn)
-            _set_scales(axes, spec, drawn)
-            if list(rows["series"].unique()) != [ALL]:
-                axis_tools.place_legend(axes, handles, letter)
-        # One layout for all formats: it must not depend on the resolution of a file.
-        figure.canvas.draw()
-        figure.set_layout_engine("none")
-    return figure
+            empty(axes)
+            return [Drawn(axes)]
+        handles = _draw_series(axes, drawn)
+        _set_scales(axes, spec, drawn)
+        return [Drawn(axes, handles if list(rows["series"].unique()) != [ALL] else ())]
+
+    return [Panel(draw, spec.letter, note=caption.gap_note(dataset))]
 
 
 def _draw_series(axes: "Axes", drawn: pd.DataFrame) -> "list[Line2D]":
@@ -139,6 +132,7 @@ def _plain_unit(dataset: xr.Dataset, name: str) -> str:
     return "" if unit == "1" else unit
 
 
-def _label(dataset: xr.Dataset, name: str, given: str, unit: str) -> str:
+def axis_text(dataset: xr.Dataset, name: str, given: str, unit: str) -> str:
+    """Text of an axis: as given, else what the quantity is known as, else the dataset's own; with the unit."""
     text = given or DEFAULT_LABELS.get(name) or str(dataset[name].attrs.get("long_name", name))
     return f"{text[:1].upper()}{text[1:]}{f' ({unit})' if unit else ''}"

@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -98,6 +99,58 @@ Machine machine_from_dict(const nb::dict& d) {
 
 namespace {
 
+/// Number of bins a side of the congestion matrix; 0 where nobody asks for one.
+std::uint32_t congestion_bins_of(const nb::dict& point) {
+    if (!point.contains("statistics")) return 0;
+    const auto bins = get<std::int64_t>(get<nb::dict>(point, "statistics"), "congestion");
+    if (bins < 0 || bins > max_congestion_bins) {
+        throw std::invalid_argument("statistics.congestion: at most " + std::to_string(max_congestion_bins) + " bins");
+    }
+    return static_cast<std::uint32_t>(bins);
+}
+
+nb::dict describe_delays(const Delays& delays) {
+    // Divided, not multiplied by 1e-16, so that bounds are the doubles nearest to 1e-9, 1e-8, ...
+    const auto seconds = [](Ticks ticks) { return static_cast<double>(ticks) / 1e16; };
+    nb::list lower, upper, packets;
+    for (std::size_t bin = 0; bin < delay_bins::count; ++bin) {
+        lower.append(seconds(delay_bins::lower[bin]));
+        const bool last = bin + 1 == delay_bins::count;
+        upper.append(seconds(last ? std::numeric_limits<Ticks>::max() : delay_bins::lower[bin + 1]));
+        packets.append(delays.histogram[bin]);
+    }
+    nb::dict result;
+    result["lower_s"] = lower;
+    result["upper_s"] = upper;
+    result["packets"] = packets;
+    result["sum_s"] = delays.total.sum();
+    result["max_s"] = to_seconds(delays.total.max);
+    return result;
+}
+
+nb::dict describe_congestion(const CongestionMatrix& matrix, std::int64_t ranks) {
+    nb::list packets, sum, max;
+    for (std::uint32_t source = 0; source < matrix.bins(); ++source) {
+        nb::list packets_row, sum_row, max_row;
+        for (std::uint32_t destination = 0; destination < matrix.bins(); ++destination) {
+            const DelaySum& cell = matrix.at(source, destination);
+            packets_row.append(cell.packets);
+            sum_row.append(cell.sum());
+            max_row.append(to_seconds(cell.max));
+        }
+        packets.append(packets_row);
+        sum.append(sum_row);
+        max.append(max_row);
+    }
+    nb::dict result;
+    result["bins"] = matrix.bins();
+    result["ranks"] = ranks;
+    result["packets"] = packets;
+    result["sum_s"] = sum;
+    result["max_s"] = max;
+    return result;
+}
+
 nb::dict simulate_point(const nb::dict& point) {
     const Machine machine = machine_from_dict(get<nb::dict>(point, "machine"));
     // Ranks without points in some layout are refused in what users write (tramontane.study); points measured with
@@ -105,9 +158,10 @@ nb::dict simulate_point(const nb::dict& point) {
     WorkloadSpec workload = workload_from_dict(get<nb::dict>(point, "workload"), get<std::int64_t>(point, "ranks"));
     workload.allow_empty_blocks = true;
     const auto schedule = make_schedule(workload);
-    const auto seed = get<std::int64_t>(point, "seed");
-    const auto jitter = get<std::int64_t>(point, "start_jitter");
-    const AllocationRule allocation = allocation_of(point);
+    const Run run{.seed = static_cast<std::uint64_t>(get<std::int64_t>(point, "seed")),
+                  .start_jitter = get<std::int64_t>(point, "start_jitter"),
+                  .allocation = allocation_of(point),
+                  .congestion_bins = congestion_bins_of(point)};
     Outcome o;
     {
         const nb::gil_scoped_release released;
@@ -115,7 +169,7 @@ nb::dict simulate_point(const nb::dict& point) {
             const nb::gil_scoped_acquire acquired;
             if (PyErr_CheckSignals() != 0) throw nb::python_error();
         };
-        o = simulate(machine, *schedule, static_cast<std::uint64_t>(seed), jitter, poll, allocation);
+        o = simulate(machine, *schedule, run, poll);
     }
     nb::dict phases;
     for (const auto& [name, time] : o.phases) phases[name.c_str()] = time;
@@ -130,6 +184,8 @@ nb::dict simulate_point(const nb::dict& point) {
     result["events"] = o.events;
     result["imbalance"] = o.imbalance;
     result["network_bytes"] = o.network_bytes;
+    result["delays"] = describe_delays(o.delays);
+    if (o.delays.matrix.wanted()) result["congestion"] = describe_congestion(o.delays.matrix, schedule->ranks());
     result["wall_s"] = o.wall_s;
     result["setup_s"] = o.setup_s;
     return result;

@@ -71,6 +71,9 @@ public:
         return passage;
     }
 
+    /// When what is booked so far ends.
+    [[nodiscard]] Ticks open() const { return idle_.back().start; }
+
 private:
     static constexpr std::uint32_t unbounded = ~std::uint32_t{0};
     struct Interval {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "../delays.hpp"
 #include "../machine.hpp"
 #include "../pool.hpp"
 #include "../ticks.hpp"
@@ -29,6 +30,7 @@ struct Parameters {
         : link_slot(byte_time(m.link_bandwidth)),
           injection_slot(byte_time(m.injection_bandwidth)),
           crossbar_slot(byte_time(m.crossbar_bandwidth)),
+          slowest_slot(std::max({link_slot, injection_slot, crossbar_slot})),
           logp_slot(byte_time(m.logp_bandwidth)),
           memory_slot(byte_time(m.memory_bandwidth)),
           instruction(byte_time(m.processor_frequency)),
@@ -42,7 +44,7 @@ struct Parameters {
           short_limit(m.short_limit),
           negligible_size(m.negligible_size) {}
 
-    Ticks link_slot, injection_slot, crossbar_slot, logp_slot, memory_slot, instruction;
+    Ticks link_slot, injection_slot, crossbar_slot, slowest_slot, logp_slot, memory_slot, instruction;
     Ticks link_latency, injection_latency, logp_hop_latency, logp_out_in_latency;
     std::uint32_t packet;
     std::int64_t buffer;
@@ -66,6 +68,7 @@ struct Packet {
     Course course;
     Index message;
     std::uint32_t bytes;
+    Ticks due;               ///< when its last byte would arrive had it met nobody, as far as its path is known
     Ticks spacing;           ///< ticks between its bytes; 0 before its first server
     std::uint32_t upstream;  ///< output port, or node, whose credit it holds
     bool from_node;          ///< upstream is a node
@@ -96,6 +99,7 @@ struct Message {
     std::int64_t payload;        ///< [B] of the transfer
     std::int64_t bytes;          ///< [B] of this network message
     std::int64_t sent, arrived;  ///< [B] of it handed to the injection buffer, received
+    Ticks turn;                  ///< when the message before it had left the NIC
     std::int64_t round;          ///< of the schedule, or of the collective
     std::int32_t tag;
     std::uint32_t sequence;  ///< of envelopes between two ranks; of collectives of a rank
@@ -171,6 +175,7 @@ public:
     Pool<Message> messages;
     Numbers numbers;
     Statistics statistics;
+    Delays delays;
 
     [[nodiscard]] Ticks now() const { return now_; }
 

@@ -85,6 +85,7 @@ void Fabric::handle(const Event& event) {
                 inject(message);
                 if (engine_.messages[message].sent < engine_.messages[message].bytes) return;
                 injector.waiting.pop(engine_.messages);
+                if (!injector.waiting.empty()) engine_.messages[injector.waiting.first].turn = engine_.now();
             }
             return;
         }
@@ -130,6 +131,7 @@ void Fabric::leave(std::uint32_t index_of_output, Index index) {
     lane(leaving_, index_of_output, packet.channel).take(packet.bytes);
     const Passage passage = output.server.book(engine_.now(), packet.bytes, packet.spacing);
     packet.spacing = passage.spacing(packet.bytes);
+    packet.due += output.latency;
     engine_.send(passage.head, engine_.numbers.inside(index_of_output / ports_), Event::Kind::crossbar_credit,
                  index_of_output, packet.bytes, packet.channel);
     engine_.send(passage.head + output.latency, output.packets,
@@ -152,6 +154,9 @@ void Fabric::tail_at_node(Index index) {
     const Packet& packet = engine_.packets[index];
     Message& message = engine_.messages[packet.message];
     message.arrived += packet.bytes;
+    if (message.carries_payload()) {
+        engine_.delays.add(engine_.now() - std::min(engine_.now(), packet.due), message.source, message.target);
+    }
     const bool complete = message.arrived == message.bytes;
     if (complete) on_arrival(packet.message);  // it may send at once, before the credit goes
     give_back(packet, engine_.now());
@@ -159,6 +164,7 @@ void Fabric::tail_at_node(Index index) {
 }
 
 void Fabric::post(Index index) {
+    engine_.messages[index].turn = engine_.now();
     inject(index);
     const Message& message = engine_.messages[index];
     if (message.sent < message.bytes) injectors_[message.source].waiting.append(engine_.messages, index);
@@ -180,6 +186,8 @@ void Fabric::inject(Index index) {
         if (!message.is_collective() && !message.carries_payload()) ++engine_.statistics.control_packets;
         injector.credits -= packet.bytes;
         message.sent += packet.bytes;
+        const Ticks turn = std::max(message.turn, injector.server.open());
+        packet.due = turn + p_.injection_latency + packet.bytes * p_.slowest_slot;
         const Passage passage = injector.server.book(engine_.now(), packet.bytes, packet.spacing);
         packet.spacing = passage.spacing(packet.bytes);
         engine_.send(passage.head + p_.injection_latency, injector.packets, Event::Kind::head_at_switch,

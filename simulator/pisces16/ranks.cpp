@@ -400,6 +400,11 @@ void Ranks::send(Index index) {
     Message& message = engine_.messages[index];
     message.sent = message.arrived = 0;
     if (message.bytes > 0 && message.bytes > engine_.parameters.negligible_size) return fabric_.post(index);
+    if (message.carries_payload()) {
+        const std::int64_t packet = engine_.parameters.packet;
+        const auto packets = static_cast<std::uint64_t>((message.bytes + packet - 1) / packet);
+        engine_.delays.add(0, message.source, message.target, packets);
+    }
     engine_.send(engine_.now(), Numbers::logp_out(message.source), Event::Kind::logp_send, message.source, index);
     if (message.kind != Message::Kind::collective) return;
     const Index note = engine_.messages.take();

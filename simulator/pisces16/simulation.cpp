@@ -15,7 +15,10 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-void check(const Machine& m, const Network& network, std::uint32_t ranks) {
+void check(const Machine& m, const Network& network, std::uint32_t ranks, const Run& run) {
+    if (run.allocation.kind != "first-available") {
+        throw std::invalid_argument("allocation: model pisces-16 has first-available only");
+    }
     if (ranks > network.nodes()) {
         throw std::invalid_argument("ranks: " + std::to_string(ranks) + " do not fit on " +
                                     std::to_string(network.nodes()) + " nodes");
@@ -35,15 +38,15 @@ void check(const Machine& m, const Network& network, std::uint32_t ranks) {
 
 }  // namespace
 
-Outcome simulate(const Machine& machine, const Schedule& schedule, std::uint64_t seed, std::int64_t start_jitter,
-                 const std::function<void()>& poll) {
+Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& run, const std::function<void()>& poll) {
     const auto entered = std::chrono::steady_clock::now();
-    const auto network = make_network(machine, seed);
+    const auto network = make_network(machine, run.seed);
     const auto count = static_cast<std::uint32_t>(schedule.ranks());
-    check(machine, *network, count);
+    check(machine, *network, count, run);
     Engine engine(machine);
+    engine.delays = Delays(run.congestion_bins, count);
     Fabric fabric(engine, *network, count);
-    Ranks ranks(engine, fabric, schedule, seed, from_picoseconds(start_jitter));
+    Ranks ranks(engine, fabric, schedule, run.seed, from_picoseconds(run.start_jitter));
     ranks.launch();
 
     Outcome outcome;
@@ -71,6 +74,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, std::uint64_t
     outcome.control_packets = s.control_packets;
     outcome.hops = s.hops;
     outcome.events = s.events;
+    outcome.delays = std::move(engine.delays);
     outcome.imbalance = ranks.imbalance();
     outcome.network_bytes = fabric.memory();
     return outcome;

@@ -6,8 +6,8 @@
 
 namespace tramontane::pisces16 {
 
-/// As tramontane::simulate; `seed` is also the router's, and ranks are delayed by the jitter after the barrier.
-[[nodiscard]] Outcome simulate(const Machine& machine, const Schedule& schedule, std::uint64_t seed,
-                               std::int64_t start_jitter, const std::function<void()>& poll);
+/// As tramontane::simulate; the seed is also the router's, and ranks are delayed by the jitter after the barrier.
+[[nodiscard]] Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& run,
+                               const std::function<void()>& poll);
 
 }  // namespace tramontane::pisces16

@@ -87,7 +87,13 @@ def make_dataset(
                 }
             ),
             "figure_json": json.dumps(
-                {"panel": "a", "x": "ranks", "y": "time_s", "lines": lines, "caption": "Time of one transposition."}
+                {
+                    "panel": {"figure": "fig05", "letter": "a"},
+                    "x": "ranks",
+                    "y": "time_s",
+                    "lines": lines,
+                    "caption": "Time of one transposition.",
+                }
                 | (figure or {})
             ),
         }

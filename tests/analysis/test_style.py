@@ -80,7 +80,7 @@ def test_figures_have_the_journals_widths(factory, width, centimetres):
 
 def test_an_unknown_width_says_what_is_allowed():
     with pytest.raises(ValueError, match="one-column, two-column"):
-        style.figure_size("poster")
+        style.inches("poster")
 
 
 def test_files_are_the_same_each_time_and_text_stays_text(factory, tmp_path):

@@ -7,8 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from tramontane.campaign.layout import Layout
 from tramontane.campaign.plan import Plan, make_plan, write_plan
-from tramontane.campaign.rules import CODE, Rules, Step, figure_outputs
+from tramontane.campaign.rules import CODE, Rules, Step, figure_outputs, sheet_outputs
 
 
 def touch(path: Path, time: int) -> Path:
@@ -79,3 +80,24 @@ def test_the_code_that_matters_exists(name: str) -> None:
 
 def test_figures_are_drawn_in_three_forms_and_have_a_caption() -> None:
     assert [Path(name).suffix for name in figure_outputs()] == [".svg", ".png", ".pdf", ".txt"]
+
+
+def test_experiments_that_name_one_figure_are_drawn_together_too(project: Path, other: Path) -> None:
+    folder = project / "configs" / "experiments"
+    for letter, name in (("b", "tiny"), ("a", "tiny_again")):
+        text = (folder / f"{name}.yaml").read_text()
+        panel = f"figure: {{panel: {{figure: fig99, letter: {letter}}}, "
+        (folder / f"{name}.yaml").write_text(text.replace("figure: {", panel))
+    write_plan(make_plan(project, "smoke"))
+    rules, layout = Rules(project), Layout(project, "smoke")
+    assert rules.sheets("smoke") == {"fig99": ["tiny", "tiny_again"]}
+    wildcards = SimpleNamespace(scale="smoke", sheet="fig99")
+    assert rules.datasets_of_sheet(wildcards) == [str(layout.dataset(name)) for name in ("tiny", "tiny_again")]
+    assert {str(path) for path in layout.sheet("fig99")} <= set(rules.figures(wildcards))
+    expected = [name.format(scale="smoke", sheet="fig99") for name in sheet_outputs()]
+    assert [str(path.relative_to(project)) for path in layout.sheet("fig99")] == expected
+
+
+def test_a_figure_of_one_experiment_is_drawn_once(project: Path, other: Path) -> None:
+    write_plan(make_plan(project, "smoke"))
+    assert Rules(project).sheets("smoke") == {}

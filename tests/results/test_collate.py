@@ -115,6 +115,65 @@ def test_a_file_holds_what_was_written(project: Path, execute: Callable[..., Any
     assert read.attrs == dataset.attrs
 
 
+def with_delays(project: Path, execute: Callable[..., Any], congestion: bool) -> None:
+    """Run the points; all but the last get delays and, where wanted, a matrix of up to 4 bins."""
+    execute(project)
+    store = Store(project)
+    for identity in list(store.identities()):
+        known = store.read(identity)
+        ranks = known["point"]["ranks"]
+        if known["point"]["workload"]["radix"] == 3 and ranks == 8:
+            continue
+        delays = {"lower_s": [0.0, 1e-9, 10.0], "upper_s": [1e-9, 10.0, 1844.0], "packets": [ranks, 1, 0]}
+        known["result"]["delays"] = {**delays, "sum_s": 1e-6 * ranks, "max_s": 3e-7}
+        if congestion:
+            bins = min(4, ranks)
+            packets = [[ranks * (i + 1) if i != j else 0 for j in range(bins)] for i in range(bins)]
+            sums = [[2e-6 * count for count in row] for row in packets]
+            known["result"]["congestion"] = {
+                "bins": bins, "ranks": ranks, "packets": packets, "sum_s": sums, "max_s": sums
+            }
+        store.write(known)
+
+
+def test_delays_become_histograms(project: Path, execute: Callable[..., Any]) -> None:
+    with_delays(project, execute, congestion=False)
+    dataset = dataset_of(project)
+    assert dataset["delay_packets"].dims == ("series", "ranks", "delay_bin")
+    assert dataset["delay_packets"].sel(series="rec-2", ranks=4).values.tolist() == [4, 1, 0]
+    assert dataset["delay_packets"].sel(series="rec-3", ranks=8).isnull().all()
+    assert dataset["delay_lower"].values.tolist() == [0.0, 1e-9, 10.0]
+    assert dataset["delay_upper"].values.tolist() == [1e-9, 10.0, 1844.0]
+    assert dataset["delay_sum"].sel(series="rec-2", ranks=8) == 8e-6
+    assert dataset["delay_max"].sel(series="rec-2").values.tolist() == [3e-7] * 3
+    assert {dataset[name].attrs["units"] for name in ("delay_lower", "delay_upper", "delay_sum", "delay_max")} == {"s"}
+    assert not [name for name in dataset.variables if str(name).startswith("congestion")]
+
+
+def test_congestion_becomes_matrices(project: Path, execute: Callable[..., Any], tmp_path: Path) -> None:
+    with_delays(project, execute, congestion=True)
+    dataset = dataset_of(project)
+    for name, units in (("mean", "s"), ("sum", "s"), ("max", "s"), ("packets", "1")):
+        variable = dataset[f"congestion_{name}"]
+        assert variable.dims == ("series", "ranks", "source_bin", "destination_bin")
+        assert variable.shape == (2, 3, 4, 4)
+        assert variable.attrs["units"] == units
+        assert "floor(r * bins / ranks)" in variable.attrs["comment"]
+    full = dataset.sel(series="rec-2", ranks=8)
+    assert full["congestion_packets"].values[1].tolist() == [16, 0, 16, 16]
+    assert full["congestion_sum"].values[1] == pytest.approx([3.2e-5, 0, 3.2e-5, 3.2e-5])
+    # No packets, no mean; fewer processes, fewer bins.
+    assert full["congestion_mean"].values[1] == pytest.approx([2e-6, np.nan, 2e-6, 2e-6], nan_ok=True)
+    small = dataset["congestion_packets"].sel(series="rec-2", ranks=2).values
+    assert small[:2, :2].tolist() == [[0, 2], [4, 0]]
+    assert np.isnan(small[2:]).all()
+    assert np.isnan(small[:, 2:]).all()
+    assert dataset["congestion_max"].sel(series="rec-3", ranks=8).isnull().all()
+    write(dataset, tmp_path / "tiny.nc")
+    with xr.open_dataset(tmp_path / "tiny.nc", engine="h5netcdf") as read:
+        xr.testing.assert_identical(read.load(), dataset)
+
+
 def test_nothing_has_run_yet(project: Path) -> None:
     dataset = dataset_of(project)
     assert set(dataset["status"].values.ravel()) == {"missing", "excluded"}

@@ -41,6 +41,20 @@ def test_a_failure_counts_until_the_point_succeeds(tmp_path: Path) -> None:
     assert list(store.identities()) == [IDENTITY]
 
 
+def test_a_congestion_matrix_lies_beside_the_record(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    matrix = {"bins": 2, "ranks": 4, "packets": [[0, 7], [1, 0]], "sum_s": [[0.0, 0.1], [0.25, 0.0]], "max_s": [[0.0] * 2] * 2}
+    store.write(record())
+    assert store.read_congestion(IDENTITY) is None
+    store.write({**record(), "result": {"time_s": 1.0, "congestion": matrix}})
+    assert store.read(IDENTITY) == record()
+    assert store.read_congestion(IDENTITY) == matrix
+    before = [path.read_bytes() for path in sorted(store.path(IDENTITY).parent.iterdir())]
+    store.write({**record(), "result": {"time_s": 1.0, "congestion": matrix}})
+    assert [path.read_bytes() for path in sorted(store.path(IDENTITY).parent.iterdir())] == before
+    assert list(store.identities()) == [IDENTITY]
+
+
 def test_changes_are_dated(tmp_path: Path) -> None:
     store = Store(tmp_path)
     assert store.changed_at(IDENTITY) == 0

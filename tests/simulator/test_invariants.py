@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from tramontane import _simulator
 from .points import GB, allreduce, machine, point, transposition
 
 TIMES = ("wall_s", "setup_s")
+BOUNDS = ("lower_s", "upper_s")
 
 
 def outcome(p: dict[str, Any]) -> dict[str, Any]:
@@ -68,6 +70,7 @@ def test_every_small_simulation_ends_and_conserves(data: st.DataObject) -> None:
     ranks = data.draw(st.integers(2, 24))
     net = data.draw(machines())
     p = point(ranks, data.draw(workloads(ranks)), net, data.draw(st.integers(0, 9)), data.draw(st.integers(0, 10**6)))
+    p["statistics"] = {"congestion": data.draw(st.integers(0, 30))}
     result = outcome(p)
     schedule = _simulator.schedule.Schedule(p["workload"], ranks)
     sends = [int(n) for r in range(schedule.rounds) for n in schedule.transfers(r)["bytes"]]
@@ -79,7 +82,48 @@ def test_every_small_simulation_ends_and_conserves(data: st.DataObject) -> None:
     assert result["time_s"] >= result["bytes"] / ranks * result["imbalance"] / (10 * GB)
     assert max(result["phases"].values()) <= result["time_s"] * (1 + 1e-12)
     assert sum(result["phases"].values()) >= result["time_s"] * (1 - 1e-12)
+    check_delays(result, p["statistics"]["congestion"], ranks)
     assert outcome(p) == result
+
+
+def check_delays(result: dict[str, Any], bins: int, ranks: int) -> None:
+    """Every packet is counted once, in the histogram and in the matrix."""
+    delays = result["delays"]
+    assert sum(delays["packets"]) == result["packets"]
+    least, most = (sum(n * bound for n, bound in zip(delays["packets"], delays[key], strict=True)) for key in BOUNDS)
+    assert least * (1 - 1e-12) <= delays["sum_s"] <= most
+    assert delays["max_s"] <= result["time_s"]
+    if bins == 0:
+        assert "congestion" not in result
+        return
+    matrix = result["congestion"]
+    assert (matrix["bins"], matrix["ranks"]) == (min(bins, ranks), ranks)
+    cells = {key: np.array(matrix[key]) for key in ("packets", "sum_s", "max_s")}
+    assert {cell.shape for cell in cells.values()} == {(matrix["bins"], matrix["bins"])}
+    assert cells["packets"].sum() == result["packets"]
+    assert cells["sum_s"].sum() == pytest.approx(delays["sum_s"], rel=1e-12)
+    assert cells["max_s"].max() == delays["max_s"]
+    assert np.all(cells["sum_s"] <= cells["packets"] * cells["max_s"] * (1 + 1e-12))
+
+
+def test_delays_are_where_the_traffic_is() -> None:
+    # Rows of four ranks exchange among themselves in a-b and c-d, columns in b-c.
+    work = transposition((64, 64, 64), (4, 4), radix=3)
+    p = point(16, work, machine("torus", (2, 2, 2), 2)) | {"statistics": {"congestion": 16}}
+    packets = np.array(outcome(p)["congestion"]["packets"])
+    row, column = np.divmod(np.arange(16), 4)
+    partners = (row[:, None] == row) ^ (column[:, None] == column)
+    assert np.array_equal(packets > 0, partners)
+    assert np.array_equal(packets, packets.T)
+    alone = {key: value for key, value in outcome(p).items() if key != "congestion"}
+    del p["statistics"]
+    assert outcome(p) == alone
+
+
+def test_the_congestion_matrix_has_a_largest_size() -> None:
+    p = point(4, allreduce(2), machine("torus", (2, 2, 2), 1)) | {"statistics": {"congestion": 513}}
+    with pytest.raises(ValueError, match=r"statistics\.congestion: at most 512 bins"):
+        _simulator.simulate(p)
 
 
 @pytest.mark.parametrize("routing", ["minimal", "valiant", "ugal"])

@@ -97,6 +97,26 @@ def test_a_point_repeats_and_jitter_is_seeded() -> None:
     assert len({same[0]["time_s"], *late}) == 3
 
 
+def test_delays_follow_the_same_definition_as_in_the_default_model() -> None:
+    workload = transposition((256, 64, 64), (4, 4), radix=3)
+    means = []
+    for model in ("default", "pisces-16"):
+        runs = [
+            _simulator.simulate(
+                point(16, workload, SMALL | {"model": model}, seed=seed, start_jitter=10**6)
+                | {"statistics": {"congestion": 4}}
+            )
+            for seed in range(1, 6)
+        ]
+        for run in runs:
+            assert sum(run["delays"]["packets"]) == sum(map(sum, run["congestion"]["packets"])) == run["packets"]
+        means.append(sum(run["delays"]["sum_s"] / run["packets"] for run in runs) / len(runs))
+    assert means[1] == pytest.approx(means[0], rel=0.15)
+    # An exchange of two ranks delays nothing, however many packets a message has.
+    alone = _simulator.simulate(point(2, transposition((256, 64, 64), (2, 1)), SMALL))
+    assert alone["delays"]["packets"][0] == alone["packets"] > 1000
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5, 7, 12, 16])
 def test_any_number_of_ranks_ends(ranks: int) -> None:
     result = _simulator.simulate(point(ranks, allreduce(2), SMALL))

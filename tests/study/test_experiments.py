@@ -36,7 +36,16 @@ def line(expansion: Expansion, **coords: Any) -> dict[Any, str]:
 
 def test_all_files_of_configs_are_valid() -> None:
     kinds = {file.stem: validate_file(file) for file in (ROOT / "configs").rglob("*.yaml")}
-    assert set(kinds.values()) == {"experiment", "machine", "grids", "references", "table"}
+    assert set(kinds.values()) == {
+        "experiment",
+        "machine",
+        "grids",
+        "references",
+        "table",
+        "claims",
+        "judgement",
+        "system",
+    }
     assert {name for name, kind in kinds.items() if kind == "experiment"} >= set(FOUR)
 
 
@@ -108,7 +117,8 @@ def campaign(expansions: dict[tuple[str, str], Expansion], scale: str) -> Cost:
 
 def test_figures_can_ask_for_what_there_is() -> None:
     """The words an experiment may use are those of the rooms that collate and draw."""
-    assert set(FIGURE_KINDS) == set(FAMILIES)
+    assert set(FAMILIES) <= set(FIGURE_KINDS)
+    assert {load_experiment(file).figure.kind for file in FILES.values()} <= set(FAMILIES)
     assert set(QUANTITIES) <= {quantity.name for quantity in collate.QUANTITIES} | {"phase_time_s"}
     known = {field.name for field in fields(FigureSpec)}
     assert set(Figure.model_fields) == known

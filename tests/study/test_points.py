@@ -105,6 +105,16 @@ def test_physics_does(write: Write, sample: str, old: str, new: str) -> None:
     assert load_point(write(text.replace(old, new))).id != IDENTITY
 
 
+def test_what_is_off_is_left_out_of_the_canonical_form(write: Write, sample: str) -> None:
+    off = load_point(write(sample + "statistics: {congestion: 0}\n"))
+    assert off.id == IDENTITY
+    assert "statistics" not in off.canonical()
+    on = load_point(write(sample + "statistics: {congestion: 512}\n"))
+    assert on.id != IDENTITY
+    assert on.canonical() == CANONICAL | {"statistics": {"congestion": 512}}
+    assert Point.from_canonical(on.canonical()).id == on.id
+
+
 def shuffled(value: Any, draw: Callable[[list[str]], list[str]]) -> Any:
     if isinstance(value, dict):
         return {key: shuffled(value[key], draw) for key in draw(list(value))}

@@ -80,5 +80,12 @@ class Layout:
 
     def figures(self, experiment: str) -> list[Path]:
         """Return the figure of an experiment in all its forms, and its caption."""
-        folder = self.folder / "figures"
-        return [folder / f"{experiment}.{form}" for form in (*FIGURE_FORMATS, "txt")]
+        return _drawing(self.folder / "figures", experiment)
+
+    def sheet(self, name: str) -> list[Path]:
+        """Return a figure of several experiments in all its forms, and its caption."""
+        return _drawing(self.folder / "sheets", name)
+
+
+def _drawing(folder: Path, name: str) -> list[Path]:
+    return [folder / f"{name}.{form}" for form in (*FIGURE_FORMATS, "txt")]

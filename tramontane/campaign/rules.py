@@ -21,9 +21,10 @@ CODE = Path(tramontane.__file__).resolve().parent.parent
 #: What the wildcards may be; a misspelt target is then no target at all.
 SCALES = "smoke|laptop|paper"
 EXPERIMENT = "[A-Za-z0-9][A-Za-z0-9_.-]*"
+SHEET = EXPERIMENT
 BATCH = "[0-9a-f]{16}"
 
-_ANALYSIS_FOLDERS = ("analysis", "workflow/report")
+_ANALYSIS_FOLDERS = ("analysis", "workflow/report", "tramontane/claims", "configs/claims")
 _ANALYSIS = ("*.py", "*.mplstyle", "*.yaml", "*.j2", "*.html", "*.css")
 _ESTIMATE_MARGIN = 4
 _MINUTES = 60
@@ -34,6 +35,7 @@ class Wildcards(Protocol):
 
     scale: str
     experiment: str
+    sheet: str
     batch: str
 
 
@@ -116,9 +118,24 @@ class Rules:
         """Return the datasets of all experiments that the report shows."""
         return [str(step.outputs[0]) for _, step in self._collating(wildcards.scale)]
 
+    def datasets_of_sheet(self, wildcards: Wildcards) -> list[str]:
+        """Return the datasets of the experiments that are panels of one figure."""
+        layout = Layout(self.root, wildcards.scale)
+        return [str(layout.dataset(name)) for name in self.sheets(wildcards.scale)[wildcards.sheet]]
+
     def figures(self, wildcards: Wildcards) -> list[str]:
-        """Return the figures and captions of all experiments that the report shows."""
+        """Return the figures and captions of all experiments that the report shows, single and as panels."""
         return [str(path) for step in self._drawing(wildcards.scale) for path in step.outputs]
+
+    def sheets(self, scale: str) -> dict[str, list[str]]:
+        """Return the figures that several experiments are panels of, with the experiments' names."""
+        found: dict[str, list[str]] = {}
+        for name in self.outline(scale)["experiments"]:
+            file = Layout(self.root, scale).manifest(name)
+            panel = _read(file, file.stat().st_mtime_ns)["figure"].get("panel") if file.exists() else None
+            if panel:
+                found.setdefault(panel["figure"], []).append(name)
+        return {sheet: names for sheet, names in found.items() if len(names) > 1}
 
     def targets(self, scale: str) -> list[str]:
         """Return what a campaign is to end with: the report, and all it shows.
@@ -157,11 +174,18 @@ class Rules:
         code = _paths(self.code_of_analysis())
         for name, collating in self._collating(scale):
             yield Step((*collating.outputs, *code), tuple(layout.figures(name)))
+        for sheet, names in self.sheets(scale).items():
+            yield Step((*map(layout.dataset, names), *code), tuple(layout.sheet(sheet)))
 
 
 def figure_outputs() -> list[str]:
     """Return the outputs of the rule that draws, with wildcards."""
     return [f"results/{{scale}}/figures/{{experiment}}.{form}" for form in (*FIGURE_FORMATS, "txt")]
+
+
+def sheet_outputs() -> list[str]:
+    """Return the outputs of the rule that draws several experiments as one figure, with wildcards."""
+    return [f"results/{{scale}}/sheets/{{sheet}}.{form}" for form in (*FIGURE_FORMATS, "txt")]
 
 
 @functools.cache

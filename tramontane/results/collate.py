@@ -1,6 +1,7 @@
 """Makes one dataset of an experiment's records: dimensions are what was swept, variables what came out."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,6 +44,24 @@ _PHASE_TIME = Quantity(
     "phase_time_s", "s", "Communication time of a phase", "last end minus first start over all ranks"
 )
 
+_DELAY_PACKETS = Quantity("delay_packets", "1", "Packets by their queueing delay")
+_DELAY_TOTALS = {
+    "sum_s": Quantity("delay_sum", "s", "Queueing delay of all packets", "actual minus unloaded time of the same path"),
+    "max_s": Quantity("delay_max", "s", "Largest queueing delay of a packet"),
+}
+_DELAY_BOUNDS = {
+    "lower_s": Quantity("delay_lower", "s", "Smallest queueing delay of the bin"),
+    "upper_s": Quantity("delay_upper", "s", "Bound of the queueing delays of the bin"),
+}
+
+_BINS = "rank r is in bin floor(r * bins / ranks), with as many bins as were asked for, but no more than ranks"
+_CONGESTION = (
+    Quantity("congestion_packets", "1", "Packets from source to destination processes", _BINS),
+    Quantity("congestion_sum", "s", "Queueing delay of all packets from source to destination processes", _BINS),
+    Quantity("congestion_max", "s", "Largest queueing delay from source to destination processes", _BINS),
+    Quantity("congestion_mean", "s", "Mean queueing delay from source to destination processes", _BINS),
+)
+
 #: What dimensions are called on axes and in tables; others are called as in the experiment.
 _COORDINATES = {
     "ranks": ("processes", "1"),
@@ -72,8 +91,10 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
     -------
     xarray.Dataset
         Over the swept parameters in order of declaration: the `QUANTITIES` as float64 (NaN where there is no result),
-        ``id``, ``status`` (ok, failed, missing or excluded) and, over ``phase`` too, ``phase_time_s``. The same
-        manifest and records give the same dataset.
+        ``id``, ``status`` (ok, failed, missing or excluded) and, over ``phase`` too, ``phase_time_s``. Where records
+        have them: ``delay_sum``, ``delay_max`` and, over ``delay_bin``, ``delay_packets``; and over ``source_bin``
+        and ``destination_bin`` ``congestion_packets``, ``_sum``, ``_max`` and ``_mean``. The same manifest and records
+        give the same dataset.
     """
     dims = {dim["name"]: dim["values"] for dim in data["dims"]}
     rows = [_row(point, store) for point in data["points"]]
@@ -99,6 +120,7 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
     if phases:
         dataset = dataset.assign_coords(phase=_coordinate("phase", phases))
         dataset[_PHASE_TIME.name] = ((*dims, "phase"), phase_times, _attributes(_PHASE_TIME))
+    dataset = dataset.assign(_delays(dims, rows, places)).assign(_congestion(dims, rows, places))
     return dataset.assign_attrs(_global_attributes(data, [row.provenance for row in rows if row.provenance]))
 
 
@@ -107,7 +129,9 @@ def write(dataset: xr.Dataset, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.tmp")
     try:
-        dataset.to_netcdf(temporary, engine="h5netcdf")
+        # Most cells of a congestion matrix are zeros.
+        large = {str(name): {"zlib": True} for name in dataset.data_vars if str(name).startswith("congestion_")}
+        dataset.to_netcdf(temporary, engine="h5netcdf", encoding=large)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -118,6 +142,8 @@ class _Row(NamedTuple):
     status: str
     numbers: dict[str, float] = {}  # noqa: RUF012 (never written to)
     phases: dict[str, float] = {}  # noqa: RUF012
+    delays: dict[str, Any] = {}  # noqa: RUF012
+    congestion: dict[str, Any] = {}  # noqa: RUF012
     provenance: dict[str, Any] = {}  # noqa: RUF012
 
 
@@ -133,7 +159,63 @@ def _row(point: dict[str, Any], store: Store) -> _Row:
     record = store.read(identity)
     result = record["result"]
     known = {quantity.name: result[quantity.name] for quantity in QUANTITIES if result.get(quantity.name) is not None}
-    return _Row(identity, "ok", known, result.get("phases", {}), record["provenance"])
+    return _Row(
+        identity,
+        "ok",
+        known,
+        result.get("phases", {}),
+        result.get("delays", {}),
+        store.read_congestion(identity) or {},
+        record["provenance"],
+    )
+
+
+def _delays(dims: Mapping[str, list[Any]], rows: list[_Row], places: list[tuple[int, ...]]) -> xr.Dataset:
+    """Return the histograms of delays that the records have; all have the same bins."""
+    shape = tuple(len(values) for values in dims.values())
+    bounds = next((row.delays for row in rows if row.delays), None)
+    if bounds is None:
+        return xr.Dataset()
+    packets = np.full((*shape, len(bounds["packets"])), np.nan)
+    totals = {key: np.full(shape, np.nan) for key in _DELAY_TOTALS}
+    for row, place in zip(rows, places, strict=True):
+        if row.delays:
+            packets[place] = row.delays["packets"]
+            for key, total in totals.items():
+                total[place] = row.delays[key]
+    dataset = xr.Dataset(
+        coords={
+            quantity.name: ("delay_bin", np.asarray(bounds[key]), _attributes(quantity))
+            for key, quantity in _DELAY_BOUNDS.items()
+        }
+    )
+    dataset[_DELAY_PACKETS.name] = ((*dims, "delay_bin"), packets, _attributes(_DELAY_PACKETS))
+    for key, quantity in _DELAY_TOTALS.items():
+        dataset[quantity.name] = (tuple(dims), totals[key], _attributes(quantity))
+    return dataset
+
+
+def _congestion(dims: Mapping[str, list[Any]], rows: list[_Row], places: list[tuple[int, ...]]) -> xr.Dataset:
+    """Return the congestion matrices that the records have; those with fewer bins end in NaN."""
+    bins = max((row.congestion["bins"] for row in rows if row.congestion), default=0)
+    if bins == 0:
+        return xr.Dataset()
+    shape = (*(len(values) for values in dims.values()), bins, bins)
+    packets, total, largest = (np.full(shape, np.nan) for _ in range(3))
+    for row, place in zip(rows, places, strict=True):
+        if row.congestion:
+            own = slice(row.congestion["bins"])
+            packets[place][own, own] = row.congestion["packets"]
+            total[place][own, own] = row.congestion["sum_s"]
+            largest[place][own, own] = row.congestion["max_s"]
+    mean = np.divide(total, packets, out=np.full(shape, np.nan), where=packets > 0)
+    names = (*dims, "source_bin", "destination_bin")
+    return xr.Dataset(
+        {
+            quantity.name: (names, values, _attributes(quantity))
+            for quantity, values in zip(_CONGESTION, (packets, total, largest, mean), strict=True)
+        }
+    )
 
 
 def _place(coords: dict[str, Any], dims: dict[str, list[Any]]) -> tuple[int, ...]:

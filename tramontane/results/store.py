@@ -1,10 +1,12 @@
-"""The store of finished points: one small JSON file each, named by the point's identity.
+"""The store of finished points: one small JSON file each, named by the point's identity, and a compressed one beside it
+for a congestion matrix, which would make the record a hundred times larger.
 
 A record is the only thing a running point leaves behind, so everything else (plans, batches, datasets, figures) can be
 deleted and made again. Files appear whole or not at all: a campaign may be killed at any moment.
 """
 
 import contextlib
+import gzip
 import json
 import os
 import tempfile
@@ -18,18 +20,19 @@ POINTS = Path("results", "points")
 
 _RECORD = ".json"
 _FAILURE = ".failed.json"
+_CONGESTION = ".congestion.json.gz"
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write `text` to `path` so that nobody, at no time, sees half of it.
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write `content` to `path` so that nobody, at no time, sees half of it.
 
     The temporary file lies in the same folder, because a rename is atomic inside one file system only.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content.encode() if isinstance(content, str) else content)
         # mkstemp makes files only the owner can read; results are meant to be shared.
         umask = os.umask(0)
         os.umask(umask)
@@ -96,16 +99,31 @@ class Store:
         """Return the failure of a point: ``{"id", "point", "message", "provenance"}``."""
         return _read(self.failure_path(identity))
 
+    def read_congestion(self, identity: str) -> dict[str, Any] | None:
+        """Return the congestion matrix of a point, ``{"bins", "ranks", "packets", "sum_s", "max_s"}``, if it has one."""
+        try:
+            data: dict[str, Any] = json.loads(gzip.decompress(self._congestion_path(identity).read_bytes()))
+        except FileNotFoundError:
+            return None
+        return data
+
     def write(self, record: dict[str, Any]) -> None:
         """Store a finished point; a failure that an earlier attempt left is forgotten."""
         identity = record["id"]
-        write_atomically(self.path(identity), dump(record))
+        result = dict(record["result"])
+        congestion = result.pop("congestion", None)
+        if congestion is not None:  # before the record, which says that the point is complete
+            write_atomically(self._congestion_path(identity), gzip.compress(dump(congestion).encode(), compresslevel=6, mtime=0))
+        write_atomically(self.path(identity), dump({**record, "result": result}))
         self.failure_path(identity).unlink(missing_ok=True)
 
     def failed(self, identity: str, point: dict[str, Any], message: str, provenance: dict[str, Any]) -> None:
         """Store that a point failed, and why. A result of an earlier model revision stays, but no longer counts."""
         failure = {"id": identity, "point": point, "message": message, "provenance": provenance}
         write_atomically(self.failure_path(identity), dump(failure))
+
+    def _congestion_path(self, identity: str) -> Path:
+        return Path(self.root, POINTS, identity[:2], identity + _CONGESTION)
 
     def changed_at(self, identity: str) -> int:
         """Return when the point last changed here [ns since the epoch]; 0 if nothing is known of it."""

@@ -10,6 +10,7 @@ from tramontane.study.expansion import ExpandedPoint, Expansion, expand
 from tramontane.study.experiments import SCALES, Experiment, Figure, load_experiment
 from tramontane.study.models import Machine, Point
 from tramontane.study.points import load_point
+from tramontane.study.systems import System, list_systems, load_system
 from tramontane.study.validation import validate_file
 
 __all__ = [
@@ -22,13 +23,16 @@ __all__ = [
     "InputError",
     "Machine",
     "Point",
+    "System",
     "estimate",
     "expand",
     "find_root",
     "list_experiments",
     "list_machines",
+    "list_systems",
     "load_experiment",
     "load_machine",
     "load_point",
+    "load_system",
     "validate_file",
 ]

@@ -18,6 +18,7 @@ from tramontane.study.models import Machine
 from tramontane.study.reading import read_yaml
 
 MACHINES = Path("configs/machines")
+SYSTEMS = Path("configs/systems")
 EXPERIMENTS = Path("configs/experiments")
 GRIDS = Path("configs/workloads/grids.yaml")
 REFERENCES = Path("configs/references.yaml")

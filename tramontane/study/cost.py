@@ -86,6 +86,7 @@ def estimate(point: Mapping[str, Any]) -> Cost:
         + ports * speed["bytes_per_port"]
         + ranks * speed["bytes_per_rank"]
         + _messages_at_once(point["workload"], ranks, parts) * speed["bytes_per_message"]
+        + min(point.get("statistics", {}).get("congestion", 0), ranks) ** 2 * speed["bytes_per_congestion_cell"]
     )
     return Cost(
         seconds=float(seconds),

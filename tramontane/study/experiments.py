@@ -25,7 +25,18 @@ from tramontane.study.reading import read_yaml
 SCALES = ("smoke", "laptop", "paper")
 """Sizes of every experiment: a test of everything, an evening's work, the paper."""
 
-FIGURE_KINDS = ("scaling",)
+FIGURE_KINDS = {
+    "scaling": "a quantity against a swept number, a line for each series",
+    "delay-distribution": "share of packets by how long they were delayed, a line for each series",
+    "congestion-matrix": "congestion between ranks, a matrix for each series",
+    "pattern": "who sends how much to whom, drawn from the schedule",
+    "radix": "statistics of the best radix over all points",
+}
+"""Families of figures and what they show."""
+
+AGAINST_X = ("scaling",)
+"""Families that have a dimension along the horizontal axis."""
+
 QUANTITIES = (
     "time_s",
     "phase_time_s",
@@ -66,11 +77,23 @@ class Best(Settings):
     label: Text | None = Field(None, description="Text of the legend.")
 
 
+class Panel(Settings):
+    """The place of an experiment's drawing in a figure of several."""
+
+    figure: Text = Field(
+        description="Name of the figure: experiments that give the same are drawn together.", examples=["fig05"]
+    )
+    letter: Text = Field(description="Letter of the panel; panels stand in this order.", examples=["a"])
+
+
 class Figure(Settings):
     """What is drawn of the results."""
 
-    kind: Annotated[str, Choice(FIGURE_KINDS)] = Field("scaling", description="Family of figures.")
-    panel: Text | None = Field(None, description="Letter drawn in the corner.", examples=["a"])
+    kind: Annotated[str, Choice(tuple(FIGURE_KINDS))] = Field(
+        "scaling",
+        description="Family of figures: " + "; ".join(f"{kind}: {text}" for kind, text in FIGURE_KINDS.items()) + ".",
+    )
+    panel: Panel | None = Field(None, description="Its place in a figure of several panels.")
     x: Text = Field("ranks", description="Dimension along the horizontal axis.")
     y: Annotated[str, Choice(QUANTITIES)] = Field("time_s", description="Variable along the vertical axis.")
     lines: Annotated[Text | list[Text] | None, Field(union_mode="left_to_right")] = Field(
@@ -94,7 +117,8 @@ class Figure(Settings):
 
     def dimensions(self) -> Iterator[tuple[str, str]]:
         """Yield every dimension the figure names, with the key it stands at."""
-        yield "x", self.x
+        if self.kind in AGAINST_X:
+            yield "x", self.x
         for name in [self.lines] if isinstance(self.lines, str) else self.lines or []:
             yield "lines", name
         for name in self.reduce:

@@ -15,20 +15,26 @@ from tramontane.study.messages import problem
 
 @dataclass(frozen=True)
 class Whole:
-    """A count: a whole number without a unit, at least `minimum`."""
+    """A count: a whole number without a unit, at least `minimum` and at most `maximum`."""
 
     minimum: int
+    maximum: int = 2**63 - 1
+
+    @property
+    def range(self) -> str:
+        """The bounds in words."""
+        return f"{self.minimum} or more" if self.maximum == 2**63 - 1 else f"{self.minimum} to {self.maximum}"
 
     @property
     def allowed(self) -> str:
         """What may be written, as the end of an error line."""
-        return f"a whole number, {self.minimum} or more"
+        return f"a whole number, {self.range}"
 
     def read(self, value: object) -> object:
         """Return the whole number or raise the error that says what is allowed."""
         if isinstance(value, float) and value.is_integer():
             value = int(value)  # YAML reads 1e6 as a float
-        if isinstance(value, bool) or not isinstance(value, int) or not self.minimum <= value < 2**63:
+        if isinstance(value, bool) or not isinstance(value, int) or not self.minimum <= value <= self.maximum:
             raise problem(f"found {show(value)}", self.allowed)
         return value
 
@@ -36,7 +42,8 @@ class Whole:
         return core_schema.no_info_before_validator_function(self.read, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return {"type": "integer", "minimum": self.minimum}
+        most = {} if self.maximum == 2**63 - 1 else {"maximum": self.maximum}
+        return {"type": "integer", "minimum": self.minimum, **most}
 
 
 @dataclass(frozen=True)

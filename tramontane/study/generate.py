@@ -17,10 +17,12 @@ from pydantic.fields import FieldInfo
 from tramontane.errors import InputError
 from tramontane.study import network, units
 from tramontane.study.catalogue import find_root, list_machines, load_machine
+from tramontane.study.claims import Claims, Judgement
 from tramontane.study.experiments import SCALES, Experiment
 from tramontane.study.fields import Choice, ChoiceOrNumbers, Whole, WholeList, Words
-from tramontane.study.messages import elements, submodels, tag
+from tramontane.study.messages import elements, entries, submodels, tag
 from tramontane.study.models import WORKLOADS, Machine, Point
+from tramontane.study.systems import System
 from tramontane.study.validation import NamedGrid, PrintedNetwork, Reference
 
 COMMAND = "python -m tramontane.study.generate"
@@ -78,9 +80,12 @@ def schemas() -> dict[str, Json]:
     return {
         "point": _titled("A point: one simulation", _object([Point])),
         "machine": _titled("A machine, or parameters that machines extend", machine),
+        "system": _titled("A real machine", _object([System])),
         "experiment": _titled("An experiment", _experiment()),
         "grids": _titled("Grids by name", _by_name(NamedGrid)),
         "references": _titled("Publications by key", _by_name(Reference)),
+        "claims": _titled("What a paper states", Claims.model_json_schema()),
+        "judgement": _titled("How strictly statements are read", Judgement.model_json_schema()),
         "table1": _titled("Networks as printed in the paper's Table 1", _by_name(PrintedNetwork)),
     }
 
@@ -129,7 +134,7 @@ def _property(name: str, field: FieldInfo, raw: Json, *, partial: bool) -> Json:
         elif partial:
             schema = {"anyOf": [schema, _REFERENCE]}
     else:
-        schema = _leaf(raw, elements(field))
+        schema = _leaf(raw, elements(field), entries(field))
         schema = {"anyOf": [schema, _REFERENCE]} if partial else schema
     described = {"description": field.description} | schema
     default = _default(field)
@@ -145,11 +150,13 @@ def _machine(schema: Json, *, partial: bool) -> Json:
     return {"anyOf": [{"type": "string"}, own]}
 
 
-def _leaf(raw: Json, models: list[type[BaseModel]]) -> Json:
+def _leaf(raw: Json, models: list[type[BaseModel]], named: list[type[BaseModel]]) -> Json:
     """Return pydantic's schema of a value without what editors don't need."""
     schema = {key: value for key, value in raw.items() if key not in ("title", "default", "description")}
     if models:
         return {"type": "array", "items": _object(models)}
+    if named:
+        return {"type": "object", "additionalProperties": _object(named)}
     options = [option for option in schema.get("anyOf", []) if option != {"type": "null"}]
     if len(options) == 1:
         only: Json = options[0]
@@ -245,6 +252,7 @@ def tables(root: Path) -> dict[str, str]:
         "machine": _model_table(Machine),
         "networks": _networks_table(),
         "machines": _machines_table(root),
+        "system": _model_table(System),
         "experiment": _model_table(Experiment, only=lambda name: name != "figure"),
         "figure": _rows_table(list(_rows(Experiment.model_fields["figure"].annotation, "figure."))),
         "grid": _model_table(NamedGrid),
@@ -278,6 +286,8 @@ def _rows(model: Any, prefix: str) -> Iterator[list[str]]:
         yield [f"`{path}`", _value_text(field), _default_text(field), field.description or ""]
         for model_inside in elements(field):
             yield from _rows(model_inside, f"{path}[].")
+        for model_inside in entries(field):
+            yield from _rows(model_inside, f"{path}.NAME.")
 
 
 def _value_text(field: FieldInfo) -> str:
@@ -302,7 +312,7 @@ def _annotation_text(item: object) -> str | None:
             words = [*item.words, f"{{{item.key}: [...]}}"] if isinstance(item, ChoiceOrNumbers) else item.words
             return ", ".join(f"`{word}`" for word in words)
         case Whole():
-            return f"whole number, {item.minimum} or more"
+            return f"whole number, {item.range}"
         case WholeList():
             numbers = "list of 2 or 3 whole numbers" if item.optional else f"`[{', '.join(item.names)}]`"
             if item.keys:

@@ -93,6 +93,11 @@ def elements(field: FieldInfo) -> list[type[BaseModel]]:
     return submodels(get_args(field.annotation)[0]) if get_origin(field.annotation) is list else []
 
 
+def entries(field: FieldInfo) -> list[type[BaseModel]]:
+    """Return the model of a mapping's values, if the field is a mapping of names to mappings."""
+    return submodels(get_args(field.annotation)[1]) if get_origin(field.annotation) is dict else []
+
+
 def tag(model: type[BaseModel]) -> str | None:
     """Return the `kind` that selects a model from a union."""
     field = model.model_fields.get("kind")
@@ -116,7 +121,12 @@ def _follow(model: type[BaseModel], location: tuple[int | str, ...]) -> tuple[Ke
     keys: list[str] = []
     around = [model]
     parents = around
+    named: list[type[BaseModel]] = []
     for part in location:
+        if named:  # a name of the user's own, such as that of a partition
+            keys.append(str(part))
+            around, named = named, []
+            continue
         tagged = [candidate for candidate in around if tag(candidate) == part]
         if tagged and keys:
             around = parents = tagged
@@ -128,6 +138,7 @@ def _follow(model: type[BaseModel], location: tuple[int | str, ...]) -> tuple[Ke
         keys.append(part)
         found = [candidate.model_fields[part] for candidate in around if part in candidate.model_fields]
         around = [inner for field in found for inner in submodels(field.rebuild_annotation()) or elements(field)]
+        named = [inner for field in found for inner in entries(field)]
     return tuple(keys), parents
 
 

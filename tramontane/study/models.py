@@ -32,6 +32,7 @@ DOUBLE = 8
 
 MAX_NODES = 2**31 - 1
 MAX_BUFFER = 2**31 - 1  # the simulator counts a buffer's free bytes in 32 bits
+MAX_CONGESTION_BINS = 512
 MAX_LEVELS = 31
 """Switch levels with which even a binary tree has as many nodes as ranks can be counted."""
 
@@ -354,6 +355,16 @@ def check_radix(algorithm: str, needing: str, radix: int | None, minimum: int = 
         raise problem(f"found {radix}, but algorithm {algorithm} has none", f"only with {needing}", key="radix")
 
 
+class Statistics(Settings):
+    """What is kept of a simulation besides its times and counts."""
+
+    congestion: Annotated[int, Whole(0, MAX_CONGESTION_BINS)] = Field(
+        0,
+        description="Bins a side of a matrix of the packets' queueing delays between source and destination processes; "
+        "no more than processes are used, 0 for no matrix.",
+    )
+
+
 class Point(Settings):
     """One simulation: a workload on a machine with a number of ranks.
 
@@ -378,6 +389,7 @@ class Point(Settings):
         0,
         description="Ranks start later by a random time of up to this much, which makes members of an ensemble differ.",
     )
+    statistics: Statistics = Field(Statistics(), description="What is kept besides times and counts.")
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -445,19 +457,24 @@ class Point(Settings):
         return cls.model_validate(canonical, context={"canonical": True})
 
     def canonical(self) -> dict[str, Any]:
-        """Return plain data in base units (ps, B/s, B, Hz) with all defaults filled in and keys sorted."""
+        """Return plain data in base units (ps, B/s, B, Hz), defaults filled in (but for `OPTIONS`) and keys sorted."""
         return dict(json.loads(self._canonical_text))
 
     @cached_property
     def _canonical_text(self) -> str:
-        remarks = {"machine": {"name", "extends", "description", "source"}}
-        data = self.model_dump(mode="json", exclude_none=True, exclude=remarks)
+        remarks: dict[str, Any] = {"machine": {"name", "extends", "description", "source"}}
+        off = {name: True for name, default in OPTIONS.items() if getattr(self, name) == default}
+        data = self.model_dump(mode="json", exclude_none=True, exclude=remarks | off)
         return json.dumps(data, sort_keys=True, separators=(",", ":"))
 
     @cached_property
     def id(self) -> str:
         """Identity of the point."""
         return hashlib.sha256(self._canonical_text.encode()).hexdigest()[:16]
+
+
+OPTIONS: dict[str, Settings] = {"statistics": Statistics()}
+"""Blocks that are left out of the canonical form where they ask for nothing, so that a new one renames no point."""
 
 
 def _tightest(limits: list[blocks.Bound]) -> str:

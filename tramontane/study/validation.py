@@ -1,5 +1,7 @@
 """Checks any YAML file of the project: what kind it is follows from where it lies and what it holds."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -7,7 +9,8 @@ from pydantic import Field, ValidationError
 
 from tramontane.errors import InputError, closest
 from tramontane.study import network
-from tramontane.study.catalogue import GRIDS, MACHINES, REFERENCES, TABLE1, load_machine
+from tramontane.study.catalogue import GRIDS, MACHINES, REFERENCES, SYSTEMS, TABLE1, load_machine
+from tramontane.study.claims import CLAIMS, JUDGEMENT, load_claims, load_judgement
 from tramontane.study.expansion import expand
 from tramontane.study.experiments import Experiment, load_experiment
 from tramontane.study.fields import Choice, Count, Text, WholeList
@@ -16,6 +19,7 @@ from tramontane.study.messages import explain, field_names
 from tramontane.study.models import Machine, Point, Settings
 from tramontane.study.points import load_point
 from tramontane.study.reading import read_yaml
+from tramontane.study.systems import read_system
 
 
 class NamedGrid(Settings):
@@ -67,18 +71,10 @@ def validate_file(path: str | Path) -> str:
     source = Path(path)
     data = read_yaml(source)
     resolved = source.resolve()
-    if resolved.match(str(MACHINES / "*.yaml")):
-        _check_machine(source, data)
-        return "machine"
-    if resolved.match(str(GRIDS)):
-        _check_entries(source, data, NamedGrid)
-        return "grids"
-    if resolved.match(str(REFERENCES)):
-        _check_entries(source, data, Reference)
-        return "references"
-    if resolved.match(str(TABLE1)):
-        _check_entries(source, data, PrintedNetwork)
-        return "table"
+    for pattern, (kind, check) in _FILES.items():
+        if resolved.match(pattern):
+            check(source, data)
+            return kind
     if _is_experiment(source, data):
         experiment = load_experiment(source)
         for scale in experiment.scales:
@@ -124,3 +120,17 @@ def _check_entries(source: Path, data: dict[str, Any], model: type[Settings]) ->
             model.model_validate(entry)
         except ValidationError as error:
             raise explain(error, model, Origin(source, name).inside) from None
+
+
+_Check = Callable[[Path, dict[str, Any]], object]
+
+#: What a file is by where it lies, and what checks it.
+_FILES: dict[str, tuple[str, _Check]] = {
+    str(MACHINES / "*.yaml"): ("machine", _check_machine),
+    str(SYSTEMS / "*.yaml"): ("system", lambda source, data: read_system(source)),
+    str(GRIDS): ("grids", partial(_check_entries, model=NamedGrid)),
+    str(REFERENCES): ("references", partial(_check_entries, model=Reference)),
+    str(TABLE1): ("table", partial(_check_entries, model=PrintedNetwork)),
+    str(JUDGEMENT): ("judgement", lambda source, data: load_judgement(source.resolve().parents[2])),
+    str(CLAIMS / "*.yaml"): ("claims", lambda source, data: load_claims(source, source.resolve().parents[2])),
+}

@@ -45,6 +45,19 @@ class Simulator:
         }
 
 
+def schedule(workload: dict[str, Any], ranks: int) -> Any:
+    """Return who sends what to whom in which round of a canonical workload, as every substrate executes it.
+
+    Parameters
+    ----------
+    workload : dict
+        Block `workload` of a canonical point.
+    ranks : int
+        Number of processes.
+    """
+    return _extension().schedule.Schedule(workload, ranks)
+
+
 def _extension() -> ModuleType:
     return importlib.import_module("tramontane._simulator")
 

@@ -19,6 +19,27 @@ rule draw_figure:
         "exec python -m analysis.draw {input.dataset} {params.stem} > {log} 2>&1"
 
 
+rule draw_sheet:
+    input:
+        datasets=files.datasets_of_sheet,
+        code=files.code_of_analysis(),
+    output:
+        campaign.sheet_outputs(),
+    log:
+        "results/{scale}/logs/draw-sheet-{sheet}.log",
+    conda:
+        "../envs/tramontane.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        stem="results/{scale}/sheets/{sheet}",
+    message:
+        "draw the panels of {wildcards.sheet} together"
+    shell:
+        "exec python -m analysis.draw {input.datasets} {params.stem} > {log} 2>&1"
+
+
 rule write_report:
     input:
         datasets=files.datasets,

@@ -6,4 +6,5 @@ files = campaign.Rules()
 wildcard_constraints:
     scale=campaign.SCALES,
     experiment=campaign.EXPERIMENT,
+    sheet=campaign.SHEET,
     batch=campaign.BATCH,

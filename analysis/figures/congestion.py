@@ -1,0 +1,115 @@
+"""How long packets between each pair of processes waited for others: a matrix for each series, on one colour scale.
+
+The family of Zheng & Marguinaud 2018, Fig. 7. Processes are joined to at most a few hundred groups of consecutive
+ranks, since a picture has no more pixels and 10^4 x 10^4 cells no reader.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+from analysis import caption, units
+from analysis.figures.panel import Drawn, Panel, empty
+from analysis.spec import FigureSpec
+from analysis.table import line_label, ranks_of, series_names
+
+if TYPE_CHECKING:
+    from matplotlib.colors import Normalize
+    from matplotlib.figure import Figure
+    from matplotlib.gridspec import SubplotSpec
+    from numpy.typing import NDArray
+
+SOURCE, DESTINATION = "source_bin", "destination_bin"
+DEFAULT = "congestion_mean"
+#: What the colours mean.
+WORDS = {
+    "congestion_mean": "Mean delay of a packet",
+    "congestion_sum": "Delay of all packets",
+    "congestion_max": "Largest delay of a packet",
+    "congestion_packets": "Packets",
+}
+COLOURS = "rocket_r"
+#: Largest over smallest median of the matrices from which colours are logarithmic: below, differences would be lost.
+WIDE = 8.0
+
+
+def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
+    """Return a panel for each series, lettered in order from the experiment's own letter.
+
+    Parameters
+    ----------
+    dataset
+        Variable ``congestion_mean`` (or the one that `spec` names) with the dimensions ``source_bin`` and
+        ``destination_bin``; members are averaged.
+    spec
+        What makes the panels (``lines``).
+
+    Raises
+    ------
+    ValueError
+        If the dataset has no such matrix.
+    """
+    from matplotlib.cm import ScalarMappable  # noqa: PLC0415 - slow to import
+    from seaborn import color_palette  # noqa: PLC0415
+
+    name = spec.y if spec.y in WORDS else DEFAULT
+    if name not in dataset:
+        raise ValueError(f"figure.kind: 'congestion-matrix' needs the variable {name}, which the dataset lacks")
+    kept = (SOURCE, DESTINATION)
+    series = [
+        (key, chosen.mean([dim for dim in chosen.dims if dim not in kept], skipna=True).transpose(*kept).values)
+        for key, chosen in series_names(dataset[name], spec.lines, dataset)
+    ]
+    unit, factor = _unit(dataset[name], [values for _, values in series])
+    norm = _norm([values / factor for _, values in series])
+    colours = ScalarMappable(norm, color_palette(COLOURS, as_cmap=True))
+    words = f"{WORDS[name]}{f' ({unit})' if unit else ''}"
+    ranks = ranks_of(dataset)
+
+    def panel(place: int, key: str, values: "NDArray[np.float64]") -> Panel:
+        def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
+            axes = figure.add_subplot(cell)
+            axes.grid(visible=False)
+            if not np.isfinite(values).any():
+                empty(axes)
+                return [Drawn(axes)]
+            edges = np.linspace(0, ranks or len(values), len(values) + 1)
+            axes.set_facecolor("#f2f2f2")
+            axes.pcolormesh(edges, edges, values / factor, norm=norm, cmap=colours.cmap, rasterized=True)
+            axes.set(aspect="equal", xlabel="Destination", ylabel="Source")
+            axes.invert_yaxis()
+            axes.tick_params(direction="out", top=False, right=False)
+            return [Drawn(axes, colours=colours, colour_label=words)]
+
+        letter = chr(ord(spec.letter or "a") + place) if spec.letter or len(series) > 1 else ""
+        return Panel(draw, letter, title=line_label(key, spec) if len(series) > 1 else "", aspect=0.86)
+
+    result = [panel(place, key, values) for place, (key, values) in enumerate(series)]
+    note = caption.gap_note(dataset)
+    return [*result[:-1], *(Panel(p.draw, p.letter, p.title, note, aspect=p.aspect) for p in result[-1:])]
+
+
+def _unit(variable: xr.DataArray, values: "Sequence[NDArray[np.float64]]") -> tuple[str, float]:
+    unit = str(variable.attrs.get("units", "s" if variable.name != "congestion_packets" else "1"))
+    if unit != "s":
+        return "" if unit == "1" else unit, 1.0
+    found = np.concatenate([matrix[np.isfinite(matrix) & (matrix > 0)] for matrix in values] or [np.empty(0)])
+    return units.time_unit([float(found.min()), float(np.median(found)), float(found.max())] if found.size else [])
+
+
+def _norm(values: "Sequence[NDArray[np.float64]]") -> "Normalize":
+    """One scale for all matrices: from zero, or logarithmic where the series lie far apart."""
+    from matplotlib.colors import LogNorm, Normalize  # noqa: PLC0415 - slow to import
+
+    positive = [matrix[np.isfinite(matrix) & (matrix > 0)] for matrix in values]
+    positive = [matrix for matrix in positive if matrix.size]
+    if not positive:
+        return Normalize(0, 1)
+    medians = [float(np.median(matrix)) for matrix in positive]
+    joined = np.concatenate(positive)
+    high = float(np.quantile(joined, 0.999))
+    if max(medians) / min(medians) > WIDE:
+        return LogNorm(float(np.quantile(joined, 0.01)), high)
+    return Normalize(0, high)

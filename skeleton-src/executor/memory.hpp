@@ -1,0 +1,139 @@
+/// \file
+/// The memory of one rank: fields with a known pattern, moved in and out of messages, and checked. Knows no MPI.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "blocks.hpp"
+#include "contents.hpp"
+#include "pattern.hpp"
+#include "payload.hpp"
+#include "workload.hpp"
+
+namespace tramontane::executor {
+
+/// Outcome of checks.
+struct Findings {
+    std::int64_t checked = 0;  ///< elements
+    std::int64_t wrong = 0;
+    std::string first;  ///< the first wrong element, in one line
+};
+
+/// Holds a field for each layout of a transposition, one with its halo for a halo exchange, one vector for an
+/// allreduce. All copies are worked out when it is made, so that a run only moves data.
+class Memory final : public Payload {
+public:
+    /// \pre make_content_schedule(spec) gave `schedule`, which must outlive this; the decomposition is given
+    /// \throws std::invalid_argument if ranks or grid are beyond what a pattern can tell apart
+    Memory(const ContentSchedule& schedule, const WorkloadSpec& spec, Rank rank, Fault fault = Fault::none);
+
+    /// Writes the pattern of a repetition to what the rank holds at first, and nothing() everywhere else.
+    void fill(std::int64_t repetition);
+
+    /// Whether to check every phase, and every one of repeated allreduces, as soon as it is done.
+    void check_as_it_runs(bool wanted) { checking_ = wanted; }
+    /// Checks what the rank holds when all is done.
+    void check_result();
+    [[nodiscard]] const Findings& findings() const { return findings_; }
+
+    void begin_phase(std::int32_t phase) override;
+    void end_phase(std::int32_t phase) override;
+    void pack(std::int64_t round) override;
+    void unpack(std::int64_t round) override;
+    [[nodiscard]] const double* outgoing(std::int64_t round, std::int32_t index) const override;
+    [[nodiscard]] double* incoming(std::int64_t round, std::int32_t index) override;
+
+    /// For a library's own allreduce: the vector that goes in, and where the result is wanted.
+    /// \param repeat number of the allreduce in the repetition
+    void begin_allreduce(std::int64_t repeat);
+    void end_allreduce(std::int64_t repeat);
+    [[nodiscard]] const double* contributed() const { return own_.data(); }
+    [[nodiscard]] double* reduced() { return areas_.front().values.data(); }
+
+private:
+    /// Elements of a box of indices, x fastest.
+    struct Area {
+        Box box;
+        std::vector<double> values;
+    };
+
+    /// A box within an area and, where it is part of a message, its place in the staging buffer.
+    struct Part {
+        std::size_t area;
+        std::int64_t first;
+        std::array<std::int64_t, 3> extent;
+        std::int64_t stride_y;
+        std::int64_t stride_z;
+        std::int64_t staged;
+    };
+
+    struct Copy {
+        Part from;
+        Part to;
+    };
+
+    /// Vectors that are added up into a part, in ascending order of the ranks that sent them.
+    struct Sum {
+        Part part;
+        std::vector<std::int64_t> staged;
+        std::size_t own;  ///< place of the rank's own vector among them
+    };
+
+    struct RoundPlan {
+        std::vector<std::int64_t> send_at, receive_at;  ///< in the staging buffers, by index
+        std::int64_t sent = 0, received = 0;            ///< elements
+        std::vector<Part> packed, unpacked;
+        std::vector<Sum> sums;
+    };
+
+    struct PhasePlan {
+        std::vector<Copy> before;  ///< what stays on the rank
+        std::vector<Copy> after;   ///< periodic images of its own points
+    };
+
+    [[nodiscard]] const RoundPlan& plan(std::int64_t round) const {
+        return rounds_[static_cast<std::size_t>(round % period_)];
+    }
+    [[nodiscard]] std::size_t area_of(std::int32_t phase) const {
+        return spec_.kind == "transposition" ? static_cast<std::size_t>(phase) : 0;
+    }
+    [[nodiscard]] Part part(std::size_t area, const Box& box, std::int64_t staged = 0) const;
+
+    void plan_phases();
+    void plan_images(std::int32_t sweep);
+    void plan_rounds();
+    void plan_sums(std::int64_t round, RoundPlan& plan);
+
+    void copy(const Copy& copy);
+    void stage(const Part& part);
+    void unstage(const Part& part);
+    void add(const Sum& sum);
+    void corrupt(double* values, std::int64_t count, std::int64_t message);
+
+    void write_contribution(std::int64_t repeat);
+    void check_phase(std::int32_t phase);
+    void check_sums(std::int64_t repeat);
+    void check_field(std::int32_t phase);
+    void report(const std::string& where, const std::string& found, const std::string& expected);
+
+    const ContentSchedule& schedule_;
+    WorkloadSpec spec_;
+    Rank rank_;
+    Fault fault_;
+    std::int64_t period_;        ///< rounds after which the plan repeats
+    std::int64_t faulty_round_;  ///< the last one in which this rank receives; -1: none
+    std::vector<std::string> phase_names_;
+    std::vector<Area> areas_;  ///< the last one holds what is to be passed on
+    std::vector<PhasePlan> phases_;
+    std::vector<RoundPlan> rounds_;
+    std::vector<double> sending_, receiving_, own_;
+    Blocks x_by_cx_{1, 1}, y_by_cy_{1, 1};
+    std::int64_t repetition_ = 0;
+    bool checking_ = false;
+    Findings findings_;
+};
+
+}  // namespace tramontane::executor

@@ -1,0 +1,152 @@
+#include "operation.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "exchange.hpp"
+#include "null_buffer.hpp"
+
+namespace tramontane::executor {
+namespace {
+
+/// Bytes of the longest message that a rank sends or receives.
+[[nodiscard]] std::int64_t longest_message(const Schedule& schedule, Rank rank) {
+    std::int64_t longest = 0;
+    for (std::int64_t number = 0; number < schedule.rounds(); ++number) {
+        const Round round = schedule.round(rank, number);
+        for (std::int32_t index = 0; index < round.sends; ++index) {
+            longest = std::max(longest, schedule.send(rank, number, index).bytes);
+        }
+        for (std::int32_t index = 0; index < round.receives; ++index) {
+            longest = std::max(longest, schedule.receive(rank, number, index).bytes);
+        }
+    }
+    return longest;
+}
+
+/// Adds the time of a call to a sum.
+template <class Call>
+void timed(double& sum, Call&& call) {
+    const double begin = MPI_Wtime();
+    call();
+    sum += MPI_Wtime() - begin;
+}
+
+/// What all operations share: the data, real or not.
+class DataOperation : public Operation {
+public:
+    DataOperation(const Options& options, const ContentSchedule& schedule, Rank rank, std::int64_t longest)
+        : schedule_{schedule}, rank_{rank} {
+        if (options.real_data) {
+            memory_.emplace(schedule, options.workload, rank, options.fault);
+        } else {
+            outgoing_.emplace(longest);
+            incoming_.emplace(longest);
+            nothing_.emplace(outgoing_->data(), incoming_->data());
+        }
+    }
+
+    void fill(std::int64_t repetition) override {
+        if (memory_) {
+            memory_->fill(repetition);
+        }
+    }
+    [[nodiscard]] Memory* memory() override { return memory_ ? &*memory_ : nullptr; }
+
+protected:
+    [[nodiscard]] const ContentSchedule& schedule() const { return schedule_; }
+    [[nodiscard]] Rank rank() const { return rank_; }
+    [[nodiscard]] Payload& payload() { return memory_ ? static_cast<Payload&>(*memory_) : *nothing_; }
+    [[nodiscard]] double* null_incoming() { return incoming_ ? incoming_->data() : nullptr; }
+
+private:
+    const ContentSchedule& schedule_;
+    Rank rank_;
+    std::optional<Memory> memory_;
+    std::optional<NullBuffer> outgoing_, incoming_;
+    std::optional<NullPayload> nothing_;
+};
+
+/// Rounds, one after the other, each packed, exchanged and unpacked.
+class RoundOperation final : public DataOperation {
+public:
+    RoundOperation(const Options& options, const ContentSchedule& schedule, Rank rank)
+        : DataOperation{options, schedule, rank, options.real_data ? 0 : longest_message(schedule, rank)},
+          exchange_{options.implementation == Implementation::schedule
+                        ? make_point_to_point(schedule, rank, payload())
+                        : make_library_exchange(options, schedule, rank, payload())},
+          phases_{static_cast<std::int32_t>(schedule.phases().size())} {}
+
+    void run(Times& times) override {
+        Payload& data = payload();
+        times.phase_begin.resize(static_cast<std::size_t>(phases_));
+        times.phase_end.resize(static_cast<std::size_t>(phases_));
+        times.copying = 0;
+        times.begin = MPI_Wtime();
+        std::int64_t number = 0;
+        for (std::int32_t phase = 0; phase < phases_; ++phase) {
+            times.phase_begin[static_cast<std::size_t>(phase)] = MPI_Wtime();
+            timed(times.copying, [&] { data.begin_phase(phase); });
+            for (; number < schedule().rounds() && schedule().round(rank(), number).phase == phase; ++number) {
+                timed(times.copying, [&] { data.pack(number); });
+                exchange_->run(number);
+                timed(times.copying, [&] { data.unpack(number); });
+            }
+            timed(times.copying, [&] { data.end_phase(phase); });
+            times.phase_end[static_cast<std::size_t>(phase)] = MPI_Wtime();
+        }
+        times.end = MPI_Wtime();
+    }
+
+private:
+    std::unique_ptr<Exchange> exchange_;
+    std::int32_t phases_;
+};
+
+/// A library's allreduces, one after the other.
+class AllreduceOperation final : public DataOperation {
+public:
+    AllreduceOperation(const Options& options, const ContentSchedule& schedule, Rank rank)
+        : DataOperation{options, schedule, rank, options.workload.count * element_bytes},
+          repeats_{options.workload.repeats},
+          allreduce_{make_library_allreduce(options.implementation,
+                                            memory() ? memory()->contributed() : payload().outgoing(0, 0),
+                                            memory() ? memory()->reduced() : null_incoming(), options.workload.count)} {
+    }
+
+    void run(Times& times) override {
+        Memory* const data = memory();
+        times.copying = 0;
+        times.begin = MPI_Wtime();
+        for (std::int64_t repeat = 0; repeat < repeats_; ++repeat) {
+            if (data != nullptr) {
+                timed(times.copying, [&] { data->begin_allreduce(repeat); });
+            }
+            allreduce_->run();
+            if (data != nullptr) {
+                data->end_allreduce(repeat);
+            }
+        }
+        times.end = MPI_Wtime();
+        times.phase_begin = {times.begin};
+        times.phase_end = {times.end};
+    }
+
+private:
+    std::int64_t repeats_;
+    std::unique_ptr<LibraryAllreduce> allreduce_;
+};
+
+}  // namespace
+
+std::unique_ptr<Operation> make_operation(const Options& options, const ContentSchedule& schedule, Rank rank) {
+    if (options.workload.kind == "allreduce" && options.implementation != Implementation::schedule) {
+        return std::make_unique<AllreduceOperation>(options, schedule, rank);
+    }
+    return std::make_unique<RoundOperation>(options, schedule, rank);
+}
+
+}  // namespace tramontane::executor

@@ -1,0 +1,39 @@
+/// \file
+/// The command line of the skeleton program: `key=value`, nothing else.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pattern.hpp"
+#include "workload.hpp"
+
+namespace tramontane::executor {
+
+/// Who moves the data.
+enum class Implementation {
+    schedule,     ///< our schedules, by MPI_Isend and MPI_Irecv
+    library,      ///< the MPI library's own collective operations
+    nonblocking,  ///< their nonblocking forms, waited for at once
+    persistent    ///< their persistent forms (MPI-4)
+};
+
+struct Options {
+    WorkloadSpec workload;
+    Implementation implementation = Implementation::schedule;
+    std::string implementation_name = "schedule";
+    bool real_data = true;      ///< false: nothing is packed or checked, all messages share one buffer
+    bool verify = true;         ///< check every element; needs real data
+    bool global_clock = false;  ///< MPI_Wtime() is the same clock on all ranks
+    std::int64_t warmup = 1;
+    std::int64_t repetitions = 5;
+    Fault fault = Fault::none;
+};
+
+/// \param arguments what follows the program's name
+/// \param ranks processes that were started
+/// \throws std::invalid_argument with one line: key, what was found, what is allowed
+[[nodiscard]] Options read_options(const std::vector<std::string>& arguments, Rank ranks);
+
+}  // namespace tramontane::executor

@@ -1,0 +1,41 @@
+/// \file
+/// Where the bytes of messages come from and go to.
+#pragma once
+
+#include <cstdint>
+
+#include "schedule.hpp"
+
+namespace tramontane::executor {
+
+/// Data of one rank, as the exchange of a round needs them. Calls come in the order of a run: for every phase, its
+/// begin, its rounds, its end; for every round, pack, any of outgoing and incoming, unpack.
+class Payload {
+public:
+    virtual ~Payload() = default;
+
+    virtual void begin_phase(std::int32_t /*phase*/) {}
+    virtual void end_phase(std::int32_t /*phase*/) {}
+    virtual void pack(std::int64_t /*round*/) {}
+    virtual void unpack(std::int64_t /*round*/) {}
+
+    /// Where the `index`-th message to be sent (received) in a round stands, packed.
+    [[nodiscard]] virtual const double* outgoing(std::int64_t round, std::int32_t index) const = 0;
+    [[nodiscard]] virtual double* incoming(std::int64_t round, std::int32_t index) = 0;
+};
+
+/// All messages leave from one piece of memory and arrive in another: for simulators, and for times without copies.
+class NullPayload final : public Payload {
+public:
+    /// \param outgoing,incoming as long as the longest message, or nullptr where MPI never looks at data
+    NullPayload(const double* outgoing, double* incoming) : outgoing_{outgoing}, incoming_{incoming} {}
+
+    [[nodiscard]] const double* outgoing(std::int64_t, std::int32_t) const override { return outgoing_; }
+    [[nodiscard]] double* incoming(std::int64_t, std::int32_t) override { return incoming_; }
+
+private:
+    const double* outgoing_;
+    double* incoming_;
+};
+
+}  // namespace tramontane::executor

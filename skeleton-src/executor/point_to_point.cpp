@@ -1,0 +1,54 @@
+#include <limits>
+#include <string>
+
+#include "exchange.hpp"
+#include "refusal.hpp"
+
+namespace tramontane::executor {
+
+int element_count(std::int64_t bytes) {
+    const std::int64_t elements = bytes / element_bytes;
+    if (elements > std::numeric_limits<int>::max()) {
+        refuse("grid", "a message of " + std::to_string(elements) + " doubles", "less than 2^31 in each message");
+    }
+    return static_cast<int>(elements);
+}
+
+namespace {
+
+class PointToPoint final : public Exchange {
+public:
+    PointToPoint(const Schedule& schedule, Rank rank, Payload& payload)
+        : schedule_{schedule}, rank_{rank}, payload_{payload} {}
+
+    void run(std::int64_t number) override {
+        const Round round = schedule_.round(rank_, number);
+        requests_.resize(static_cast<std::size_t>(round.receives) + static_cast<std::size_t>(round.sends));
+        MPI_Request* request = requests_.data();
+        for (std::int32_t index = 0; index < round.receives; ++index) {
+            const Transfer from = schedule_.receive(rank_, number, index);
+            MPI_Irecv(payload_.incoming(number, index), element_count(from.bytes), element_type(), from.peer, from.tag,
+                      MPI_COMM_WORLD, request++);
+        }
+        for (std::int32_t index = 0; index < round.sends; ++index) {
+            const Transfer to = schedule_.send(rank_, number, index);
+            MPI_Isend(payload_.outgoing(number, index), element_count(to.bytes), element_type(), to.peer, to.tag,
+                      MPI_COMM_WORLD, request++);
+        }
+        MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
+    }
+
+private:
+    const Schedule& schedule_;
+    Rank rank_;
+    Payload& payload_;
+    std::vector<MPI_Request> requests_;
+};
+
+}  // namespace
+
+std::unique_ptr<Exchange> make_point_to_point(const Schedule& schedule, Rank rank, Payload& payload) {
+    return std::make_unique<PointToPoint>(schedule, rank, payload);
+}
+
+}  // namespace tramontane::executor

@@ -1,0 +1,207 @@
+"""Delays, congestion, patterns and radices: what is drawn is what the dataset or the schedule says."""
+
+import json
+
+import numpy as np
+import pytest
+from matplotlib.colors import LogNorm
+
+from analysis.figures import delays, draw, draw_together, panels, pattern, radix
+from analysis.spec import FigureSpec
+from tramontane._simulator import schedule
+
+EDGES = np.array([0.0, 1e-6, 1e-5, 1e-4, 1e-3])
+
+
+def with_delays(dataset, counts):
+    """Give each series its packets in the bins 0-1, 1-10, 10-100, 100-1000 us and above."""
+    data = np.zeros((*dataset["time_s"].shape, 5))
+    for place, row in enumerate(counts):
+        data[place] = row
+    dataset["delay_packets"] = ((*dataset["time_s"].dims, "delay_bin"), data)
+    return dataset.assign_coords(
+        delay_lower=("delay_bin", EDGES), delay_upper=("delay_bin", np.append(EDGES[1:], 9e99))
+    )
+
+
+@pytest.fixture
+def delayed(factory):
+    dataset = factory(("minimal", "ugal"), (1000,), figure={"kind": "delay-distribution"})
+    return with_delays(dataset, [[10, 60, 30, 0, 0], [0, 0, 1, 2, 1]])
+
+
+def test_shares_are_of_the_packets_of_each_series(delayed):
+    rows = delays.delay_table(delayed, FigureSpec.of(delayed))
+    shares = rows.groupby("series", sort=False)["share"].apply(list)
+    assert shares["minimal"] == pytest.approx([10, 60, 30, 0, 0])
+    assert shares["ugal"] == pytest.approx([0, 0, 25, 50, 25])
+    below = rows[rows["series"] == "ugal"].set_index("upper")["below"]
+    assert below[1e-4] == pytest.approx(25)
+    assert below.iloc[-1] == pytest.approx(100)
+
+
+def test_members_are_counted_together(factory):
+    dataset = factory(("minimal",), (1000,), members=2, figure={"kind": "delay-distribution"})
+    dataset = with_delays(dataset, [[[[4, 0, 0, 0, 0], [0, 4, 0, 0, 0]]]])
+    rows = delays.delay_table(dataset, FigureSpec.of(dataset))
+    assert rows["share"].to_list() == pytest.approx([50, 50, 0, 0, 0])
+
+
+def test_delays_are_drawn_in_microseconds_with_a_legend(delayed):
+    above, below = draw(delayed).axes
+    assert [text.get_text() for text in above.get_legend().get_texts()] == ["minimal", "ugal"]
+    assert below.get_xlabel() == "Delay of a packet (µs)"
+    assert below.get_ylim()[1] > 100
+    heights = [line.get_ydata().max() for line in above.get_lines()]
+    assert heights == pytest.approx([60, 50])
+
+
+def test_series_without_delays_are_left_out_and_none_at_all_is_said(delayed):
+    delayed["delay_packets"][0] = np.nan
+    rows = delays.delay_table(delayed, FigureSpec.of(delayed))
+    assert set(rows["series"]) == {"ugal"}
+    delayed["delay_packets"][:] = np.nan
+    assert [text.get_text() for text in draw(delayed).axes[0].texts] == ["no results yet"]
+
+
+def congested(factory, levels, **figure):
+    dataset = factory(tuple(levels), (8,), members=2, figure={"kind": "congestion-matrix", **figure})
+    shape = (*dataset["time_s"].shape, 4, 4)
+    data = np.ones(shape) * np.array(list(levels.values()))[:, None, None, None, None]
+    data[:, :, 1, 0, 3] *= 3
+    dataset["congestion_mean"] = ((*dataset["time_s"].dims, "source_bin", "destination_bin"), data, {"units": "s"})
+    return dataset
+
+
+def test_each_series_is_a_matrix_on_one_colour_scale(factory):
+    figure = draw(congested(factory, {"minimal": 5e-5, "valiant": 1e-5}, labels={"valiant": "Valiant"}))
+    matrices = [axes for axes in figure.axes if axes.get_title(loc="left")]
+    assert [axes.get_title(loc="left") for axes in matrices] == ["(a) minimal", "(b) Valiant"]
+    images = [axes.collections[0] for axes in matrices]
+    assert images[0].norm is images[1].norm
+    assert len(figure.axes) == 3, "one colour bar for both"
+    assert figure.axes[2].get_ylabel() == "Mean delay of a packet (µs)"
+    values = images[0].get_array().reshape(4, 4)
+    assert values[0, 3] == pytest.approx(50 * (1 + 3) / 2), "members are averaged; source down, destination across"
+    assert values[3, 0] == pytest.approx(50)
+    assert matrices[0].get_xlim() == (0, 8), "axes count ranks, not groups"
+
+
+def test_colours_are_logarithmic_where_series_lie_far_apart(factory):
+    near = draw(congested(factory, {"minimal": 2e-5, "valiant": 1e-5})).axes[0].collections[0]
+    far = draw(congested(factory, {"minimal": 1e-3, "valiant": 1e-5})).axes[0].collections[0]
+    assert not isinstance(near.norm, LogNorm)
+    assert isinstance(far.norm, LogNorm)
+
+
+@pytest.mark.parametrize(("kind", "lacks"), [("congestion-matrix", "congestion_mean"), ("delay-distribution", "delay")])
+def test_a_dataset_without_the_variable_is_refused(factory, kind, lacks):
+    with pytest.raises(ValueError, match=f"'{kind}' needs the variable {lacks}"):
+        panels(factory(figure={"kind": kind}))
+
+
+HALO = {"kind": "halo", "width": 3, "grid": [16, 16, 4], "decomposition": [4, 4]}
+
+
+def test_a_pattern_is_what_the_schedule_sends():
+    matrix = pattern.traffic(HALO, 16)
+    plan = schedule.Schedule(HALO, 16)
+    assert matrix.sum() == sum(size for _, size in plan.totals().values())
+    sent = [plan.send(5, number, i) for number in range(plan.rounds) for i in range(plan.round(5, number).sends)]
+    expected = np.zeros(16)
+    for message in sent:
+        expected[message.peer] += message.bytes
+    assert matrix[5] == pytest.approx(expected)
+    assert matrix[5, 4] > 0
+    assert matrix[5, 6] > 0
+    assert matrix[5, 15] == 0
+
+
+def test_many_processes_are_joined_to_groups(monkeypatch):
+    whole = pattern.traffic(HALO, 16)
+    monkeypatch.setattr(pattern, "MOST", 8)
+    joined = pattern.traffic(HALO, 16)
+    assert joined == pytest.approx(whole.reshape(8, 2, 8, 2).sum(axis=(1, 3)))
+
+
+def test_a_pattern_needs_one_workload(factory):
+    dataset = factory(("halo-20",), (16,), figure={"kind": "pattern"})
+    base = json.loads(dataset.attrs["base_json"])
+    dataset.attrs["base_json"] = json.dumps(base | {"workload": HALO})
+    axes = draw(dataset).axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("Destination", "Source")
+    assert axes.collections[0].get_array().count() == np.count_nonzero(pattern.traffic(HALO, 16))
+    dataset.attrs["base_json"] = json.dumps(base | {"workload": {}})
+    with pytest.raises(ValueError, match="needs one workload"):
+        panels(dataset)
+
+
+def timed(factory, table, **figure):
+    """Build times over radix and processes, for each of two members 1 % to both sides."""
+    dataset = factory((2, 4, 8), (10, 100), lines="radix", members=2, figure={"kind": "radix", "lines": None, **figure})
+    spread = np.array([0.99, 1.01])
+    dataset["time_s"] = (dataset["time_s"].dims, np.array(table)[:, :, None] * spread, dataset["time_s"].attrs)
+    return dataset
+
+
+def test_the_best_radix_and_those_that_come_as_close(factory):
+    dataset = timed(factory, [[1.0, 3.0], [1.015, 1.0], [2.0, 2.0]])
+    rows = radix.radix_table(dataset, FigureSpec.of(dataset))
+    assert rows["best"].to_list() == [2, 4]
+    assert (rows["low"].to_list(), rows["high"].to_list()) == ([2, 4], [4, 4])
+
+
+def test_radices_of_points_without_result_are_not_guessed(factory):
+    dataset = timed(factory, [[1.0, 3.0], [2.0, 1.0], [2.0, 2.0]])
+    dataset["status"][:, 1] = "failed"
+    rows = radix.radix_table(dataset, FigureSpec.of(dataset))
+    assert rows["best"].isna().to_list() == [False, True]
+    assert draw(dataset).axes[0].get_lines()[0].get_xdata() == pytest.approx([10])
+
+
+def test_statistics_of_the_best_radices_are_printed(factory):
+    figure = draw(timed(factory, [[1.0, 3.0], [2.0, 3.0], [2.0, 1.0]]))
+    assert figure.axes[1].get_xlabel() == "max 8\nmedian 5\nmean 5\nmin 2"
+
+
+def test_a_dataset_may_state_the_best_radix_itself(factory):
+    dataset = factory(("x",), (10, 100), figure={"kind": "radix"})
+    dataset["best_radix"] = (("series", "ranks"), [[5.0, 32.0]])
+    rows = radix.radix_table(dataset, FigureSpec.of(dataset))
+    assert rows["best"].to_list() == [5, 32]
+
+
+def place(letter):
+    return {"panel": {"figure": "fig05", "letter": letter}}
+
+
+def test_panels_of_one_figure_stand_in_the_order_of_their_letters(factory):
+    figure = draw_together([factory(figure=place("c")), factory(figure=place("a")), factory(figure=place("b"))])
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["(a)", "(b)", "(c)"]
+    a, b, c = (axes.get_position() for axes in figure.axes)
+    assert a.y0 == pytest.approx(b.y0)
+    assert a.x0 == pytest.approx(c.x0)
+    assert a.x0 < b.x0
+    assert a.y0 > c.y0
+    assert figure.get_size_inches()[0] * 2.54 == pytest.approx(17.0)
+
+
+def test_a_panel_says_how_many_points_lack(factory):
+    gaps = {("burst", 100): "failed", ("bruck", 100): "missing", ("ring-4", 100): "excluded"}
+    axes = draw(factory(gaps=gaps)).axes[0]
+    assert axes.get_title(loc="right") == "1 failed, 1 missing of 27 points"
+    assert not draw(factory()).axes[0].get_title(loc="right")
+
+
+def test_words_of_panels_stay_apart(factory, delayed):
+    matrices = congested(factory, {"minimal": 5e-5, "valiant": 1e-5})
+    figure = draw_together([factory(figure=place("a")), delayed])
+    for drawn in (figure, draw(matrices)):
+        boxes = [
+            text.get_window_extent()
+            for axes in drawn.axes
+            for text in (axes.xaxis.label, axes.yaxis.label, axes.title, axes._left_title)
+            if text.get_text()
+        ]
+        for first in range(len(boxes)):
+            assert not any(boxes[first].overlaps(other) for other in boxes[first + 1 :])

@@ -1,0 +1,80 @@
+/// \file
+/// A schedule of given messages and a machine of round numbers, for simulations that can be worked out by hand.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "schedule.hpp"
+#include "simulation.hpp"
+
+namespace tramontane::testing {
+
+/// Messages of one round, posted in the order given. Each rank has a phase of its own, so that the simulated times of
+/// the phases tell when each rank ended.
+class Given final : public Schedule {
+public:
+    struct Message {
+        Rank source;
+        Rank target;
+        std::int64_t bytes;
+    };
+
+    Given(Rank ranks, const std::vector<Message>& messages) : ranks_(ranks) {
+        for (const Message& m : messages) {
+            sends_[m.source].push_back({m.target, 0, m.bytes});
+            receives_[m.target].push_back({m.source, 0, m.bytes});
+        }
+    }
+
+    Rank ranks() const override { return ranks_; }
+    std::int64_t rounds() const override { return 1; }
+    std::vector<std::string> phases() const override {
+        std::vector<std::string> names;
+        for (Rank rank = 0; rank < ranks_; ++rank) names.push_back(std::to_string(rank));
+        return names;
+    }
+    Round round(Rank rank, std::int64_t) const override {
+        return {.phase = rank, .sends = count(sends_, rank), .receives = count(receives_, rank)};
+    }
+    Transfer send(Rank rank, std::int64_t, std::int32_t index) const override {
+        return sends_.at(rank).at(static_cast<std::size_t>(index));
+    }
+    Transfer receive(Rank rank, std::int64_t, std::int32_t index) const override {
+        return receives_.at(rank).at(static_cast<std::size_t>(index));
+    }
+
+private:
+    using Transfers = std::map<Rank, std::vector<Transfer>>;
+    static std::int32_t count(const Transfers& transfers, Rank rank) {
+        const auto found = transfers.find(rank);
+        return found == transfers.end() ? 0 : static_cast<std::int32_t>(found->second.size());
+    }
+
+    Rank ranks_;
+    Transfers sends_, receives_;
+};
+
+/// 10 GB/s (1000 ticks a byte) and 100 ns throughout, a crossbar that never limits, packets of 4096 B, 64 KB buffers.
+/// All messages are pushed, and copies take no time.
+inline Machine pushing(std::string topology, std::vector<std::int64_t> geometry, std::int64_t nodes_per_switch = 1,
+                       std::string routing = "minimal") {
+    Machine m;
+    m.topology = std::move(topology);
+    m.geometry = std::move(geometry);
+    m.nodes_per_switch = nodes_per_switch;
+    m.routing = std::move(routing);
+    m.link_bandwidth = m.injection_bandwidth = m.logp_bandwidth = 10'000'000'000;
+    m.crossbar_bandwidth = 1'000'000'000'000;
+    m.memory_bandwidth = 10'000'000'000'000'000;
+    m.processor_frequency = 1'000'000'000'000'000;
+    m.link_latency = m.injection_latency = m.logp_hop_latency = m.logp_out_in_latency = 100'000;
+    m.packet = 4096;
+    m.buffer = 64'000;
+    m.eager_limit = m.short_limit = 1'000'000'000'000;
+    return m;
+}
+
+}  // namespace tramontane::testing

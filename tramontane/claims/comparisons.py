@@ -1,0 +1,259 @@
+"""Checks of curves. Each takes bands and says whether something holds, with the numbers that say so.
+
+A curve lies above another where their bands don't overlap, or where the ratio of their medians is larger than either
+band is wide. What holds at most process counts holds; how many that are is a number of
+``configs/claims/judgement.yaml``.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import combinations, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tramontane.claims.bands import Band, Floats, common, part
+from tramontane.claims.outcome import Lacking, Outcome, count, number, percent, time
+from tramontane.study.claims import Range
+
+Bools = NDArray[np.bool_]
+
+#: Extrapolation beyond the data, as a factor of the process count, that is still told from a trend.
+_FARTHEST = 10
+
+
+def above(upper: Band, lower: Band, by: float = 1) -> Bools:
+    """Return at which process counts `upper` is beyond `by` times `lower`; both have the same ones."""
+    ratio = upper.median / lower.median / by
+    widest = np.maximum(upper.high / upper.low, lower.high / lower.low)
+    return np.asarray((upper.low > by * lower.high) | (ratio > widest))
+
+
+def overlapping(first: Band, second: Band) -> Bools:
+    """Return at which process counts the bands of two curves overlap."""
+    return np.asarray((first.low <= second.high) & (second.low <= first.high))
+
+
+def trend(curve: Band, way: str, bounds: Range, most: float) -> Outcome:
+    """Whether a curve falls or rises from its first to its last process count, and so does most of its steps."""
+    own = part(curve, bounds, least=2)
+    first, last = own.at(own.x[:1]), own.at(own.x[-1:])
+    high, low = (first, last) if way == "falls" else (last, first)
+    begin, end = (Band(own.name, own.x[:-1], *_cut(own, 0, -1)), Band(own.name, own.x[1:], *_cut(own, 1, None)))
+    against = above(end, begin) if way == "falls" else above(begin, end)
+    holds = bool(above(high, low)[0]) and float(1 - against.mean()) >= most
+    evidence = (
+        f"{own.name}: {time(own.median[0])} at {count(own.x[0])} processes, {time(own.median[-1])} at "
+        f"{count(own.x[-1])}; {int(against.sum())} of {against.size} steps go the other way{_gaps(own)}"
+    )
+    return Outcome(holds, evidence, int(overlapping(first, last)[0]), 1)
+
+
+def _cut(own: Band, begin: int, end: int | None) -> tuple[Floats, Floats, Floats]:
+    return own.low[begin:end], own.median[begin:end], own.high[begin:end]
+
+
+def slower(upper: Band, lower: Band, by: float, bounds: Range, most: float) -> Outcome:
+    """Whether a curve lies above another, by a factor if one is given, at most process counts."""
+    first, second = common(upper, lower, bounds)
+    found = above(first, second, by)
+    shared = overlapping(first, second)
+    much = f"{number(by)} times slower" if by != 1 else "slower"
+    evidence = (
+        f"{first.name} over {second.name}: {_ratios(first, second)}; {much} at {_of(found)} process counts"
+        f"{_except(first.x, found)}{_gaps(first, second)}"
+    )
+    return Outcome(bool(found.mean() >= most), evidence, int(shared.sum()), shared.size)
+
+
+def coincide(curves: Sequence[Band], within: float, bounds: Range, most: float) -> Outcome:
+    """Whether curves lie on one another: medians as near as `within`, or bands that overlap, at most counts."""
+    outcomes = []
+    for one, other in combinations(curves, 2):
+        first, second = common(one, other, bounds)
+        distance = np.maximum(first.median, second.median) / np.minimum(first.median, second.median) - 1
+        near = distance <= within
+        shared = overlapping(first, second)
+        found = near | shared
+        evidence = (
+            f"{first.name} and {second.name}: {percent(float(np.median(distance)))} apart in the median, at most "
+            f"{percent(float(distance.max()))} (at {count(first.x[distance.argmax()])} processes); together at "
+            f"{_of(found)} process counts{_gaps(first, second)}"
+        )
+        outcomes.append(Outcome(bool(found.mean() >= most), evidence, int((shared & ~near).sum()), shared.size))
+    return Outcome(
+        all(outcome.holds for outcome in outcomes),
+        "; ".join(outcome.evidence for outcome in outcomes),
+        sum(outcome.fragile for outcome in outcomes),
+        sum(outcome.compared for outcome in outcomes),
+    )
+
+
+def apart(upper: Band, lower: Band, ratio: Range, bounds: Range) -> Outcome:
+    """Whether the largest ratio of two curves lies in a range."""
+    first, second = common(upper, lower, bounds)
+    ratios = first.median / second.median
+    place = int(ratios.argmax())
+    least, most = ratio
+    holds = (least is None or ratios[place] >= least) and (most is None or ratios[place] <= most)
+    evidence = (
+        f"{first.name} over {second.name} at most {number(ratios[place])} (at {count(first.x[place])} processes); "
+        f"stated {_range(ratio)}{_gaps(first, second)}"
+    )
+    low, high = first.low[place] / second.high[place], first.high[place] / second.low[place]
+    edges = [edge for edge in ratio if edge is not None]
+    return Outcome(bool(holds), evidence, int(any(low <= edge <= high for edge in edges)), 1)
+
+
+def closing(upper: Band, lower: Band, bounds: Range) -> Outcome:
+    """Whether the ratio of two curves comes closer to 1 from the first process count to the last."""
+    first, second = common(upper, lower, bounds, least=2)
+    ratios = np.abs(np.log(first.median / second.median))
+    spread = np.log(first.high / first.low) + np.log(second.high / second.low)
+    fragile = bool(abs(ratios[0] - ratios[-1]) <= (spread[0] + spread[-1]) / 2)
+    evidence = (
+        f"{first.name} over {second.name}: {number(first.median[0] / second.median[0])} at {count(first.x[0])} "
+        f"processes, {number(first.median[-1] / second.median[-1])} at {count(first.x[-1])}{_gaps(first, second)}"
+    )
+    return Outcome(bool(ratios[-1] < ratios[0]) and not fragile, evidence, int(fragile), 1)
+
+
+def shallower(upper: Band, lower: Band, bounds: Range) -> Outcome:
+    """Whether a curve falls less steeply than another, from the first common process count to the last."""
+    first, second = common(upper, lower, bounds, least=2)
+    slopes = [_slope(own) for own in (first, second)]
+    (own_low, own, own_high), (other_low, other, other_high) = slopes
+    evidence = (
+        f"time of {first.name} goes with P to the power {own:.2f}, of {second.name} to {other:.2f}, from "
+        f"{count(first.x[0])} to {count(first.x[-1])} processes{_gaps(first, second)}"
+    )
+    fragile = own_low <= other_high and other_low <= own_high
+    return Outcome(own > other and not fragile, evidence, int(fragile), 1)
+
+
+def _slope(own: Band) -> tuple[float, float, float]:
+    """Return the least, the median and the largest power of P that a curve's ends allow."""
+    length = float(np.log(own.x[-1] / own.x[0]))
+    return (
+        float(np.log(own.low[-1] / own.high[0])) / length,
+        float(np.log(own.median[-1] / own.median[0])) / length,
+        float(np.log(own.high[-1] / own.low[0])) / length,
+    )
+
+
+def jump(curve: Band, by: float, bounds: Range) -> Outcome:
+    """Whether a curve rises by a factor from one process count to another further up within a range."""
+    own = part(curve, bounds, least=2)
+    rises = [(own.median[j] / own.median[i], i, j) for i in range(own.x.size - 1) for j in range(i + 1, own.x.size)]
+    ratio, i, j = max(rises)
+    start, end = own.at(own.x[i : i + 1]), own.at(own.x[j : j + 1])
+    evidence = (
+        f"{own.name} rises most from {time(own.median[i])} at {count(own.x[i])} to {time(own.median[j])} at "
+        f"{count(own.x[j])} processes, a factor of {number(ratio)} (stated: abruptly, read as {number(by)} or more)"
+        f"{_gaps(own)}"
+    )
+    return Outcome(bool(above(end, start, by)[0]), evidence, int(overlapping(start, end)[0]), 1)
+
+
+def meets(rising: Band, falling: Band, at: float, within: float) -> Outcome:
+    """Whether two curves meet within a factor of a process count, in the data or where their last decade points to."""
+    first, second = common(rising, falling, (None, None), least=2)
+    ratio = np.log(first.median / second.median)
+    low, high = first.low / second.high, first.high / second.low
+    signs = [index for index, (left, right) in enumerate(pairwise(ratio)) if left < 0 <= right]
+    if signs:
+        index = signs[-1]
+        place = _zero(first.x[index : index + 2], ratio[index : index + 2])
+        how = "they meet"
+    elif ratio[0] >= 0:
+        evidence = f"{first.name} is above {second.name} from {count(first.x[0])} processes on"
+        return Outcome(False, evidence, int(low[0] <= 1), 1)
+    else:
+        decade = first.x >= first.x[-1] / 10
+        if decade.sum() < 2 or not ratio[-1] > ratio[decade][0]:
+            evidence = f"{first.name} over {second.name} does not grow in the last decade of processes"
+            return Outcome(False, f"{evidence}: {_ratios(first, second)}")
+        place = _zero(first.x[decade][[0, -1]], ratio[decade][[0, -1]])
+        how = f"by the trend of the last decade (up to {count(first.x[-1])} processes) they would meet"
+        if place > _FARTHEST * first.x[-1] and at > first.x[-1] * _FARTHEST:
+            raise Lacking(f"{first.name} and {second.name} within a factor of {_FARTHEST} of {count(at)} processes")
+    evidence = (
+        f"{how} at {number(place)} processes; {first.name} over {second.name} is {number(np.exp(ratio[-1]))} at "
+        f"{count(first.x[-1])}{_gaps(first, second)}"
+    )
+    fragile = int(low[-1] <= 1 <= high[-1])
+    return Outcome(at / within <= place <= at * within, evidence, fragile, 1)
+
+
+def _zero(x: Floats, ratio: Floats) -> float:
+    """Return where a straight line through two points of log x and log ratio is zero."""
+    steps = np.log(x)
+    return float(np.exp(steps[0] - ratio[0] * (steps[1] - steps[0]) / (ratio[1] - ratio[0])))
+
+
+def limit(curve: Band, at: float) -> Outcome:
+    """Whether nothing ran beyond a process count; what was not tried beyond it decides nothing."""
+    beyond = curve.x[curve.x > at]
+    if not beyond.size:
+        tried = [x for x in curve.lacking if x > at]
+        raise Lacking(
+            f"{curve.name} beyond {count(at)} processes ({'planned' if tried else 'not planned'} at this scale; "
+            f"largest run {count(max(curve.x, default=0.0))})"
+        )
+    slowest = time(curve.median[-1])
+    return Outcome(False, f"{curve.name} ran with up to {count(beyond.max())} processes (time {slowest})", 0, 0)
+
+
+def optimum(curve: Band, statistic: str, value: Range) -> Outcome:
+    """Whether a statistic of a curve over all its process counts lies in a range."""
+    own = part(curve, (None, None))
+    statistics: dict[str, Callable[[Floats], float]] = {
+        "minimum": lambda values: float(values.min()),
+        "maximum": lambda values: float(values.max()),
+        "median": lambda values: float(np.median(values)),
+        "mean below median by": lambda values: float(np.median(values) - values.mean()),
+    }
+    found = statistics[statistic](own.median)
+    least, most = value
+    holds = (least is None or found >= least) and (most is None or found <= most)
+    evidence = (
+        f"{statistic} {number(found)} over {own.x.size} process counts from {count(own.x[0])} to {count(own.x[-1])}; "
+        f"stated {_range(value)}{_gaps(own)}"
+    )
+    return Outcome(holds, evidence)
+
+
+def _ratios(first: Band, second: Band) -> str:
+    ratios = first.median / second.median
+    ends = f"{count(first.x[0])} to {count(first.x[-1])}" if first.x.size > 1 else count(first.x[0])
+    if first.x.size == 1:
+        return f"{number(ratios[0])} at {ends} processes"
+    middle = number(float(np.median(ratios)))
+    return f"{number(ratios.min())} to {number(ratios.max())}, median {middle}, at {ends} processes"
+
+
+def _range(bounds: Range) -> str:
+    least, most = bounds
+    if least is not None and least == most:
+        return number(least)
+    if least is None:
+        return f"at most {number(most or 0)}"
+    return f"at least {number(least)}" if most is None else f"{number(least)} to {number(most)}"
+
+
+def _of(found: Bools) -> str:
+    return f"{int(found.sum())} of {found.size}"
+
+
+def _except(x: Floats, found: Bools) -> str:
+    """Return the process counts at which something does not hold, if they are few."""
+    against = x[~found]
+    if not against.size or not found.any():
+        return ""
+    some = ", ".join(count(place) for place in against[:5])
+    return f" (not at {some}{', ...' if against.size > 5 else ''})"
+
+
+def _gaps(*curves: Band) -> str:
+    """Return how many process counts of the experiment lack a result."""
+    lacking = sorted({place for own in curves for place in own.lacking})
+    return f"; without {len(lacking)} points that have no result" if lacking else ""

@@ -1,0 +1,61 @@
+"""The four verdicts, and what is said beside one."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+REPRODUCED = "reproduced"
+NOT_REPRODUCED = "not reproduced"
+NOT_EVALUATED = "not evaluated"
+OUT_OF_REACH = "out of reach"
+VERDICTS = (REPRODUCED, NOT_REPRODUCED, NOT_EVALUATED, OUT_OF_REACH)
+
+
+@dataclass(frozen=True)
+class ChoiceVerdict:
+    """What becomes of a statement under one choice of ours (a variant of UGAL, what a bandwidth scales)."""
+
+    choice: str
+    verdict: str
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a statement.
+
+    Attributes
+    ----------
+    id, paper, where, about, statement : str
+        The statement; `paper` is a key of ``configs/references.yaml``.
+    verdict : str
+        One of :data:`VERDICTS`; where choices of ours decide it, that under the project's own choice.
+    evidence : str
+        The numbers that say so, and their scale.
+    scale : str
+        Scale of the campaign.
+    experiments : tuple of str
+        Experiments whose points it needs.
+    choices : tuple of ChoiceVerdict
+        All choices, the project's own first; empty where none matters.
+    command : str
+        What would produce the points that lack; empty if none do.
+    note : str
+        What a reader should know.
+    """
+
+    id: str
+    paper: str
+    where: str
+    about: str
+    statement: str
+    verdict: str
+    evidence: str
+    scale: str
+    experiments: tuple[str, ...] = ()
+    choices: tuple[ChoiceVerdict, ...] = ()
+    command: str = ""
+    note: str = ""
+
+    def as_data(self) -> dict[str, Any]:
+        """Return it as plain data for JSON."""
+        return asdict(self)

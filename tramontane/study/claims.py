@@ -1,0 +1,286 @@
+"""What the papers state, as data: statements, the curves they are about, and the checks that decide them.
+
+A file of ``configs/claims`` holds the statements of one paper by identifier. The numbers in them are the papers', or
+ours with a reason beside them; what a check does with them is in :mod:`tramontane.claims`.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import Field, ValidationError, model_validator
+
+from tramontane.errors import InputError, closest
+from tramontane.study.catalogue import REFERENCES, cached_yaml
+from tramontane.study.fields import Choice, Count, Text
+from tramontane.study.layers import Origin
+from tramontane.study.messages import explain, problem
+from tramontane.study.models import Settings
+
+CLAIMS = Path("configs/claims")
+JUDGEMENT = CLAIMS / "judgement.yaml"
+
+SUBJECTS = ("arithmetic", "transposition", "halo", "allreduce", "one-sided", "input-output", "overlap")
+"""What a statement may be about."""
+
+Range = tuple[float | None, float | None]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Model = TypeVar("Model", bound=Settings)
+
+
+class Judged(Settings):
+    """A number of ours that decides what counts as equal, most or about."""
+
+    value: Number = Field(description="The number.")
+    source: Text = Field(description="Why this number.")
+
+
+class Judgement(Settings):
+    """How strictly statements in words are read; see ``configs/claims/judgement.yaml``."""
+
+    most: Judged = Field(description="Share of the process counts at which a comparison of two curves has to hold.")
+    coincide: Judged = Field(description="Largest relative distance of two curves that coincide.")
+    about: Judged = Field(description="Largest factor between a number and what is about the same.")
+    same_distribution: Judged = Field(description="Largest distance of two cumulative distributions that are the same.")
+    faster_than_band: Judged = Field(description="How much shorter a single run may be than the median.")
+    slower_than_band: Judged = Field(description="How much longer a single run may be than the median.")
+
+
+class Curve(Settings):
+    """Times (or another variable) of an experiment along one dimension, over the members of its ensemble."""
+
+    experiment: Text | None = Field(None, description="Experiment; by default that of the claim.")
+    select: dict[str, Text] = Field({}, description="Coordinate of every other dimension, or a shell pattern of it.")
+    variable: Text = Field("time_s", description="Variable of the dataset.")
+
+
+class Check(Settings):
+    """Something a statement says that is true or not."""
+
+    source: Text | None = Field(None, description="Where its numbers come from, where that is not the statement.")
+
+
+class Trend(Check):
+    """A curve falls or rises with the number of processes, beyond its band."""
+
+    kind: Literal["trend"] = Field(description="Kind of check.")
+    of: Text = Field(description="Curve.")
+    way: Annotated[str, Choice(("falls", "rises"))] = Field(description="falls or rises.")
+    between: Range = Field((None, None), description="First and last process count; none: as far as it goes.")
+
+
+class Slower(Check):
+    """A curve lies above another at most process counts."""
+
+    kind: Literal["slower"] = Field(description="Kind of check.")
+    of: Text = Field(description="The slower curve.")
+    than: Text = Field(description="The faster curve.")
+    by: Number = Field(1, description="Factor that must be between them at least.")
+    between: Range = Field((None, None), description="First and last process count; none: as far as they go.")
+
+
+class Coincide(Check):
+    """Curves lie on top of one another at most process counts."""
+
+    kind: Literal["coincide"] = Field(description="Kind of check.")
+    curves: list[Text] = Field(description="Curves.", min_length=2)
+    within: Number | None = Field(None, description="Largest relative distance; by default that of judgement.yaml.")
+    between: Range = Field((None, None), description="First and last process count; none: as far as they go.")
+
+
+class Apart(Check):
+    """The largest ratio of two curves lies in a range."""
+
+    kind: Literal["apart"] = Field(description="Kind of check.")
+    of: Text = Field(description="The slower curve.")
+    than: Text = Field(description="The faster curve.")
+    ratio: Range = Field(description="Least and largest value of the largest ratio.")
+    between: Range = Field((None, None), description="First and last process count; none: as far as they go.")
+
+
+class Meets(Check):
+    """A curve that starts below another reaches it near a process count, by its trend if not in the data."""
+
+    kind: Literal["meets"] = Field(description="Kind of check.")
+    of: Text = Field(description="The curve that starts below.")
+    than: Text = Field(description="The curve that starts above.")
+    at: Number = Field(description="Process count.")
+    within: Number = Field(description="Largest factor between that and where they meet.")
+
+
+class Jump(Check):
+    """A curve rises by a factor within a range of process counts."""
+
+    kind: Literal["jump"] = Field(description="Kind of check.")
+    of: Text = Field(description="Curve.")
+    by: Number = Field(description="Least factor.")
+    between: Range = Field((None, None), description="First and last process count; none: as far as it goes.")
+
+
+class Closing(Check):
+    """The ratio of two curves comes closer to 1 from the first process count to the last."""
+
+    kind: Literal["closing"] = Field(description="Kind of check.")
+    of: Text = Field(description="The upper curve.")
+    than: Text = Field(description="The lower curve.")
+    between: Range = Field((None, None), description="First and last process count; none: as far as they go.")
+
+
+class Shallower(Check):
+    """A curve falls less steeply than another: its mean slope on logarithmic axes."""
+
+    kind: Literal["shallower"] = Field(description="Kind of check.")
+    of: Text = Field(description="The shallower curve.")
+    than: Text = Field(description="The steeper curve.")
+    between: Range = Field((None, None), description="First and last process count; none: as far as they go.")
+
+
+class Limit(Check):
+    """No run of a curve exists beyond a process count."""
+
+    kind: Literal["limit"] = Field(description="Kind of check.")
+    of: Text = Field(description="Curve.")
+    at: Number = Field(description="Largest process count.")
+
+
+class Share(Check):
+    """The share of packets that were delayed by more, or by less, than a time."""
+
+    kind: Literal["share"] = Field(description="Kind of check.")
+    of: Text = Field(description="Curve whose delays are meant.")
+    ranks: Count = Field(description="Number of processes.")
+    above: Text | None = Field(None, description="Delay, e.g. `50 us`.")
+    below: Text | None = Field(None, description="Delay, e.g. `10 us`.")
+    share: Range = Field(description="Least and largest share.")
+
+    @model_validator(mode="after")
+    def _one_side(self) -> Self:
+        if (self.above is None) == (self.below is None):
+            raise problem("found both or none of above and below", "one of them")
+        return self
+
+
+class SameDelays(Check):
+    """Distributions of delays that are, or are not, the same."""
+
+    kind: Literal["same-delays"] = Field(description="Kind of check.")
+    curves: list[Text] = Field(description="Curves whose delays are meant.", min_length=2)
+    ranks: Count = Field(description="Number of processes.")
+    same: bool = Field(True, description="false: they differ by more.")
+    within: Number | None = Field(None, description="Largest distance of the cumulative shares.")
+
+
+class Congestion(Check):
+    """Congestion between processes, ordered from the lowest or most even."""
+
+    kind: Literal["congestion"] = Field(description="Kind of check.")
+    order: list[list[Text]] = Field(description="Groups of curves, from the lowest; within a group the order is open.")
+    by: Annotated[str, Choice(("level", "unevenness"))] = Field(
+        description="Mean over all pairs of processes, or its variation between them."
+    )
+    ranks: Count = Field(description="Number of processes.")
+
+
+class Optimum(Check):
+    """A statistic of the best radix over all process counts."""
+
+    kind: Literal["optimum"] = Field(description="Kind of check.")
+    of: Text = Field(description="Curve of the best radix.")
+    statistic: Annotated[str, Choice(("minimum", "maximum", "median", "mean below median by"))] = Field(
+        description="Statistic."
+    )
+    value: Range = Field(description="Least and largest value.")
+
+
+class Computed(Check):
+    """Arithmetic, done with the project's own formulas and schedules; needs no results."""
+
+    kind: Literal["computed"] = Field(description="Kind of check.")
+    what: Text = Field(description="Name of the computation in `tramontane.claims.arithmetic`.")
+    printed: dict[str, Any] = Field({}, description="Numbers as the paper prints them.")
+
+
+AnyCheck = Annotated[
+    Trend
+    | Slower
+    | Coincide
+    | Apart
+    | Meets
+    | Jump
+    | Closing
+    | Shallower
+    | Limit
+    | Share
+    | SameDelays
+    | Congestion
+    | Optimum
+    | Computed,
+    Field(discriminator="kind"),
+]
+
+
+class Claim(Settings):
+    """One statement of one paper."""
+
+    where: Text = Field(description="Where it stands in the paper.")
+    about: Annotated[str, Choice(SUBJECTS)] = Field(description="What it is about.")
+    statement: Text = Field(description="The statement, in our words.")
+    experiment: Text | None = Field(None, description="Experiment that answers it.")
+    along: Text | None = Field(None, description="Dimension whose coordinates are curves of their own name.")
+    fixed: dict[str, Text] = Field({}, description="Coordinates of further dimensions, for all curves of the claim.")
+    curves: dict[str, Curve] = Field({}, description="Curves that checks call by name, but those along `along`.")
+    checks: list[AnyCheck] = Field([], description="All of them must hold.")
+    choices: dict[str, dict[str, Text]] = Field(
+        {},
+        description="Choices of ours that may decide it: for each a value for every name written with $; the first is "
+        "the project's own.",
+    )
+    out_of_reach: Text | None = Field(None, description="The machine it needs, if we have none like it.")
+    lacks: Text | None = Field(None, description="What the project lacks to evaluate it.")
+    note: Text | None = Field(None, description="What a reader of the verdict should know.")
+
+    @model_validator(mode="after")
+    def _decidable(self) -> Self:
+        ways = [bool(self.checks), self.out_of_reach is not None, self.lacks is not None]
+        if sum(ways) != 1:
+            raise problem("found none or several of checks, out_of_reach and lacks", "one of them", key="checks")
+        return self
+
+
+class Claims(Settings):
+    """The statements of one paper."""
+
+    paper: Text = Field(description="Key of `configs/references.yaml`.")
+    claims: dict[str, Claim] = Field(description="Statements by identifier.")
+
+
+def list_claims(root: Path) -> list[Path]:
+    """Return the files of statements below `root`, that of the main paper first."""
+    files = [path for path in (root / CLAIMS).glob("*.yaml") if path.name != JUDGEMENT.name]
+    return sorted(files, key=lambda path: (not path.stem.startswith("zheng"), path.name))
+
+
+def load_claims(path: Path, root: Path) -> Claims:
+    """Read and check the statements of one paper.
+
+    Raises
+    ------
+    InputError
+        With file, key, what was found and what is allowed.
+    """
+    claims = _load(path, Claims)
+    known = cached_yaml(root / REFERENCES)
+    if claims.paper not in known:
+        raise InputError(path, "paper", claims.paper, ", ".join(known), hint=closest(claims.paper, known))
+    return claims
+
+
+def load_judgement(root: Path) -> Judgement:
+    """Read how strictly statements are read."""
+    return _load(root / JUDGEMENT, Judgement)
+
+
+def _load(path: Path, model: type[Model]) -> Model:
+    try:
+        return model.model_validate(cached_yaml(path))
+    except ValidationError as error:
+        raise explain(error, model, Origin(path, "").inside) from None

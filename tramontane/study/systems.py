@@ -1,0 +1,149 @@
+"""Real machines: the partitions jobs run on, the MPI libraries they run with, and what is expected of them.
+
+A file of ``configs/systems`` is all that differs from one site to the next; ReFrame's settings, the checks' references
+and the substrate ``mpi`` are made from it. Its terms are ReFrame's: a system has partitions and environments.
+"""
+
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from tramontane.errors import InputError, closest, show
+from tramontane.study.catalogue import SYSTEMS, cached_yaml, find_root
+from tramontane.study.fields import Choice, Count, Text
+from tramontane.study.layers import Origin
+from tramontane.study.messages import explain, problem
+from tramontane.study.models import Settings
+from tramontane.study.units import Time
+
+SCHEDULERS = ("local", "slurm", "squeue")
+LAUNCHERS = ("mpirun", "srun")
+BUILDS = ("cmake", "spack")
+SCALES = ("1_core", "1_node", "CI", "production")
+"""Sizes of the regression checks, ReFrame's tags."""
+
+
+class Environment(Settings):
+    """An MPI library, with what compiles and starts programs."""
+
+    compiler: Text = Field(
+        description="C++ compiler wrapper of the library; where there is no such command, the environment is left out.",
+        examples=["mpicxx.openmpi"],
+    )
+    mpirun: Text = Field("mpirun -np", description="Starts ranks without a batch system; their number follows.")
+    srun_mpi: Text | None = Field(None, description="What `srun --mpi=` is to be for this library.", examples=["pmix"])
+    fallback: bool = Field(False, description="Whether it is used only where no other environment is there.")
+    modules: list[Text] = Field([], description="Environment modules to load.")
+    variables: dict[str, Text] = Field({}, description="Environment variables to set.")
+    build: Annotated[str, Choice(BUILDS)] = Field("cmake", description="What builds the program in this environment.")
+    spec: Text | None = Field(
+        None, description="Spack's spec of the program, for `build: spack`.", examples=["tramontane-mpi ^openmpi@5"]
+    )
+
+    @model_validator(mode="after")
+    def _spec_for_spack(self) -> Self:
+        if (self.build == "spack") != (self.spec is not None):
+            raise problem(f"found build: {self.build}", "spec together with build: spack", key="spec")
+        return self
+
+
+class Partition(Settings):
+    """A part of a system that jobs are sent to."""
+
+    description: Text | None = Field(None, description="What it is, in a sentence.")
+    scheduler: Annotated[str, Choice(SCHEDULERS)] = Field(
+        "local",
+        description="Who runs jobs: this process, Slurm with accounting (`slurm`) or Slurm without it (`squeue`).",
+    )
+    launcher: Annotated[str, Choice(LAUNCHERS)] = Field(
+        "mpirun", description="What starts the ranks of a job: the environment's `mpirun`, or Slurm's `srun`."
+    )
+    environments: list[Text] = Field(description="Environments that can be used here.")
+    options: list[Text] = Field(
+        [], description="Options of every job, as the batch system spells them.", examples=[["--account=project"]]
+    )
+    variables: dict[str, Text] = Field({}, description="Environment variables to set in every job.")
+    nodes: Count = Field(1, description="Largest number of nodes of a job.")
+    ranks_per_node: Count = Field(description="Largest number of ranks on a node, oversubscribed ones included.")
+    features: list[Text] = Field(
+        [], description="What checks may ask for; scales are among them.", examples=[["CI", "oversubscribed"]]
+    )
+
+    @property
+    def ranks(self) -> int:
+        """Largest number of ranks of a job."""
+        return self.nodes * self.ranks_per_node
+
+
+class Performance(Settings):
+    """What a case is expected to take, with bounds relative to it, as ReFrame has them."""
+
+    case: Text = Field(description="Name of the case, or a shell pattern.", examples=["fig06-*-ring-4-16"])
+    partition: Text = Field(description="Partition it was measured on.")
+    environment: Text = Field(description="Environment it was measured with.")
+    time: Time = Field(description="Median communication time.")
+    lower: float | None = Field(None, description="How much faster still passes, e.g. -0.5; unlimited by default.")
+    upper: float = Field(description="How much slower still passes, e.g. 0.3.", gt=0)
+
+
+class System(Settings):
+    """A real machine."""
+
+    description: Text = Field(description="What the machine is, in a sentence.")
+    hosts: list[Text] = Field(
+        description="Regular expressions for the host names of the system.", examples=[["login[0-9]+[.]site"]]
+    )
+    template: bool = Field(False, description="Whether it is a pattern to copy: it is never run as it is.")
+    environments: dict[str, Environment] = Field(description="MPI libraries by name.")
+    partitions: dict[str, Partition] = Field(description="Partitions by name.")
+    references: list[Performance] = Field([], description="What cases are expected to take.")
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        """Check names that stand for environments and partitions."""
+        allowed = ", ".join(self.environments)
+        for name, partition in self.partitions.items():
+            for environment in partition.environments:
+                if environment not in self.environments:
+                    raise _unknown(environment, allowed, f"partitions.{name}.environments")
+        for number, entry in enumerate(self.references):
+            if entry.partition not in self.partitions:
+                raise _unknown(entry.partition, ", ".join(self.partitions), f"references.[{number}].partition")
+            if entry.environment not in self.environments:
+                raise _unknown(entry.environment, allowed, f"references.[{number}].environment")
+        return self
+
+
+def _unknown(name: str, allowed: str, key: str) -> Exception:
+    return problem(f"found '{name}'", allowed, key=key, hint=closest(name, allowed.split(", ")))
+
+
+def list_systems(root: str | Path) -> list[str]:
+    """Return the names of the real machines that are described, sorted."""
+    return sorted(file.stem for file in (Path(root) / SYSTEMS).glob("*.yaml"))
+
+
+def load_system(name: str, root: str | Path | None = None) -> System:
+    """Return a system of ``configs/systems`` by its name; `root` is the project's folder, found if not given.
+
+    Raises
+    ------
+    InputError
+        If there is no such system, or its file holds a mistake.
+    """
+    folder = find_root() if root is None else Path(root)
+    known = list_systems(folder)
+    if name not in known:
+        raise InputError(
+            folder / SYSTEMS, "", name, ", ".join(known), problem=f"no system {show(name)}", hint=closest(name, known)
+        )
+    return read_system(folder / SYSTEMS / f"{name}.yaml")
+
+
+def read_system(file: Path) -> System:
+    """Return the system that a file describes; see :func:`load_system`."""
+    try:
+        return System.model_validate(cached_yaml(file))
+    except ValidationError as error:
+        raise explain(error, System, Origin(file, "").inside) from None
