@@ -42,13 +42,9 @@ public:
         } else {
             throw std::invalid_argument("allocation: '" + rule.kind + "' is unknown");
         }
-        ranks_.resize(all);
-        for (std::uint32_t rank = 0; rank < ranks; ++rank) ranks_[nodes_[rank]] = rank;
     }
 
     [[nodiscard]] NodeId node(std::uint32_t rank) const { return nodes_.empty() ? rank : nodes_[rank]; }
-    /// The rank of a node that has one.
-    [[nodiscard]] std::uint32_t rank(NodeId node) const { return ranks_.empty() ? node : ranks_[node]; }
 
 private:
     /// The beginning of a permutation of all nodes (Fisher and Yates; Durstenfeld, CACM 1964).
@@ -76,8 +72,7 @@ private:
         }
     }
 
-    std::vector<NodeId> nodes_;         // by rank; none where rank = node
-    std::vector<std::uint32_t> ranks_;  // by node
+    std::vector<NodeId> nodes_;
 };
 
 }  // namespace tramontane

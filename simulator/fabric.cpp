@@ -2,12 +2,10 @@
 
 namespace tramontane {
 
-Fabric::Fabric(Engine& engine, const Topology& topology, const Router& router, const Allocation& allocation,
-               std::uint32_t ranks)
+Fabric::Fabric(Engine& engine, const Topology& topology, const Router& router, std::uint32_t ranks)
     : engine_(engine),
       topology_(topology),
       router_(router),
-      allocation_(allocation),
       channels_(router.channels()),
       space_(engine.parameters.buffer / channels_),
       outputs_offset_(((std::size_t{topology.ports()} + 1) * sizeof(Arbiter) + 63) / 64 * 64),
@@ -16,7 +14,9 @@ Fabric::Fabric(Engine& engine, const Topology& topology, const Router& router, c
       switches_a_page_(std::max<std::size_t>(1, large_page / (lines_ * sizeof(Line64)))),
       memory_(std::uint64_t{router.counters()} * sizeof(std::uint32_t)),
       counters_(router.counters()),
-      injection_(ranks, NodeChannel(engine.parameters.buffer)) {}
+      injection_(allocate_pages<Injection>(ranks)) {
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) injection_[rank].channel = NodeChannel(engine.parameters.buffer);
+}
 
 void Fabric::create(SwitchId at) {
     if (room_ == 0) {
@@ -50,23 +50,39 @@ void Fabric::prefetch(SwitchId at, Port port, std::uint8_t channel) const {
 }
 
 void Fabric::approach_credit(SwitchId at, std::uint32_t code) const {
-    const Output& output = existing_out(at, port_of(code), channel_of(code));
-    const SwitchChannel& channel = kind_of(code) == EventKind::crossbar_credit ? output.before : output.behind;
+    const SwitchChannel& channel = channel_of_credit(at, code);
     engine_.packets.prefetch(channel.waiting.first_full());
     channel.prefetch(engine_.credits);
 }
 
-void Fabric::approach_head(SwitchId at, Index item) {
-    Packet& packet = engine_.packets[item];
+void Fabric::reach_credit(SwitchId at, std::uint32_t code) const {
+    const Index first = channel_of_credit(at, code).waiting.first_full();
+    if (first == none) return;
+    const Packet& packet = engine_.packets[first];
+    if (kind_of(code) == EventKind::crossbar_credit) {
+        prefetch_upstream(packet);
+    } else if (packet.ejected) {
+        engine_.messages.prefetch(packet.message);
+    }
+}
+
+void Fabric::prefetch_upstream(const Packet& packet) const {
     if (packet.upstream < engine_.switches) {
         prefetch_line(&existing_out(packet.upstream, packet.upstream_port, packet.upstream_channel).behind);
     } else {
         prefetch_line(&injection_[packet.upstream - engine_.switches]);
     }
+}
+
+void Fabric::approach_head(SwitchId at, Index item) {
+    Packet& packet = engine_.packets[item];
+    prefetch_upstream(packet);
     if (!packet.routed && router_.ignores_state(packet.route)) route(at, packet, 0);
     if (!switches_[at]) return;
     crossbar(at).prefetch(engine_.gaps);
-    if (packet.routed) prefetch(at, packet.port, packet.channel);
+    if (!packet.routed) return;
+    prefetch(at, packet.port, packet.channel);
+    if (packet.ejected) engine_.messages.prefetch(packet.message);
 }
 
 void Fabric::head(SwitchId at, Index item, Ticks now) {
@@ -97,7 +113,7 @@ void Fabric::enter_crossbar(SwitchId at, Index item, Output& output, Ticks now) 
                      event_code(EventKind::output_credit, packet.upstream_port, packet.upstream_channel),
                      passage.head_leaves + engine_.parameters.link_latency, packet.bytes);
     } else {
-        engine_.give(packet.upstream, injection_[packet.upstream - engine_.switches],
+        engine_.give(packet.upstream, injection(packet.upstream - engine_.switches),
                      event_code(EventKind::injection_credit),
                      passage.head_leaves + engine_.parameters.injection_latency, packet.bytes);
     }
@@ -142,8 +158,7 @@ void Fabric::enter_link(SwitchId at, Index item, Output& output, Ticks now) {
         const Ticks tail = passage.head_leaves + p.link_latency + Ticks{packet.bytes} * packet.spacing;
         engine_.give(at, output.behind, event_code(EventKind::output_credit, packet.port, packet.channel),
                      tail + p.link_latency, packet.bytes);
-        engine_.schedule(tail, engine_.place_of(allocation_.rank(packet.route.destination)),
-                         event_code(EventKind::tail), item);
+        eject(item, tail);
     } else {
         packet.upstream = at;
         packet.upstream_port = packet.port;
@@ -151,6 +166,27 @@ void Fabric::enter_link(SwitchId at, Index item, Output& output, Ticks now) {
         engine_.schedule(passage.head_leaves + p.link_latency, topology_.neighbour(at, packet.port),
                          event_code(EventKind::head), item);
     }
+}
+
+/// Counts a packet that is on its last link; when all of a message are, its arrival is known.
+void Fabric::eject(Index item, Ticks tail) {
+    const Packet& packet = engine_.packets[item];
+    Message& message = engine_.messages[packet.message];
+    if (message.carries_payload()) {
+        engine_.delays.add(tail - std::min(tail, packet.due), message.source, message.target);
+    }
+    if (tail > message.arrival) {
+        message.arrival = tail;
+        message.arrival_tie = packet.tie;
+    } else if (tail == message.arrival) {
+        message.arrival_tie = std::max(message.arrival_tie, packet.tie);
+    }
+    message.missing -= packet.bytes;
+    if (message.missing == 0) {
+        engine_.schedule(message.arrival, engine_.place_of(message.target), event_code(EventKind::message),
+                         packet.message);
+    }
+    engine_.packets.give_back(item);
 }
 
 void Fabric::crossbar_credit(SwitchId at, Port port, std::uint8_t channel, Ticks now) {

@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "allocation.hpp"
 #include "engine.hpp"
 #include "random.hpp"
 #include "routing.hpp"
@@ -21,8 +20,7 @@ namespace tramontane {
 
 class Fabric {
 public:
-    Fabric(Engine& engine, const Topology& topology, const Router& router, const Allocation& allocation,
-           std::uint32_t ranks);
+    Fabric(Engine& engine, const Topology& topology, const Router& router, std::uint32_t ranks);
 
     void head(SwitchId at, Index item, Ticks now);
     void output(SwitchId at, Index item, Ticks now) { leave_crossbar(at, item, now); }
@@ -30,17 +28,20 @@ public:
     void output_credit(SwitchId at, Port port, std::uint8_t channel, Ticks now);
 
     /// Flow control between the injection buffer of a rank's node and its switch; not divided by virtual channels.
-    [[nodiscard]] NodeChannel& injection(std::uint32_t rank) { return injection_[rank]; }
+    [[nodiscard]] NodeChannel& injection(std::uint32_t rank) { return injection_[rank].channel; }
     void prefetch_injection(std::uint32_t rank) const { prefetch_line(&injection_[rank]); }
-    void approach_injection(std::uint32_t rank) const { injection_[rank].prefetch(engine_.credits); }
+    void approach_injection(std::uint32_t rank) const { injection_[rank].channel.prefetch(engine_.credits); }
 
     /// Brings what `head(at, item)` will need into the cache; routes the packet where the time does not matter.
     void approach_head(SwitchId at, Index item);
     void approach_output(SwitchId at, Index item) {
-        prefetch(at, engine_.packets[item].port, engine_.packets[item].channel);
+        const Packet& packet = engine_.packets[item];
+        prefetch(at, packet.port, packet.channel);
+        if (packet.ejected) engine_.messages.prefetch(packet.message);
     }
     /// The packets that a credit may let go.
     void approach_credit(SwitchId at, std::uint32_t code) const;
+    void reach_credit(SwitchId at, std::uint32_t code) const;
     void prefetch(SwitchId at, Port port, std::uint8_t channel) const;
     void prefetch(SwitchId at) const { prefetch_line(switches_[at]); }
 
@@ -73,12 +74,18 @@ private:
     [[nodiscard]] Output& out(SwitchId at, Port port, std::uint8_t channel) {
         return reinterpret_cast<Output*>(block(at) + outputs_offset_)[std::size_t{port} * channels_ + channel];
     }
+    [[nodiscard]] const SwitchChannel& channel_of_credit(SwitchId at, std::uint32_t code) const {
+        const Output& output = existing_out(at, port_of(code), channel_of(code));
+        return kind_of(code) == EventKind::crossbar_credit ? output.before : output.behind;
+    }
     void create(SwitchId at);
+    void prefetch_upstream(const Packet& packet) const;
 
     void route(SwitchId at, Packet& packet, Ticks now);
     void enter_crossbar(SwitchId at, Index item, Output& output, Ticks now);
     void leave_crossbar(SwitchId at, Index item, Ticks now);
     void enter_link(SwitchId at, Index item, Output& output, Ticks now);
+    void eject(Index item, Ticks tail);
     std::uint64_t queued_packets(SwitchId at, Port port, Ticks now);
     /// The same without touching the switch, whose own time may differ by less than a window.
     [[nodiscard]] std::uint64_t queued_packets_anywhere(SwitchId at, Port port, Ticks now) const;
@@ -98,7 +105,6 @@ private:
     Engine& engine_;
     const Topology& topology_;
     const Router& router_;
-    const Allocation& allocation_;
     std::uint8_t channels_;
     std::int64_t space_;  // bytes of a buffer for one virtual channel
     std::size_t outputs_offset_, lines_;
@@ -107,7 +113,10 @@ private:
     std::size_t switches_a_page_, room_ = 0;
     std::uint64_t memory_ = 0;
     std::vector<std::uint32_t> counters_;  // of ports that are taken in turn
-    std::vector<NodeChannel> injection_;
+    struct alignas(64) Injection {
+        NodeChannel channel;
+    };
+    Pages<Injection> injection_;
 };
 
 }  // namespace tramontane

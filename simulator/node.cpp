@@ -229,15 +229,17 @@ void Nodes::answer(Index item, Message::Kind kind, Ticks now) {
 void Nodes::post(Index item, Ticks now) {
     Message& m = engine_.messages[item];
     m.unsent = m.missing = m.carries_payload() ? m.payload : control_bytes;
+    m.arrival = 0;
     Node& node = nodes_[m.source];
     const Parameters& p = engine_.parameters;
     if (m.unsent <= p.negligible_size || m.unsent == 0) {  // LogP: no contention
         const auto hops = topology_.distance(switch_of(m.source), switch_of(m.target));
         const auto packets = (static_cast<std::uint64_t>(m.unsent) + p.packet - 1) / p.packet;
         if (m.carries_payload()) engine_.delays.add(0, m.source, m.target, packets);
-        engine_.schedule(
-            now + p.logp_out_in_latency + hops * p.logp_hop_latency + static_cast<Ticks>(m.unsent) * p.logp_slot,
-            engine_.place_of(m.target), event_code(EventKind::message), item);
+        m.arrival =
+            now + p.logp_out_in_latency + hops * p.logp_hop_latency + static_cast<Ticks>(m.unsent) * p.logp_slot;
+        m.arrival_tie = m.tie;
+        engine_.schedule(m.arrival, engine_.place_of(m.target), event_code(EventKind::message), item);
         return;
     }
     if (node.nic.waiting.empty()) {
@@ -317,16 +319,6 @@ void Nodes::injection_credit(std::uint32_t rank, Ticks now) {
     }
     link.set_wake(false);
     engine_.wake_if_needed(engine_.place_of(rank), link, event_code(EventKind::injection_credit));
-}
-
-void Nodes::tail(Index index, Ticks now) {
-    const Packet& packet = engine_.packets[index];
-    const Index item = packet.message;
-    Message& m = engine_.messages[item];
-    m.missing -= packet.bytes;
-    if (m.carries_payload()) engine_.delays.add(now - std::min(now, packet.due), m.source, m.target);
-    engine_.packets.give_back(index);
-    if (m.missing == 0) deliver(item, now);
 }
 
 void Nodes::deliver(Index item, Ticks now) {

@@ -28,7 +28,6 @@ public:
 
     void start(std::uint32_t rank, Ticks now);
     void resume(std::uint32_t rank, Ticks now) { run(nodes_[rank], rank, now); }
-    void tail(Index packet, Ticks now);
     void message(Index message, Ticks now) { deliver(message, now); }
     void nic_credit(std::uint32_t rank, Ticks now);
     void injection_credit(std::uint32_t rank, Ticks now);

@@ -42,7 +42,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
 
     Engine engine(machine, run.seed, topology->switches(), topology->switches() + ranks);
     engine.delays = Delays(run.congestion_bins, ranks);
-    Fabric fabric(engine, *topology, router, allocation, ranks);
+    Fabric fabric(engine, *topology, router, ranks);
     Nodes nodes(engine, fabric, *topology, allocation, schedule);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         const Ticks delay = below(random_bits(~run.seed, rank, 0), from_picoseconds(run.start_jitter) + 1);
@@ -58,7 +58,6 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
             switch (kind_of(event.code)) {
                 case EventKind::head:
                 case EventKind::output:
-                case EventKind::tail:
                     engine.packets.prefetch(event.item);
                     break;
                 case EventKind::message:
@@ -89,18 +88,18 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
                 case EventKind::output_credit:
                     fabric.approach_credit(event.place, event.code);
                     break;
-                case EventKind::tail:
-                    engine.messages.prefetch(engine.packets[event.item].message);
-                    nodes.approach(event.place - switches);
-                    break;
                 case EventKind::injection_credit:
                 case EventKind::nic_credit:
                 case EventKind::resume:
+                case EventKind::message:
                     nodes.approach(event.place - switches);
                     break;
                 default:
                     break;
             }
+        },
+        [&](const Event& event) {
+            if (kind_of(event.code) <= EventKind::output_credit) fabric.reach_credit(event.place, event.code);
         },
         [&](const Event& event, Ticks now) {
             const std::uint32_t rank = event.place - switches;  // meant only for events of nodes
@@ -128,9 +127,6 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
                     break;
                 case EventKind::resume:
                     nodes.resume(rank, now);
-                    break;
-                case EventKind::tail:
-                    nodes.tail(event.item, now);
                     break;
                 case EventKind::message:
                     nodes.message(event.item, now);
