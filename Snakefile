@@ -13,6 +13,8 @@ include: "workflow/rules/analyse.smk"
 
 localrules:
     reproduce,
+    collate_experiment,
+    draw_figure,
     write_report,
 
 

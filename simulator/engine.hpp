@@ -52,6 +52,8 @@ struct Parameters {
           injection_latency(from_picoseconds(m.injection_latency)),
           logp_hop_latency(from_picoseconds(m.logp_hop_latency)),
           logp_out_in_latency(from_picoseconds(m.logp_out_in_latency)),
+          send_overhead(from_picoseconds(m.send_overhead)),
+          receive_overhead(from_picoseconds(m.receive_overhead)),
           packet(static_cast<std::uint32_t>(m.packet)),
           buffer(m.buffer),
           eager_limit(m.eager_limit),
@@ -70,6 +72,7 @@ struct Parameters {
 
     Ticks link_slot, injection_slot, crossbar_slot, slowest_slot, logp_slot, memory_slot, instruction;
     Ticks link_latency, injection_latency, logp_hop_latency, logp_out_in_latency;
+    Ticks send_overhead, receive_overhead;
     std::uint32_t packet;
     std::int64_t buffer;
     std::int64_t eager_limit, short_limit, negligible_size;

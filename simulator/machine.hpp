@@ -26,6 +26,8 @@ struct Machine {
     std::int64_t logp_bandwidth = 0, logp_hop_latency = 0, logp_out_in_latency = 0;
     std::int64_t memory_bandwidth = 0;
     std::int64_t processor_frequency = 0;
+    std::int64_t send_overhead = 0;     ///< LogP's o of the sender: its processor's time a message
+    std::int64_t receive_overhead = 0;  ///< and of the receiver
     std::int64_t packet = 0;
     std::int64_t buffer = 0;  ///< of each link, divided by the virtual channels
 

@@ -16,12 +16,13 @@ std::uint32_t checked_rounds(std::int64_t rounds) {
 }  // namespace
 
 Nodes::Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const Allocation& allocation,
-             const Schedule& schedule)
+             const Schedule& schedule, const Noise& noise)
     : engine_(engine),
       fabric_(fabric),
       topology_(topology),
       allocation_(allocation),
       schedule_(schedule),
+      noise_(noise),
       rounds_(checked_rounds(schedule.rounds())),
       ranks_(static_cast<std::uint32_t>(schedule.ranks())),
       nodes_(allocate_pages<Node>(ranks_)),
@@ -33,6 +34,7 @@ Nodes::Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const All
 
 void Nodes::start(std::uint32_t rank, Ticks now) {
     span_.begin = std::min(span_.begin, now);
+    if (in_detour(rank, now)) return resume_after(rank, now, 0);
     run(nodes_[rank], rank, now);
 }
 
@@ -43,7 +45,7 @@ void Nodes::run(Node& node, std::uint32_t rank, Ticks now) {
             case Doing::begins_round:
                 if (!begin_round(node, rank, now)) return;
                 break;
-            case Doing::copies_to_send:
+            case Doing::prepares_send:
             case Doing::sends:
                 if (!post_sends(node, rank, now)) return;
                 break;
@@ -51,6 +53,10 @@ void Nodes::run(Node& node, std::uint32_t rank, Ticks now) {
                 --node.receives_left;
                 node.doing = Doing::waits;
                 break;
+            case Doing::returns:
+                node.doing = Doing::waits;
+                break;
+            case Doing::receives:
             case Doing::waits:
                 if (!progress(node, rank, now)) return;
                 break;
@@ -82,7 +88,7 @@ bool Nodes::begin_round(Node& node, std::uint32_t rank, Ticks now) {
     if (node.unexpected.empty()) return true;
     const Ticks copying = take_unexpected(node, now);
     if (copying == 0) return true;
-    sleep(rank, now + copying);
+    resume_after(rank, now, copying);
     return false;
 }
 
@@ -103,20 +109,20 @@ Ticks Nodes::take_unexpected(Node& node, Ticks now) {
     return copying;
 }
 
-/// False while the rank copies.
+/// False while the rank is busy with a send.
 bool Nodes::post_sends(Node& node, std::uint32_t rank, Ticks now) {
     const Parameters& p = engine_.parameters;
     for (; node.next_send < node.sends; ++node.next_send) {
         const Transfer t = schedule_.send(static_cast<Rank>(rank), node.round, node.next_send);
         Message::Kind kind = Message::Kind::header;
+        const Ticks work = p.send_overhead + (t.bytes <= p.short_limit ? p.copy(t.bytes) : 0);
+        if (work > 0 && node.doing == Doing::sends) {
+            node.doing = Doing::prepares_send;
+            resume_after(rank, now, work);
+            return false;
+        }
+        node.doing = Doing::sends;
         if (t.bytes <= p.short_limit) {
-            const Ticks copying = p.copy(t.bytes);
-            if (copying > 0 && node.doing == Doing::sends) {
-                node.doing = Doing::copies_to_send;
-                sleep(rank, now + copying);
-                return false;
-            }
-            node.doing = Doing::sends;
             kind = Message::Kind::eager;
         } else if (t.bytes <= p.eager_limit) {
             kind = Message::Kind::eager_header;
@@ -141,13 +147,20 @@ bool Nodes::post_sends(Node& node, std::uint32_t rank, Ticks now) {
     return true;
 }
 
-/// Looks at what has arrived until the round is over; false when there is nothing to look at or a copy takes time.
+/// Looks at what has arrived until the round is over; false when there is nothing to look at or the rank is busy.
 bool Nodes::progress(Node& node, std::uint32_t rank, Ticks now) {
     while (node.receives_left > 0 || node.sends_left > 0) {
         if (node.arrived.empty()) return false;
+        if (engine_.parameters.receive_overhead > 0 && engine_.messages[node.arrived.first].carries_payload() &&
+            node.doing == Doing::waits) {
+            node.doing = Doing::receives;
+            resume_after(rank, now, engine_.parameters.receive_overhead);
+            return false;
+        }
+        node.doing = Doing::waits;
         const Ticks copying = take(node, node.arrived.pop(engine_.messages), now);
         if (copying > 0) {
-            sleep(rank, now + copying);
+            resume_after(rank, now, copying);
             return false;
         }
     }
@@ -329,7 +342,12 @@ void Nodes::deliver(Index item, Ticks now) {
     Node& node = nodes_[m.target];
     const std::uint32_t rank = m.target;
     node.arrived.append(engine_.messages, item);
-    if (node.doing == Doing::waits) run(node, rank, now);
+    if (node.doing != Doing::waits) return;
+    if (in_detour(rank, now)) {
+        node.doing = Doing::returns;
+        return resume_after(rank, now, 0);
+    }
+    run(node, rank, now);
 }
 
 // --- results ---------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@
 #include "allocation.hpp"
 #include "engine.hpp"
 #include "fabric.hpp"
+#include "noise.hpp"
 #include "random.hpp"
 #include "schedule.hpp"
 
@@ -24,7 +25,7 @@ namespace tramontane {
 class Nodes {
 public:
     Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const Allocation& allocation,
-          const Schedule& schedule);
+          const Schedule& schedule, const Noise& noise);
 
     void start(std::uint32_t rank, Ticks now);
     void resume(std::uint32_t rank, Ticks now) { run(nodes_[rank], rank, now); }
@@ -58,7 +59,16 @@ public:
     [[nodiscard]] std::string waiting(int limit) const;
 
 private:
-    enum class Doing : std::uint8_t { begins_round, sends, copies_to_send, waits, copies_received, ended };
+    enum class Doing : std::uint8_t {
+        begins_round,
+        sends,
+        prepares_send,  ///< overhead and copy
+        waits,
+        returns,   ///< from a detour that a message arrived in
+        receives,  ///< overhead
+        copies_received,
+        ended
+    };
 
     struct alignas(64) Node {
         // NIC
@@ -84,9 +94,11 @@ private:
     bool post_sends(Node& node, std::uint32_t rank, Ticks now);
     bool progress(Node& node, std::uint32_t rank, Ticks now);
     Ticks take(Node& node, Index item, Ticks now);
-    void sleep(std::uint32_t rank, Ticks until) {
-        engine_.schedule(until, engine_.place_of(rank), event_code(EventKind::resume));
+    /// The rank goes on when its processor has done `work`.
+    void resume_after(std::uint32_t rank, Ticks now, Ticks work) {
+        engine_.schedule(noise_.end(rank, now, work), engine_.place_of(rank), event_code(EventKind::resume));
     }
+    [[nodiscard]] bool in_detour(std::uint32_t rank, Ticks now) const { return noise_.end(rank, now, 0) > now; }
 
     [[nodiscard]] SwitchId switch_of(std::uint32_t rank) const { return topology_.switch_of(allocation_.node(rank)); }
     void post(Index message, Ticks now);
@@ -100,6 +112,7 @@ private:
     const Topology& topology_;
     const Allocation& allocation_;
     const Schedule& schedule_;
+    const Noise noise_;
     const std::uint32_t rounds_;
     const std::uint32_t ranks_;
     Pages<Node> nodes_;

@@ -43,7 +43,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
     Engine engine(machine, run.seed, topology->switches(), topology->switches() + ranks);
     engine.delays = Delays(run.congestion_bins, ranks);
     Fabric fabric(engine, *topology, router, ranks);
-    Nodes nodes(engine, fabric, *topology, allocation, schedule);
+    Nodes nodes(engine, fabric, *topology, allocation, schedule, Noise(run.noise, run.seed));
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         const Ticks delay = below(random_bits(~run.seed, rank, 0), from_picoseconds(run.start_jitter) + 1);
         engine.start_at(delay, engine.place_of(rank), event_code(EventKind::start));

@@ -11,6 +11,7 @@
 #include "allocation.hpp"
 #include "delays.hpp"
 #include "machine.hpp"
+#include "noise.hpp"
 #include "schedule.hpp"
 
 namespace tramontane {
@@ -23,6 +24,7 @@ struct Run {
     std::uint64_t seed = 1;
     std::int64_t start_jitter = 0;  ///< [ps] ranks start at a uniformly random time up to this
     AllocationRule allocation;
+    NoiseRule noise;
     std::uint32_t congestion_bins = 0;  ///< a side of the congestion matrix; 0 for none
 };
 

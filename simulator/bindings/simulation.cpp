@@ -88,6 +88,14 @@ Machine machine_from_dict(const nb::dict& d) {
     m.logp_out_in_latency = positive(d, "logp", "out_in_latency");
     m.memory_bandwidth = bandwidth(d, "memory");
     m.processor_frequency = positive(d, "processor", "frequency");
+    if (d.contains("overhead")) {
+        const auto overhead = get<nb::dict>(d, "overhead");
+        m.send_overhead = get<std::int64_t>(overhead, "send");
+        m.receive_overhead = get<std::int64_t>(overhead, "receive");
+        if (m.send_overhead < 0 || m.receive_overhead < 0) {
+            throw std::invalid_argument("machine.overhead: must not be negative");
+        }
+    }
     m.packet = get<std::int64_t>(d, "packet");
     m.buffer = get<std::int64_t>(d, "buffer");
     const auto protocol = get<nb::dict>(d, "protocol");
@@ -107,6 +115,18 @@ std::uint32_t congestion_bins_of(const nb::dict& point) {
         throw std::invalid_argument("statistics.congestion: at most " + std::to_string(max_congestion_bins) + " bins");
     }
     return static_cast<std::uint32_t>(bins);
+}
+
+NoiseRule noise_of(const nb::dict& point) {
+    if (!point.contains("noise")) return {};
+    const auto given = get<nb::dict>(point, "noise");
+    const NoiseRule rule{.period = get<std::int64_t>(given, "period"),
+                         .duration = get<std::int64_t>(given, "duration"),
+                         .random = get<std::string>(given, "pattern") == "random"};
+    if (rule.duration < 1 || rule.period <= rule.duration || rule.period > 1'000'000'000'000'000) {
+        throw std::invalid_argument("noise: a duration of at least 1 ps, less than the period of at most 1000 s");
+    }
+    return rule;
 }
 
 nb::dict describe_delays(const Delays& delays) {
@@ -161,6 +181,7 @@ nb::dict simulate_point(const nb::dict& point) {
     const Run run{.seed = static_cast<std::uint64_t>(get<std::int64_t>(point, "seed")),
                   .start_jitter = get<std::int64_t>(point, "start_jitter"),
                   .allocation = allocation_of(point),
+                  .noise = noise_of(point),
                   .congestion_bins = congestion_bins_of(point)};
     Outcome o;
     {

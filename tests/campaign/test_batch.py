@@ -63,6 +63,20 @@ def test_a_point_that_fails_or_crashes_is_recorded_and_the_batch_goes_on(tmp_pat
     assert (tmp_path / "ended" / "b.done").exists()
 
 
+def test_an_attempt_goes_on_where_the_last_one_was_stopped(tmp_path: Path, fake: Any) -> None:
+    folder = tmp_path / "plan" / "batches"
+    folder.mkdir(parents=True)
+    file = write_batch(tmp_path, 4, fake.FAILING, 2).rename(folder / "b.json")
+    log = io.StringIO()
+    run_batch(file, tmp_path, lambda name: fake, log)
+    (tmp_path / "plan" / "plan.json").touch()  # a campaign is started: records from before are to be made anew
+    time.sleep(0.01)
+    run_batch(file, tmp_path, lambda name: fake, log)
+    assert len(log.getvalue().splitlines()) == 6
+    run_batch(file, tmp_path, lambda name: fake, log)
+    assert [line.split()[0] for line in log.getvalue().splitlines()[6:]] == [identity(fake.FAILING)]
+
+
 def run_until_stopped(file: Path, root: Path, substrate: Any) -> None:
     stop_on_signals()
     try:

@@ -36,6 +36,17 @@ def test_resources_of_a_batch_follow_its_estimate(project: Path) -> None:
         assert rules.memory(wildcards) >= batch.memory / 1e6
         assert rules.runtime(wildcards) >= 10 + batch.seconds / 60
         assert rules.priority(wildcards) >= batch.seconds
+        # A job that failed may have lacked memory or time.
+        assert rules.memory(wildcards, attempt=2) == pytest.approx(2 * rules.memory(wildcards), abs=1)
+        assert rules.runtime(wildcards, attempt=3) == 3 * rules.runtime(wildcards)
+
+
+def test_a_batch_never_asks_for_more_memory_than_the_plan_allows(project: Path) -> None:
+    plan = make_plan(project, "smoke", cores=1, memory=70_000_000)
+    write_plan(plan)
+    assert plan.batches
+    wildcards = SimpleNamespace(scale="smoke", batch=plan.batches[0].identity)
+    assert Rules(project).memory(wildcards, attempt=4) == 70
 
 
 def test_a_campaign_is_fresh_when_everything_is_there_in_order(

@@ -34,7 +34,8 @@ PARTS = {
     "study": {"errors"},
     "substrates": {"errors"},
     "results": {"errors", "study"},
-    "campaign": {"errors", "study", "substrates", "results"},
+    "measurement": {"errors", "study", "substrates", "results"},
+    "campaign": {"errors", "study", "substrates", "results", "measurement"},
     "validation": {"errors", "study", "substrates", "results", "campaign"},
     "claims": {"errors", "study", "substrates", "campaign"},
 }

@@ -243,11 +243,15 @@ def lines(deadline: float) -> Iterator[list[str]]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a cluster until told to stop."""
     parser = argparse.ArgumentParser(description="A private Slurm for tests.")
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--nodes", type=int, default=2)
     parser.add_argument("--cpus", type=int, default=2, help="processors each node claims to have")
     parser.add_argument("--lifetime", type=float, default=300.0, help="seconds after which everything ends")
+    parser.add_argument("--missing", action="store_true", help="only print which programs are not installed")
     options = parser.parse_args(arguments)
+    if options.missing or options.folder is None:
+        print(*missing())
+        return
     deadline = time.monotonic() + options.lifetime
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     signal.signal(signal.SIGINT, lambda *_: sys.exit(130))

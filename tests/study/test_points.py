@@ -105,14 +105,32 @@ def test_physics_does(write: Write, sample: str, old: str, new: str) -> None:
     assert load_point(write(text.replace(old, new))).id != IDENTITY
 
 
-def test_what_is_off_is_left_out_of_the_canonical_form(write: Write, sample: str) -> None:
-    off = load_point(write(sample + "statistics: {congestion: 0}\n"))
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "statistics: {congestion: 0}\n"),
+        ("", "noise: {duration: 0 s}\n"),
+        ("", "noise: {duration: 0 s, period: 1 s, pattern: random}\n"),
+        ("  packet: 4096 B", "  overhead: {send: 0 ns}\n  packet: 4096 B"),
+    ],
+)
+def test_what_is_off_is_left_out_of_the_canonical_form(write: Write, sample: str, before: str, after: str) -> None:
+    off = load_point(write(sample.replace(before, after) if before else sample + after))
     assert off.id == IDENTITY
-    assert "statistics" not in off.canonical()
+    assert off.canonical() == CANONICAL
+
+
+def test_what_is_on_belongs_to_the_canonical_form(write: Write, sample: str) -> None:
     on = load_point(write(sample + "statistics: {congestion: 512}\n"))
     assert on.id != IDENTITY
     assert on.canonical() == CANONICAL | {"statistics": {"congestion": 512}}
     assert Point.from_canonical(on.canonical()).id == on.id
+    noisy = load_point(write(sample + "noise: {duration: 25 us}\n"))
+    noise = {"duration": 25_000_000, "period": 1_000_000_000, "pattern": "periodic"}
+    assert noisy.canonical() == CANONICAL | {"noise": noise}
+    slow = load_point(write(sample.replace("  packet: 4096 B", "  overhead: {send: 1 us}\n  packet: 4096 B")))
+    assert slow.canonical()["machine"] == CANONICAL["machine"] | {"overhead": {"send": 1_000_000, "receive": 0}}
+    assert len({IDENTITY, on.id, noisy.id, slow.id}) == 4
 
 
 def shuffled(value: Any, draw: Callable[[list[str]], list[str]]) -> Any:
@@ -321,6 +339,25 @@ TRANSPOSITION = "kind: transposition, algorithm: ring-k, radix: 4, grid: [1440, 
             "buffer: 64 KB",
             "buffer: 8 KB",
             "machine.buffer: found 8000 B for 2 virtual channels, less than a packet of 4096",
+        ),
+        # options
+        ("seed: 1", "noise: {duration: 2 ms}", "noise.duration: found 2 ms; allowed: less than the period, 1 ms"),
+        ("seed: 1", "noise: {period: 1 h}", "noise.period: found unit 'h' in '1 h'; allowed: a number with a unit"),
+        ("seed: 1", "noise: {period: 2000 s}", "noise.period: found 2000 s; allowed: at most 1000 s"),
+        (
+            "substrate: simulator",
+            "substrate: mpi\nnoise: {duration: 1 us}",
+            "noise: found some with substrate mpi; allowed: only with simulator",
+        ),
+        (
+            "model: default",
+            "model: pisces-16\n  overhead: {send: 1 us}",
+            "machine.overhead: found some with model pisces-16; allowed: none",
+        ),
+        (
+            "seed: 1",
+            "statistics: {congestion: 513}",
+            "statistics.congestion: found 513; allowed: a whole number, 0 to 512",
         ),
         # files
         (

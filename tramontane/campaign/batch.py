@@ -1,10 +1,12 @@
 """Runs the points of one batch, one after the other; what a job of the workflow does.
 
 Each point's record is written the moment the point ends, so a batch that is stopped, or killed, loses the point in hand
-and nothing else. A point that fails is recorded as failed and the batch goes on.
+and nothing else: a batch system that starts it again finds the others done. A point that fails is recorded as failed
+and the batch goes on.
 """
 
 import json
+import math
 import signal
 import sys
 from collections.abc import Callable
@@ -12,6 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TextIO
 
+from tramontane.campaign.layout import plan_of
 from tramontane.results.provenance import provenance
 from tramontane.results.store import Store, write_atomically
 from tramontane.substrates import Substrate, require
@@ -56,10 +59,21 @@ def run_batch(file: Path, root: Path, resolve: Resolve = require, log: TextIO | 
     batch = json.loads(file.read_text(encoding="utf-8"))
     store = Store(root)
     failed = 0
+    begun = _begun(file)
     for point in batch["points"]:
+        if store.has(point["id"]) and store.changed_at(point["id"]) > begun:
+            continue  # an earlier attempt at this batch came so far
         failed += not _run_point(point["id"], point["point"], root, store, resolve, log or sys.stderr)
     write_atomically(Path(root, batch["done"]), "")
     return failed
+
+
+def _begun(batch: Path) -> float:
+    """Return when the campaign that a batch belongs to was started [ns since the epoch]."""
+    try:
+        return plan_of(batch).stat().st_mtime_ns
+    except FileNotFoundError:
+        return math.inf
 
 
 def record(

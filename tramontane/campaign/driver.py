@@ -21,6 +21,7 @@ from tramontane.campaign.layout import Layout
 from tramontane.campaign.plan import Plan, make_plan, write_plan
 from tramontane.campaign.progress import Tally, progress
 from tramontane.campaign.rules import CODE, Rules
+from tramontane.campaign.slurm import commands_first, uses_slurm
 from tramontane.campaign.text import duration, plural, size, table
 from tramontane.errors import InputError, display_path
 from tramontane.results.store import Store
@@ -76,6 +77,7 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
         If an experiment, the scale or the profile does not exist, or an experiment holds a mistake.
     """
     profile = find_profile(root, options.profile)
+    first = commands_first() if uses_slurm(profile) else []
     layout = Layout(root, scale)
     with _interruptible(), _only_one(layout) as lock:
         if lock is None:
@@ -92,7 +94,7 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
         if Rules(root).is_fresh(scale):
             _say(_nothing_to_do(plan))
         else:
-            status = _run(plan, profile, options, lock)
+            status = _run(plan, snakemake_command(plan, profile, options), first, options, lock)
             if status not in (0, POINTS_FAILED):
                 return status
         print(display_path(layout.report.resolve()), flush=True)
@@ -144,16 +146,15 @@ def snakemake_command(plan: Plan, profile: Path, options: Options) -> list[str]:
     ]
 
 
-def _run(plan: Plan, profile: Path, options: Options, lock: int) -> int:
+def _run(plan: Plan, command: list[str], first: list[str], options: Options, lock: int) -> int:
     """Run the workflow; return 0, or the exit status after having said what went wrong."""
     log = plan.layout.logs / "snakemake.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     store = Store(plan.root)
-    os.utime(plan.layout.plan)  # marks the start by the clock of the file system that gets the records
     since = plan.layout.plan.stat().st_mtime_ns
     tally = Tally({job.identity: job for job in plan.jobs}, store, since, options.cores)
     with log.open("w", encoding="utf-8") as stream:
-        workflow = _start(snakemake_command(plan, profile, options), stream, lock)
+        workflow = _start(command, first, stream, lock)
         try:
             with progress(sys.stderr) as display:
                 while workflow.poll() is None:
@@ -179,10 +180,13 @@ def _run(plan: Plan, profile: Path, options: Options, lock: int) -> int:
     return 0
 
 
-def _start(command: list[str], log: TextIO, lock: int) -> subprocess.Popen[str]:
-    """Start the workflow in a group of its own, so that it can be stopped with all it has started."""
+def _start(command: list[str], first: list[str], log: TextIO, lock: int) -> subprocess.Popen[str]:
+    """Start the workflow in a group of its own, so that it can be stopped with all it has started.
+
+    `first` are folders to look for commands in before all others.
+    """
     # Jobs are shell commands: they are to find the commands of the environment that this process runs in.
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    path = os.pathsep.join([*first, str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,

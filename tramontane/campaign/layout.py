@@ -12,6 +12,11 @@ def root_of(planned: Path) -> Path:
     return planned.resolve().parents[4]
 
 
+def plan_of(batch: Path) -> Path:
+    """Return the plan that a batch belongs to."""
+    return batch.resolve().parents[1] / "plan.json"
+
+
 @dataclass(frozen=True)
 class Layout:
     """The files of the campaign at one scale.

@@ -80,15 +80,18 @@ class Rules:
         """Return the estimated seconds of a batch: the longest starts first."""
         return math.ceil(float(self._batch(wildcards)["seconds"]))
 
-    def memory(self, wildcards: Wildcards) -> int:
-        """Return the memory a batch needs [MB, as Snakemake counts], never more than the plan allowed."""
-        needed = self._batch(wildcards)["memory_bytes"]
+    def memory(self, wildcards: Wildcards, attempt: int = 1) -> int:
+        """Return the memory a batch needs [MB, as Snakemake counts], never more than the plan allowed.
+
+        The second attempt gets twice as much, and so on: the first may have failed for want of it.
+        """
+        needed = self._batch(wildcards)["memory_bytes"] * attempt
         allowed = self.outline(wildcards.scale)["memory_bytes"]
         return math.ceil(min(int(needed), int(allowed or needed)) / 1e6)
 
-    def runtime(self, wildcards: Wildcards) -> int:
-        """Return the time a batch system should allow a batch [min]: generous, since estimates err."""
-        return 10 + math.ceil(_ESTIMATE_MARGIN * float(self._batch(wildcards)["seconds"]) / _MINUTES)
+    def runtime(self, wildcards: Wildcards, attempt: int = 1) -> int:
+        """Return the time a batch system should allow a batch [min]: generous, since estimates err; more each time."""
+        return attempt * (10 + math.ceil(_ESTIMATE_MARGIN * float(self._batch(wildcards)["seconds"]) / _MINUTES))
 
     def _batch(self, wildcards: Wildcards) -> dict[str, Any]:
         batch: dict[str, Any] = self.outline(wildcards.scale)["batches"][wildcards.batch]

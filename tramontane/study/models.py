@@ -18,6 +18,7 @@ from tramontane.study.fields import Choice, ChoiceOrNumbers, Count, NonNegative,
 from tramontane.study.messages import problem
 from tramontane.study.units import (
     SIZE,
+    TIME,
     Bandwidth,
     Frequency,
     Latency,
@@ -41,6 +42,9 @@ ALLREDUCE_ALGORITHMS = ("recursive-k", "recursive-doubling", "ring", "rabenseifn
 SERVICES = ("fifo", "round-robin")
 NETWORK_MODELS = ("default", "pisces-16")
 ALLOCATIONS = ("first-available", "random", "round-robin-groups")
+NOISE_PATTERNS = ("periodic", "random")
+MAX_PERIOD = 10**15
+"""Longest period of noise [ps]; the simulator's own time ends at 1844 s."""
 SUBSTRATES = ("simulator", "mpi", "simgrid", "sstmacro")
 
 GRID = WholeList(("nx", "ny", "nz"), instead="the name of a grid in configs/workloads/grids.yaml")
@@ -52,6 +56,11 @@ class Settings(BaseModel):
     """Common behaviour: unknown keys are errors and a finished description never changes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=False)
+
+    @property
+    def is_default(self) -> bool:
+        """Whether all keys have their defaults."""
+        return self == type(self)()
 
     def _fill(self, **values: object) -> None:
         """Fill in defaults that depend on other keys, during validation only."""
@@ -108,6 +117,13 @@ class Processor(Settings):
     """The processor of a node, used when a message is copied out of a buffer."""
 
     frequency: Frequency = Field(2 * 10**9, description="Clock; one instruction a cycle.")
+
+
+class Overhead(Settings):
+    """Time the processor of a node spends on a message of the workload, whatever its size (o of the LogP model)."""
+
+    send: Time = Field(0, description="Time a sender's processor is busy before it hands over a message.")
+    receive: Time = Field(0, description="Time a receiver's processor is busy with a message that has arrived.")
 
 
 class Protocol(Settings):
@@ -169,6 +185,7 @@ class Machine(Settings):
     logp: LogP = Field(LogP(), description="Contention-free path of tiny messages.")
     memory: Memory = Field(Memory(), description="Memory of the nodes.")
     processor: Processor = Field(Processor(), description="Processors of the nodes.")
+    overhead: Overhead = Field(Overhead(), description="Time of the processors a message.")
     packet: PositiveSize = Field(4096, description="Messages are cut into packets of this size.")
     buffer: PositiveSize = Field(
         64_000, description="Buffer of a link, divided by the virtual channels of the routing."
@@ -355,6 +372,29 @@ def check_radix(algorithm: str, needing: str, radix: int | None, minimum: int = 
         raise problem(f"found {radix}, but algorithm {algorithm} has none", f"only with {needing}", key="radix")
 
 
+class Noise(Settings):
+    """Noise of the operating system: detours that take a rank's processor away for a while, each rank by itself."""
+
+    duration: Time = Field(0, description="How long a detour lasts; 0 for no noise.", examples=["25 us"])
+    period: Latency = Field(10**9, description="Every so often there is one.", examples=["1 ms"])
+    pattern: Annotated[str, Choice(NOISE_PATTERNS)] = Field(
+        "periodic",
+        description="Detours come at equal distances, with a random phase of each rank; or each at a random moment of "
+        "its period.",
+    )
+
+    @model_validator(mode="after")
+    def _shorter(self) -> Self:
+        if self.duration >= self.period:
+            found = f"found {format_quantity(self.duration, TIME)}"
+            raise problem(found, f"less than the period, {format_quantity(self.period, TIME)}", key="duration")
+        if self.period > MAX_PERIOD:
+            raise problem(f"found {format_quantity(self.period, TIME)}", "at most 1000 s", key="period")
+        if self.duration == 0:
+            self._fill(period=type(self).model_fields["period"].default, pattern=NOISE_PATTERNS[0])
+        return self
+
+
 class Statistics(Settings):
     """What is kept of a simulation besides its times and counts."""
 
@@ -389,6 +429,7 @@ class Point(Settings):
         0,
         description="Ranks start later by a random time of up to this much, which makes members of an ensemble differ.",
     )
+    noise: Noise = Field(Noise(), description="Noise of the operating system.")
     statistics: Statistics = Field(Statistics(), description="What is kept besides times and counts.")
 
     @model_validator(mode="after")
@@ -405,10 +446,21 @@ class Point(Settings):
         if self.machine.model == "pisces-16" and self.allocation != "first-available":
             found = self.allocation if isinstance(self.allocation, str) else "a list of nodes"
             raise problem(f"found {found} with model pisces-16", "first-available", key="allocation")
+        self._check_disturbances()
         if not isinstance(self.workload, Allreduce):
             decomposition = self._decomposed(self.workload)
             self._fill(workload=self.workload.model_copy(update={"decomposition": decomposition}))
         return self
+
+    def _check_disturbances(self) -> None:
+        """Refuse noise and overheads where they would be ignored."""
+        for key, value in (("noise", self.noise), ("machine.overhead", self.machine.overhead)):
+            if value.is_default:
+                continue
+            if self.substrate != "simulator":
+                raise problem(f"found some with substrate {self.substrate}", "only with simulator", key=key)
+            if self.machine.model == "pisces-16":
+                raise problem("found some with model pisces-16", "none", key=key)
 
     def _check_nodes(self, given: tuple[int, ...]) -> None:
         if len(given) != self.ranks:
@@ -457,24 +509,26 @@ class Point(Settings):
         return cls.model_validate(canonical, context={"canonical": True})
 
     def canonical(self) -> dict[str, Any]:
-        """Return plain data in base units (ps, B/s, B, Hz), defaults filled in (but for `OPTIONS`) and keys sorted."""
+        """Return plain data in base units (ps, B/s, B, Hz), defaults filled in and keys sorted.
+
+        Overhead, noise and statistics are left out where they ask for nothing.
+        """
         return dict(json.loads(self._canonical_text))
 
     @cached_property
     def _canonical_text(self) -> str:
-        remarks: dict[str, Any] = {"machine": {"name", "extends", "description", "source"}}
-        off = {name: True for name, default in OPTIONS.items() if getattr(self, name) == default}
-        data = self.model_dump(mode="json", exclude_none=True, exclude=remarks | off)
+        # What asks for nothing is left out, so that a new option renames no point.
+        off = {name for name, value in (("noise", self.noise), ("statistics", self.statistics)) if value.is_default}
+        remarks = {"name", "extends", "description", "source"}
+        if self.machine.overhead.is_default:
+            remarks.add("overhead")
+        data = self.model_dump(mode="json", exclude_none=True, exclude={"machine": remarks, **dict.fromkeys(off, True)})
         return json.dumps(data, sort_keys=True, separators=(",", ":"))
 
     @cached_property
     def id(self) -> str:
         """Identity of the point."""
         return hashlib.sha256(self._canonical_text.encode()).hexdigest()[:16]
-
-
-OPTIONS: dict[str, Settings] = {"statistics": Statistics()}
-"""Blocks that are left out of the canonical form where they ask for nothing, so that a new one renames no point."""
 
 
 def _tightest(limits: list[blocks.Bound]) -> str:

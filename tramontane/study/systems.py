@@ -20,6 +20,7 @@ from tramontane.study.units import Time
 SCHEDULERS = ("local", "slurm", "squeue")
 LAUNCHERS = ("mpirun", "srun")
 BUILDS = ("cmake", "spack")
+MODULES_SYSTEMS = ("nomod", "tmod4", "tmod32", "tmod", "lmod")
 SCALES = ("1_core", "1_node", "CI", "production")
 """Sizes of the regression checks, ReFrame's tags."""
 
@@ -93,6 +94,9 @@ class System(Settings):
     description: Text = Field(description="What the machine is, in a sentence.")
     hosts: list[Text] = Field(
         description="Regular expressions for the host names of the system.", examples=[["login[0-9]+[.]site"]]
+    )
+    modules_system: Annotated[str, Choice(MODULES_SYSTEMS)] = Field(
+        "nomod", description="What loads modules, as ReFrame calls it; `nomod` where there are none."
     )
     template: bool = Field(False, description="Whether it is a pattern to copy: it is never run as it is.")
     environments: dict[str, Environment] = Field(description="MPI libraries by name.")

@@ -1,0 +1,35 @@
+"""ReFrame's settings for every system of configs/systems:  reframe -C reframe-checks/config.py -c reframe-checks ..."""
+
+import atexit
+import sys
+import time
+from pathlib import Path
+
+from reframe.core.backends import register_launcher
+from reframe.core.launchers import JobLauncher
+
+from tramontane.errors import InputError
+from tramontane.measurement.outcome import refuse_empty_run
+from tramontane.measurement.settings import LAUNCHER, MPIRUN, look_around, settings
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@register_launcher(LAUNCHER)
+class EnvironmentLauncher(JobLauncher):
+    """Starts ranks with the mpirun of the MPI library a program was built with; another's would start singletons."""
+
+    def command(self, job):
+        """Return the command, whose first words are a variable of the environment."""
+        return [f"${MPIRUN}", str(job.num_tasks)]
+
+
+try:
+    site = look_around(ROOT)
+    site_configuration = settings(ROOT, site)
+except InputError as mistake:
+    sys.exit(str(mistake))
+for line in site.absent:
+    print(f"left out: {line}", file=sys.stderr)
+# ReFrame calls a run without a single case a success; here it is a failure.
+atexit.register(refuse_empty_run, sys.argv[1:], time.time(), ROOT)

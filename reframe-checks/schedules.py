@@ -1,0 +1,137 @@
+"""Every point of an experiment that names the substrate `mpi`, as a regression check.
+
+A check passes if as many ranks ran as were asked for, if every element that they moved arrived where it belongs, and
+if the time lies within the bounds that configs/systems has for it.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+from reframe.core.builtins import (
+    fixture,
+    parameter,
+    run_after,
+    run_before,
+    sanity_function,
+    variable,
+)
+
+from tramontane.measurement.cases import BATCH, cases, reference
+from tramontane.measurement.settings import FEATURE, SCALE
+from tramontane.study import load_system
+from tramontane.substrates.mpi import arguments
+
+ROOT = Path(__file__).resolve().parents[1]
+CASES = cases(ROOT, os.environ.get(BATCH))
+
+
+class Program(rfm.CompileOnlyRegressionTest):
+    """tramontane-mpi, built once with each MPI library; a build that is there is only brought up to date."""
+
+    descr = "build tramontane-mpi"
+    sourcesdir = None
+    build_locally = True
+
+    @run_before("compile")
+    def set_build(self):
+        """Build with CMake in the checkout, or with Spack where the environment says so."""
+        extras = self.current_environ.extras
+        if extras.get("build") == "spack":
+            self.build_system = "Spack"
+            self.build_system.specs = [extras["spec"]]
+            return
+        self.build_system = "CMake"
+        self.build_system.flags_from_environ = False
+        self.build_system.configuredir = str(ROOT)
+        self.build_system.builddir = str(ROOT / "build" / f"mpi-{self.current_environ.name}")
+        self.build_system.max_concurrency = 2
+        self.build_system.config_opts = [
+            "-DTRAMONTANE_MPI=ON",
+            "-DTRAMONTANE_TESTS=OFF",
+            f"-DMPI_CXX_COMPILER={self.current_environ.cxx}",
+        ]
+        self.build_system.build_opts = ["tramontane-mpi"]
+
+    @property
+    def executable_path(self):
+        """What starts the program; Spack puts it into PATH."""
+        if self.current_environ.extras.get("build") == "spack":
+            return "tramontane-mpi"
+        return str(ROOT / "build" / f"mpi-{self.current_environ.name}" / "tramontane-mpi")
+
+    @sanity_function
+    def is_built(self):
+        """Check that there is a program."""
+        return sn.assert_true("/" not in self.executable_path or Path(self.executable_path).is_file())
+
+
+@rfm.simple_test
+class Schedule(rfm.RunOnlyRegressionTest):
+    """One point."""
+
+    case = parameter(list(CASES), loggable=True)
+    program = fixture(Program, scope="environment")
+    #: What the program has printed: all that was measured.
+    measured = variable(str, value="", loggable=True)
+    time_limit = "10m"
+
+    @run_after("init")
+    def set_place(self):
+        """Take the tags of the case, and partitions that serve one of them."""
+        tags = CASES[self.case].tags
+        self.descr = f"{self.case}: real data, all of it checked"
+        self.tags = set(tags)
+        self.valid_prog_environs = [f"+{FEATURE}"]
+        self.valid_systems = [f"+{SCALE}{tag}" for tag in sorted(tags)] or ["*"]
+
+    @run_before("run")
+    def set_command(self):
+        """Start as many ranks as the point has."""
+        point = CASES[self.case].point
+        most = self.current_partition.extras["ranks"]
+        self.skip_if(point["ranks"] > most, f"{point['ranks']} ranks, at most {most} here")
+        per_node = self.current_partition.extras["ranks_per_node"]
+        self.num_tasks = point["ranks"]
+        self.num_tasks_per_node = min(point["ranks"], per_node)
+        self.executable = self.program.executable_path
+        self.executable_opts = arguments(point)
+
+    @sanity_function
+    def has_verified_data(self):
+        """Check that there is one line, of all ranks, and that every element has arrived."""
+        lines = [
+            line
+            for line in Path(self.stagedir, self.stdout.evaluate()).read_text().splitlines()
+            if line.startswith("{")
+        ]
+        sn.assert_eq(
+            len(lines), 1, f"{{0}} lines of results: {self.num_tasks} single ranks instead of one job?"
+        ).evaluate()
+        result = json.loads(lines[0])
+        self.measured = lines[0]
+        return sn.all(
+            [
+                sn.assert_eq(result["ranks"], self.num_tasks, "{0} ranks ran, not {1}"),
+                sn.assert_true(result["verified"], "data were not verified"),
+            ]
+        )
+
+    def _time(self, key):
+        return json.loads(self.measured)["time_s"][key] * 1e6
+
+    @run_before("performance")
+    def set_reference(self):
+        """Look up what the case is expected to take here."""
+        keys = ("median", "min", "max")
+        self.perf_variables = {
+            f"time_{key}": sn.make_performance_function(sn.defer(self._time(key)), "us") for key in keys
+        }
+        partition, environment = self.current_partition, self.current_environ.name
+        system = load_system(self.current_system.name, ROOT)
+        expected = reference(self.case, system, partition.name, environment)
+        if expected is not None:
+            bounds = (expected.time / 1e6, expected.lower, expected.upper, "us")
+            self.reference = {partition.fullname: {"time_median": bounds}}

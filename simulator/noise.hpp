@@ -1,0 +1,66 @@
+/// \file
+/// Noise of the operating system: detours that take a rank's processor away for a while.
+///
+/// Every `period` each rank's processor is busy with something else for `duration`, either at a fixed distance from one
+/// detour to the next with a random phase of each rank (as the noise that Ferreira, Bridges and Brightwell, SC 2008,
+/// injected), or at a random moment of each period. Network interfaces go on meanwhile. No detour is stored: each is a
+/// function of seed, rank and its number.
+#pragma once
+
+#include <cstdint>
+
+#include "random.hpp"
+#include "ticks.hpp"
+
+namespace tramontane {
+
+/// What a run is told of noise [ps]; no noise where the duration is 0.
+struct NoiseRule {
+    std::int64_t period = 0;
+    std::int64_t duration = 0;  ///< less than the period
+    bool random = false;        ///< at a random moment of each period
+};
+
+class Noise {
+public:
+    Noise(const NoiseRule& rule, std::uint64_t seed)
+        : period_(from_picoseconds(rule.period)),
+          duration_(from_picoseconds(rule.duration)),
+          random_(rule.random),
+          seed_(mix(seed ^ salt)) {}
+
+    [[nodiscard]] bool on() const { return duration_ > 0; }
+
+    /// When a processor has done `work` that it begins `now`; detours take their time first. Work that takes no time
+    /// is done at once, or at the end of the detour it falls into.
+    [[nodiscard]] Ticks end(std::uint32_t rank, Ticks now, Ticks work) const {
+        if (!on()) return now + work;
+        // Periods of fixed distance are shifted by the rank's phase, so that each begins with its detour.
+        const Ticks shift = random_ ? 0 : below(random_bits(seed_, rank, 0), period_);
+        Ticks time = now + shift;
+        for (Ticks number = time / period_;; ++number) {
+            const Ticks detour = number * period_ + (random_ ? below(random_bits(seed_, rank, number), most()) : 0);
+            if (time < detour) {
+                if (work <= detour - time) break;
+                work -= detour - time;
+                time = detour;
+            }
+            if (time < detour + duration_) time = detour + duration_;
+            const Ticks next = (number + 1) * period_;
+            if (work <= next - time) break;
+            work -= next - time;
+            time = next;
+        }
+        return time + work - shift;
+    }
+
+private:
+    static constexpr std::uint64_t salt = 0x6e6f697365;  // tells its random numbers from the others of a seed
+    [[nodiscard]] Ticks most() const { return period_ - duration_ + 1; }
+
+    Ticks period_, duration_;
+    bool random_;
+    std::uint64_t seed_;
+};
+
+}  // namespace tramontane

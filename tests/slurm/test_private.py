@@ -1,0 +1,99 @@
+"""The private Slurm itself: its commands, and that nothing of it outlives whoever started it."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tramontane.campaign.slurm import keeps_accounts
+from tramontane.errors import InputError
+
+PRIVATE = Path(__file__).with_name("private.py")
+SHIM = Path(__file__).parents[2] / "workflow" / "scripts" / "without-accounting" / "sacct"
+
+pytestmark = pytest.mark.xdist_group("slurm")
+
+
+def daemons(folder: Path) -> list[str]:
+    """Return the daemons whose command line names a folder."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            environment = (process / "environ").read_bytes()
+        except OSError:
+            continue
+        if f"SLURM_CONF={folder}/".encode() in environment:
+            found.append(process.name)
+    return found
+
+
+@pytest.mark.parametrize("ending", ["end of input", "death of its parent", "end of its lifetime"])
+def test_a_private_slurm_ends_with_all_it_has_started(slurm: Any, ending: str) -> None:
+    with tempfile.TemporaryDirectory(prefix="slurm-") as parent:
+        Path(parent).chmod(0o755)
+        folder = Path(parent, "c")
+        lifetime = "6" if ending == "end of its lifetime" else "60"
+        process = subprocess.Popen(
+            [sys.executable, str(PRIVATE), str(folder), "--nodes", "1", "--lifetime", lifetime],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        # A job that would outlive the daemons, which detach what runs it.
+        subprocess.run([folder / "bin" / "sbatch", "--output=none", "--wrap", "exec sleep 20"], check=True, cwd=parent)
+        slurm.wait_for(lambda: len(daemons(folder)) >= 4, 10)
+        if ending == "death of its parent":
+            process.kill()
+        elif ending == "end of input":
+            assert process.stdin is not None
+            process.stdin.close()
+        process.wait(30)
+        left = 2 if ending == "death of its parent" else 0  # the job's own processes, until it ends
+        end = time.monotonic() + 10
+        while len(daemons(folder)) > left and time.monotonic() < end:
+            time.sleep(0.1)
+        assert len(daemons(folder)) <= left
+
+
+def test_sacct_is_answered_where_there_are_no_accounts(slurm: Any) -> None:
+    assert not keeps_accounts(slurm.ask("scontrol", "show", "config"))
+    job = slurm.ask("sbatch", "--parsable", "--job-name=a-name", "--output=/dev/null", "--wrap", "exit 3").strip()
+    slurm.wait_for(lambda: slurm.jobs()[job] == "FAILED", 60)
+    # As snakemake-executor-plugin-slurm asks.
+    states = slurm.ask(
+        *(str(SHIM), "-X", "--parsable2", "--clusters", "all", "--noheader", "--format=JobIdRaw,State"),
+        *("--starttime", "2026-01-01T00:00", "--endtime", "now", "--name", "a-name"),
+    )
+    assert states == f"{job}|FAILED\n"
+    assert slurm.ask(str(SHIM), "-j", job, "-n", "-X", "-o", "nodelist%-256").strip() in {"n1", "n2"}
+
+
+def test_accounts_are_recognised() -> None:
+    assert keeps_accounts("X = 1\nAccountingStorageType   = accounting_storage/slurmdbd\n")
+    assert not keeps_accounts("AccountingStorageType   = accounting_storage/none\n")
+    assert not keeps_accounts("")
+
+
+def test_a_machine_without_slurm_is_told_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from tramontane.campaign.slurm import commands_first
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError, match="sbatch, squeue, scontrol, srun not found, so there is no Slurm here"):
+        commands_first()
+
+
+def test_a_controller_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from tramontane.campaign.slurm import commands_first
+
+    for name in ("sbatch", "squeue", "scontrol", "srun"):
+        (tmp_path / name).write_text("#!/bin/sh\necho 'slurm_load_ctl_conf error: Unable to contact' >&2\nexit 1\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    with pytest.raises(InputError, match=r"controller does not answer .*Unable to contact"):
+        commands_first()

@@ -1,0 +1,89 @@
+"""What the regression checks run: the points of experiments that name the substrate `mpi`, or those of one batch."""
+
+import fnmatch
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tramontane.study import Experiment, System, expand, list_experiments, load_experiment
+from tramontane.study.systems import Performance
+
+SUBSTRATE = "mpi"
+#: The environment variable that names a batch, whose points are then the only cases.
+BATCH = "TRAMONTANE_BATCH"
+#: ReFrame's tag for the points of each scale.
+TAGS = {"smoke": "CI", "laptop": "1_node", "paper": "production"}
+#: Cases of at most so many ranks are also for a single core.
+ONE_CORE, ONE_CORE_RANKS = "1_core", 4
+
+
+@dataclass(frozen=True)
+class Case:
+    """A point that is run for real.
+
+    Attributes
+    ----------
+    name : str
+        What a report calls it.
+    identity : str
+        Identity of the point.
+    point : dict
+        Its canonical form.
+    tags : frozenset of str
+        Scales it belongs to.
+    """
+
+    name: str
+    identity: str
+    point: dict[str, Any]
+    tags: frozenset[str]
+
+
+def cases(root: Path, batch: str | None = None) -> dict[str, Case]:
+    """Return the cases by name: those of a batch's file, else those of all experiments below `root`."""
+    found = _of_batch(Path(batch)) if batch else _of_experiments(root)
+    return {case.name: case for case in found}
+
+
+def _of_batch(file: Path) -> Iterator[Case]:
+    for entry in json.loads(file.read_text(encoding="utf-8"))["points"]:
+        yield Case(entry["id"], entry["id"], entry["point"], frozenset())
+
+
+def _of_experiments(root: Path) -> Iterator[Case]:
+    for path in list_experiments(root):
+        experiment = load_experiment(path)
+        if not mentions_mpi(experiment):
+            continue
+        for scale in experiment.scales:
+            for entry in expand(experiment, scale).points:
+                if entry.point is not None and entry.point.substrate == SUBSTRATE:
+                    name = "-".join(map(str, (experiment.name, scale, *entry.coords.values())))
+                    yield Case(name, entry.point.id, entry.point.canonical(), tags(scale, entry.point.ranks))
+
+
+def mentions_mpi(experiment: Experiment) -> bool:
+    """Return whether any part of an experiment sets the substrate to `mpi`; others need not be expanded."""
+    return any(_sets_mpi(part) for part in (experiment.base, experiment.cross, experiment.variants, experiment.zip))
+
+
+def _sets_mpi(part: object) -> bool:
+    if isinstance(part, Mapping):
+        own = part.get("substrate")
+        return own == SUBSTRATE or (isinstance(own, list) and SUBSTRATE in own) or any(map(_sets_mpi, part.values()))
+    return isinstance(part, list) and any(map(_sets_mpi, part))
+
+
+def tags(scale: str, ranks: int) -> frozenset[str]:
+    """Return ReFrame's tags of a case."""
+    return frozenset({TAGS[scale]} | ({ONE_CORE} if ranks <= ONE_CORE_RANKS else set()))
+
+
+def reference(case: str, system: System, partition: str, environment: str) -> Performance | None:
+    """Return what `case` is expected to take there: the first entry that fits; without one anything goes."""
+    for entry in system.references:
+        if (entry.partition, entry.environment) == (partition, environment) and fnmatch.fnmatch(case, entry.case):
+            return entry
+    return None

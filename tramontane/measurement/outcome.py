@@ -1,0 +1,104 @@
+"""What came of a run of ReFrame: its JSON report."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tramontane.measurement.settings import FOLDER
+
+#: Attributes of the checks that a report holds.
+CASE, MEASURED = "case", "measured"
+#: Options of ReFrame that make it run cases.
+_RUN = {"-r", "--run"}
+_NOT_RUN = {"skip", "abort"}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a case.
+
+    Attributes
+    ----------
+    case : str
+        Its name.
+    measured : dict or None
+        What the program printed; None if the case failed.
+    failure : str
+        Why it failed, in one line; empty if it did not.
+    partition, environment : str
+        Where it ran.
+    """
+
+    case: str
+    measured: dict[str, Any] | None
+    failure: str
+    partition: str
+    environment: str
+
+
+def outcomes(report: Path) -> Iterator[Outcome]:
+    """Yield what came of each case of a report; builds and skipped cases are left out."""
+    for test in _tests(report):
+        if test.get("fixture") or test["result"] in _NOT_RUN or CASE not in test:
+            continue
+        passed = test["result"] == "pass"
+        reason = " ".join(str(test.get("fail_reason") or f"failed in {test.get('fail_phase')}").split())
+        yield Outcome(
+            case=str(test[CASE]),
+            measured=json.loads(test[MEASURED]) if passed else None,
+            failure="" if passed else reason,
+            partition=str(test["partition"]),
+            environment=str(test["environ"]),
+        )
+
+
+def failed_builds(report: Path) -> list[str]:
+    """Return why programs could not be built, one line each."""
+    return [
+        " ".join(f"{test['name']} with {test['environ']}: {test.get('fail_reason') or test.get('fail_phase')}".split())
+        for test in _tests(report)
+        if test.get("fixture") and test["result"] == "fail"
+    ]
+
+
+def ran(report: Path) -> int:
+    """Return how many cases were run, whatever came of them; builds don't count."""
+    return sum(not test.get("fixture") and test["result"] not in _NOT_RUN for test in _tests(report))
+
+
+def _tests(report: Path) -> list[dict[str, Any]]:
+    runs = json.loads(report.read_text(encoding="utf-8"))["runs"]
+    tests: list[dict[str, Any]] = runs[-1]["testcases"] if runs else []
+    return tests
+
+
+def refuse_empty_run(arguments: Sequence[str], since: float, root: Path) -> None:
+    """End this process with status 1 if ReFrame was to run cases and has run none since then [s since the epoch].
+
+    To be called when ReFrame exits, which it does with status 0 also where a check could not be loaded or no name or
+    tag fits.
+    """
+    if not _RUN & set(arguments):
+        return
+    if any(ran(report) for report in _new_reports(arguments, since, root)):
+        return
+    print("no case was run: nothing fits what was asked for, or the checks could not be loaded", file=sys.stderr)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(1)
+
+
+def _new_reports(arguments: Sequence[str], since: float, root: Path) -> Iterator[Path]:
+    given = [
+        Path(value)
+        for option, value in zip(arguments, [*arguments[1:], ""], strict=True)
+        if option == "--report-file" and value
+    ]
+    given += [Path(option.partition("=")[2]) for option in arguments if option.startswith("--report-file=")]
+    for path in given or sorted(Path(root, FOLDER, "reports").glob("*.json")):
+        if path.is_file() and path.stat().st_mtime >= since - 1:
+            yield path

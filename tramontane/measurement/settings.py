@@ -1,0 +1,212 @@
+"""ReFrame's settings, made from the files of ``configs/systems``.
+
+What is not there (an MPI library, a Slurm that answers) is left out, and said; checks that ask for it are not run then.
+"""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tramontane.errors import InputError
+from tramontane.study import list_systems, load_system
+from tramontane.study.catalogue import SYSTEMS
+from tramontane.study.systems import SCALES, Environment, Partition, System
+
+#: Where ReFrame leaves its files, below the root of a checkout.
+FOLDER = Path("results", "reframe")
+#: The launcher that starts ranks with what the environment variable of that name holds.
+LAUNCHER, MPIRUN = "environment-mpirun", "TRAMONTANE_MPIRUN"
+#: The feature that checks ask environments for.
+FEATURE = "mpi"
+#: What turns the name of a scale, which may begin with a digit, into that of a feature, which may not.
+SCALE = "scale_"
+#: How long Slurm is waited for [s].
+PATIENCE = 20
+
+_INSTALL_MPI = "Debian: apt-get install libopenmpi-dev openmpi-bin"
+_INSTALL_SLURM = "Debian: apt-get install slurm-wlm munge"
+_FIELDS = "%(check_display_name)s,%(check_system)s,%(check_partition)s,%(check_environ)s,%(check_num_tasks)s"
+
+
+@dataclass(frozen=True)
+class Site:
+    """What can be used here, and what can't.
+
+    Attributes
+    ----------
+    systems : dict
+        Systems of which something can be used, those with the most special host names first.
+    environments : dict
+        For each of them the environments that can be used, by name.
+    partitions : dict
+        For each of them the partitions that can be used, by name.
+    absent : list of str
+        What can't be used and why, one line each.
+    """
+
+    systems: dict[str, System]
+    environments: dict[str, dict[str, Environment]]
+    partitions: dict[str, dict[str, Partition]]
+    absent: list[str]
+
+
+def look_around(root: Path) -> Site:
+    """Return what of the described systems can be used on this machine."""
+    systems = {name: load_system(name, root) for name in list_systems(root)}
+    systems = {name: system for name, system in systems.items() if not system.template}
+    site = Site({}, {}, {}, [])
+    for name in sorted(systems, key=lambda name: (".*" in systems[name].hosts, name != "generic", name)):
+        system = systems[name]
+        environments = dict(_environments(name, system, site.absent))
+        partitions = {
+            key: partition
+            for key, partition in system.partitions.items()
+            if set(partition.environments) & set(environments) and _answers(f"{name}:{key}", partition, site.absent)
+        }
+        if partitions:
+            site.systems[name] = system
+            site.environments[name] = environments
+            site.partitions[name] = partitions
+    return site
+
+
+def _environments(name: str, system: System, absent: list[str]) -> Iterator[tuple[str, Environment]]:
+    """Yield the environments that can be used; those behind modules are believed."""
+    there = {
+        key: environment
+        for key, environment in system.environments.items()
+        if environment.modules or environment.build == "spack" or shutil.which(environment.compiler)
+    }
+    own = {key: environment for key, environment in there.items() if not environment.fallback}
+    yield from (own or there).items()
+    for key, environment in system.environments.items():
+        if key not in there and not environment.fallback:
+            absent.append(f"{name}, environment {key}: no command {environment.compiler} ({_INSTALL_MPI})")
+
+
+def _answers(name: str, partition: Partition, absent: list[str]) -> bool:
+    """Return whether the partition's batch system is there, or note why it is not."""
+    if partition.scheduler == "local":
+        return True
+    problem = _problem_of_slurm()
+    if problem:
+        absent.append(f"{name}: {problem} ({_INSTALL_SLURM})")
+    return not problem
+
+
+def _problem_of_slurm() -> str:
+    if shutil.which("sinfo") is None:
+        return "no command sinfo"
+    try:
+        done = subprocess.run(["sinfo", "-h"], capture_output=True, text=True, check=False, timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        return f"Slurm does not answer within {PATIENCE} s"
+    return "" if done.returncode == 0 else "Slurm does not answer"
+
+
+def settings(root: Path, site: Site) -> dict[str, Any]:
+    """Return ReFrame's site configuration.
+
+    Raises
+    ------
+    InputError
+        If nothing can be run here; the line says what is missing.
+    """
+    if not site.systems:
+        found = "; ".join(site.absent) or "no systems"
+        raise InputError(root / SYSTEMS, "", None, "an MPI library", problem=f"nothing can be run here: {found}")
+    folder = Path(root, FOLDER)
+    return {
+        "systems": [_system(name, system, site) for name, system in site.systems.items()],
+        "environments": [
+            _environment(name, environment, system)
+            for system, environments in site.environments.items()
+            for name, environment in environments.items()
+        ],
+        "storage": [{"enable": True, "backend": "sqlite", "sqlite_db_file": str(folder / "results.db")}],
+        "general": [
+            {
+                "check_search_path": [str(root / "reframe-checks")],
+                "report_file": str(folder / "reports" / "run-report-{sessionid}.json"),
+                "perf_info_level": "verbose",
+            }
+        ],
+        "logging": [_logging(folder)],
+    }
+
+
+def _system(name: str, system: System, site: Site) -> dict[str, Any]:
+    folder = FOLDER.as_posix()
+    return {
+        "name": name,
+        "descr": system.description,
+        "hostnames": list(system.hosts),
+        "modules_system": system.modules_system,
+        "stagedir": f"{folder}/stage",
+        "outputdir": f"{folder}/output",
+        "partitions": [
+            _partition(key, partition, site.environments[name]) for key, partition in site.partitions[name].items()
+        ],
+    }
+
+
+def _partition(name: str, partition: Partition, environments: dict[str, Environment]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "descr": partition.description or name,
+        "scheduler": partition.scheduler,
+        "launcher": LAUNCHER if partition.launcher == "mpirun" else partition.launcher,
+        "access": list(partition.options),
+        "environs": [key for key in partition.environments if key in environments],
+        "env_vars": _exports(partition.variables),
+        "features": [f"{SCALE}{feature}" if feature in SCALES else feature for feature in partition.features],
+        "extras": {"ranks": partition.ranks, "ranks_per_node": partition.ranks_per_node},
+        # Jobs of one machine would measure each other.
+        "max_jobs": 1 if partition.scheduler == "local" else 100,
+        **({} if partition.scheduler == "local" else {"sched_options": {"use_nodes_option": False}}),
+    }
+
+
+def _environment(name: str, environment: Environment, system: str) -> dict[str, Any]:
+    own = {MPIRUN: environment.mpirun, **({"SLURM_MPI_TYPE": environment.srun_mpi} if environment.srun_mpi else {})}
+    return {
+        "name": name,
+        "cxx": environment.compiler,
+        "modules": list(environment.modules),
+        "env_vars": _exports(own | environment.variables),
+        "features": [FEATURE],
+        "extras": {"build": environment.build, "spec": environment.spec or ""},
+        "target_systems": [system],
+    }
+
+
+def _exports(variables: dict[str, str]) -> list[list[str]]:
+    """Return variables as ReFrame wants them, for a shell: blanks stay, and ``$NAME`` stands for another variable."""
+    return [[key, f'"{value}"'] for key, value in variables.items()]
+
+
+def _logging(folder: Path) -> dict[str, Any]:
+    (folder / "perflogs").mkdir(parents=True, exist_ok=True)
+    return {
+        "level": "debug",
+        "handlers": [
+            {"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"},
+            {"type": "file", "name": str(folder / "reframe.log"), "level": "debug", "append": False},
+        ],
+        "handlers_perflog": [
+            {
+                "type": "filelog",
+                "prefix": "%(check_system)s/%(check_partition)s",
+                "basedir": str(folder / "perflogs"),
+                "level": "info",
+                "format": f"%(check_job_completion_time)s,%(version)s,{_FIELDS},%(check_result)s,%(check_perfvalues)s",
+                "format_perfvars": "%(check_perf_value)s,%(check_perf_unit)s,%(check_perf_ref)s,"
+                "%(check_perf_lower_thres)s,%(check_perf_upper_thres)s,",
+                "datefmt": "%FT%T%:z",
+                "append": True,
+            }
+        ],
+    }
