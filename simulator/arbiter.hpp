@@ -71,9 +71,7 @@ public:
         return interleave(pool, slot, now, bytes, spacing);
     }
 
-    void prefetch(const Pool<Gaps>& pool) const {
-        if (gaps_ != none) pool.prefetch(gaps_);
-    }
+    void prefetch(const Pool<Gaps>& pool) const { pool.prefetch(gaps_); }
 
     /// When what is booked so far ends.
     [[nodiscard]] Ticks open() const { return open_; }

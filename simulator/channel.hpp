@@ -268,9 +268,7 @@ public:
     void set_wake(bool wake) { wake_ = wake ? 1 : 0; }
 
     /// Brings what is not in the channel itself into the cache.
-    void prefetch(const Pool<Credits>& pool) const {
-        if (first_ != none) pool.prefetch(first_);
-    }
+    void prefetch(const Pool<Credits>& pool) const { pool.prefetch(first_); }
 
 private:
     static Index new_block(Pool<Credits>& pool) {
