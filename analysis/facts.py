@@ -89,6 +89,12 @@ def simulation_seconds(dataset: xr.Dataset) -> float:
     return float(sum(dataset[name].sum(skipna=True) for name in ("wall_s", "setup_s") if name in dataset))
 
 
+def peak_memory(dataset: xr.Dataset) -> float | None:
+    """Return the largest memory that a point took, in bytes; None if no point says."""
+    largest = float(dataset["peak_rss_bytes"].max()) if "peak_rss_bytes" in dataset else np.nan
+    return largest if np.isfinite(largest) else None
+
+
 def grid_text(dataset: xr.Dataset) -> str:
     """Return the grid of the workload (``1440 × 720 × 64``), or several, or nothing if no workload has one."""
     grid = base(dataset).get("workload", {}).get("grid")

@@ -2,131 +2,92 @@
 
 ``python -m analysis.report --scale S --command "make reproduce ..." --out report.html DATASETS...``
 
-The page repeats what the datasets say, failures included; it computes nothing. Figures are taken from the files beside
-it, so that the page shows exactly what may be printed. Nothing in it is loaded from elsewhere.
+The page repeats what datasets and verdicts say, failures included; it computes nothing. Figures are taken from the
+files beside it, so that the page shows exactly what may be printed. Nothing in it is loaded from elsewhere.
 """
 
 import argparse
 import importlib.metadata
-import json
-import os
 import platform
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import xarray as xr
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from ruamel.yaml import YAML
 
 from analysis import facts, svg, units
-from analysis.caption import caption
+from analysis.page import claims, interactive, papers
+from analysis.page.experiments import PROVENANCE, Group, Section, anchor_of, command_of, group, links, section
 from analysis.spec import FigureSpec
-from analysis.table import figure_table, y_unit
+from tramontane.errors import InputError
+from tramontane.study import list_experiments, load_experiment
 
 _ROOT = Path(__file__).parents[1]
 TEMPLATE = _ROOT / "workflow" / "report" / "report.html.j2"
 REFERENCES = _ROOT / "configs" / "references.yaml"
-#: Attributes of a dataset that say where it comes from, with their headings.
-PROVENANCE = {
-    "source": "Software",
-    "simulator_revision": "Model revision",
-    "git_commit": "Commit",
-    "created": "Created",
-    "compiler": "Compiler",
-    "system": "System",
-    "processor": "Processor",
-}
-PACKAGES = ("numpy", "pandas", "xarray", "matplotlib", "seaborn", "snakemake")
+PACKAGES = ("numpy", "pandas", "xarray", "matplotlib", "seaborn", "plotly", "snakemake")
 
 
 @dataclass(frozen=True)
-class Table:
-    """Numbers of a figure as text: a heading for each column, and rows of equal length."""
-
-    headings: list[str]
-    rows: list[list[str]]
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A point that failed: its identity, coordinates and message."""
-
-    identity: str
-    where: str
-    message: str
-
-
-@dataclass(frozen=True)
-class Section:
-    """What the page shows of one experiment."""
+class Drawing:
+    """A figure that shows no results: the schedules of the paper's Figs. 3 and 4."""
 
     anchor: str
+    heading: str
+    picture: Markup
+    caption: str
+    links: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Unrun:
+    """An experiment of which there are no results, and the command that would run it."""
+
     name: str
     title: str
     question: str
-    description: str
-    paper_figure: str
-    references: list[str]
-    counts: facts.Counts
-    simulation_time: str
-    largest: str
-    picture: Markup | None
-    caption: str
-    links: list[tuple[str, str]]
-    table: Table
-    failures: list[Failure]
-    provenance: dict[str, str]
+    command: str
 
 
-def section(dataset: xr.Dataset, dataset_file: Path, figures: Path, points: Path, page: Path) -> Section:
-    """Collect what the page shows of one experiment.
+@dataclass(frozen=True)
+class Contents:
+    """All that the page shows.
 
-    Parameters
+    Attributes
     ----------
-    dataset
-        A collated dataset, loaded.
-    dataset_file
-        Where it lies.
-    figures
-        Folder of its figures, named as the dataset's file.
-    points
-        Folder of the point records, for the messages of failed points.
-    page
-        The report's file; links are relative to it.
+    scale, command
+        Scale of the campaign, and the command that made it, exactly as typed.
+    groups
+        Figures with their experiments, in order of the page.
+    drawings, unrun
+        See the classes.
+    verdicts
+        Statements of the papers and what became of them, by paper and subject.
+    tables
+        Tables of the paper, as printed and as computed.
+    known
+        Publications by key; a reference without one stands as it is.
     """
-    attrs = dataset.attrs
-    name = dataset_file.stem
-    anchor = re.sub(r"[^A-Za-z0-9]+", "-", f"experiment-{name}").strip("-").lower()
-    title = str(attrs.get("title", name))
-    picture = figures / f"{name}.svg"
-    files = [*((kind.upper(), figures / f"{name}.{kind}") for kind in ("svg", "png", "pdf")), ("NetCDF", dataset_file)]
-    largest = facts.largest_ranks(dataset)
-    return Section(
-        anchor=anchor,
-        name=name,
-        title=title,
-        question=str(attrs.get("question", "")),
-        description=str(attrs.get("description", "")),
-        paper_figure=str(attrs.get("paper_figure", "")),
-        references=[key.strip() for key in str(attrs.get("references", "")).split(",") if key.strip()],
-        counts=facts.counts(dataset),
-        simulation_time=units.duration(facts.simulation_seconds(dataset)),
-        largest="–" if largest is None else units.number(largest),
-        picture=Markup(svg.inline(picture.read_text(encoding="utf-8"), anchor, title)) if picture.exists() else None,
-        caption=caption(dataset),
-        links=[(kind, _relative(file, page)) for kind, file in files if file.exists()],
-        table=data_table(dataset),
-        failures=list(failures(dataset, points)),
-        provenance={
-            heading: str(attrs[key]) for key, heading in PROVENANCE.items() if attrs.get(key) not in (None, "")
-        },
-    )
+
+    scale: str
+    command: str
+    groups: Sequence[Group]
+    drawings: Sequence[Drawing] = ()
+    unrun: Sequence[Unrun] = ()
+    verdicts: Sequence[claims.Subject] = ()
+    tables: Sequence[papers.PrintedTable] = ()
+    known: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def sections(self) -> list[Section]:
+        """All experiments, in order of the page."""
+        return [own for entry in self.groups for own in entry.sections]
 
 
 def publications(file: Path) -> dict[str, str]:
@@ -150,58 +111,6 @@ def _publication(entry: dict[str, Any]) -> str:
     return f"{entry.get('authors', '')} ({entry.get('year', 'no year')}): {text}{doi}"
 
 
-def _relative(target: Path, page: Path) -> str:
-    return Path(os.path.relpath(target.resolve(), page.resolve().parent)).as_posix()
-
-
-def data_table(dataset: xr.Dataset) -> Table:
-    """Numbers of a dataset's figure: a row for each x, a column for each series; gaps say why they are gaps."""
-    spec = FigureSpec.of(dataset)
-    rows = figure_table(dataset, spec)
-    unit, factor = y_unit(dataset, spec, rows)
-    suffix = f", {unit}" if unit else ""
-    labels: dict[str, str] = dict(zip(rows["series"], rows["label"], strict=True))
-    values = (rows[["y", "low", "high"]] / factor).to_numpy(dtype=float)
-    texts = [_cell(*value, *rest) for value, *rest in zip(values, rows["choice"], rows["status"], strict=True)]
-    cells = dict(zip(zip(rows["series"], rows["x"], strict=True), texts, strict=True))
-    x_heading = str(dataset[spec.x].attrs.get("long_name", spec.x))
-    return Table(
-        headings=[x_heading[:1].upper() + x_heading[1:], *(f"{label}{suffix}" for label in labels.values())],
-        rows=[[units.number(x), *(cells.get((name, x), "") for name in labels)] for x in sorted(rows["x"].unique())],
-    )
-
-
-def _cell(value: float, low: float, high: float, choice: str, status: str) -> str:
-    if not np.isfinite(value):
-        return status
-    text = units.number(value)
-    if high > low:
-        text += f" [{units.number(low)}–{units.number(high)}]"
-    return f"{text} ({choice})" if choice else text
-
-
-def failures(dataset: xr.Dataset, points: Path) -> Iterable[Failure]:
-    """Yield the failed points of a dataset with the message that their record holds."""
-    status = dataset["status"]
-    for place in np.argwhere((status == "failed").values):
-        indexers = {str(dim): index for dim, index in zip(status.dims, place.tolist(), strict=True)}
-        identity = str(dataset["id"].isel(indexers).item()) if "id" in dataset else ""
-        where = ", ".join(f"{dim} {_coordinate_text(dataset, dim, index)}" for dim, index in indexers.items())
-        yield Failure(identity, where, _message(points, identity))
-
-
-def _coordinate_text(dataset: xr.Dataset, dim: str, index: int) -> str:
-    return units.quantity(dataset[dim].values.tolist()[index], str(dataset[dim].attrs.get("units", "")))
-
-
-def _message(points: Path, identity: str) -> str:
-    record = points / identity[:2] / f"{identity}.failed.json"
-    try:
-        return str(json.loads(record.read_text(encoding="utf-8"))["message"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return "no message was recorded"
-
-
 def versions() -> dict[str, str]:
     """Versions of what drew the figures and wrote the page; no name of a host or user."""
     found = {"Python": platform.python_version()}
@@ -219,20 +128,8 @@ def unbroken(text: str) -> str:
     return re.sub(r"(?<=\d) (?=(?:[TGMK]i?)?B\b|(?:[mµnp]?s|[GMk]?Hz)\b)", "\u00a0", text)
 
 
-def render(sections: Sequence[Section], scale: str, command: str, known: Mapping[str, str]) -> str:
-    """Text of the page.
-
-    Parameters
-    ----------
-    sections
-        One for each experiment, in the order of the page.
-    scale
-        Scale of the campaign.
-    command
-        The command that made it, exactly as typed.
-    known
-        Publications by key, see `publications`; a reference without one stands as it is.
-    """
+def render(contents: Contents) -> str:
+    """Return the text of the page."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATE.parent),
         autoescape=True,
@@ -242,20 +139,84 @@ def render(sections: Sequence[Section], scale: str, command: str, known: Mapping
         keep_trailing_newline=True,
     )
     environment.filters["unbroken"] = unbroken
+    sections = contents.sections
     total = facts.Counts(
         **{name: sum(getattr(s.counts, name) for s in sections) for name in facts.Counts.__dataclass_fields__}
     )
-    headings = [heading for heading in PROVENANCE.values() if any(heading in s.provenance for s in sections)]
+    cited = [key for s in sections for key in s.references] + [subject.paper for subject in contents.verdicts]
+    plots = any(s.plot for s in sections)
     return environment.get_template(TEMPLATE.name).render(
+        page=contents,
         sections=sections,
-        scale=scale,
-        command=command,
+        shown={s.name: s.anchor for s in sections},
         total=total,
-        provenance_headings=headings,
-        references={key: known[key] for s in sections for key in s.references if key in known},
+        tally=claims.tally(contents.verdicts),
+        provenance_headings=[
+            heading for heading in PROVENANCE.values() if any(heading in s.provenance for s in sections)
+        ],
+        references={key: contents.known[key] for key in cited if key in contents.known},
+        plotly=interactive.library() if plots else "",
         versions=versions(),
         number=units.number,
     )
+
+
+def collect(
+    dataset_files: Sequence[Path], out: Path, scale: str, command: str, *, root: Path, figures: Path, points: Path
+) -> Contents:
+    """Read everything that the page shows; parameters as in `write`.
+
+    Raises
+    ------
+    ValueError
+        If a dataset can't be shown as its ``figure`` block asks.
+    """
+    sections = []
+    for file in dataset_files:
+        with xr.open_dataset(file, engine="h5netcdf") as opened:
+            dataset = opened.load()
+        try:
+            panel = FigureSpec.of(dataset).panel
+            sections.append((panel.figure if panel else "", section(dataset, file, figures, points, out)))
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from error
+    groups = group(sections, figures.with_name("sheets"), out)
+    done = {own.name for _, own in sections if own.counts.ok}
+    return Contents(
+        scale=scale,
+        command=command,
+        groups=groups,
+        drawings=drawings(figures.with_name("schematics"), out),
+        unrun=unrun(root, scale, done),
+        verdicts=claims.subjects(root, scale),
+        tables=papers.tables(root),
+        known=publications(REFERENCES),
+    )
+
+
+def drawings(folder: Path, page: Path) -> list[Drawing]:
+    """Return the figures of a folder that show no results, with their captions."""
+    found = []
+    for file in sorted(folder.glob("*.svg")):
+        number = int(re.sub(r"\D", "", file.stem) or 0)
+        heading = f"Figure {number}" if number else file.stem
+        anchor = anchor_of(file.stem).replace("experiment", "drawing")
+        picture = Markup(svg.inline(file.read_text(encoding="utf-8"), anchor, heading))
+        text = file.with_suffix(".txt")
+        words = text.read_text(encoding="utf-8").strip() if text.exists() else ""
+        files = [(kind.upper(), file.with_suffix(f".{kind}")) for kind in ("svg", "png", "pdf")]
+        found.append(Drawing(anchor, heading, picture, words, links(files, page)))
+    return found
+
+
+def unrun(root: Path, scale: str, done: set[str]) -> list[Unrun]:
+    """Return the experiments of a checkout that have such a scale and no result yet."""
+    if not (root / "configs" / "experiments").is_dir():
+        return []
+    loaded = [load_experiment(file) for file in list_experiments(root) if file.stem not in done]
+    return [
+        Unrun(own.name, own.title, own.question, command_of(scale, [own.name])) for own in loaded if scale in own.scales
+    ]
 
 
 def write(
@@ -264,6 +225,7 @@ def write(
     scale: str,
     command: str,
     *,
+    root: Path | None = None,
     figures: Path | None = None,
     points: Path | None = None,
 ) -> None:
@@ -276,29 +238,31 @@ def write(
     out
         The page's file; its folder is made.
     scale, command
-        See `render`.
+        See `Contents`.
+    root
+        Folder of ``configs`` and ``results``; by default that of a page ``results/<scale>/report.html``.
     figures
         Folder of the figures; by default ``figures`` beside the page.
     points
-        Folder of the point records; by default ``results/points`` of a page ``results/<scale>/report.html``.
+        Folder of the point records; by default ``results/points``.
 
     Raises
     ------
     ValueError
-        If a dataset can't be shown as its ``figure`` block asks.
+        If a dataset can't be shown as its ``figure`` block asks, or a file of statements holds a mistake.
     """
-    figures = figures or out.parent / "figures"
-    points = points or out.parent.parent / "points"
-    sections = []
-    for file in dataset_files:
-        with xr.open_dataset(file, engine="h5netcdf") as opened:
-            dataset = opened.load()
-        try:
-            sections.append(section(dataset, file, figures, points, out))
-        except ValueError as error:
-            raise ValueError(f"{file}: {error}") from error
+    place = out.resolve().parent
+    contents = collect(
+        dataset_files,
+        out,
+        scale,
+        command,
+        root=root or place.parents[1],
+        figures=figures or out.parent / "figures",
+        points=points or out.parent.parent / "points",
+    )
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(render(sections, scale, command, publications(REFERENCES)), encoding="utf-8")
+    out.write_text(render(contents), encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -308,6 +272,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--scale", required=True, help="scale of the campaign")
     parser.add_argument("--command", required=True, help="the command that made the report, as typed")
     parser.add_argument("--out", type=Path, required=True, help="the page to write")
+    parser.add_argument("--root", type=Path, help="folder of configs and results (default: ../.. from the page)")
     parser.add_argument("--figures", type=Path, help="folder of the figures (default: figures beside the page)")
     parser.add_argument("--points", type=Path, help="folder of the point records (default: ../points from the page)")
     options = parser.parse_args(arguments)
@@ -317,10 +282,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options.out,
             options.scale,
             options.command,
+            root=options.root,
             figures=options.figures,
             points=options.points,
         )
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, InputError) as error:
         print(error, file=sys.stderr)
         return 2
     return 0

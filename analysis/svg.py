@@ -10,6 +10,8 @@ import xml.etree.ElementTree as ET
 
 #: Size of figures on the page: 8 pt text of the print becomes 16 px.
 PIXELS_PER_POINT = 2.0
+#: Width in pixels below which a wide figure does not shrink: on a phone it is moved, not deciphered.
+WIDE = 700
 _SVG = "http://www.w3.org/2000/svg"
 _XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
 _URL = re.compile(r"url\(#([^)]+)\)")
@@ -56,6 +58,8 @@ def inline(text: str, prefix: str, title: str) -> str:
     # All figures of a page at the same scale, hence with text of the same size, and never wider than the page.
     width = float(root.get("viewBox", "0 0 236 170").split()[2]) * PIXELS_PER_POINT
     look = f"stroke-linejoin: round; stroke-linecap: butt; max-width: {width:.0f}px"
+    if width > WIDE:
+        look += f"; min-width: {WIDE}px"
     root.attrib |= {"role": "img", "aria-labelledby": label, "style": look}
     heading = ET.Element(f"{{{_SVG}}}title", {"id": label})
     heading.text = title
@@ -70,7 +74,9 @@ def _rename(element: ET.Element, prefix: str) -> None:
             element.set("id", f"{prefix}-{value}")
         elif key in ("href", _XLINK_HREF):
             del element.attrib[key]
-            if value.startswith("#"):
+            if value.startswith("data:image/png;"):  # matrices are pictures inside the drawing
+                element.set("href", value)
+            elif value.startswith("#"):
                 element.set("href", f"#{prefix}-{value[1:]}")
         elif "url(#" in value:
             element.set(key, _URL.sub(rf"url(#{prefix}-\1)", value))

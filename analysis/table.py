@@ -6,6 +6,7 @@ missing or was excluded keeps its row and has no value: it is a gap, never a zer
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -22,6 +23,14 @@ STATUSES = ("ok", "failed", "missing", "excluded")
 ALL = "all"
 #: Columns of a table, see `figure_table`.
 COLUMNS = ("series", "label", "x", "y", "low", "high", "members", "choice", "status", "run")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers as text: a heading for each column, and rows of equal length."""
+
+    headings: list[str]
+    rows: list[list[str]]
 
 
 def figure_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:

@@ -192,6 +192,19 @@ def validate(
     print(f"{len(chosen)} {'file' if len(chosen) == 1 else 'files'} valid")
 
 
+@app.command("new-experiment")
+def new_experiment_(
+    name: Annotated[str, typer.Argument(help="Small letters, digits and hyphens, e.g. halo-latency.", metavar="NAME")],
+) -> None:
+    """Write a commented experiment that runs at once, to be changed into your own; see docs/new-experiment.md."""
+    from tramontane.errors import display_path
+    from tramontane.study import find_root
+    from tramontane.study.template import new_experiment
+
+    print(display_path(new_experiment(find_root(), name)))
+    print(f"it runs as it is: tramontane reproduce --scale smoke --experiments {name}", file=sys.stderr)
+
+
 @app.command()
 def run(
     point_file: Annotated[Path, typer.Argument(help="A point; see docs/configuration.md.", metavar="POINT.yaml")],
@@ -206,15 +219,13 @@ def run(
 
     if substrate is not None:
         require(substrate)
-    point = load_point(point_file)
-    chosen = substrate or point.substrate
-    require(chosen)
-    canonical = {**point.canonical(), "substrate": chosen}
+    point = load_point(point_file, substrate)
+    require(point.substrate)
     try:
-        result = run_fresh(canonical, chosen)
+        result = run_fresh(point.canonical(), point.substrate)
     except PointError as error:
         _fail(f"{point_file}: {error}", _FAILURE)
-    print(json.dumps({"id": type(point).from_canonical(canonical).id, **result}))
+    print(json.dumps({"id": point.id, **result}))
 
 
 @app.command()
@@ -299,6 +310,7 @@ def reproduce(
     profile: Annotated[
         str, typer.Option("--profile", help="A folder of workflow/profiles, e.g. slurm.", metavar="NAME")
     ] = "default",
+    no_run: Annotated[bool, typer.Option("--no-run", help="Run no point: show what is there.")] = False,
 ) -> None:
     """Run experiments from the plan to the report; what is there already is not run again."""
     from tramontane.campaign import machine
@@ -306,7 +318,7 @@ def reproduce(
     from tramontane.study import find_root
 
     limit = _bytes(memory) or (machine.memory() if profile == "default" else None)
-    options = Options(cores=cores or machine.cores(), memory=limit, profile=profile, refresh=refresh)
+    options = Options(cores=cores or machine.cores(), memory=limit, profile=profile, refresh=refresh, run=not no_run)
     raise typer.Exit(reproduce(find_root(), scale, _names(experiments), options))
 
 
@@ -379,6 +391,37 @@ def claims_(
         print(json.dumps([verdict.as_data() for verdict in verdicts], ensure_ascii=False))
     else:
         print_table(verdicts)
+
+
+@app.command()
+def archive(
+    file: Annotated[
+        Path | None, typer.Argument(help="The bundle; by default tramontane-SCALE.zip.", metavar="[FILE.zip]")
+    ] = None,
+    scale: Scale = "laptop",
+    verify: Annotated[bool, typer.Option("--verify", help="Verify the bundle instead of writing it.")] = False,
+) -> None:
+    """Bundle a campaign in one file for a data repository, or verify such a bundle; see docs/archive.md."""
+    from tramontane.archive import verify_archive, write_archive
+    from tramontane.campaign.plan import check_scale
+    from tramontane.campaign.text import plural, size
+    from tramontane.study import find_root
+
+    check_scale(scale)
+    bundle = file or Path(f"tramontane-{scale}.zip")
+    if not verify:
+        number = write_archive(find_root(), scale, bundle)
+        print(f"{bundle}: {plural(number, 'file')}, {size(bundle.stat().st_size)}")
+        return
+    found = verify_archive(bundle)
+    for problem in found.problems:
+        print(f"{bundle}: {problem}", file=sys.stderr)
+    if found.problems:
+        raise typer.Exit(_FAILURE)
+    print(
+        f"{bundle}: {plural(found.files, 'file')} as archived; {plural(found.experiments, 'experiment')} with "
+        f"{plural(found.records, 'record')} of {plural(found.points, 'point')}"
+    )
 
 
 @app.command()

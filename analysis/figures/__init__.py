@@ -1,28 +1,35 @@
-"""Figures: one module per family, each with one function from a dataset and its ``figure`` block to panels."""
+"""Figures: one module per family, with two functions of a dataset and its ``figure`` block: panels, and numbers."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from analysis.figures import agreement, congestion, delays, pattern, radix, scaling
 from analysis.figures.panel import Panel, columns_of, compose
 from analysis.spec import FigureSpec
+from analysis.table import Table
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-Family = Callable[["xr.Dataset", FigureSpec], list[Panel]]
+
+class Family(NamedTuple):
+    """What can be made of a dataset and its ``figure`` block: the panels, and the same as numbers."""
+
+    panels: Callable[["xr.Dataset", FigureSpec], list[Panel]]
+    numbers: Callable[["xr.Dataset", FigureSpec], Table]
+
 
 #: Families by the name that a ``figure`` block gives as its ``kind``.
 FAMILIES: dict[str, Family] = {
-    "scaling": scaling.panels,
-    "delay-distribution": delays.panels,
-    "congestion-matrix": congestion.panels,
-    "pattern": pattern.panels,
-    "radix": radix.panels,
+    "scaling": Family(scaling.panels, scaling.numbers),
+    "delay-distribution": Family(delays.panels, delays.numbers),
+    "congestion-matrix": Family(congestion.panels, congestion.numbers),
+    "pattern": Family(pattern.panels, pattern.numbers),
+    "radix": Family(radix.panels, radix.numbers),
 }
 #: Families of datasets that no experiment makes: `tramontane compare --dataset` writes those.
-OTHERS: dict[str, Family] = {"agreement": agreement.panels}
+OTHERS: dict[str, Family] = {"agreement": Family(agreement.panels, agreement.numbers)}
 
 
 def panels(dataset: "xr.Dataset") -> list[Panel]:
@@ -39,10 +46,26 @@ def panels(dataset: "xr.Dataset") -> list[Panel]:
         If the ``figure`` block names what does not exist; one line that says what is allowed.
     """
     spec = FigureSpec.of(dataset)
+    return _family(spec).panels(dataset, spec)
+
+
+def numbers(dataset: "xr.Dataset") -> Table:
+    """Return what a dataset's figure shows, as numbers.
+
+    Raises
+    ------
+    ValueError
+        As in `panels`.
+    """
+    spec = FigureSpec.of(dataset)
+    return _family(spec).numbers(dataset, spec)
+
+
+def _family(spec: FigureSpec) -> Family:
     known = FAMILIES | OTHERS
     if spec.kind not in known:
         raise ValueError(f"figure.kind: found '{spec.kind}', allowed: {', '.join(known)}")
-    return known[spec.kind](dataset, spec)
+    return known[spec.kind]
 
 
 def draw(dataset: "xr.Dataset") -> "Figure":

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from analysis import style
+from analysis import style, units
 from analysis.figures import axes as axis_tools
 from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
+from analysis.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,6 +65,20 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         return [Drawn(axes, _draw_dots(axes, dataset, lines, names))]
 
     return [Panel(draw, spec.letter, height=FRAME + LINE * max(len(names), 3))]
+
+
+def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
+    """Ratios by network and routing: how many, the median and the ends."""
+    ratio = np.asarray(dataset["ratio"].values, dtype=np.float64)
+    pairs = zip(_texts(dataset, "topology"), _texts(dataset, "routing"), strict=True)
+    lines = np.array([f"{topology}, {routing}" for topology, routing in pairs], dtype=object)
+    rows = []
+    for name in sorted(set(lines)):
+        own = ratio[lines == name]
+        rows.append(
+            [name, units.number(len(own)), *(units.number(v, 3) for v in (np.median(own), own.min(), own.max()))]
+        )
+    return Table(["Network and routing", "rows", "median", "least", "largest"], rows)
 
 
 def _texts(dataset: xr.Dataset, name: str) -> list[str]:

@@ -4,6 +4,7 @@ The family of Zheng & Marguinaud 2018, Fig. 7. Processes are joined to at most a
 ranks, since a picture has no more pixels and 10^4 x 10^4 cells no reader.
 """
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ import xarray as xr
 from analysis import caption, units
 from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
-from analysis.table import line_label, ranks_of, series_names
+from analysis.table import Table, line_label, ranks_of, series_names
 
 if TYPE_CHECKING:
     from matplotlib.colors import Normalize
@@ -54,18 +55,11 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
     from matplotlib.cm import ScalarMappable  # noqa: PLC0415 - slow to import
     from seaborn import color_palette  # noqa: PLC0415
 
-    name = spec.y if spec.y in WORDS else DEFAULT
-    if name not in dataset:
-        raise ValueError(f"figure.kind: 'congestion-matrix' needs the variable {name}, which the dataset lacks")
-    kept = (SOURCE, DESTINATION)
-    series = [
-        (key, chosen.mean([dim for dim in chosen.dims if dim not in kept], skipna=True).transpose(*kept).values)
-        for key, chosen in series_names(dataset[name], spec.lines, dataset)
-    ]
-    unit, factor = _unit(dataset[name], [values for _, values in series])
+    variable, series = _matrices(dataset, spec)
+    unit, factor = _unit(variable, [values for _, values in series])
     norm = _norm([values / factor for _, values in series])
     colours = ScalarMappable(norm, color_palette(COLOURS, as_cmap=True))
-    words = f"{WORDS[name]}{f' ({unit})' if unit else ''}"
+    words = f"{WORDS[str(variable.name)]}{f' ({unit})' if unit else ''}"
     ranks = ranks_of(dataset)
 
     def panel(place: int, key: str, values: "NDArray[np.float64]") -> Panel:
@@ -89,6 +83,41 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
     result = [panel(place, key, values) for place, (key, values) in enumerate(series)]
     note = caption.gap_note(dataset)
     return [*result[:-1], *(Panel(p.draw, p.letter, p.title, note, aspect=p.aspect) for p in result[-1:])]
+
+
+def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
+    """How high and how even congestion is: a row for each series.
+
+    The unevenness is the coefficient of variation over all pairs of groups that exchange anything.
+    """
+    variable, series = _matrices(dataset, spec)
+    unit, factor = _unit(variable, [values for _, values in series])
+    suffix = f", {unit}" if unit else ""
+    rows = []
+    for name, values in series:
+        found = values[np.isfinite(values)] / factor
+        statistics = [found.mean(), np.median(found), np.quantile(found, 0.95), found.max()] if found.size else []
+        uneven = found.std() / found.mean() if found.size and found.mean() > 0 else math.nan
+        texts = [units.number(float(value), 3) for value in [*statistics, uneven]]
+        rows.append([line_label(name, spec), *(texts if statistics else ["missing", *[""] * 4])])
+    return Table(["Series", *(f"{word}{suffix}" for word in ("mean", "median", "95 %", "largest")), "unevenness"], rows)
+
+
+def _matrices(dataset: xr.Dataset, spec: FigureSpec) -> "tuple[xr.DataArray, list[tuple[str, NDArray[np.float64]]]]":
+    """Return the variable and, for each series, its matrix with source first, averaged over members."""
+    name = spec.y if spec.y in WORDS else DEFAULT
+    if name not in dataset:
+        raise ValueError(f"figure.kind: 'congestion-matrix' needs the variable {name}, which the dataset lacks")
+    kept = (SOURCE, DESTINATION)
+    # Of few processes there are fewer groups than the dataset has places.
+    own = slice(ranks_of(dataset))
+    return dataset[name], [
+        (
+            key,
+            chosen.mean([dim for dim in chosen.dims if dim not in kept], skipna=True).transpose(*kept).values[own, own],
+        )
+        for key, chosen in series_names(dataset[name], spec.lines, dataset)
+    ]
 
 
 def _unit(variable: xr.DataArray, values: "Sequence[NDArray[np.float64]]") -> tuple[str, float]:

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from analysis import caption, style
+from analysis import caption, style, units
 from analysis.figures import axes as axis_tools
 from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
-from analysis.table import line_label, series_names
+from analysis.table import Table, line_label, series_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +26,8 @@ VARIABLE, BIN = "delay_packets", "delay_bin"
 LOWER, UPPER = "delay_lower", "delay_upper"
 #: Share in per cent below which the ends of a distribution are not drawn.
 LEAST = 0.02
+#: Delays in seconds whose cumulative shares the table gives.
+MARKS = (1e-6, 1e-5, 3e-5, 5e-5, 1e-4, 1e-3)
 #: Height over width of a panel: two pairs of axes.
 ASPECT = 0.95
 
@@ -92,6 +94,22 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         return [Drawn(above, handles), Drawn(below)]
 
     return [Panel(draw, spec.letter, note=caption.gap_note(dataset), aspect=ASPECT)]
+
+
+def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
+    """Shares of the packets that waited less than some round times: a row for each series."""
+    rows = delay_table(dataset, spec)
+    found = [] if rows.empty else list(rows.groupby("series", sort=False))
+    return Table(
+        headings=["Series", *(f"below {units.seconds(mark)}, %" for mark in MARKS)],
+        rows=[[own["label"].iloc[0], *(units.number(_below(own, mark), 3) for mark in MARKS)] for _, own in found],
+    )
+
+
+def _below(rows: pd.DataFrame, delay: float) -> float:
+    """Per cent of the packets that waited less than `delay`, between bounds of bins by the logarithm of the delay."""
+    inner = rows[(rows["upper"] > 0) & np.isfinite(rows["upper"])]
+    return float(np.interp(np.log(delay), np.log(inner["upper"]), inner["below"]))
 
 
 def _draw_shares(above: "Axes", below: "Axes", rows: pd.DataFrame) -> list[Any]:

@@ -4,6 +4,7 @@ The family of Zheng & Marguinaud 2018, Fig. 9d. Nothing is simulated: the same s
 for all its messages.
 """
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,8 @@ import xarray as xr
 from analysis import facts, units
 from analysis.figures.panel import Drawn, Panel
 from analysis.spec import FigureSpec
-from analysis.table import ranks_of
+from analysis.table import Table, ranks_of
+from tramontane.substrates.simulator import schedule
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,9 +41,7 @@ def traffic(workload: dict[str, Any], ranks: int) -> "NDArray[np.float64]":
     array
         Of shape (n, n) with n = `ranks`, or `MOST` if there are more; source first.
     """
-    from tramontane._simulator import schedule  # noqa: PLC0415 - compiled; only this family needs it
-
-    plan = schedule.Schedule(workload, ranks)
+    plan = schedule(workload, ranks)
     size = min(ranks, MOST)
     result = np.zeros((size, size))
     for number in range(plan.rounds):
@@ -66,9 +66,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
     ValueError
         If the points differ in their workload, or state no number of processes.
     """
-    workload, ranks = facts.base(dataset).get("workload", {}), ranks_of(dataset)
-    if "kind" not in workload or not ranks:
-        raise ValueError("figure.kind: 'pattern' needs one workload and its number of processes, found several or none")
+    workload, ranks = _one(dataset)
     matrix = traffic(workload, ranks)
 
     def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
@@ -90,3 +88,28 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         return [Drawn(axes, colours=colours, colour_label=f"Sent ({unit})")]
 
     return [Panel(draw, spec.letter)]
+
+
+def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
+    """How many partners a process has and what it sends."""
+    workload, ranks = _one(dataset)
+    matrix = traffic(workload, ranks)
+    joined = math.ceil(ranks / len(matrix))
+    partners, sent = (matrix > 0).sum(axis=1), matrix.sum(axis=1) / joined
+    rows = [
+        ["Processes", units.number(ranks), ""],
+        ["Partners of a process" if joined == 1 else f"Partners of {joined} processes", *_range(partners)],
+        ["Sent by a process, bytes", *_range(sent)],
+    ]
+    return Table(["", "least", "most"], rows)
+
+
+def _range(values: "NDArray[Any]") -> list[str]:
+    return [units.number(float(values.min())), units.number(float(values.max()))]
+
+
+def _one(dataset: xr.Dataset) -> tuple[dict[str, Any], int]:
+    workload, ranks = facts.base(dataset).get("workload", {}), ranks_of(dataset)
+    if "kind" not in workload or not ranks:
+        raise ValueError("figure.kind: 'pattern' needs one workload and its number of processes, found several or none")
+    return workload, ranks

@@ -14,7 +14,7 @@ from analysis import caption, units
 from analysis.figures import axes as axis_tools
 from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
-from analysis.table import ENSEMBLE_DIMS
+from analysis.table import ENSEMBLE_DIMS, Table
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -105,6 +105,20 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         return [Drawn(axes, handles), Drawn(side)]
 
     return [Panel(draw, spec.letter, note=caption.gap_note(dataset))]
+
+
+def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
+    """Best radix at each number of processes, and statistics over all of them."""
+    rows = radix_table(dataset, spec)
+    table = [
+        [units.number(x), units.number(best), f"{units.number(low)}–{units.number(high)}"]
+        if np.isfinite(best)
+        else [units.number(x), "missing", ""]
+        for x, best, low, high in rows[["x", "best", "low", "high"]].to_numpy(dtype=float).tolist()
+    ]
+    if rows["best"].notna().any():
+        table += [[name, units.number(value), ""] for name, value in statistics(rows["best"]).items()]
+    return Table(["Processes", "Best radix", "Not to be told from it"], table)
 
 
 def _draw_points(axes: "Axes", found: pd.DataFrame) -> "list[Artist]":

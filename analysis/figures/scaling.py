@@ -6,14 +6,15 @@ of processes. Where a point failed, is missing or was excluded the line is inter
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
-from analysis import caption, style
+from analysis import caption, style, units
 from analysis.figures import axes as axis_tools
 from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
-from analysis.table import ALL, figure_table, y_unit
+from analysis.table import ALL, Table, figure_table, y_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,6 +68,31 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         return [Drawn(axes, handles if list(rows["series"].unique()) != [ALL] else ())]
 
     return [Panel(draw, spec.letter, note=caption.gap_note(dataset))]
+
+
+def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
+    """Numbers of the curves: a row for each x, a column for each series; gaps say why they are gaps."""
+    rows = figure_table(dataset, spec)
+    unit, factor = y_unit(dataset, spec, rows)
+    suffix = f", {unit}" if unit else ""
+    labels: dict[str, str] = dict(zip(rows["series"], rows["label"], strict=True))
+    values = (rows[["y", "low", "high"]] / factor).to_numpy(dtype=float)
+    texts = [_cell(*value, *rest) for value, *rest in zip(values, rows["choice"], rows["status"], strict=True)]
+    cells = dict(zip(zip(rows["series"], rows["x"], strict=True), texts, strict=True))
+    x_heading = str(dataset[spec.x].attrs.get("long_name", spec.x))
+    return Table(
+        headings=[x_heading[:1].upper() + x_heading[1:], *(f"{label}{suffix}" for label in labels.values())],
+        rows=[[units.number(x), *(cells.get((name, x), "") for name in labels)] for x in sorted(rows["x"].unique())],
+    )
+
+
+def _cell(value: float, low: float, high: float, choice: str, status: str) -> str:
+    if not np.isfinite(value):
+        return status
+    text = units.number(value)
+    if high > low:
+        text += f" [{units.number(low)}–{units.number(high)}]"
+    return f"{text} ({choice})" if choice else text
 
 
 def _draw_series(axes: "Axes", drawn: pd.DataFrame) -> "list[Line2D]":

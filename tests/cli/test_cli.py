@@ -161,7 +161,6 @@ def test_a_mistake_on_the_command_line_is_one_line(
 @pytest.mark.parametrize(
     ("name", "parts"),
     [
-        ("mpi", ["not in this release", "libopenmpi-dev"]),
         ("simgrid", ["not in this release", "libsimgrid-dev"]),
         ("sstmacro", ["not in this release", "spack install sst-macro@16.0.0"]),
         ("simulatr", ["did you mean 'simulator'?", "simulator, mpi, simgrid, sstmacro"]),
@@ -258,3 +257,55 @@ def test_the_shipped_configuration_is_valid(tramontane: Callable[..., Answer], m
     answer = tramontane("validate")
     assert answer.status == 0, answer.err
     assert answer.out.endswith("files valid\n")
+
+
+@pytest.fixture
+def claimed(here: Path) -> Path:
+    """The tiny project with the papers' statements."""
+    import shutil
+
+    shutil.copytree(ROOT / "configs" / "claims", here / "configs" / "claims")
+    shutil.copytree(ROOT / "configs" / "paper", here / "configs" / "paper")
+    shutil.copytree(ROOT / "configs" / "workloads", here / "configs" / "workloads")
+    shutil.copy(ROOT / "configs" / "references.yaml", here / "configs")
+    return here
+
+
+def test_claims_are_an_array_before_any_campaign(claimed: Path, tramontane: Callable[..., Answer]) -> None:
+    answer = tramontane("claims", "--json")
+    assert answer.status == 0, answer.err
+    assert answer.out.count("\n") == 1
+    verdicts = json.loads(answer.out)
+    assert {"id", "verdict", "evidence"} <= set(verdicts[0])
+    assert {verdict["verdict"] for verdict in verdicts} == {"not evaluated"}
+    assert {"Z-5a-1", "B-F9", "W-T3", "D-1", "J-bit"} <= {verdict["id"] for verdict in verdicts}
+
+
+def test_claims_are_a_table(claimed: Path, tramontane: Callable[..., Answer]) -> None:
+    answer = tramontane("claims", "Z-T3", "Z-6", "--scale", "smoke")
+    assert answer.status == 0
+    assert "106,168,320,000 points" in answer.out
+    assert answer.out.splitlines()[-1] == "1 reproduced, 0 not reproduced, 0 not evaluated, 1 out of reach"
+    assert tramontane("claims", "Z-T33").err == (
+        "configs/claims: no statement 'Z-T33'; did you mean 'Z-T3'? allowed: "
+        + ", ".join(verdict["id"] for verdict in json.loads(tramontane("claims", "--json").out))
+        + "\n"
+    )
+
+
+def test_a_new_experiment_is_written_once(here: Path, tramontane: Callable[..., Answer]) -> None:
+    answer = tramontane("new-experiment", "mine")
+    assert (answer.status, answer.out) == (0, "configs/experiments/mine.yaml\n")
+    again = tramontane("new-experiment", "mine")
+    assert (again.status, again.out) == (2, "")
+    assert again.err.startswith("configs/experiments/mine.yaml: is there already")
+    assert tramontane("new-experiment", "My own").status == 2
+
+
+def test_there_is_nothing_to_archive_before_a_campaign(here: Path, tramontane: Callable[..., Answer]) -> None:
+    answer = tramontane("archive", "--scale", "smoke")
+    assert answer.status == 2
+    assert answer.err.count("\n") == 1
+    assert "make one by: tramontane reproduce --scale smoke" in answer.err
+    assert tramontane("archive", "--verify", "none.zip").err.startswith("none.zip: no such file")
+    assert not list(here.glob("*.zip"))

@@ -32,12 +32,13 @@ MAY_INCLUDE = {
 PARTS = {
     "errors": set(),
     "study": {"errors"},
-    "substrates": {"errors"},
+    "substrates": {"errors", "study"},  # of study, real machines only; points arrive in canonical form
     "results": {"errors", "study"},
     "measurement": {"errors", "study", "substrates", "results"},
     "campaign": {"errors", "study", "substrates", "results", "measurement"},
     "validation": {"errors", "study", "substrates", "results", "campaign"},
     "claims": {"errors", "study", "substrates", "campaign"},
+    "archive": {"errors", "study", "results", "campaign", "claims"},
 }
 #: Folders that are built, fetched or written by runs.
 NOT_OURS = {".git", ".venv", ".snakemake", "__pycache__"}

@@ -55,12 +55,15 @@ class Options:
         Folder of `workflow/profiles`.
     refresh : bool
         Whether to run results of older model revisions again.
+    run : bool
+        False: no point is run; figures and report show what is there.
     """
 
     cores: int
     memory: int | None
     profile: str = "default"
     refresh: bool = False
+    run: bool = True
 
 
 class _Interrupted(BaseException):
@@ -83,7 +86,15 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
         if lock is None:
             _say(f"another run of the {scale} campaign is going on in this checkout; wait for it, or stop it first")
             return 1
-        plan = make_plan(root, scale, experiments, refresh=options.refresh, cores=options.cores, memory=options.memory)
+        plan = make_plan(
+            root,
+            scale,
+            experiments,
+            refresh=options.refresh,
+            cores=options.cores,
+            memory=options.memory,
+            run=options.run,
+        )
         if not plan.experiments:
             _say("no experiment asked for: everything is set up, nothing was run")
             return 0

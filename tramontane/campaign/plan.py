@@ -24,6 +24,9 @@ from tramontane.substrates import get
 #: Words that stand for all experiments and for none.
 ALL, NONE = "all", "none"
 
+#: Why points are left out that nobody wants to be run.
+_NOT_ASKED = "no point is to be run"
+
 
 @dataclass(frozen=True)
 class PlannedExperiment:
@@ -116,6 +119,7 @@ def make_plan(
     refresh: bool = False,
     cores: int | None = None,
     memory: int | None = None,
+    run: bool = True,
 ) -> Plan:
     """Return the plan of a campaign; writes nothing.
 
@@ -133,6 +137,8 @@ def make_plan(
         Cores that will share the batches; by default this machine's.
     memory : int, optional
         Largest memory a point may need [B]; by default any.
+    run : bool, optional
+        False: no point is run; figures and report show what is there.
 
     Raises
     ------
@@ -148,7 +154,8 @@ def make_plan(
     points = {identity: point for experiment in planned for identity, point in experiment.points.items()}
     outdated = frozenset(find_outdated(points, store))
     wanted = {identity for experiment in planned for identity in experiment.missing} | (outdated if refresh else set())
-    absent = find_absent({identity: points[identity].substrate for identity in sorted(wanted)})
+    substrates = {identity: points[identity].substrate for identity in sorted(wanted)}
+    absent = find_absent(substrates) if run else {_NOT_ASKED: sorted(wanted)} if wanted else {}
     wanted -= {identity for identities in absent.values() for identity in identities}
     jobs = [make_job(points[identity]) for identity in sorted(wanted)]
     too_large = [job for job in jobs if memory is not None and job.memory > memory]

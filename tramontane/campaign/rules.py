@@ -113,6 +113,12 @@ class Rules:
         """Return the code and style that decide what figures and report look like."""
         return [str(path) for folder in _ANALYSIS_FOLDERS for path in _files(CODE / folder)]
 
+    def code_of_report(self) -> list[str]:
+        """Return the code and data, besides those of the figures, that decide what the report says."""
+        package, data = CODE / "tramontane" / "claims", self.root / "configs"
+        files = [*package.glob("*.py"), *data.glob("claims/*.yaml"), *data.glob("paper/*.yaml")]
+        return [*self.code_of_analysis(), *(str(path) for path in sorted(files))]
+
     def command(self, wildcards: Wildcards) -> str:
         """Return the command that makes the report again, as the report prints it."""
         return str(self.outline(wildcards.scale)["command"])
@@ -160,7 +166,7 @@ class Rules:
         yield from collating
         yield from drawing
         inputs = [path for step in (*collating, *drawing) for path in step.outputs]
-        yield Step((*inputs, *_paths(self.code_of_analysis())), (Layout(self.root, scale).report,))
+        yield Step((*inputs, *_paths(self.code_of_report())), (Layout(self.root, scale).report,))
 
     def is_fresh(self, scale: str) -> bool:
         """Return whether every file of the campaign is there and none is out of date."""
@@ -177,6 +183,8 @@ class Rules:
         code = _paths(self.code_of_analysis())
         for name, collating in self._collating(scale):
             yield Step((*collating.outputs, *code), tuple(layout.figures(name)))
+        if self.outline(scale)["experiments"]:
+            yield Step(code, tuple(layout.schematics()))
         for sheet, names in self.sheets(scale).items():
             yield Step((*map(layout.dataset, names), *code), tuple(layout.sheet(sheet)))
 
@@ -189,6 +197,11 @@ def figure_outputs() -> list[str]:
 def sheet_outputs() -> list[str]:
     """Return the outputs of the rule that draws several experiments as one figure, with wildcards."""
     return [f"results/{{scale}}/sheets/{{sheet}}.{form}" for form in (*FIGURE_FORMATS, "txt")]
+
+
+def schematic_outputs() -> list[str]:
+    """Return the outputs of the rule that draws the schedules, with wildcards."""
+    return [str(path) for path in Layout(Path(), "{scale}").schematics()]
 
 
 @functools.cache

@@ -241,7 +241,7 @@ def halo_pattern(printed: Printed, root: Path) -> Outcome:
         pairs.setdefault(own.round(0, index).phase, set()).update(both)
     sweeps = [pairs[phase] for phase in sorted(pairs)]
     reach = [
-        max((b - a) % n for a, b in ((x // s % n, y // s % n) for x, y in own_) if (b - a) % n <= n // 2)
+        max(((b - a) % n for a, b in ((x // s % n, y // s % n) for x, y in own_) if (b - a) % n <= n // 2), default=0)
         for own_, s, n in ((sweeps[0], 1, cx), (sweeps[1], cx, cy))
     ]
     facts = {

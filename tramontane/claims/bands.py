@@ -12,11 +12,14 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from tramontane.claims.outcome import Lacking, count
-from tramontane.study.claims import Judgement, Range
+from tramontane.claims.outcome import Lacking, Span, count
+from tramontane.study.claims import Judgement
 
 RANKS = "ranks"
 MEMBER = "member"
+
+#: How many series are named one by one.
+_SHOWN = 3
 
 Floats = NDArray[np.float64]
 
@@ -33,8 +36,8 @@ class Band:
         Process counts that have a result, ascending.
     low, median, high : array
         Smallest, median and largest value of the members at each; of a single run the range it may stand for.
-    members : int
-        Number of members; 1 for single runs.
+    members : array
+        Number of members at each.
     lacking : tuple of float
         Process counts of the experiment that have no result.
     """
@@ -44,61 +47,56 @@ class Band:
     low: Floats
     median: Floats
     high: Floats
-    members: int = 1
+    members: Floats
     lacking: tuple[float, ...] = ()
 
-    def between(self, bounds: Range) -> "Band":
-        """Return the part of the curve between two process counts."""
-        first, last = (-np.inf if bounds[0] is None else bounds[0]), (np.inf if bounds[1] is None else bounds[1])
-        return self._only((self.x >= first) & (self.x <= last), [x for x in self.lacking if first <= x <= last])
+    def inside(self, span: Span) -> "Band":
+        """Return the part of the curve at the process counts that are meant."""
+        return self._only((self.x >= span.first) & (self.x <= span.last), span.holds(self.lacking))
 
     def at(self, places: Floats) -> "Band":
         """Return the curve at some of its process counts."""
         return self._only(np.isin(self.x, places), self.lacking)
 
     def _only(self, chosen: NDArray[np.bool_], lacking: tuple[float, ...] | list[float]) -> "Band":
-        parts = {name: getattr(self, name)[chosen] for name in ("x", "low", "median", "high")}
+        parts = {name: getattr(self, name)[chosen] for name in ("x", "low", "median", "high", "members")}
         return replace(self, lacking=tuple(lacking), **parts)
 
 
-def common(first: Band, second: Band, bounds: Range, least: int = 1) -> tuple[Band, Band]:
+def common(first: Band, second: Band, span: Span) -> tuple[Band, Band]:
     """Return two curves at the process counts that both have.
 
     Raises
     ------
     Lacking
-        If they share fewer than `least` between the bounds.
+        If those are not enough.
     """
-    places = np.intersect1d(first.between(bounds).x, second.between(bounds).x)
-    if places.size < least:
-        largest = min((max(band.x, default=0.0) for band in (first, second)), default=0.0)
-        raise Lacking(f"{first.name} and {second.name} {where(bounds, least)} (there up to {count(largest)})")
-    return first.at(places), second.at(places)
+    places = np.intersect1d(first.inside(span).x, second.inside(span).x)
+    if not span.suffices(places):
+        there = _there(np.intersect1d(first.x, second.x))
+        raise Lacking(f"{span} ({there})", (first.name, second.name), span)
+    return first.inside(span).at(places), second.inside(span).at(places)
 
 
-def part(band: Band, bounds: Range, least: int = 1) -> Band:
-    """Return the part of a curve between two process counts.
+def part(band: Band, span: Span) -> Band:
+    """Return the part of a curve at the process counts that are meant.
 
     Raises
     ------
     Lacking
-        If it has fewer than `least` results there.
+        If those are not enough.
     """
-    found = band.between(bounds)
-    if found.x.size < least:
-        raise Lacking(f"{band.name} {where(bounds, least)} (there up to {count(max(band.x, default=0.0))})")
+    found = band.inside(span)
+    if not span.suffices(found.x):
+        raise Lacking(f"{span} ({_there(band.x)})", (band.name,), span)
     return found
 
 
-def where(bounds: Range, least: int = 1) -> str:
-    """Return a range of process counts in words."""
-    first, last = bounds
-    much = "" if least == 1 else f"{least} or more process counts "
-    if first is None and last is None:
-        return f"at {much or 'any process count'}".rstrip()
-    if last is None:
-        return f"at {much}from {count(first or 0)} processes"
-    return f"at {much}up to {count(last)} processes" if first is None else f"at {much}{count(first)} to {count(last)}"
+def _there(places: Floats) -> str:
+    """Return which process counts there are, in words."""
+    if not places.size:
+        return "there: none"
+    return f"there: {count(places[0])}" + (f" to {count(places[-1])}" if places.size > 1 else "")
 
 
 def chosen(dataset: xr.Dataset, select: Mapping[str, str]) -> xr.Dataset:
@@ -123,7 +121,9 @@ def chosen(dataset: xr.Dataset, select: Mapping[str, str]) -> xr.Dataset:
 def called(dataset: xr.Dataset, name: str, select: Mapping[str, str]) -> str:
     """Return the name of a curve in evidence: with a pattern, the coordinates that it stands for."""
     found = [str(value) for dim in select for value in dataset[dim].values.tolist() if _is_pattern(select[dim])]
-    return f"the best of {', '.join(found)}" if len(found) > 1 else (found[0] if found else name)
+    if len(found) <= 1:
+        return found[0] if found else name
+    return f"the best of {', '.join(found) if len(found) <= _SHOWN else f'{found[0]} ... {found[-1]}'}"
 
 
 def _is_pattern(text: str) -> bool:
@@ -156,25 +156,28 @@ def band(dataset: xr.Dataset, name: str, select: Mapping[str, str], variable: st
     own = chosen(dataset, select)
     label = called(own, name, select)
     values = own[variable]
-    members = values.sizes.get(MEMBER, 1)
     over = [MEMBER] if MEMBER in values.dims else []
-    parts = [values.min(over), values.median(over), values.max(over)] if over else [values] * 3
+    # Points that cost much have fewer members than others; those that were left out are NaN.
+    members = values.notnull().sum(over)
+    parts = [values.min(over), values.median(over), values.max(over), members]
     others = [dim for dim in parts[1].dims if dim != RANKS]
     if [dim for dim in others if dim not in select and parts[1].sizes[dim] > 1]:
         raise Lacking(f"one value of each of {', '.join(str(dim) for dim in others if dim not in select)}")
     if RANKS not in parts[1].dims:
         raise Lacking(f"the dimension {RANKS}")
     stacked = [item.stack(all=others) if others else item.expand_dims("all", -1) for item in parts]
-    low, median, high = (np.asarray(item.transpose(RANKS, "all").values, dtype=np.float64) for item in stacked)
+    low, median, high, number = (np.asarray(own.transpose(RANKS, "all").values, dtype=np.float64) for own in stacked)
     there = np.asarray(np.isfinite(median).any(axis=1), dtype=bool)
     fastest = np.asarray(np.where(np.isfinite(median), median, np.inf).argmin(axis=1))
-    low, median, high = (item[np.arange(len(fastest)), fastest] for item in (low, median, high))
-    if members == 1:
-        low, high = low / (1 + judgement.slower_than_band.value), high / (1 - judgement.faster_than_band.value)
+    places = np.arange(len(fastest))
+    low, median, high, number = (item[places, fastest] for item in (low, median, high, number))
+    single = number == 1
+    low[single] /= 1 + judgement.slower_than_band.value
+    high[single] /= 1 - judgement.faster_than_band.value
     x = np.asarray(own[RANKS].values, dtype=np.float64)
     order = np.argsort(x)
     order = order[there[order]]
-    return Band(label, x[order], low[order], median[order], high[order], members, _lacking(own, x, there))
+    return Band(label, x[order], low[order], median[order], high[order], number[order], _lacking(own, x, there))
 
 
 def _lacking(dataset: xr.Dataset, x: Floats, there: NDArray[np.bool_]) -> tuple[float, ...]:

@@ -5,6 +5,7 @@ band is wide. What holds at most process counts holds; how many that are is a nu
 ``configs/claims/judgement.yaml``.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from itertools import combinations, pairwise
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tramontane.claims.bands import Band, Floats, common, part
-from tramontane.claims.outcome import Lacking, Outcome, count, number, percent, time
+from tramontane.claims.outcome import Lacking, Outcome, Span, count, number, percent, time
 from tramontane.study.claims import Range
 
 Bools = NDArray[np.bool_]
@@ -33,12 +34,12 @@ def overlapping(first: Band, second: Band) -> Bools:
     return np.asarray((first.low <= second.high) & (second.low <= first.high))
 
 
-def trend(curve: Band, way: str, bounds: Range, most: float) -> Outcome:
+def trend(curve: Band, way: str, span: Span, most: float) -> Outcome:
     """Whether a curve falls or rises from its first to its last process count, and so does most of its steps."""
-    own = part(curve, bounds, least=2)
+    own = part(curve, span._replace(least=2))
     first, last = own.at(own.x[:1]), own.at(own.x[-1:])
     high, low = (first, last) if way == "falls" else (last, first)
-    begin, end = (Band(own.name, own.x[:-1], *_cut(own, 0, -1)), Band(own.name, own.x[1:], *_cut(own, 1, None)))
+    begin, end = own.at(own.x[:-1]), own.at(own.x[1:])
     against = above(end, begin) if way == "falls" else above(begin, end)
     holds = bool(above(high, low)[0]) and float(1 - against.mean()) >= most
     evidence = (
@@ -48,13 +49,9 @@ def trend(curve: Band, way: str, bounds: Range, most: float) -> Outcome:
     return Outcome(holds, evidence, int(overlapping(first, last)[0]), 1)
 
 
-def _cut(own: Band, begin: int, end: int | None) -> tuple[Floats, Floats, Floats]:
-    return own.low[begin:end], own.median[begin:end], own.high[begin:end]
-
-
-def slower(upper: Band, lower: Band, by: float, bounds: Range, most: float) -> Outcome:
+def slower(upper: Band, lower: Band, by: float, span: Span, most: float) -> Outcome:
     """Whether a curve lies above another, by a factor if one is given, at most process counts."""
-    first, second = common(upper, lower, bounds)
+    first, second = common(upper, lower, span)
     found = above(first, second, by)
     shared = overlapping(first, second)
     much = f"{number(by)} times slower" if by != 1 else "slower"
@@ -65,11 +62,11 @@ def slower(upper: Band, lower: Band, by: float, bounds: Range, most: float) -> O
     return Outcome(bool(found.mean() >= most), evidence, int(shared.sum()), shared.size)
 
 
-def coincide(curves: Sequence[Band], within: float, bounds: Range, most: float) -> Outcome:
+def coincide(curves: Sequence[Band], within: float, span: Span, most: float) -> Outcome:
     """Whether curves lie on one another: medians as near as `within`, or bands that overlap, at most counts."""
     outcomes = []
     for one, other in combinations(curves, 2):
-        first, second = common(one, other, bounds)
+        first, second = common(one, other, span)
         distance = np.maximum(first.median, second.median) / np.minimum(first.median, second.median) - 1
         near = distance <= within
         shared = overlapping(first, second)
@@ -88,9 +85,9 @@ def coincide(curves: Sequence[Band], within: float, bounds: Range, most: float) 
     )
 
 
-def apart(upper: Band, lower: Band, ratio: Range, bounds: Range) -> Outcome:
+def apart(upper: Band, lower: Band, ratio: Range, span: Span) -> Outcome:
     """Whether the largest ratio of two curves lies in a range."""
-    first, second = common(upper, lower, bounds)
+    first, second = common(upper, lower, span)
     ratios = first.median / second.median
     place = int(ratios.argmax())
     least, most = ratio
@@ -104,9 +101,9 @@ def apart(upper: Band, lower: Band, ratio: Range, bounds: Range) -> Outcome:
     return Outcome(bool(holds), evidence, int(any(low <= edge <= high for edge in edges)), 1)
 
 
-def closing(upper: Band, lower: Band, bounds: Range) -> Outcome:
+def closing(upper: Band, lower: Band, span: Span) -> Outcome:
     """Whether the ratio of two curves comes closer to 1 from the first process count to the last."""
-    first, second = common(upper, lower, bounds, least=2)
+    first, second = common(upper, lower, span._replace(least=2))
     ratios = np.abs(np.log(first.median / second.median))
     spread = np.log(first.high / first.low) + np.log(second.high / second.low)
     fragile = bool(abs(ratios[0] - ratios[-1]) <= (spread[0] + spread[-1]) / 2)
@@ -117,9 +114,9 @@ def closing(upper: Band, lower: Band, bounds: Range) -> Outcome:
     return Outcome(bool(ratios[-1] < ratios[0]) and not fragile, evidence, int(fragile), 1)
 
 
-def shallower(upper: Band, lower: Band, bounds: Range) -> Outcome:
+def shallower(upper: Band, lower: Band, span: Span) -> Outcome:
     """Whether a curve falls less steeply than another, from the first common process count to the last."""
-    first, second = common(upper, lower, bounds, least=2)
+    first, second = common(upper, lower, span._replace(least=2))
     slopes = [_slope(own) for own in (first, second)]
     (own_low, own, own_high), (other_low, other, other_high) = slopes
     evidence = (
@@ -140,9 +137,9 @@ def _slope(own: Band) -> tuple[float, float, float]:
     )
 
 
-def jump(curve: Band, by: float, bounds: Range) -> Outcome:
+def jump(curve: Band, by: float, span: Span) -> Outcome:
     """Whether a curve rises by a factor from one process count to another further up within a range."""
-    own = part(curve, bounds, least=2)
+    own = part(curve, span._replace(least=2))
     rises = [(own.median[j] / own.median[i], i, j) for i in range(own.x.size - 1) for j in range(i + 1, own.x.size)]
     ratio, i, j = max(rises)
     start, end = own.at(own.x[i : i + 1]), own.at(own.x[j : j + 1])
@@ -154,9 +151,9 @@ def jump(curve: Band, by: float, bounds: Range) -> Outcome:
     return Outcome(bool(above(end, start, by)[0]), evidence, int(overlapping(start, end)[0]), 1)
 
 
-def meets(rising: Band, falling: Band, at: float, within: float) -> Outcome:
+def meets(rising: Band, falling: Band, at: float, within: float, span: Span) -> Outcome:
     """Whether two curves meet within a factor of a process count, in the data or where their last decade points to."""
-    first, second = common(rising, falling, (None, None), least=2)
+    first, second = common(rising, falling, span._replace(least=2))
     ratio = np.log(first.median / second.median)
     low, high = first.low / second.high, first.high / second.low
     signs = [index for index, (left, right) in enumerate(pairwise(ratio)) if left < 0 <= right]
@@ -175,7 +172,8 @@ def meets(rising: Band, falling: Band, at: float, within: float) -> Outcome:
         place = _zero(first.x[decade][[0, -1]], ratio[decade][[0, -1]])
         how = f"by the trend of the last decade (up to {count(first.x[-1])} processes) they would meet"
         if place > _FARTHEST * first.x[-1] and at > first.x[-1] * _FARTHEST:
-            raise Lacking(f"{first.name} and {second.name} within a factor of {_FARTHEST} of {count(at)} processes")
+            near = Span(at / _FARTHEST, math.inf)
+            raise Lacking(f"{near} (there: up to {count(first.x[-1])})", (first.name, second.name), near)
     evidence = (
         f"{how} at {number(place)} processes; {first.name} over {second.name} is {number(np.exp(ratio[-1]))} at "
         f"{count(first.x[-1])}{_gaps(first, second)}"
@@ -194,18 +192,19 @@ def limit(curve: Band, at: float) -> Outcome:
     """Whether nothing ran beyond a process count; what was not tried beyond it decides nothing."""
     beyond = curve.x[curve.x > at]
     if not beyond.size:
-        tried = [x for x in curve.lacking if x > at]
+        planned = "planned" if any(x > at for x in curve.lacking) else "not planned"
         raise Lacking(
-            f"{curve.name} beyond {count(at)} processes ({'planned' if tried else 'not planned'} at this scale; "
-            f"largest run {count(max(curve.x, default=0.0))})"
+            f"beyond {count(at)} processes ({planned} at this scale; largest run {count(max(curve.x, default=0.0))})",
+            (curve.name,),
+            Span(math.nextafter(at, math.inf), math.inf),
         )
     slowest = time(curve.median[-1])
     return Outcome(False, f"{curve.name} ran with up to {count(beyond.max())} processes (time {slowest})", 0, 0)
 
 
-def optimum(curve: Band, statistic: str, value: Range) -> Outcome:
+def optimum(curve: Band, statistic: str, value: Range, span: Span) -> Outcome:
     """Whether a statistic of a curve over all its process counts lies in a range."""
-    own = part(curve, (None, None))
+    own = part(curve, span)
     statistics: dict[str, Callable[[Floats], float]] = {
         "minimum": lambda values: float(values.min()),
         "maximum": lambda values: float(values.max()),

@@ -1,5 +1,7 @@
 """Checks of distributions: how long packets were delayed, and between which processes."""
 
+import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
@@ -167,9 +169,11 @@ def _one(
     if absent:
         raise Lacking(f"the variable {absent[0]}")
     own = chosen(dataset, select)
+    label = called(own, name, select)
     if RANKS in own.dims:
         own = chosen(own, {RANKS: str(ranks)})
-    label = called(own, name, select)
+    elif (there := json.loads(own.attrs.get("base_json", "{}")).get(RANKS)) != ranks:
+        raise Lacking(f"{label} at {count(ranks)} processes (there: {count(there or 0)})")
     several = [dim for dim in (*select, RANKS) if own.sizes.get(dim, 1) > 1]
     if several:
         raise Lacking(f"one value of {', '.join(several)}")
@@ -180,9 +184,10 @@ def _members(values: xr.DataArray, last: list[str]) -> Floats:
     """Return an array of members by everything else, in one dimension."""
     if MEMBER not in values.dims:
         values = values.expand_dims(MEMBER)
+    values = values.dropna(MEMBER, how="all")
     if set(values.dims) != {MEMBER, *last}:
         raise Lacking(
             f"one value of each of {', '.join(str(dim) for dim in values.dims if dim not in (MEMBER, *last))}"
         )
     array = np.asarray(values.transpose(MEMBER, *last).values, dtype=np.float64)
-    return array.reshape(array.shape[0], -1)
+    return array.reshape(array.shape[0], math.prod(array.shape[1:]))

@@ -5,6 +5,9 @@ that could still decide it. Before there is any dataset at a scale everything is
 that are asked for by name.
 """
 
+import contextlib
+import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -12,8 +15,8 @@ import xarray as xr
 
 from tramontane.campaign.layout import Layout
 from tramontane.claims import arithmetic, comparisons, distributions
-from tramontane.claims.bands import Band, band
-from tramontane.claims.outcome import Lacking, Outcome
+from tramontane.claims.bands import RANKS, Band, band
+from tramontane.claims.outcome import Lacking, Outcome, Span, listed
 from tramontane.claims.verdicts import (
     NOT_EVALUATED,
     NOT_REPRODUCED,
@@ -23,8 +26,10 @@ from tramontane.claims.verdicts import (
     Verdict,
 )
 from tramontane.errors import InputError, closest
-from tramontane.study import SCALES, claims
-from tramontane.study.claims import CLAIMS, Check, Claim, Judgement
+from tramontane.study import SCALES, claims, load_experiment
+from tramontane.study.catalogue import EXPERIMENTS, GRIDS, cached_yaml
+from tramontane.study.claims import CLAIMS, Check, Claim, Judgement, Range
+from tramontane.study.expansion import swept
 from tramontane.study.units import TIME, parse_quantity
 
 _PICOSECONDS = 10**12
@@ -116,23 +121,56 @@ class Campaign:
             raise Lacking(f"experiment {experiment}, of which there is no dataset at scale {self.scale}")
         return dataset
 
-    def command(self, experiments: Sequence[str]) -> str:
-        """Return what would run the points that lack: at this scale if it has more of them, or the next."""
+    def grids(self, experiments: Iterable[str]) -> list[tuple[int, ...]]:
+        """Return the grids of some experiments, each once."""
+        found: list[tuple[int, ...]] = []
         for experiment in experiments:
-            try:
-                complete = not bool((self.dataset(experiment)["status"] == "missing").any())
-            except (Lacking, KeyError):
-                complete = False
-            if not complete:
-                return f"tramontane reproduce --scale {self.scale} --experiments '{' '.join(experiments)}'"
-        larger = SCALES[SCALES.index(self.scale) + 1 :][:1] if self.scale in SCALES else ()
-        return f"tramontane reproduce --scale {larger[0]} --experiments '{' '.join(experiments)}'" if larger else ""
+            with contextlib.suppress(Lacking):
+                text = self.dataset(experiment).attrs.get("grids_json", "[]")
+                found += [own for own in map(tuple, json.loads(text)) if own not in found]
+        return found
+
+    def command(self, experiments: Sequence[str], spans: Sequence[Span], grid: str | None) -> str:
+        """Return what would run the points that lack: at this scale or the next one that has them; empty if none has.
+
+        Parameters
+        ----------
+        experiments : sequence of str
+            Experiments whose points are needed.
+        spans : sequence of Span
+            Process counts that lack.
+        grid : str, optional
+            Grid that is needed.
+        """
+        for scale in SCALES[SCALES.index(self.scale) :]:
+            if any(self._offers(experiment, scale, spans, grid) for experiment in experiments):
+                return f"tramontane reproduce --scale {scale} --experiments '{' '.join(experiments)}'"
+        return ""
+
+    def _offers(self, experiment: str, scale: str, spans: Sequence[Span], grid: str | None) -> bool:
+        """Return whether an experiment would have at a scale what is not there yet."""
+        path = self.root / EXPERIMENTS / f"{experiment}.yaml"
+        if not path.exists():
+            return False
+        loaded = load_experiment(path)
+        if scale not in loaded.scales or (grid is not None and grid not in map(str, loaded.scales[scale].values())):
+            return False
+        ranks = [float(value) for value in swept(loaded, scale).get(RANKS, [])]
+        return (scale != self.scale or not self._complete(experiment)) and all(span.suffices(ranks) for span in spans)
+
+    def _complete(self, experiment: str) -> bool:
+        """Return whether an experiment has a result of every point at this scale."""
+        try:
+            return not bool((self.dataset(experiment)["status"] == "missing").any())
+        except (Lacking, KeyError):
+            return False
 
 
 def _verdict(name: str, paper: str, claim: Claim, campaign: Campaign, judgement: Judgement, *, begun: bool) -> Verdict:
     """Return what became of one statement."""
     command = ""
     choices: tuple[ChoiceVerdict, ...] = ()
+    spans: list[Span] = []
     if not begun:
         verdict = NOT_EVALUATED
         command = f"tramontane reproduce --scale {campaign.scale}"
@@ -142,16 +180,17 @@ def _verdict(name: str, paper: str, claim: Claim, campaign: Campaign, judgement:
     elif claim.lacks is not None:
         verdict, evidence = NOT_EVALUATED, f"lacks {claim.lacks}"
     else:
-        found = [_under(choice, values, claim, campaign, judgement) for choice, values in _choices(claim)]
+        found = [_under(choice, values, claim, campaign, judgement, spans) for choice, values in _choices(claim)]
         verdict, evidence = found[0].verdict, found[0].evidence
         if len(found) > 1:
             choices = tuple(found)
             evidence = "; ".join(f"under {item.choice}: {item.verdict} ({item.evidence})" for item in found)
     experiments = tuple(sorted(_experiments(claim)))
     if begun and verdict == NOT_EVALUATED and experiments:
-        command = campaign.command(experiments)
+        command = campaign.command(experiments, spans, claim.grid)
     if begun and experiments:
-        evidence = f"scale {campaign.scale}: {evidence}"
+        grids = ", ".join(" x ".join(map(str, own)) for own in campaign.grids(experiments))
+        evidence = f"scale {campaign.scale}{f', grid {grids}' if grids else ''}: {evidence}"
     return Verdict(
         name,
         paper,
@@ -188,21 +227,34 @@ def _resolve(text: str, values: Mapping[str, str]) -> str:
 
 
 def _under(
-    choice: str, values: Mapping[str, str], claim: Claim, campaign: Campaign, judgement: Judgement
+    choice: str,
+    values: Mapping[str, str],
+    claim: Claim,
+    campaign: Campaign,
+    judgement: Judgement,
+    spans: list[Span],
 ) -> ChoiceVerdict:
-    """Return what becomes of a statement under one choice."""
+    """Return what becomes of a statement under one choice, and add to `spans` the process counts that lack."""
     source = _Source(claim, values, campaign, judgement)
     outcomes = [_outcome(check, source) for check in claim.checks]
     false = [outcome for outcome in outcomes if outcome.holds is False]
     lacking = [outcome for outcome in outcomes if outcome.holds is None]
+    spans += [outcome.span for outcome in lacking if outcome.span is not None]
     verdict = NOT_REPRODUCED if false else NOT_EVALUATED if lacking else REPRODUCED
     # What decides comes first: the checks that fail, then those that lack points.
     texts = [
         *(f"fails: {outcome.evidence}" for outcome in false),
-        *(f"lacks {outcome.evidence}" for outcome in lacking),
+        *_lacks(lacking),
         *(f"{'holds: ' if false or lacking else ''}{outcome.evidence}" for outcome in outcomes if outcome.holds),
     ]
-    return ChoiceVerdict(choice, verdict, ". ".join([*dict.fromkeys(texts), *source.about_runs(outcomes)]))
+    return ChoiceVerdict(choice, verdict, ". ".join([*texts, *source.about_runs(outcomes)]))
+
+
+def _lacks(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Yield what lacks, with all curves in which it does."""
+    for text in dict.fromkeys(outcome.evidence for outcome in outcomes):
+        curves = [name for outcome in outcomes if outcome.evidence == text for name in outcome.curves]
+        yield f"lacks {listed(curves)} {text}" if curves else f"lacks {text}"
 
 
 class _Source:
@@ -224,13 +276,18 @@ class _Source:
         resolved = {dim: _resolve(value, self.values) for dim, value in select.items()}
         if experiment is None:
             raise Lacking(f"an experiment for {name}")
-        dataset = self.campaign.dataset(_resolve(experiment, self.values))
+        resolved_name = _resolve(experiment, self.values)
+        dataset = self.campaign.dataset(resolved_name)
+        if self.claim.grid is not None:
+            wanted = tuple(cached_yaml(self.campaign.root / GRIDS)[self.claim.grid]["points"])
+            if self.campaign.grids([resolved_name]) != [wanted]:
+                raise Lacking(f"results on the grid {' x '.join(map(str, wanted))}")
         return dataset, name, resolved, curve.variable if curve else "time_s"
 
     def band(self, name: str) -> Band:
         dataset, called, select, variable = self._find(name)
         found = band(dataset, called, select, variable, self.judgement)
-        self._members.add(found.members)
+        self._members |= set(found.members.astype(int).tolist())
         return found
 
     def delays(self, name: str, ranks: int) -> distributions.Delays:
@@ -248,13 +305,15 @@ class _Source:
         """Return what to say about ensembles: whether single runs could have decided it."""
         fragile = sum(outcome.fragile for outcome in outcomes)
         compared = sum(outcome.compared for outcome in outcomes)
-        if not self._members:
+        if not self._members or all(outcome.holds is None for outcome in outcomes):
             return []
-        if max(self._members) == 1:
-            low, high = self.judgement.faster_than_band.value, self.judgement.slower_than_band.value
-            return [f"Single runs, read with a band of -{100 * low:g} to +{100 * high:g} %"]
+        low, high = self.judgement.faster_than_band.value, self.judgement.slower_than_band.value
         few, many = min(self._members), max(self._members)
+        single = f"read with a band of -{100 * low:g} to +{100 * high:g} %"
+        if many == 1:
+            return [f"Single runs, {single}"]
         members = f"{many} members" if few == many else f"{few} to {many} members"
+        members += f" (single runs {single})" if few == 1 else ""
         if not fragile:
             return [f"Ensembles of {members}; any single runs would have decided alike"] if compared else []
         return [f"Ensembles of {members}; single runs could not have decided it at {fragile} of {compared} places"]
@@ -265,7 +324,7 @@ def _outcome(check: Check, source: _Source) -> Outcome:
     try:
         return _CHECKS[type(check)](check, source)
     except Lacking as lacking:
-        return Outcome(None, str(lacking))
+        return Outcome(None, str(lacking), curves=lacking.curves, span=lacking.span)
 
 
 def _share(check: claims.Share, source: _Source) -> Outcome:
@@ -279,23 +338,32 @@ def _most(source: _Source) -> float:
     return source.judgement.most.value
 
 
+def _span(source: _Source, bounds: Range = (None, None)) -> Span:
+    """Return the process counts between two; without the first from the paper's least, and a decade of them."""
+    first, last = bounds
+    own = source.judgement
+    if first is None:
+        return Span(own.first.value, math.inf if last is None else last, decades=own.decades.value)
+    return Span(first, math.inf if last is None else last)
+
+
 #: What carries out each kind of check.
 _CHECKS: Mapping[type[Check], Callable[..., Outcome]] = {
-    claims.Trend: lambda c, s: comparisons.trend(s.band(c.of), c.way, c.between, _most(s)),
-    claims.Slower: lambda c, s: comparisons.slower(s.band(c.of), s.band(c.than), c.by, c.between, _most(s)),
+    claims.Trend: lambda c, s: comparisons.trend(s.band(c.of), c.way, _span(s, c.between), _most(s)),
+    claims.Slower: lambda c, s: comparisons.slower(s.band(c.of), s.band(c.than), c.by, _span(s, c.between), _most(s)),
     claims.Coincide: lambda c, s: comparisons.coincide(
         [s.band(name) for name in c.curves],
         s.judgement.coincide.value if c.within is None else c.within,
-        c.between,
+        _span(s, c.between),
         _most(s),
     ),
-    claims.Apart: lambda c, s: comparisons.apart(s.band(c.of), s.band(c.than), c.ratio, c.between),
-    claims.Meets: lambda c, s: comparisons.meets(s.band(c.of), s.band(c.than), c.at, c.within),
-    claims.Jump: lambda c, s: comparisons.jump(s.band(c.of), c.by, c.between),
-    claims.Closing: lambda c, s: comparisons.closing(s.band(c.of), s.band(c.than), c.between),
-    claims.Shallower: lambda c, s: comparisons.shallower(s.band(c.of), s.band(c.than), c.between),
+    claims.Apart: lambda c, s: comparisons.apart(s.band(c.of), s.band(c.than), c.ratio, _span(s, c.between)),
+    claims.Meets: lambda c, s: comparisons.meets(s.band(c.of), s.band(c.than), c.at, c.within, _span(s)),
+    claims.Jump: lambda c, s: comparisons.jump(s.band(c.of), c.by, _span(s, c.between)),
+    claims.Closing: lambda c, s: comparisons.closing(s.band(c.of), s.band(c.than), _span(s, c.between)),
+    claims.Shallower: lambda c, s: comparisons.shallower(s.band(c.of), s.band(c.than), _span(s, c.between)),
     claims.Limit: lambda c, s: comparisons.limit(s.band(c.of), c.at),
-    claims.Optimum: lambda c, s: comparisons.optimum(s.band(c.of), c.statistic, c.value),
+    claims.Optimum: lambda c, s: comparisons.optimum(s.band(c.of), c.statistic, c.value, _span(s)),
     claims.Share: _share,
     claims.SameDelays: lambda c, s: distributions.same_delays(
         [s.delays(name, c.ranks) for name in c.curves],

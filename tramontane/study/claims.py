@@ -22,6 +22,20 @@ JUDGEMENT = CLAIMS / "judgement.yaml"
 SUBJECTS = ("arithmetic", "transposition", "halo", "allreduce", "one-sided", "input-output", "overlap")
 """What a statement may be about."""
 
+COMPUTATIONS = (
+    "networks",
+    "stages",
+    "grid",
+    "allreduces",
+    "halo_width",
+    "halo_pattern",
+    "cells",
+    "halo_messages",
+    "halo_volumes",
+    "elements",
+)
+"""Functions of :mod:`tramontane.claims.arithmetic` that statements may name."""
+
 Range = tuple[float | None, float | None]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Model = TypeVar("Model", bound=Settings)
@@ -38,6 +52,8 @@ class Judgement(Settings):
     """How strictly statements in words are read; see ``configs/claims/judgement.yaml``."""
 
     most: Judged = Field(description="Share of the process counts at which a comparison of two curves has to hold.")
+    first: Judged = Field(description="Least process count of a check that names no range.")
+    decades: Judged = Field(description="Decades of process counts that a check without a range spans at least.")
     coincide: Judged = Field(description="Largest relative distance of two curves that coincide.")
     about: Judged = Field(description="Largest factor between a number and what is about the same.")
     same_distribution: Judged = Field(description="Largest distance of two cumulative distributions that are the same.")
@@ -65,7 +81,9 @@ class Trend(Check):
     kind: Literal["trend"] = Field(description="Kind of check.")
     of: Text = Field(description="Curve.")
     way: Annotated[str, Choice(("falls", "rises"))] = Field(description="falls or rises.")
-    between: Range = Field((None, None), description="First and last process count; none: as far as it goes.")
+    between: Range = Field(
+        (None, None), description="First and last process count; by default all of a decade or more."
+    )
 
 
 class Slower(Check):
@@ -75,7 +93,9 @@ class Slower(Check):
     of: Text = Field(description="The slower curve.")
     than: Text = Field(description="The faster curve.")
     by: Number = Field(1, description="Factor that must be between them at least.")
-    between: Range = Field((None, None), description="First and last process count; none: as far as they go.")
+    between: Range = Field(
+        (None, None), description="First and last process count; by default all of a decade or more."
+    )
 
 
 class Coincide(Check):
@@ -84,7 +104,9 @@ class Coincide(Check):
     kind: Literal["coincide"] = Field(description="Kind of check.")
     curves: list[Text] = Field(description="Curves.", min_length=2)
     within: Number | None = Field(None, description="Largest relative distance; by default that of judgement.yaml.")
-    between: Range = Field((None, None), description="First and last process count; none: as far as they go.")
+    between: Range = Field(
+        (None, None), description="First and last process count; by default all of a decade or more."
+    )
 
 
 class Apart(Check):
@@ -94,7 +116,9 @@ class Apart(Check):
     of: Text = Field(description="The slower curve.")
     than: Text = Field(description="The faster curve.")
     ratio: Range = Field(description="Least and largest value of the largest ratio.")
-    between: Range = Field((None, None), description="First and last process count; none: as far as they go.")
+    between: Range = Field(
+        (None, None), description="First and last process count; by default all of a decade or more."
+    )
 
 
 class Meets(Check):
@@ -113,7 +137,9 @@ class Jump(Check):
     kind: Literal["jump"] = Field(description="Kind of check.")
     of: Text = Field(description="Curve.")
     by: Number = Field(description="Least factor.")
-    between: Range = Field((None, None), description="First and last process count; none: as far as it goes.")
+    between: Range = Field(
+        (None, None), description="First and last process count; by default all of a decade or more."
+    )
 
 
 class Closing(Check):
@@ -122,7 +148,9 @@ class Closing(Check):
     kind: Literal["closing"] = Field(description="Kind of check.")
     of: Text = Field(description="The upper curve.")
     than: Text = Field(description="The lower curve.")
-    between: Range = Field((None, None), description="First and last process count; none: as far as they go.")
+    between: Range = Field(
+        (None, None), description="First and last process count; by default all of a decade or more."
+    )
 
 
 class Shallower(Check):
@@ -131,7 +159,9 @@ class Shallower(Check):
     kind: Literal["shallower"] = Field(description="Kind of check.")
     of: Text = Field(description="The shallower curve.")
     than: Text = Field(description="The steeper curve.")
-    between: Range = Field((None, None), description="First and last process count; none: as far as they go.")
+    between: Range = Field(
+        (None, None), description="First and last process count; by default all of a decade or more."
+    )
 
 
 class Limit(Check):
@@ -195,7 +225,7 @@ class Computed(Check):
     """Arithmetic, done with the project's own formulas and schedules; needs no results."""
 
     kind: Literal["computed"] = Field(description="Kind of check.")
-    what: Text = Field(description="Name of the computation in `tramontane.claims.arithmetic`.")
+    what: Annotated[str, Choice(COMPUTATIONS)] = Field(description="Name of the computation.")
     printed: dict[str, Any] = Field({}, description="Numbers as the paper prints them.")
 
 
@@ -233,6 +263,9 @@ class Claim(Settings):
         {},
         description="Choices of ours that may decide it: for each a value for every name written with $; the first is "
         "the project's own.",
+    )
+    grid: Text | None = Field(
+        None, description="Grid of `configs/workloads/grids.yaml` without which the statement says nothing."
     )
     out_of_reach: Text | None = Field(None, description="The machine it needs, if we have none like it.")
     lacks: Text | None = Field(None, description="What the project lacks to evaluate it.")

@@ -16,6 +16,7 @@ import numpy as np
 from ruamel.yaml import YAML
 
 from tramontane.study import network
+from tramontane.study.models import DOUBLE
 from tramontane.study.traffic import Traffic, traffic
 
 _SAMPLES = 48
@@ -64,6 +65,8 @@ def estimate(point: Mapping[str, Any]) -> Cost:
     point : dict
         Its canonical form.
     """
+    if "machine" not in point:
+        return _measurement(point)
     machine, speed = point["machine"], rates()
     protocol, packet = machine["protocol"], machine["packet"]
     parts = [part for part in traffic(point) if part.messages]
@@ -96,6 +99,21 @@ def estimate(point: Mapping[str, Any]) -> Cost:
         hops=round(hops),
         bytes=sum(part.bytes for part in parts),
         control_packets=sum(control),
+    )
+
+
+def _measurement(point: Mapping[str, Any]) -> Cost:
+    """Return what it costs to measure a point on a real machine: mostly starting ranks, and their fields."""
+    workload, ranks, speed = point["workload"], point["ranks"], rates()
+    field = DOUBLE * math.prod(workload.get("grid", (0,)))
+    return Cost(
+        seconds=speed["seconds_per_measurement"] + ranks * speed["seconds_per_measured_rank"],
+        memory_bytes=round(ranks * speed["bytes_per_measured_rank"] + speed["fields_per_measurement"] * field),
+        messages=0,
+        packets=0,
+        hops=0,
+        bytes=0,
+        control_packets=0,
     )
 
 

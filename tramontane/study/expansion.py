@@ -113,6 +113,11 @@ def expand(experiment: Experiment, scale: str) -> Expansion:
     return Expansion(experiment, scale, dims, points, expander.base.data, expander.values)
 
 
+def swept(experiment: Experiment, scale: str) -> dict[str, list[Coordinate]]:
+    """Return the coordinates of an experiment's dimensions at a scale it has, without making its points."""
+    return {dimension.name: dimension.coordinates for dimension in _Expander(experiment, scale).dimensions()}
+
+
 def scale_values(experiment: Experiment, scale: str) -> dict[str, Any]:
     """Return the values a scale defines, with ranges of process counts written out."""
     raw = experiment.scales[scale]

@@ -21,9 +21,9 @@ from tramontane.study.claims import Claims, Judgement
 from tramontane.study.experiments import SCALES, Experiment
 from tramontane.study.fields import Choice, ChoiceOrNumbers, Whole, WholeList, Words
 from tramontane.study.messages import elements, entries, submodels, tag
-from tramontane.study.models import WORKLOADS, Machine, Point
+from tramontane.study.models import WORKLOADS, Machine, Point, SystemChoice
 from tramontane.study.systems import System
-from tramontane.study.validation import NamedGrid, PrintedNetwork, Reference
+from tramontane.study.validation import NamedGrid, PrintedAlgorithm, PrintedNetwork, Reference
 
 COMMAND = "python -m tramontane.study.generate"
 SCHEMAS = Path("workflow/schemas")
@@ -87,6 +87,7 @@ def schemas() -> dict[str, Json]:
         "claims": _titled("What a paper states", Claims.model_json_schema()),
         "judgement": _titled("How strictly statements are read", Judgement.model_json_schema()),
         "table1": _titled("Networks as printed in the paper's Table 1", _by_name(PrintedNetwork)),
+        "table2": _titled("Algorithms as printed in the paper's Table 2", _by_name(PrintedAlgorithm)),
     }
 
 
@@ -131,6 +132,8 @@ def _property(name: str, field: FieldInfo, raw: Json, *, partial: bool) -> Json:
         schema = _object(models, partial=partial)
         if models == [Machine]:
             schema = _machine(schema, partial=partial)
+        elif models == [SystemChoice]:
+            schema = {"anyOf": [{"type": "string"}, schema]}
         elif partial:
             schema = {"anyOf": [schema, _REFERENCE]}
     else:

@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 
 from tramontane.errors import InputError, closest
 from tramontane.study import network
-from tramontane.study.catalogue import GRIDS, MACHINES, REFERENCES, SYSTEMS, TABLE1, load_machine
+from tramontane.study.catalogue import GRIDS, MACHINES, REFERENCES, SYSTEMS, TABLE1, TABLE2, load_machine
 from tramontane.study.claims import CLAIMS, JUDGEMENT, load_claims, load_judgement
 from tramontane.study.expansion import expand
 from tramontane.study.experiments import Experiment, load_experiment
@@ -53,6 +53,13 @@ class PrintedNetwork(Settings):
     nodes: Count = Field(description="As printed.")
     radix: Count = Field(description="As printed.")
     remark: Text | None = Field(None, description="What is wrong with it, if anything.")
+
+
+class PrintedAlgorithm(Settings):
+    """A row of a paper's table of algorithms, as printed; see ``configs/paper/table2.yaml``."""
+
+    printed: Text = Field(description="Number of stages, as printed.")
+    stages: Text = Field(description="The same as an expression of n (processes) and k (radix).")
 
 
 def validate_file(path: str | Path) -> str:
@@ -131,6 +138,7 @@ _FILES: dict[str, tuple[str, _Check]] = {
     str(GRIDS): ("grids", partial(_check_entries, model=NamedGrid)),
     str(REFERENCES): ("references", partial(_check_entries, model=Reference)),
     str(TABLE1): ("table", partial(_check_entries, model=PrintedNetwork)),
+    str(TABLE2): ("table", partial(_check_entries, model=PrintedAlgorithm)),
     str(JUDGEMENT): ("judgement", lambda source, data: load_judgement(source.resolve().parents[2])),
     str(CLAIMS / "*.yaml"): ("claims", lambda source, data: load_claims(source, source.resolve().parents[2])),
 }

@@ -40,11 +40,31 @@ rule draw_sheet:
         "exec python -m analysis.draw {input.datasets} {params.stem} > {log} 2>&1"
 
 
+rule draw_schematics:
+    input:
+        files.code_of_analysis(),
+    output:
+        campaign.schematic_outputs(),
+    log:
+        "results/{scale}/logs/draw-schematics.log",
+    conda:
+        "../envs/tramontane.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        folder="results/{scale}/schematics",
+    message:
+        "draw the schedules"
+    shell:
+        "exec python -m analysis.schematics {params.folder} > {log} 2>&1"
+
+
 rule write_report:
     input:
         datasets=files.datasets,
         figures=files.figures,
-        code=files.code_of_analysis(),
+        code=files.code_of_report(),
     output:
         "results/{scale}/report.html",
     log:

@@ -1,0 +1,199 @@
+"""What the page shows of one experiment: its figure, numbers, cost, failures and where it all comes from."""
+
+import json
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+from markupsafe import Markup
+
+from analysis import facts, svg, units
+from analysis.caption import caption
+from analysis.figures import numbers
+from analysis.page import interactive
+from analysis.spec import FigureSpec
+from analysis.table import Table
+
+#: Attributes of a dataset that say where it comes from, with their headings.
+PROVENANCE = {
+    "source": "Software",
+    "simulator_revision": "Model revision",
+    "git_commit": "Commit",
+    "created": "Created",
+    "compiler": "Compiler",
+    "system": "System",
+    "processor": "Processor",
+}
+#: Figures that belong to one of a paper, by the names that experiments give them.
+_OF_PAPER = re.compile(r"fig0*(\d+)")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A point that failed: its identity, coordinates and message."""
+
+    identity: str
+    where: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """What the page shows of one experiment."""
+
+    anchor: str
+    name: str
+    letter: str
+    title: str
+    question: str
+    description: str
+    paper_figure: str
+    references: list[str]
+    counts: facts.Counts
+    simulation_time: str
+    memory: str
+    largest: str
+    picture: Markup | None
+    caption: str
+    links: list[tuple[str, str]]
+    command: str
+    table: Table
+    plot: str
+    failures: list[Failure]
+    provenance: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Group:
+    """A figure of the page: the experiments that are its panels, in order, and the files that show them together."""
+
+    anchor: str
+    heading: str
+    sections: list[Section]
+    links: list[tuple[str, str]]
+
+
+def anchor_of(name: str) -> str:
+    """Return the identifier of an experiment's place in the page."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", f"experiment-{name}").strip("-").lower()
+
+
+def command_of(scale: str, names: Iterable[str]) -> str:
+    """Return the command that runs some experiments."""
+    return f'make reproduce SCALE={scale} EXPERIMENTS="{" ".join(names)}"'
+
+
+def section(dataset: xr.Dataset, dataset_file: Path, figures: Path, points: Path, page: Path) -> Section:
+    """Collect what the page shows of one experiment.
+
+    Parameters
+    ----------
+    dataset
+        A collated dataset, loaded.
+    dataset_file
+        Where it lies.
+    figures
+        Folder of its figures, named as the dataset's file.
+    points
+        Folder of the point records, for the messages of failed points.
+    page
+        The report's file; links are relative to it.
+    """
+    attrs = dataset.attrs
+    name = dataset_file.stem
+    anchor = anchor_of(name)
+    title = str(attrs.get("title", name))
+    picture = figures / f"{name}.svg"
+    files = [*((kind.upper(), figures / f"{name}.{kind}") for kind in ("svg", "png", "pdf")), ("NetCDF", dataset_file)]
+    largest = facts.largest_ranks(dataset)
+    return Section(
+        anchor=anchor,
+        name=name,
+        letter=FigureSpec.of(dataset).letter,
+        title=title,
+        question=str(attrs.get("question", "")),
+        description=str(attrs.get("description", "")),
+        paper_figure=str(attrs.get("paper_figure", "")),
+        references=[key.strip() for key in str(attrs.get("references", "")).split(",") if key.strip()],
+        counts=facts.counts(dataset),
+        simulation_time=units.duration(facts.simulation_seconds(dataset)),
+        memory=units.size(round(memory, -6)) if (memory := facts.peak_memory(dataset)) else "–",
+        largest="–" if largest is None else units.number(largest),
+        picture=Markup(svg.inline(picture.read_text(encoding="utf-8"), anchor, title)) if picture.exists() else None,
+        caption=caption(dataset),
+        links=links(files, page),
+        command=command_of(str(attrs.get("scale", "laptop")), [name]),
+        table=numbers(dataset),
+        plot=interactive.plot(dataset),
+        failures=list(failures(dataset, points)),
+        provenance={
+            heading: str(attrs[key]) for key, heading in PROVENANCE.items() if attrs.get(key) not in (None, "")
+        },
+    )
+
+
+def failures(dataset: xr.Dataset, points: Path) -> Iterable[Failure]:
+    """Yield the failed points of a dataset with the message that their record holds."""
+    status = dataset["status"]
+    for place in np.argwhere((status == "failed").values):
+        indexers = {str(dim): index for dim, index in zip(status.dims, place.tolist(), strict=True)}
+        identity = str(dataset["id"].isel(indexers).item()) if "id" in dataset else ""
+        where = ", ".join(f"{dim} {_coordinate_text(dataset, dim, index)}" for dim, index in indexers.items())
+        yield Failure(identity, where, _message(points, identity))
+
+
+def _coordinate_text(dataset: xr.Dataset, dim: str, index: int) -> str:
+    return units.quantity(dataset[dim].values.tolist()[index], str(dataset[dim].attrs.get("units", "")))
+
+
+def _message(points: Path, identity: str) -> str:
+    record = points / identity[:2] / f"{identity}.failed.json"
+    try:
+        return str(json.loads(record.read_text(encoding="utf-8"))["message"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "no message was recorded"
+
+
+def links(files: Iterable[tuple[str, Path]], page: Path) -> list[tuple[str, str]]:
+    """Return words and addresses, relative to the page, of those files that exist."""
+    return [
+        (words, Path(os.path.relpath(file.resolve(), page.resolve().parent)).as_posix())
+        for words, file in files
+        if file.exists()
+    ]
+
+
+def group(sections: Iterable[tuple[str, Section]], sheets: Path, page: Path) -> list[Group]:
+    """Put the experiments that are panels of one figure together.
+
+    Parameters
+    ----------
+    sections
+        Each with the name of its figure; empty if it has one of its own.
+    sheets
+        Folder of the figures of several experiments.
+    page
+        The report's file.
+
+    Returns
+    -------
+    list of Group
+        The paper's figures by their numbers, then the others in order.
+    """
+    found: dict[str, list[Section]] = {}
+    for figure, own in sections:
+        found.setdefault(figure or own.name, []).append(own)
+    groups = []
+    for name, members in found.items():
+        members.sort(key=lambda own: own.letter)
+        number = _OF_PAPER.fullmatch(name)
+        heading = f"Figure {int(number[1])}" if number else members[0].title
+        files = [(kind.upper(), sheets / f"{name}.{kind}") for kind in ("svg", "png", "pdf")]
+        groups.append(
+            (int(number[1]) if number else 10**6, Group(f"figure-{name.lower()}", heading, members, links(files, page)))
+        )
+    return [own for _, own in sorted(groups, key=lambda entry: entry[0])]

@@ -1,0 +1,175 @@
+"""What the report says beyond its figures: verdicts, tables of the paper, plots, experiments that lack."""
+
+import base64
+import gzip
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from analysis import report, svg
+from analysis.draw import draw_files
+from analysis.page import claims, interactive, papers
+from tramontane.claims import VERDICTS
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """A checkout's configuration, with no results."""
+    folder = tmp_path_factory.mktemp("checkout")
+    shutil.copytree(ROOT / "configs", folder / "configs")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def written(factory, root):
+    """The page of a campaign of two panels of one figure and one experiment without results."""
+    scale = root / "results" / "smoke"
+    (scale / "datasets").mkdir(parents=True)
+    gaps = {(series, 16): "missing" for series in ("burst", "bruck", "ring-1", "ring-4")}
+    datasets = {
+        "fig05b-topologies": factory(figure={"panel": {"figure": "fig05", "letter": "b"}}, members=2),
+        "fig05a-alltoall-algorithms": factory(),
+        "fig09a-halo-widths": factory(
+            ranks=(16,), gaps=gaps, figure={"panel": {"figure": "fig09", "letter": "a"}}, attrs={"title": "Halos"}
+        ),
+    }
+    files = []
+    for name, dataset in datasets.items():
+        files.append(scale / "datasets" / f"{name}.nc")
+        dataset.to_netcdf(files[-1], engine="h5netcdf")
+        draw_files(files[-1:], scale / "figures" / name)
+    draw_files(files[:2], scale / "sheets" / "fig05")
+    report.write(files, scale / "report.html", "smoke", "make reproduce SCALE=smoke")
+    return (scale / "report.html").read_text(encoding="utf-8")
+
+
+def test_every_statement_stands_on_the_page_with_its_verdict(written, root):
+    verdicts = [verdict for subject in claims.subjects(root, "smoke") for verdict in subject.verdicts]
+    assert len(verdicts) > 20
+    for verdict in verdicts:
+        item = re.search(rf'<li id="claim-{re.escape(verdict.id)}">.*?</li>', written, flags=re.DOTALL)
+        assert item, verdict.id
+        assert f">{claims.SIGNS[verdict.verdict]} {verdict.verdict}<" in item.group()
+    for name, sign, number in claims.tally(claims.subjects(root, "smoke")):
+        assert number == sum(verdict.verdict == name for verdict in verdicts)
+        assert f"<b>{number}</b>{sign} {name}" in written
+
+
+def test_statements_lead_to_their_experiment(written):
+    item = re.search(r'<li id="claim-Z-5a-1">.*?</li>', written, flags=re.DOTALL)
+    assert item
+    assert 'href="#experiment-fig05a-alltoall-algorithms"' in item.group()
+
+
+def test_a_folder_without_statements_has_none(tmp_path):
+    assert claims.subjects(tmp_path, "smoke") == []
+    assert claims.tally([]) == []
+    assert set(claims.SIGNS) == set(VERDICTS)
+
+
+def test_panels_of_a_figure_stand_together_in_order(written):
+    headings = re.findall(r'<h2 id="figure-[^"]*">(.*?)</h2>', written)
+    assert headings == ["Figure 5", "Figure 9"]
+    anchors = re.findall(r'<h3 id="(experiment-[^"]*)">', written)
+    assert anchors[:2] == ["experiment-fig05a-alltoall-algorithms", "experiment-fig05b-topologies"]
+    assert 'href="sheets/fig05.pdf"' in written
+
+
+def test_what_has_no_results_is_listed_with_its_command(written):
+    part = written.split('<h2 id="unrun">')[1]
+    for name in ("fig09a-halo-widths", "fig10a-allreduce"):
+        assert f"make reproduce SCALE=smoke EXPERIMENTS=&#34;{name}&#34;" in part
+    assert "fig05a-alltoall-algorithms&#34;" not in part.split("</section>")[0]
+    assert "No results yet; this runs them:" in written
+
+
+def test_the_library_of_the_plots_is_embedded_once_and_whole(written):
+    packed = re.findall(r'<script type="text/plain" id="plotly">(.*?)</script>', written, flags=re.DOTALL)
+    assert len(packed) == 1
+    text = gzip.decompress(base64.b64decode(packed[0])).decode("utf-8")
+    assert text.startswith("/**\n* plotly.js")
+    assert len(packed[0]) < 3e6
+
+
+def test_a_page_without_plots_embeds_no_library(factory, tmp_path):
+    file = tmp_path / "a.nc"
+    factory(gaps={}, ranks=(64,), figure={"kind": "radix", "lines": None}, lines="radix", series=(2, 4)).to_netcdf(
+        file, engine="h5netcdf"
+    )
+    report.write([file], tmp_path / "report.html", "smoke", "x")
+    assert 'id="plotly"' not in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_plots_hold_the_curves_of_the_figure(factory):
+    dataset = factory(("burst", "<ring>"), (10, 100, 1000), members=2, gaps={("<ring>", 100): "failed"})
+    text = interactive.plot(dataset)
+    assert "<" not in text, "nothing in it may end the element around it"
+    plot = json.loads(text)
+    lines = {trace["name"]: trace for trace in plot["data"] if trace.get("mode") == "lines+markers"}
+    assert list(lines) == ["burst", "<ring>"]
+    expected = dataset["time_s"].sel(series="burst").median("member")
+    assert lines["burst"]["y"] == pytest.approx(expected.values.tolist())
+    assert lines["<ring>"]["y"][1] is None
+    assert "%{y:.4g} s%" in lines["burst"]["hovertemplate"]
+    bands = [trace for trace in plot["data"] if trace.get("fill") == "toself"]
+    assert {band["legendgroup"] for band in bands} == set(lines)
+    assert len(bands) == 3
+    assert plot["layout"]["xaxis"]["type"] == "log"
+
+
+def test_other_figures_and_empty_ones_have_no_plot(factory):
+    assert interactive.plot(factory(figure={"kind": "pattern"})) == ""
+    assert interactive.plot(factory(("x",), (10,), gaps={("x", 10): "missing"})) == ""
+
+
+def cells(table):
+    return {row[0].printed: row[1:] for row in table.rows}
+
+
+def test_tables_of_the_paper_beside_what_follows(root):
+    first, second, third = papers.tables(root)
+    networks = cells(first)
+    assert [cell.agrees for cell in networks["torus-M"]] == [True] * 5
+    switches = networks["dragonfly-SL"][1]
+    assert (switches.printed, switches.computed, switches.agrees) == ("15\u202f625", "78\u202f125", False)
+    assert [name for name, row in networks.items() if not all(cell.agrees for cell in row)] == [
+        "fattree-M",
+        "dragonfly-SL",
+        "dragonfly-LS",
+        "fattree-L",
+    ]
+    stages = cells(second)
+    assert [cell.computed for cell in stages["bruck"][1:]] == ["3", "5", "7"]
+    assert [cell.computed for cell in stages["ring-k"][1:]] == ["2", "6", "25"]
+    assert all(cell.agrees for row in second.rows for cell in row)
+    processes = third.rows[-1][1]
+    assert (processes.printed, processes.computed) == ("3\u202f686\u202f400", "3\u202f686\u202f400")
+    assert all(cell.agrees for row in third.rows for cell in row)
+
+
+def test_tables_are_on_the_page(written):
+    assert "78\u202f125" in written
+    assert re.findall(r'<h2 id="(table-\d)">', written) == ["table-1", "table-2", "table-3"]
+
+
+def test_a_wide_figure_is_moved_on_a_phone_not_shrunk():
+    wide = svg.inline('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 480 300"/>', "a", "b")
+    narrow = svg.inline('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 236 170"/>', "a", "b")
+    assert "min-width: 700px" in wide
+    assert "min-width" not in narrow
+
+
+def test_pictures_inside_a_drawing_are_kept():
+    picture = "data:image/png;base64,AAAA"
+    text = (
+        '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">'
+        f'<image xlink:href="{picture}"/><image xlink:href="file.png"/></svg>'
+    )
+    inlined = svg.inline(text, "a", "b")
+    assert picture in inlined
+    assert "file.png" not in inlined

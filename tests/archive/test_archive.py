@@ -1,0 +1,190 @@
+"""The bundle of a campaign: written whole, verified anywhere, and drawn from without simulating."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import xarray as xr
+from rocrate.rocrate import ROCrate
+
+from analysis import report
+from analysis.draw import draw_files
+from tramontane.archive import verify_archive, write_archive
+from tramontane.campaign.plan import Plan
+from tramontane.errors import InputError
+from tramontane.results.collate import collate_manifest, write
+from tramontane.results.store import Store
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def campaign(project: Path, execute: Callable[..., Plan]) -> Path:
+    """The root of a project whose campaign has ended with a report; its results are made up."""
+    shutil.copytree(ROOT / "configs" / "claims", project / "configs" / "claims")
+    shutil.copytree(ROOT / "configs" / "paper", project / "configs" / "paper")
+    shutil.copy(ROOT / "configs" / "references.yaml", project / "configs")
+    plan = execute(project)
+    layout = plan.layout
+    for experiment in plan.experiments:
+        dataset = layout.dataset(experiment.name)
+        write(collate_manifest(experiment.manifest, Store(project)), dataset)
+        draw_files([dataset], layout.figures(experiment.name)[0].with_suffix(""))
+    report.write([layout.dataset("tiny")], layout.report, "smoke", "make reproduce SCALE=smoke")
+    return project
+
+
+def rewritten(bundle: Path, change: Callable[[str, bytes], bytes | None]) -> Path:
+    """Return a copy of a bundle with changed members; those that become None are left out."""
+    other = bundle.with_name("changed.zip")
+    with zipfile.ZipFile(bundle) as old, zipfile.ZipFile(other, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            data = change(name, old.read(name))
+            if data is not None:
+                new.writestr(name, data)
+    return other
+
+
+def test_a_bundle_is_verified_and_drawn_from_elsewhere(
+    campaign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = tmp_path / "campaign.zip"
+    number = write_archive(campaign, "smoke", bundle)
+    found = verify_archive(bundle)
+    assert found.problems == ()
+    assert (found.files, found.experiments, found.records, found.points) == (number, 1, 5, 5)
+
+    # The same results give the same file.
+    again = tmp_path / "again.zip"
+    write_archive(campaign, "smoke", again)
+    assert hashlib.sha256(again.read_bytes()).digest() == hashlib.sha256(bundle.read_bytes()).digest()
+    assert {path.name for path in tmp_path.iterdir()} == {"project", "campaign.zip", "again.zip"}
+
+    # Elsewhere: everything that was made of the records is thrown away, and made anew.
+    elsewhere = tmp_path / "elsewhere"
+    with zipfile.ZipFile(bundle) as opened:
+        opened.extractall(elsewhere)
+    before = {name: (elsewhere / name).read_bytes() for name in ("results/smoke/figures/tiny.svg",)}
+    with xr.open_dataset(elsewhere / "results/smoke/datasets/tiny.nc", engine="h5netcdf") as opened_dataset:
+        dataset = opened_dataset.load()
+    for name in ("datasets", "figures", "report.html"):
+        path = elsewhere / "results" / "smoke" / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    records = sorted(path.name for path in (elsewhere / "results" / "points").rglob("*.json"))
+    done = subprocess.run(
+        [sys.executable, "-m", "tramontane", "reproduce", "--scale", "smoke", "--no-run"],
+        cwd=elsewhere,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert (elsewhere / "results" / "smoke" / "report.html").exists()
+    for name, data in before.items():
+        assert (elsewhere / name).read_bytes() == data
+    with xr.open_dataset(elsewhere / "results/smoke/datasets/tiny.nc", engine="h5netcdf") as opened_dataset:
+        xr.testing.assert_identical(opened_dataset.load(), dataset)
+    assert sorted(path.name for path in (elsewhere / "results" / "points").rglob("*.json")) == records
+
+    # What was unpacked is a research object crate, and says what it is.
+    with zipfile.ZipFile(bundle) as opened:
+        opened.extractall(tmp_path / "crate")
+    crate = ROCrate(tmp_path / "crate")
+    assert "smoke campaign" in str(crate.name)
+    kinds = {str(entity.type) for entity in crate.contextual_entities}
+    assert {"SoftwareApplication", "CreateAction", "ScholarlyArticle"} <= kinds
+    assert any(str(entity.id).endswith("tiny.nc") for entity in crate.data_entities)
+    verdicts = json.loads((tmp_path / "crate" / "claims.json").read_text())
+    assert {"id", "verdict", "evidence"} <= set(verdicts[0])
+
+    # And whoever has no Tramontane has sha256sum.
+    if shutil.which("sha256sum"):
+        sums = ["sha256sum", "--check", "--quiet", "manifest-sha256.txt"]
+        assert subprocess.run(sums, cwd=tmp_path / "crate", check=False).returncode == 0
+
+
+def test_what_is_wrong_with_a_bundle_is_named(campaign: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "campaign.zip"
+    write_archive(campaign, "smoke", bundle)
+    with zipfile.ZipFile(bundle) as opened:
+        names = opened.namelist()
+    record = next(name for name in names if name.startswith("results/points/"))
+    dataset = "results/smoke/datasets/tiny.nc"
+
+    def problems(change: Callable[[str, bytes], bytes | None]) -> tuple[str, ...]:
+        return verify_archive(rewritten(bundle, change)).problems
+
+    assert problems(lambda name, data: data) == ()
+    assert problems(lambda name, data: data + b" " if name == record else data) == (f"{record} has changed",)
+    assert problems(lambda name, data: None if name == record else data) == (f"{record} is missing",)
+    assert f"{dataset} is missing" in problems(lambda name, data: None if name == dataset else data)
+    assert "versions.json is missing" in problems(lambda name, data: None if name == "versions.json" else data)
+
+    # A file that nobody knows of, and one that the list forgets together with it.
+    with zipfile.ZipFile(tmp_path / "changed.zip", "a") as opened:
+        opened.writestr("../outside", b"")
+    assert "../outside lies outside the bundle" in verify_archive(tmp_path / "changed.zip").problems
+    forgetful = problems(
+        lambda name, data: (
+            b"".join(line for line in data.splitlines(keepends=True) if dataset.encode() not in line)
+            if name == "manifest-sha256.txt"
+            else None
+            if name == dataset
+            else data
+        )
+    )
+    assert forgetful == (f"{dataset} is missing",)
+
+
+def test_a_damaged_file_is_no_traceback(campaign: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "campaign.zip"
+    write_archive(campaign, "smoke", bundle)
+    data = bytearray(bundle.read_bytes())
+    data[len(data) // 3] ^= 0xFF
+    bundle.write_bytes(data)
+    assert verify_archive(bundle).problems
+    bundle.write_bytes(data[: len(data) // 2])
+    with pytest.raises(InputError, match=r"campaign.zip: damaged, or no ZIP file"):
+        verify_archive(bundle)
+
+
+def test_mistakes_are_one_line_and_leave_nothing(project: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file; allowed: a campaign with its report"):
+        write_archive(project, "smoke", tmp_path / "campaign.zip")
+    with pytest.raises(InputError, match=r"a name that ends in \.zip"):
+        write_archive(project, "smoke", tmp_path / "campaign.tar")
+    with pytest.raises(InputError, match="no folder"):
+        write_archive(project, "smoke", tmp_path / "nowhere" / "campaign.zip")
+    with pytest.raises(InputError, match="no such file"):
+        verify_archive(tmp_path / "campaign.zip")
+    with pytest.raises(InputError, match="found a folder"):
+        verify_archive(tmp_path)
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as opened:
+        opened.writestr("a", b"")
+    with pytest.raises(InputError, match=r"no manifest-sha256\.txt in it"):
+        verify_archive(tmp_path / "other.zip")
+    assert {path.name for path in tmp_path.iterdir()} == {"project", "other.zip"}
+
+
+def test_a_run_that_ends_early_leaves_no_bundle(
+    campaign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tramontane.archive import bundle
+
+    def fail(*arguments: object) -> str:
+        raise OSError("no space left on device")
+
+    (tmp_path / "campaign.zip").write_text("an older one")
+    monkeypatch.setattr(bundle, "_put", fail)
+    with pytest.raises(OSError, match="no space"):
+        write_archive(campaign, "smoke", tmp_path / "campaign.zip")
+    assert (tmp_path / "campaign.zip").read_text() == "an older one"
+    assert {path.name for path in tmp_path.iterdir()} == {"project", "campaign.zip"}

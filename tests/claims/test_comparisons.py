@@ -1,0 +1,158 @@
+"""Checks of curves: each holds, fails, or says which points lack."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tramontane.claims import comparisons
+from tramontane.claims.outcome import Lacking, Span
+
+from .data import COUNTS, curve, power
+
+ALL = Span(100, math.inf, decades=1)
+MOST = 0.75
+
+
+def test_a_curve_is_above_where_bands_are_apart() -> None:
+    upper, lower = curve([1.10, 1.03, 0.90]), curve([1.0, 1.0, 1.0])
+    assert comparisons.above(upper, lower).tolist() == [True, False, False]
+    assert comparisons.above(lower, upper).tolist() == [False, False, True]
+
+
+def test_a_curve_is_above_where_the_ratio_is_beyond_the_bands() -> None:
+    # One member of each strays far: the bands overlap, and yet nobody would call the two equal.
+    upper, lower = curve([2.0], width=0.2), curve([1.0], width=0.1)
+    object.__setattr__(upper, "low", np.array([1.05]))
+    assert comparisons.overlapping(upper, lower).tolist() == [True]
+    assert not comparisons.above(upper, lower)[0]  # 2.4 / 1.05 is wider than the ratio
+    object.__setattr__(upper, "low", np.array([1.3]))
+    object.__setattr__(lower, "high", np.array([1.35]))
+    assert comparisons.above(upper, lower)[0]
+
+
+def test_trend() -> None:
+    assert comparisons.trend(power(-0.5), "falls", ALL, MOST).holds is True
+    assert comparisons.trend(power(-0.5), "rises", ALL, MOST).holds is False
+    assert comparisons.trend(power(0.5), "rises", ALL, MOST).holds is True
+    assert comparisons.trend(power(0.0), "falls", ALL, MOST).holds is False
+    # One step of six may go the other way, two may not.
+    assert comparisons.trend(curve([9, 8, 7, 7.8, 5, 4, 3]), "falls", ALL, MOST).holds is True
+    assert comparisons.trend(curve([9, 8, 9, 7, 8, 4, 3]), "falls", ALL, MOST).holds is False
+    with pytest.raises(Lacking, match=r"10,000 processes or more, 2 counts .there: 100 to 10,000."):
+        comparisons.trend(power(-0.5), "falls", Span(1e4, math.inf), MOST)
+
+
+def test_trend_within_the_band_decides_nothing() -> None:
+    outcome = comparisons.trend(power(-0.005, width=0.1), "falls", ALL, MOST)
+    assert (outcome.holds, outcome.fragile) == (False, 1)
+
+
+def test_slower() -> None:
+    low, high = power(-0.5), power(-0.5, factor=1.5)
+    assert comparisons.slower(high, low, 1, ALL, MOST).holds is True
+    assert comparisons.slower(high, low, 2, ALL, MOST).holds is False
+    assert comparisons.slower(low, high, 1, ALL, MOST).holds is False
+    assert comparisons.slower(high, low, 1, Span(1e4, math.inf), MOST).holds is True
+    with pytest.raises(Lacking, match=r"100,000 processes or more .there: 100 to 10,000.") as caught:
+        comparisons.slower(high, low, 1, Span(1e5, math.inf), MOST)
+    assert caught.value.span == Span(1e5, math.inf)
+    with pytest.raises(Lacking, match="over a decade"):
+        comparisons.slower(curve([1, 2, 3]), curve([1, 2, 3]), 1, ALL, MOST)
+
+
+def test_slower_counts_where_single_runs_could_not_tell() -> None:
+    outcome = comparisons.slower(curve([2, 2, 2, 2, 2, 2, 1.01]), curve([1] * 7), 1, ALL, MOST)
+    assert (outcome.holds, outcome.fragile, outcome.compared) == (True, 1, 7)
+    assert "slower at 6 of 7 process counts (not at 10,000)" in outcome.evidence
+
+
+def test_coincide() -> None:
+    assert comparisons.coincide([power(-0.5), power(-0.5, 1.05)], 0.1, ALL, MOST).holds is True
+    assert comparisons.coincide([power(-0.5), power(-0.5, 1.2)], 0.1, ALL, MOST).holds is False
+    assert comparisons.coincide([power(-0.5), power(-0.5, 1.05), power(-0.5, 1.3)], 0.1, ALL, MOST).holds is False
+    # Medians far apart in bands that overlap: nobody could tell them apart.
+    wide = comparisons.coincide([power(-0.5, width=0.3), power(-0.5, 1.2, width=0.3)], 0.1, ALL, MOST)
+    assert (wide.holds, wide.fragile) == (True, 7)
+    with pytest.raises(Lacking):
+        comparisons.coincide([power(-0.5), power(-0.5)], 0.1, Span(1e5, math.inf), MOST)
+
+
+def test_apart() -> None:
+    assert comparisons.apart(power(-0.5, 10), power(-0.5), (5, 20), ALL).holds is True
+    assert comparisons.apart(power(-0.5, 3), power(-0.5), (5, 20), ALL).holds is False
+    assert comparisons.apart(power(-0.5, 30), power(-0.5), (5, 20), ALL).holds is False
+    assert comparisons.apart(power(-0.5, 5.01), power(-0.5), (5, 20), ALL).fragile == 1
+    with pytest.raises(Lacking):
+        comparisons.apart(power(-0.5), power(-0.5), (5, 20), Span(1e5, math.inf))
+
+
+def test_closing() -> None:
+    assert comparisons.closing(power(-0.8, 10), power(-0.4), ALL).holds is True
+    assert comparisons.closing(power(-0.4, 10), power(-0.8), ALL).holds is False
+    assert comparisons.closing(power(-0.5, 10), power(-0.5), ALL).holds is False
+    with pytest.raises(Lacking):
+        comparisons.closing(power(-0.5), power(-0.5), Span(1e4, math.inf))
+
+
+def test_shallower() -> None:
+    assert comparisons.shallower(power(-0.3), power(-0.8), ALL).holds is True
+    assert comparisons.shallower(power(-0.8), power(-0.3), ALL).holds is False
+    assert comparisons.shallower(power(-0.5), power(-0.501), ALL).fragile == 1
+    with pytest.raises(Lacking):
+        comparisons.shallower(power(-0.5), power(-0.5), Span(1e5, math.inf))
+
+
+def test_jump() -> None:
+    around = Span(500, 3000)
+    assert comparisons.jump(curve([9, 8, 7, 14, 13, 6, 5]), 1.5, around).holds is True
+    assert comparisons.jump(curve([9, 8, 7, 8, 7, 6, 5]), 1.5, around).holds is False
+    assert comparisons.jump(power(-0.5), 1.5, around).holds is False
+    with pytest.raises(Lacking):
+        comparisons.jump(power(-0.5), 1.5, Span(2e4, math.inf))
+
+
+def test_meets_in_the_data_and_by_its_trend() -> None:
+    inside = comparisons.meets(power(0.5), power(-0.5, 10), 1000, 1.5, ALL)
+    assert inside.holds is True
+    assert "they meet at 1,000 processes" in inside.evidence
+    ahead = comparisons.meets(power(0.5), power(-0.5, 900), 1e5, 1.5, ALL)
+    assert ahead.holds is True
+    assert "trend" in ahead.evidence
+    assert comparisons.meets(power(0.5), power(-0.5, 900), 1e6, 1.5, ALL).holds is False
+    assert comparisons.meets(power(0.5, 20), power(-0.5, 10), 1000, 1.5, ALL).holds is False  # above from the start
+    assert comparisons.meets(power(-0.6), power(-0.5, 10), 1000, 1.5, ALL).holds is False  # never
+    with pytest.raises(Lacking, match="1,000,000 processes or more"):  # 1e8 is too far off to say anything
+        comparisons.meets(power(0.1), power(-0.1, 1000), 1e7, 1.5, ALL)
+
+
+def test_limit() -> None:
+    assert comparisons.limit(power(-0.5), 5000).holds is False
+    with pytest.raises(Lacking, match="not planned at this scale; largest run 10,000"):
+        comparisons.limit(power(-0.5), 2e4)
+
+
+def test_optimum() -> None:
+    own = curve([5, 9, 20, 21, 22, 30, 32], width=0)
+    assert comparisons.optimum(own, "minimum", (5, 5), ALL).holds is True
+    assert comparisons.optimum(own, "maximum", (31, 31), ALL).holds is False
+    assert comparisons.optimum(own, "median", (20, 22), ALL).holds is True
+    assert comparisons.optimum(own, "mean below median by", (0, 3), ALL).holds is True
+    assert comparisons.optimum(own, "mean below median by", (3, 9), ALL).holds is False
+    with pytest.raises(Lacking):
+        comparisons.optimum(curve([5, 9]), "minimum", (5, 5), ALL)
+
+
+def test_what_has_no_result_is_said() -> None:
+    own = power(-0.5)
+    object.__setattr__(own, "lacking", (20000.0, 50000.0))
+    assert comparisons.trend(own, "falls", ALL, MOST).evidence.endswith("; without 2 points that have no result")
+    assert comparisons.trend(own, "falls", Span(100, 10000), MOST).evidence.endswith("the other way")
+
+
+def test_spans_say_what_they_need() -> None:
+    assert str(Span(100, math.inf, decades=1)) == "at 100 processes or more, over a decade"
+    assert str(Span(1e5, math.inf)) == "at 100,000 processes or more"
+    assert Span(100, 5e4, decades=1).suffices(COUNTS)
+    assert not Span(100, 500, decades=1).suffices(COUNTS)
+    assert not Span(1e5, math.inf).suffices(COUNTS)

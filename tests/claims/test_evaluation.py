@@ -1,0 +1,243 @@
+"""From statements and datasets to verdicts."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from tramontane.claims import VERDICTS, Verdict, evaluate
+from tramontane.errors import InputError
+
+from .data import dataset
+
+ROOT = Path(__file__).parents[2]
+
+CLAIMS = """\
+paper: Z
+claims:
+  faster:
+    where: Fig. 1
+    about: transposition
+    statement: a is faster than b, and much faster than c from 1e5 processes on.
+    experiment: tiny
+    along: series
+    checks:
+      - {kind: slower, of: b, than: a}
+      - {kind: slower, of: c, than: a, by: 2, between: [5000, null]}
+  chosen:
+    where: Fig. 2
+    about: transposition
+    statement: The routing of our choice is faster than b.
+    experiment: tiny
+    curves:
+      own: {select: {series: $routing}}
+      b: {select: {series: b}}
+    checks:
+      - {kind: slower, of: b, than: own}
+    choices:
+      textbook: {routing: a}
+      as published: {routing: c}
+  sums:
+    where: Table 3
+    about: arithmetic
+    statement: The grids have 10 * 4^n + 2 cells.
+    checks:
+      - {kind: computed, what: cells, printed: {"7": 163842}}
+  far:
+    where: Fig. 6
+    about: one-sided
+    statement: It is fast on another machine.
+    out_of_reach: another machine
+  none:
+    where: section 5
+    about: overlap
+    statement: The order of additions matters.
+    lacks: a workload
+"""
+
+EXPERIMENT = """\
+title: Tiny
+question: Which?
+description: Three lines.
+cross: {series: [a, b, c], ranks: $processes}
+variants: {series: {a: {seed: 1}, b: {seed: 2}, c: {seed: 3}}}
+base:
+  machine: {topology: torus, geometry: [30, 30, 30], nodes_per_switch: 8}
+  workload: {kind: allreduce, algorithm: ring}
+scales:
+  smoke: {processes: [2, 4]}
+  laptop: {processes: {decades: [100, 10000]}}
+  paper: {processes: {decades: [100, 200000]}}
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A project with five statements and one experiment."""
+    for name in ("experiments", "claims"):
+        (tmp_path / "configs" / name).mkdir(parents=True)
+    (tmp_path / "configs" / "experiments" / "tiny.yaml").write_text(EXPERIMENT)
+    (tmp_path / "configs" / "claims" / "made-up.yaml").write_text(CLAIMS)
+    shutil.copy(ROOT / "configs" / "claims" / "judgement.yaml", tmp_path / "configs" / "claims")
+    shutil.copy(ROOT / "configs" / "references.yaml", tmp_path / "configs")
+    return tmp_path
+
+
+@pytest.fixture
+def store(root: Path) -> Callable[..., None]:
+    """Write the dataset of the experiment."""
+
+    def write(data: xr.Dataset, scale: str = "laptop") -> None:
+        path = root / "results" / scale / "datasets" / "tiny.nc"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        data.to_netcdf(path, engine="h5netcdf")
+
+    return write
+
+
+def lines(a: float = 1, b: float = 2, c: float = 3, **options: Any) -> xr.Dataset:
+    return dataset({"a": [a] * 7, "b": [b] * 7, "c": [c] * 7}, **options)
+
+
+def by_name(verdicts: list[Verdict]) -> dict[str, Verdict]:
+    return {verdict.id: verdict for verdict in verdicts}
+
+
+def test_before_any_campaign_nothing_is_evaluated(root: Path) -> None:
+    verdicts = evaluate(root, "laptop")
+    assert [verdict.id for verdict in verdicts] == ["faster", "chosen", "sums", "far", "none"]
+    assert {verdict.verdict for verdict in verdicts} == {"not evaluated"}
+    assert all(verdict.command == "tramontane reproduce --scale laptop" for verdict in verdicts)
+
+
+def test_what_is_asked_for_by_name_is_computed_before_any_campaign(root: Path) -> None:
+    verdicts = by_name(evaluate(root, "laptop", ["sums", "faster", "far"]))
+    assert {name: verdict.verdict for name, verdict in verdicts.items()} == {
+        "faster": "not evaluated",
+        "sums": "reproduced",
+        "far": "out of reach",
+    }
+    with pytest.raises(InputError, match="no statement 'fastr'; did you mean 'faster'"):
+        evaluate(root, "laptop", ["fastr"])
+
+
+def test_each_of_the_four_verdicts(root: Path, store: Callable[..., None]) -> None:
+    store(lines())
+    verdicts = by_name(evaluate(root, "laptop"))
+    assert {name: verdict.verdict for name, verdict in verdicts.items()} == {
+        "faster": "reproduced",
+        "chosen": "reproduced",
+        "sums": "reproduced",
+        "far": "out of reach",
+        "none": "not evaluated",
+    }
+    assert {verdict.verdict for verdict in verdicts.values()} <= set(VERDICTS)
+    assert verdicts["far"].evidence == "needs another machine"
+    assert verdicts["none"].evidence == "lacks a workload"
+    faster = verdicts["faster"]
+    assert faster.experiments == ("tiny",)
+    assert faster.evidence.startswith("scale laptop: b over a: 2 to 2, median 2, at 100 to 10,000 processes")
+    assert faster.evidence.endswith("Ensembles of 5 members; any single runs would have decided alike")
+    json.dumps([verdict.as_data() for verdict in verdicts.values()])
+
+
+def test_a_statement_of_which_a_part_fails_is_not_reproduced(root: Path, store: Callable[..., None]) -> None:
+    store(lines(b=0.5))
+    verdict = by_name(evaluate(root, "laptop"))["faster"]
+    assert verdict.verdict == "not reproduced"
+    assert "fails: b over a: 0.5 to 0.5" in verdict.evidence
+    assert "holds: c over a: 3 to 3" in verdict.evidence
+
+
+def test_points_that_lack_are_named_with_the_command_that_runs_them(root: Path, store: Callable[..., None]) -> None:
+    text = (root / "configs" / "claims" / "made-up.yaml").read_text()
+    (root / "configs" / "claims" / "made-up.yaml").write_text(text.replace("5000", "1.0e+5"))
+    store(lines())
+    verdict = by_name(evaluate(root, "laptop"))["faster"]
+    assert verdict.verdict == "not evaluated"
+    assert "lacks c and a at 100,000 processes or more (there: 100 to 10,000)" in verdict.evidence
+    assert verdict.command == "tramontane reproduce --scale paper --experiments 'tiny'"
+    # A part that fails decides the statement, whatever lacks.
+    store(lines(b=0.5))
+    assert by_name(evaluate(root, "laptop"))["faster"].verdict == "not reproduced"
+
+
+def test_points_that_were_planned_here_are_run_here(root: Path, store: Callable[..., None]) -> None:
+    store(dataset({"a": [1, np.nan, np.nan], "b": [2, 2, 2], "c": [3, 3, 3]}, x=[100, 1000, 10000]))
+    verdict = by_name(evaluate(root, "laptop"))["faster"]
+    assert verdict.verdict == "not evaluated"
+    assert verdict.command == "tramontane reproduce --scale laptop --experiments 'tiny'"
+
+
+def test_choices_of_ours_are_all_shown(root: Path, store: Callable[..., None]) -> None:
+    store(lines())
+    verdict = by_name(evaluate(root, "laptop"))["chosen"]
+    assert [(choice.choice, choice.verdict) for choice in verdict.choices] == [
+        ("textbook", "reproduced"),
+        ("as published", "not reproduced"),
+    ]
+    assert verdict.verdict == "reproduced"
+    assert "under textbook: reproduced" in verdict.evidence
+    assert "under as published: not reproduced" in verdict.evidence
+    assert by_name(evaluate(root, "laptop"))["faster"].choices == ()
+
+
+def test_it_is_said_when_single_runs_could_not_have_decided(root: Path, store: Callable[..., None]) -> None:
+    one_count_in_doubt = dataset({"a": [1] * 7, "b": [1.03, 2, 2, 2, 2, 2, 2], "c": [3] * 7})
+    store(one_count_in_doubt)
+    verdict = by_name(evaluate(root, "laptop"))["faster"]
+    assert verdict.verdict == "reproduced"
+    assert "single runs could not have decided it at 1 of 9 places" in verdict.evidence
+
+
+def test_single_runs_are_read_with_a_band(root: Path, store: Callable[..., None]) -> None:
+    store(lines(b=1.2, members=1))
+    verdict = by_name(evaluate(root, "laptop"))["faster"]
+    assert verdict.verdict == "not reproduced"  # 20 % is no more than single runs differ by
+    assert "Single runs, read with a band of -10 to +17 %" in verdict.evidence
+
+
+def test_a_statement_counts_only_on_its_grid(root: Path, store: Callable[..., None]) -> None:
+    file = root / "configs" / "claims" / "made-up.yaml"
+    file.write_text(file.read_text().replace("    along: series\n", "    along: series\n    grid: paper\n"))
+    (root / "configs" / "workloads").mkdir()
+    shutil.copy(ROOT / "configs" / "workloads" / "grids.yaml", root / "configs" / "workloads")
+    store(lines().assign_attrs(grids_json="[[720, 360, 64]]"))
+    verdict = by_name(evaluate(root, "laptop"))["faster"]
+    assert verdict.verdict == "not evaluated"
+    assert "grid 720 x 360 x 64: lacks results on the grid 28800 x 14400 x 256" in verdict.evidence
+    store(lines().assign_attrs(grids_json="[[28800, 14400, 256]]"))
+    assert by_name(evaluate(root, "laptop"))["faster"].verdict == "reproduced"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "parts"),
+    [
+        ("kind: slower", "kind: slwer", ["claims.faster.checks[0].kind", "'slwer'", "did you mean 'slower'?"]),
+        ("about: one-sided", "about: onesided", ["claims.far.about", "did you mean 'one-sided'?"]),
+        ("    out_of_reach: another machine\n", "", ["claims.far.checks", "one of them"]),
+        ("paper: Z", "paper: Y", ["paper", "'Y'"]),
+        ("where: Fig. 1", "wher: Fig. 1", ["claims.faster.wher", "did you mean 'where'?"]),
+        ("what: cells", "what: cell", ["claims.sums.checks[0].what", "did you mean 'cells'?"]),
+    ],
+)
+def test_a_mistake_in_the_statements_is_one_line(root: Path, old: str, new: str, parts: list[str]) -> None:
+    file = root / "configs" / "claims" / "made-up.yaml"
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new, 1))
+    with pytest.raises(InputError) as caught:
+        evaluate(root, "laptop", ["sums"])
+    for part in ["made-up.yaml", *parts]:
+        assert part in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_statement_stands_in_one_file(root: Path) -> None:
+    shutil.copy(root / "configs" / "claims" / "made-up.yaml", root / "configs" / "claims" / "again.yaml")
+    with pytest.raises(InputError, match=r"claims.faster: also in .*again.yaml"):
+        evaluate(root, "laptop")

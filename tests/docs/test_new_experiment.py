@@ -1,0 +1,99 @@
+"""The page for newcomers, followed to the letter: its commands are run, its changes are made."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tramontane.errors import InputError
+from tramontane.study import SCALES, expand, load_experiment, validate_file
+from tramontane.study.template import new_experiment
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "new-experiment.md"
+FILE = Path("configs", "experiments", "halo-latency.yaml")
+
+
+def steps() -> list[tuple[str, str]]:
+    """Return the page's commands (indented) and changes (in fences called diff), in order."""
+    pattern = re.compile(r"^    (?P<command>\S[^\n]*)$|^```diff\n(?P<change>.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+    matches = pattern.finditer(PAGE.read_text())
+    return [("command", own["command"]) if own["command"] else ("change", own["change"]) for own in matches]
+
+
+def changed(text: str, change: str) -> str:
+    """Return a file's text with a change of the page: lines with - give way to those with +."""
+    old = "".join(line[1:] for line in change.splitlines(keepends=True) if line[0] in "- ")
+    new = "".join(line[1:] for line in change.splitlines(keepends=True) if line[0] in "+ ")
+    assert text.count(old) == 1, f"the page changes what is not in the file once:\n{old}"
+    return text.replace(old, new)
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Path:
+    """A copy of the checkout's configuration in which `.venv/bin/tramontane` is the command."""
+    shutil.copytree(ROOT / "configs", tmp_path / "configs")
+    command = tmp_path / ".venv" / "bin" / "tramontane"
+    command.parent.mkdir(parents=True)
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tramontane "$@"\n')
+    command.chmod(0o755)
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_the_page_leads_to_a_figure(scratch: Path) -> None:
+    figures = []
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for kind, text in steps():
+        if kind == "change":
+            (scratch / FILE).write_text(changed((scratch / FILE).read_text(), text))
+            continue
+        done = subprocess.run(
+            ["sh", "-c", text], cwd=scratch, capture_output=True, text=True, check=False, env=environment, timeout=600
+        )
+        assert done.returncode == 0, f"{text}\n{done.stdout}{done.stderr}"
+        if " reproduce " in text:
+            assert done.stdout.splitlines()[-1] == "results/smoke/report.html"
+            figures.append((scratch / "results" / "smoke" / "figures" / "halo-latency.svg").read_text())
+    commands = [text for kind, text in steps() if kind == "command"]
+    assert len(commands) >= 6
+    assert {text.split()[1] for text in commands} >= {"new-experiment", "validate", "reproduce"}
+    assert len(figures) == 2
+    assert figures[0] != figures[1]
+    assert "10 us" in figures[1] or "10 µs" in figures[1]
+
+
+def test_a_new_experiment_is_valid_at_all_its_scales_and_small(scratch: Path) -> None:
+    path = new_experiment(scratch, "halo-latency")
+    assert path == scratch / FILE
+    assert validate_file(path) == "experiment"
+    experiment = load_experiment(path)
+    sizes = {scale: len(expand(experiment, scale).points) for scale in experiment.scales}
+    assert sizes["smoke"] <= 50
+    assert set(sizes) <= set(SCALES)
+    assert "NAME" not in path.read_text()
+
+
+@pytest.mark.parametrize("name", ["Halo latency", "../outside", "", "-x", "a_b", "all", "none", "x" * 61, "a.yaml"])
+def test_a_bad_name_is_refused_in_one_line(scratch: Path, name: str) -> None:
+    before = sorted(scratch.rglob("*"))
+    with pytest.raises(InputError, match="allowed: small letters, digits and hyphens") as caught:
+        new_experiment(scratch, name)
+    assert "\n" not in str(caught.value)
+    if name == "Halo latency":
+        assert "did you mean 'halo-latency'?" in str(caught.value)
+    assert sorted(scratch.rglob("*")) == before
+
+
+def test_an_experiment_is_never_overwritten(scratch: Path) -> None:
+    path = new_experiment(scratch, "halo-latency")
+    path.write_text("mine")
+    with pytest.raises(
+        InputError, match=r"halo-latency\.yaml: is there already; allowed: a name that no experiment has"
+    ):
+        new_experiment(scratch, "halo-latency")
+    assert path.read_text() == "mine"

@@ -1,0 +1,178 @@
+"""Writes the bundle of a campaign: the same results give the same file, byte for byte."""
+
+import contextlib
+import datetime
+import hashlib
+import importlib.metadata
+import json
+import platform
+import re
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from tramontane import __version__
+from tramontane.archive.contents import CHECKSUMS, CLAIMS, CRATE, README, VERSIONS, manifests, sources
+from tramontane.archive.crate import crate_metadata
+from tramontane.campaign.layout import Layout
+from tramontane.claims import evaluate
+from tramontane.errors import InputError
+from tramontane.results.store import Store
+
+_CHUNK = 1 << 20
+#: The earliest time a ZIP file knows.
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+_MODE = 0o644 << 16
+
+
+def write_archive(root: Path, scale: str, out: Path) -> int:
+    """Write the bundle of a campaign, whole or not at all.
+
+    Parameters
+    ----------
+    root : Path
+        Root of the checkout.
+    scale : str
+        Scale of the campaign.
+    out : Path
+        File to write; ends in ``.zip``.
+
+    Returns
+    -------
+    int
+        Number of files in it.
+
+    Raises
+    ------
+    InputError
+        If there is no such campaign, or the file can't be written there.
+    """
+    if out.suffix != ".zip":
+        raise InputError(out, "", str(out.suffix), "a name that ends in .zip", problem=f"found '{out.name}'")
+    if not out.absolute().parent.is_dir():
+        raise InputError(out, "", None, "a file in a folder that exists", problem=f"no folder {out.parent}")
+    files = sources(root, scale)
+    about = versions(root, scale)
+    texts = {
+        PurePosixPath(VERSIONS): _json(about),
+        PurePosixPath(CLAIMS): _json([verdict.as_data() for verdict in evaluate(root, scale)]),
+        PurePosixPath(README): readme(scale, about),
+    }
+    sizes = {place: path.stat().st_size for place, path in files.items()}
+    sizes |= {place: len(text.encode()) for place, text in texts.items()}
+    texts[PurePosixPath(CRATE)] = crate_metadata(root, scale, sorted(sizes), sizes, about)
+    with _temporary(out) as temporary:
+        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as bundle:
+            sums = {place: _copy(bundle, place, path, about["created"]) for place, path in files.items()}
+            sums |= {place: _put(bundle, place, text, about["created"]) for place, text in texts.items()}
+            lines = "".join(f"{digest}  {place}\n" for place, digest in sorted(sums.items()))
+            _put(bundle, PurePosixPath(CHECKSUMS), lines, about["created"])
+        temporary.replace(out)
+    return len(sums) + 1
+
+
+def versions(root: Path, scale: str) -> dict[str, Any]:
+    """Return what made the results and when; what differs between records is a list."""
+    layout = Layout(root, scale)
+    store = Store(root)
+    identities = {point["id"] for own in manifests(layout) for point in own["points"] if "id" in point}
+    records = [store.read(identity) for identity in sorted(identities) if store.has(identity)]
+    known = [record["provenance"] for record in records]
+
+    def each(key: str) -> list[Any]:
+        return sorted({str(own[key]) for own in known if own.get(key) is not None})
+
+    return {
+        "tramontane": __version__,
+        "scale": scale,
+        "command": json.loads(layout.plan.read_text(encoding="utf-8"))["command"] if layout.plan.exists() else "",
+        "created": max((own["created"] for own in known), default=_iso(_EPOCH)),
+        "points": len(identities),
+        "records": len(records),
+        "git_commit": ", ".join(each("git_commit")),
+        "model_revision": each("model_revision"),
+        "compiler": each("compiler"),
+        "python": platform.python_version(),
+        "packages": {name: importlib.metadata.version(name) for name in _packages()},
+    }
+
+
+def _packages() -> list[str]:
+    """Return the packages that the project asks for."""
+    required = importlib.metadata.requires("tramontane") or []
+    return sorted({re.split(r"[^A-Za-z0-9._-]", text)[0] for text in required})
+
+
+def readme(scale: str, about: Mapping[str, Any]) -> str:
+    """Return what a reader of the bundle needs to know."""
+    return f"""\
+# Results of the {scale} campaign
+
+Made by Tramontane {about["tramontane"]}: {about["records"]} of {about["points"]} points.
+
+| file | |
+| --- | --- |
+| `results/{scale}/report.html` | the report; it opens without a network |
+| `results/{scale}/figures/` | figures and captions |
+| `results/{scale}/datasets/` | a NetCDF dataset for each experiment |
+| `results/points/` | a record of each point |
+| `{CLAIMS}` | what became of the papers' statements |
+| `configs/` | what was studied |
+| `{VERSIONS}`, `requirements.lock` | what made it |
+| `{CRATE}` | all this for machines |
+
+`sha256sum -c {CHECKSUMS}` verifies the files, and `tramontane archive --verify FILE` the bundle. With Tramontane
+installed,
+
+    tramontane reproduce --scale {scale} --no-run
+
+makes datasets, figures and report anew in this folder, from the records alone.
+"""
+
+
+def _json(data: Any) -> str:
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+def _iso(stamp: tuple[int, int, int, int, int, int]) -> str:
+    return datetime.datetime(*stamp, tzinfo=datetime.UTC).isoformat()
+
+
+def _entry(place: PurePosixPath, created: str) -> zipfile.ZipInfo:
+    time = datetime.datetime.fromisoformat(created.replace("Z", "+00:00"))
+    stamp = (time.year, time.month, time.day, time.hour, time.minute, time.second)
+    entry = zipfile.ZipInfo(str(place), max(stamp, _EPOCH))
+    entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, _MODE
+    return entry
+
+
+def _copy(bundle: zipfile.ZipFile, place: PurePosixPath, path: Path, created: str) -> str:
+    """Put a file into the bundle and return its checksum."""
+    digest = hashlib.sha256()
+    entry = _entry(place, created)
+    entry.file_size = path.stat().st_size
+    with path.open("rb") as source, bundle.open(entry, "w") as target:
+        while chunk := source.read(_CHUNK):
+            digest.update(chunk)
+            target.write(chunk)
+    return digest.hexdigest()
+
+
+def _put(bundle: zipfile.ZipFile, place: PurePosixPath, text: str, created: str) -> str:
+    """Put a text into the bundle and return its checksum."""
+    data = text.encode()
+    bundle.writestr(_entry(place, created), data)
+    return hashlib.sha256(data).hexdigest()
+
+
+@contextlib.contextmanager
+def _temporary(out: Path) -> Iterator[Path]:
+    """Give a file beside `out` to write to; nothing of it is left if that fails."""
+    folder = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.absolute().parent))
+    try:
+        yield folder / out.name
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

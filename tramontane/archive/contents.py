@@ -1,0 +1,84 @@
+"""Which files belong to the bundle of a campaign, and where they lie in it.
+
+The bundle is laid out like a checkout, so that the commands work in it as they do there.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from tramontane.campaign.layout import Layout
+from tramontane.campaign.rules import CODE
+from tramontane.errors import InputError
+from tramontane.results.store import Store
+
+#: Files of the checkout that say what the software is, who wrote it and what it was built with.
+_ABOUT = ("CITATION.cff", "LICENSE", "requirements.lock")
+#: What a campaign leaves behind that is of no use to others.
+_NOT_ARCHIVED = ("logs", "batches", "plan/batches", "plan/plan.json")
+
+CRATE = "ro-crate-metadata.json"
+CHECKSUMS = "manifest-sha256.txt"
+CLAIMS = "claims.json"
+README = "README.md"
+VERSIONS = "versions.json"
+
+Sources = dict[PurePosixPath, Path]
+
+
+def sources(root: Path, scale: str) -> Sources:
+    """Return the files of a campaign by their place in the bundle.
+
+    Parameters
+    ----------
+    root : Path
+        Root of the checkout.
+    scale : str
+        Scale of the campaign.
+
+    Raises
+    ------
+    InputError
+        If the campaign has no report yet.
+    """
+    layout = Layout(root, scale)
+    if not layout.report.exists():
+        allowed = f"a campaign with its report; make one by: tramontane reproduce --scale {scale}"
+        raise InputError(layout.report, "", None, allowed, problem="no such file")
+    found: Sources = {}
+    for path in (*_files(root / "configs"), *_campaign(layout), *_records(layout)):
+        found[PurePosixPath(path.relative_to(root).as_posix())] = path
+    for name in _ABOUT:
+        own = next((folder / name for folder in (root, CODE) if (folder / name).exists()), None)
+        if own is not None:
+            found[PurePosixPath(name)] = own
+    return dict(sorted(found.items()))
+
+
+def manifests(layout: Layout) -> Iterator[dict[str, Any]]:
+    """Yield the manifests of the experiments that have a dataset."""
+    for path in sorted(layout.manifests.glob("*.json")):
+        if layout.dataset(path.stem).exists():
+            yield json.loads(path.read_text(encoding="utf-8"))
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts):
+            yield path
+
+
+def _campaign(layout: Layout) -> Iterator[Path]:
+    for path in _files(layout.folder):
+        place = path.relative_to(layout.folder)
+        if not any(place.is_relative_to(left) for left in _NOT_ARCHIVED):
+            yield path
+
+
+def _records(layout: Layout) -> Iterator[Path]:
+    """Yield all that is known of the points of the campaign: records, congestion matrices, failures; each once."""
+    store = Store(layout.root)
+    identities = {point["id"] for own in manifests(layout) for point in own["points"] if "id" in point}
+    for identity in sorted(identities):
+        yield from sorted(store.path(identity).parent.glob(f"{identity}.*"))

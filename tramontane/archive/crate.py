@@ -1,0 +1,97 @@
+"""Describes a bundle as a research object crate (RO-Crate), which data repositories and search engines read."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from rocrate.model.contextentity import ContextEntity
+from rocrate.rocrate import ROCrate
+
+from tramontane import __version__
+from tramontane.results.store import POINTS
+from tramontane.study.catalogue import REFERENCES, cached_yaml
+
+_FORMATS = {
+    ".nc": "application/x-netcdf",
+    ".json": "application/json",
+    ".yaml": "application/yaml",
+    ".html": "text/html",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".pdf": "application/pdf",
+    ".txt": "text/plain",
+    ".md": "text/markdown",
+}
+_SOFTWARE = "#tramontane"
+
+
+def crate_metadata(
+    root: Path,
+    scale: str,
+    files: Iterable[PurePosixPath],
+    sizes: Mapping[PurePosixPath, int],
+    versions: Mapping[str, Any],
+) -> str:
+    """Return the text of ``ro-crate-metadata.json``.
+
+    Parameters
+    ----------
+    root : Path
+        Folder that holds ``configs/references.yaml``.
+    scale : str
+        Scale of the campaign.
+    files : iterable of PurePosixPath
+        Files of the bundle; the records of points are described together.
+    sizes : mapping
+        Their sizes [B].
+    versions : mapping
+        Content of ``versions.json``.
+    """
+    crate = ROCrate()
+    crate.name = f"Tramontane: results of the {scale} campaign"
+    crate.description = (
+        "Communication times of atmospheric models on simulated networks: records of all points, datasets, figures, "
+        "report, what became of the papers' statements, and the configuration that made them."
+    )
+    crate.license = "https://spdx.org/licenses/BSD-3-Clause"
+    crate.keywords = ["communication", "network simulation", "numerical weather prediction"]
+    crate.root_dataset["datePublished"] = versions["created"]
+    records = PurePosixPath(POINTS.as_posix())
+    for file in files:
+        if not file.is_relative_to(records):
+            properties: dict[str, Any] = {"contentSize": str(sizes[file])}
+            if file.suffix in _FORMATS:
+                properties["encodingFormat"] = _FORMATS[file.suffix]
+            crate.add_file(dest_path=str(file), properties=properties)
+    crate.add_dataset(dest_path=f"{records}/", properties={"name": "Records of the points, one file each"})
+    software = {
+        "@type": "SoftwareApplication",
+        "name": "Tramontane",
+        "version": __version__,
+        "identifier": versions["git_commit"],
+    }
+    crate.add(ContextEntity(crate, _SOFTWARE, properties=software))
+    action = {
+        "@type": "CreateAction",
+        "name": versions["command"],
+        "instrument": {"@id": _SOFTWARE},
+        "result": {"@id": "./"},
+        "endTime": versions["created"],
+    }
+    crate.add(ContextEntity(crate, "#campaign", properties=action))
+    crate.root_dataset["mentions"] = [{"@id": "#campaign"}]
+    crate.root_dataset["citation"] = [_publication(crate, entry) for entry in cached_yaml(root / REFERENCES).values()]
+    crate.metadata["dateModified"] = versions["created"]
+    return json.dumps(crate.metadata.generate(), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def _publication(crate: ROCrate, entry: Mapping[str, Any]) -> Any:
+    name = f"https://doi.org/{entry['doi']}" if entry.get("doi") else f"#{entry['title'][:40]}".replace(" ", "-")
+    properties = {
+        "@type": "ScholarlyArticle",
+        "name": entry["title"],
+        "author": entry["authors"],
+        "datePublished": str(entry["year"]),
+    }
+    return crate.add(ContextEntity(crate, name, properties=properties))
