@@ -52,6 +52,7 @@ public:
     /// \param lookahead smallest latency between two places [ticks] > 0
     EventQueue(Ticks lookahead, Place places)
         : window_(std::min<Ticks>(lookahead, ~std::uint32_t{0})),
+          per_window_(window_ == 0 ? 0 : ~std::uint64_t{0} / window_),
           digit_bits_((static_cast<std::uint32_t>(std::bit_width(std::uint64_t{places})) + 1) / 2),
           ring_(horizon, none),
           counts_(std::size_t{2} << digit_bits_) {
@@ -63,8 +64,8 @@ public:
 
     /// Adds an event of a window after the current one.
     void push(Ticks time, Place place, std::uint32_t code, Index item) {
-        const std::uint64_t number = time / window_;
-        const Event event{static_cast<std::uint32_t>(time - number * window_), place, item, code};
+        const auto [number, offset] = window_of(time);
+        const Event event{offset, place, item, code};
         if (number - number_ < horizon) {
             put(number, event);
         } else {
@@ -91,6 +92,23 @@ public:
     }
 
 private:
+    struct Window {
+        std::uint64_t number;
+        std::uint32_t offset;
+    };
+
+    /// Divides without dividing; the product with floor(2^64 / window) is the quotient or one less.
+    [[nodiscard]] Window window_of(Ticks time) const {
+        __extension__ using Wide = unsigned __int128;
+        auto number = static_cast<std::uint64_t>((static_cast<Wide>(time) * per_window_) >> 64);
+        Ticks offset = time - number * window_;
+        if (offset >= window_) {
+            ++number;
+            offset -= window_;
+        }
+        return {number, static_cast<std::uint32_t>(offset)};
+    }
+
     void refill() {
         while (!later_.empty() && later_.top().time / window_ - number_ < horizon) {
             put(later_.top().time / window_, later_.top().event);
@@ -188,6 +206,7 @@ private:
     static constexpr std::size_t many = 24;  // more are not sorted by insertion
 
     Ticks window_;
+    std::uint64_t per_window_;  // 2^64 / window
     std::uint32_t digit_bits_;
     std::uint64_t number_ = 0;
     bool started_ = false;
