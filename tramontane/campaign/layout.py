@@ -6,6 +6,9 @@ from pathlib import Path
 #: The forms in which each figure is drawn: for the report, for a quick look, for print.
 FIGURE_FORMATS = ("svg", "png", "pdf")
 
+#: The figures that show how the operations work, whatever is simulated; named as in the paper.
+SCHEMATICS = ("fig03", "fig04")
+
 
 def root_of(planned: Path) -> Path:
     """Return the root of the checkout that a manifest or a batch of a plan lies in."""
@@ -86,6 +89,10 @@ class Layout:
     def figures(self, experiment: str) -> list[Path]:
         """Return the figure of an experiment in all its forms, and its caption."""
         return _drawing(self.folder / "figures", experiment)
+
+    def schematics(self) -> list[Path]:
+        """Return the figures that show schedules, in all their forms, and their captions."""
+        return [path for name in SCHEMATICS for path in _drawing(self.folder / "schematics", name)]
 
     def sheet(self, name: str) -> list[Path]:
         """Return a figure of several experiments in all its forms, and its caption."""

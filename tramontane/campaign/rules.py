@@ -183,6 +183,8 @@ class Rules:
         code = _paths(self.code_of_analysis())
         for name, collating in self._collating(scale):
             yield Step((*collating.outputs, *code), tuple(layout.figures(name)))
+        if self.outline(scale)["experiments"]:
+            yield Step(code, tuple(layout.schematics()))
         for sheet, names in self.sheets(scale).items():
             yield Step((*map(layout.dataset, names), *code), tuple(layout.sheet(sheet)))
 
@@ -195,6 +197,11 @@ def figure_outputs() -> list[str]:
 def sheet_outputs() -> list[str]:
     """Return the outputs of the rule that draws several experiments as one figure, with wildcards."""
     return [f"results/{{scale}}/sheets/{{sheet}}.{form}" for form in (*FIGURE_FORMATS, "txt")]
+
+
+def schematic_outputs() -> list[str]:
+    """Return the outputs of the rule that draws the schedules, with wildcards."""
+    return [str(path) for path in Layout(Path(), "{scale}").schematics()]
 
 
 @functools.cache
