@@ -6,7 +6,7 @@ from typing import Any
 
 from tramontane.substrates.imbalance import imbalance
 from tramontane.substrates.mpi import program
-from tramontane.substrates.mpi.build import build_program, missing_tools
+from tramontane.substrates.mpi.build import build_program, missing_tools, provenance
 from tramontane.substrates.mpi.launch import start
 from tramontane.substrates.mpi.libraries import INSTALL, Library, found, library_of
 
@@ -57,6 +57,7 @@ class Mpi:
             "wall_s": time.monotonic() - built,
             "setup_s": built - begin,
             "system": {"name": library.system, "environment": library.name},
+            "build": provenance(library),
             "measurement": measured,
         }
 
