@@ -55,6 +55,8 @@ def evaluate(root: Path, scale: str, only: Iterable[str] = ()) -> list[Verdict]:
     """
     campaign = Campaign(root, scale)
     known = dict(statements(root))
+    if not known:
+        return []
     wanted = list(only)
     for name in wanted:
         if name not in known:
@@ -113,8 +115,13 @@ class Campaign:
             path = self._layout.dataset(experiment)
             found = None
             if path.exists():
-                with xr.open_dataset(path, engine="h5netcdf") as opened:
-                    found = opened.load()
+                try:
+                    with xr.open_dataset(path, engine="h5netcdf") as opened:
+                        found = opened.load()
+                except (OSError, ValueError) as error:
+                    problem = f"cannot be read ({' '.join(str(error).split())[:80]})"
+                    allowed = "a dataset; remove it and call tramontane reproduce again"
+                    raise InputError(path, "", None, allowed, problem=problem) from None
             self._datasets[experiment] = found
         dataset = self._datasets[experiment]
         if dataset is None:
