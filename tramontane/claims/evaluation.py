@@ -226,11 +226,13 @@ def _experiments(claim: Claim) -> set[str]:
         for text in (claim.experiment, *(curve.experiment for curve in claim.curves.values()))
         if text is not None
         for experiment in (_resolve(text, values),)
+        if experiment is not None
     }
 
 
-def _resolve(text: str, values: Mapping[str, str]) -> str:
-    return values.get(text[1:], text) if text.startswith("$") else text
+def _resolve(text: str, values: Mapping[str, str]) -> str | None:
+    """Return a text, or what a choice gives for a name written with $; None if it gives nothing."""
+    return values.get(text[1:]) if text.startswith("$") else text
 
 
 def _under(
@@ -280,10 +282,11 @@ class _Source:
             select[self.claim.along] = name
         if curve is None or curve.experiment is None:
             select = {**self.claim.fixed, **select}
-        resolved = {dim: _resolve(value, self.values) for dim, value in select.items()}
-        if experiment is None:
+        found = {dim: _resolve(value, self.values) for dim, value in select.items()}
+        resolved = {dim: value for dim, value in found.items() if value is not None}
+        resolved_name = _resolve(experiment or "$", self.values)
+        if resolved_name is None:
             raise Lacking(f"an experiment for {name}")
-        resolved_name = _resolve(experiment, self.values)
         dataset = self.campaign.dataset(resolved_name)
         if self.claim.grid is not None:
             wanted = tuple(cached_yaml(self.campaign.root / GRIDS)[self.claim.grid]["points"])
