@@ -11,6 +11,7 @@
 #include "channel.hpp"
 #include "delays.hpp"
 #include "event_queue.hpp"
+#include "ledger.hpp"
 #include "machine.hpp"
 #include "records.hpp"
 
@@ -104,6 +105,7 @@ public:
     Pool<Gaps> gaps;
     Statistics statistics;
     Delays delays;
+    Ledger ledger;  ///< where invariants are checked
 
     /// Counts what begins to wait; compared within one queue only.
     [[nodiscard]] std::uint32_t next_order() { return order_++; }

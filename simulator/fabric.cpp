@@ -1,5 +1,7 @@
 #include "fabric.hpp"
 
+#include <limits>
+
 namespace tramontane {
 
 Fabric::Fabric(Engine& engine, const Topology& topology, const Router& router, std::uint32_t ranks)
@@ -187,6 +189,17 @@ std::uint64_t Fabric::queued_packets_anywhere(SwitchId at, Port port, Ticks now)
         bytes += space_ - output->behind.credits_at(engine_.credits, now);
     }
     return static_cast<std::uint64_t>(bytes) / engine_.parameters.packet;
+}
+
+void Fabric::verify(SwitchId at, bool idle) const {
+    if (!switches_[at]) return;
+    const auto* output = reinterpret_cast<const Output*>(switches_[at]->bytes + outputs_offset_);
+    for (std::size_t i = 0; i < std::size_t{topology_.ports()} * channels_; ++i, ++output) {
+        for (const auto* buffer : {&output->before, &output->behind}) {
+            const std::int64_t promised = buffer->credits_at(engine_.credits, std::numeric_limits<Ticks>::max() - 1);
+            verify_buffer(buffer->credits(), promised, space_, idle);
+        }
+    }
 }
 
 std::string Fabric::waiting(int limit) const {

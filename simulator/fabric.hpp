@@ -40,6 +40,12 @@ public:
 
     /// Bytes of switch state; switches that no packet met have none.
     [[nodiscard]] std::uint64_t memory() const { return memory_; }
+    /// Checks the buffers of a switch; see ledger.hpp. \param idle nothing is under way
+    void verify(SwitchId at, bool idle) const;
+    void verify_all_idle() const {
+        for (SwitchId at = 0; at < switches_.size(); ++at) verify(at, true);
+    }
+
     /// What waits where, for a deadlock's report; at most `limit` places.
     [[nodiscard]] std::string waiting(int limit) const;
 

@@ -253,6 +253,7 @@ void Nodes::post(Index item, Ticks now) {
             engine_.place_of(m.target), event_code(EventKind::message), item);
         return;
     }
+    if constexpr (checks) engine_.ledger.post(m.unsent);
     if (node.nic.waiting.empty()) {
         node.nic.apply(engine_.credits, now);
         while (cut_packet(node, m.source, item, now)) {
@@ -294,6 +295,7 @@ bool Nodes::cut_packet(Node& node, std::uint32_t rank, Index item, Ticks now) {
     packet.upstream = engine_.place_of(rank);
     packet.tie = static_cast<std::uint32_t>(random_bits(engine_.seed, rank, node.injected++));
     m.unsent -= packet.bytes;
+    if constexpr (checks) engine_.ledger.cut(packet.bytes);
     if (!m.carries_payload()) ++engine_.statistics.control_packets;
     node.nic.take(packet.bytes);
     Channel& link = fabric_.injection(rank);
@@ -337,6 +339,10 @@ void Nodes::tail(Index index, Ticks now) {
     const Index item = packet.message;
     Message& m = engine_.messages[item];
     m.missing -= packet.bytes;
+    if constexpr (checks) {
+        engine_.ledger.arrive(packet.bytes);
+        if (m.missing < m.unsent) throw std::logic_error("simulator: more bytes of a message arrived than were sent");
+    }
     if (m.carries_payload()) engine_.delays.add(now - std::min(now, packet.due), m.source, m.target);
     engine_.packets.give_back(index);
     if (m.missing == 0) deliver(item, now);
@@ -356,6 +362,13 @@ void Nodes::deliver(Index item, Ticks now) {
         return resume_after(rank, now, 0);
     }
     run(node, rank, now);
+}
+
+void Nodes::verify(std::uint32_t rank, bool idle) const {
+    for (const auto* buffer : {&nodes_[rank].nic, &fabric_.injection(rank)}) {
+        const std::int64_t promised = buffer->credits_at(engine_.credits, std::numeric_limits<Ticks>::max() - 1);
+        verify_buffer(buffer->credits(), promised, engine_.parameters.buffer, idle);
+    }
 }
 
 // --- results ---------------------------------------------------------------------------------------------------------

@@ -48,6 +48,12 @@ public:
     [[nodiscard]] const Span& span() const { return span_; }
     [[nodiscard]] const std::vector<Span>& phases() const { return phases_; }
     [[nodiscard]] std::uint32_t ended() const { return ended_; }
+    /// Checks the buffers of a rank's node; see ledger.hpp. \param idle nothing is under way
+    void verify(std::uint32_t rank, bool idle) const;
+    void verify_all_idle() const {
+        for (std::uint32_t rank = 0; rank < ranks_; ++rank) verify(rank, true);
+    }
+
     /// Bytes the busiest rank sends over the mean.
     [[nodiscard]] double imbalance() const;
     [[nodiscard]] std::string waiting(int limit) const;

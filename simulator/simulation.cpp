@@ -31,6 +31,8 @@ void check(const Machine& m, const Router& router) {
 
 }  // namespace
 
+bool checks_invariants() { return checks; }
+
 Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& run, const std::function<void()>& poll) {
     if (machine.model == "pisces-16") return pisces16::simulate(machine, schedule, run, poll);
     const auto entered = std::chrono::steady_clock::now();
@@ -126,6 +128,14 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
                     nodes.message(event.item, now);
                     break;
             }
+            if constexpr (checks) {
+                engine.ledger.verify(engine.packets.used());
+                if (event.place < switches) {
+                    fabric.verify(event.place, false);
+                } else {
+                    nodes.verify(rank, false);
+                }
+            }
         },
         poll);
     outcome.wall_s = seconds_since(begun);
@@ -138,6 +148,11 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
     if (s.delivered_bytes != s.bytes || engine.packets.used() != 0 || engine.messages.used() != 0) {
         throw std::logic_error("simulator: " + std::to_string(s.bytes) + " B were sent, " +
                                std::to_string(s.delivered_bytes) + " B arrived");
+    }
+    if constexpr (checks) {
+        engine.ledger.verify_closed(engine.packets.used());
+        fabric.verify_all_idle();
+        nodes.verify_all_idle();
     }
     outcome.time_s = to_seconds(nodes.span().length());
     const auto names = schedule.phases();

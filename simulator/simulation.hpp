@@ -42,6 +42,9 @@ struct Outcome {
     double setup_s = 0;
 };
 
+/// Whether this build checks at each event that bytes, packets and credits are conserved and time goes forward.
+[[nodiscard]] bool checks_invariants();
+
 /// \param poll called every now and then; may throw to stop
 /// \throws std::invalid_argument for a machine or allocation that cannot work, std::runtime_error on deadlock
 [[nodiscard]] Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& run,

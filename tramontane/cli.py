@@ -219,15 +219,13 @@ def run(
 
     if substrate is not None:
         require(substrate)
-    point = load_point(point_file)
-    chosen = substrate or point.substrate
-    require(chosen)
-    canonical = {**point.canonical(), "substrate": chosen}
+    point = load_point(point_file, substrate)
+    require(point.substrate)
     try:
-        result = run_fresh(canonical, chosen)
+        result = run_fresh(point.canonical(), point.substrate)
     except PointError as error:
         _fail(f"{point_file}: {error}", _FAILURE)
-    print(json.dumps({"id": type(point).from_canonical(canonical).id, **result}))
+    print(json.dumps({"id": point.id, **result}))
 
 
 @app.command()

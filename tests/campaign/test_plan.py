@@ -171,13 +171,13 @@ def test_points_that_do_not_fit_are_left_out(project: Path) -> None:
 
 def test_points_of_an_absent_substrate_are_left_out_and_said(project: Path) -> None:
     file = project / "configs" / "experiments" / "tiny.yaml"
-    file.write_text(file.read_text().replace("cross:\n", "cross:\n  substrate: [simulator, mpi]\n"))
+    file.write_text(file.read_text().replace("cross:\n", "cross:\n  substrate: [simulator, sstmacro]\n"))
     plan = make_plan(project, "smoke")
     assert len(plan.jobs) == 5
     assert {job.point["substrate"] for job in plan.jobs} == {"simulator"}
     [(reason, identities)] = plan.absent.items()
     assert len(identities) == plan.left_out == 5
-    assert reason.startswith("substrate mpi: ")
+    assert reason.startswith("substrate sstmacro: ")
     assert "install" in reason
     write_plan(plan)
     lines = list(header(plan, Options(cores=1, memory=None)))

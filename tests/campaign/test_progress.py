@@ -23,7 +23,7 @@ def finish(tally: Tally, number: int, *, fail: bool = False) -> None:
     if fail:
         tally.store.failed(identity, {}, "why", {})
     else:
-        tally.store.write({"id": identity})
+        tally.store.write({"id": identity, "result": {}})
     tally.update()
 
 
@@ -41,7 +41,7 @@ def test_points_are_counted_as_their_records_appear(tmp_path: Path) -> None:
 
 def test_results_of_earlier_runs_do_not_count(tmp_path: Path) -> None:
     tally = tally_of(tmp_path, 1)
-    Store(tmp_path).write({"id": f"{0:016x}"})
+    Store(tmp_path).write({"id": f"{0:016x}", "result": {}})
     os.utime(Store(tmp_path).path(f"{0:016x}"), ns=(10**17, 10**17))
     tally.update()
     assert tally.done == 0

@@ -62,6 +62,8 @@ def test_a_campaign_is_fresh_when_everything_is_there_in_order(
         touch(layout.dataset(name), future)
         for path in layout.figures(name):
             touch(path, future + 1)
+    for path in layout.schematics():
+        touch(path, future + 1)
     touch(layout.report, future + 2)
     assert rules.is_fresh("smoke")
     touch(layout.figures("tiny")[0], future + 3)  # somebody has drawn a figure anew

@@ -161,7 +161,6 @@ def test_a_mistake_on_the_command_line_is_one_line(
 @pytest.mark.parametrize(
     ("name", "parts"),
     [
-        ("mpi", ["not in this release", "libopenmpi-dev"]),
         ("simgrid", ["not in this release", "libsimgrid-dev"]),
         ("sstmacro", ["not in this release", "spack install sst-macro@16.0.0"]),
         ("simulatr", ["did you mean 'simulator'?", "simulator, mpi, simgrid, sstmacro"]),

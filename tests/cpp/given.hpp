@@ -77,4 +77,20 @@ inline Machine pushing(std::string topology, std::vector<std::int64_t> geometry,
     return m;
 }
 
+/// Networks of at least 24 nodes, with every routing.
+inline std::vector<Machine> every_network() {
+    std::vector<Machine> all;
+    for (const char* routing : {"minimal", "valiant", "ugal"}) all.push_back(pushing("torus", {4, 3, 2}, 2, routing));
+    for (const char* routing : {"d-mod-k", "round-robin", "adaptive"}) {
+        all.push_back(pushing("fattree", {3, 3}, 1, routing));
+        all.push_back(pushing("fattree", {3, 3, 4}, 1, routing));
+    }
+    for (const char* routing : {"minimal", "valiant", "valiant-global", "ugal", "ugal-g", "par", "ugal-sstmacro71"}) {
+        all.push_back(pushing("dragonfly", {3, 3, 4}, 2, routing));
+        all.push_back(pushing("dragonfly1d", {4, 5}, 2, routing));
+        all.back().global_links = 2;
+    }
+    return all;
+}
+
 }  // namespace tramontane::testing

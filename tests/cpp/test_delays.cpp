@@ -81,23 +81,7 @@ TEST_CASE("what threads saw adds up") {
 }
 
 TEST_CASE("a packet that is alone takes hops times latency and is not delayed, on any network and routing") {
-    const std::vector<Machine> machines = [] {
-        std::vector<Machine> all;
-        for (const char* routing : {"minimal", "valiant", "ugal"})
-            all.push_back(pushing("torus", {4, 3, 2}, 2, routing));
-        for (const char* routing : {"d-mod-k", "round-robin", "adaptive"}) {
-            all.push_back(pushing("fattree", {3, 3}, 1, routing));
-            all.push_back(pushing("fattree", {3, 3, 4}, 1, routing));
-        }
-        for (const char* routing :
-             {"minimal", "valiant", "valiant-global", "ugal", "ugal-g", "par", "ugal-sstmacro71"}) {
-            all.push_back(pushing("dragonfly", {3, 3, 4}, 2, routing));
-            all.push_back(pushing("dragonfly1d", {4, 5}, 2, routing));
-            all.back().global_links = 2;
-        }
-        return all;
-    }();
-    for (Machine machine : machines) {
+    for (Machine machine : every_network()) {
         for (const std::int64_t link_bandwidth : {2'000'000'000LL, 10'000'000'000LL, 40'000'000'000LL}) {
             machine.link_bandwidth = link_bandwidth;
             const std::int64_t slowest = std::min<std::int64_t>(10'000'000'000, link_bandwidth);

@@ -32,7 +32,7 @@ MAY_INCLUDE = {
 PARTS = {
     "errors": set(),
     "study": {"errors"},
-    "substrates": {"errors"},
+    "substrates": {"errors", "study"},  # of study, real machines only; points arrive in canonical form
     "results": {"errors", "study"},
     "measurement": {"errors", "study", "substrates", "results"},
     "campaign": {"errors", "study", "substrates", "results", "measurement"},

@@ -6,6 +6,9 @@ from pathlib import Path
 #: The forms in which each figure is drawn: for the report, for a quick look, for print.
 FIGURE_FORMATS = ("svg", "png", "pdf")
 
+#: The figures that show how the operations work, whatever is simulated; named as in the paper.
+SCHEMATICS = ("fig03", "fig04")
+
 
 def root_of(planned: Path) -> Path:
     """Return the root of the checkout that a manifest or a batch of a plan lies in."""
@@ -58,6 +61,11 @@ class Layout:
         return self.folder / "batches"
 
     @property
+    def measured(self) -> Path:
+        """The folder of the marks of batches that were measured, and of what ReFrame left of them."""
+        return self.folder / "measured"
+
+    @property
     def report(self) -> Path:
         """The report, with which a campaign ends."""
         return self.folder / "report.html"
@@ -75,9 +83,9 @@ class Layout:
         """Return the file with the points of a batch."""
         return self.batches / f"{batch}.json"
 
-    def ended(self, batch: str) -> Path:
+    def ended(self, batch: str, *, measured: bool = False) -> Path:
         """Return the mark that a batch has ended."""
-        return self.done / f"{batch}.done"
+        return (self.measured if measured else self.done) / f"{batch}.done"
 
     def dataset(self, experiment: str) -> Path:
         """Return the dataset of an experiment."""
@@ -86,6 +94,10 @@ class Layout:
     def figures(self, experiment: str) -> list[Path]:
         """Return the figure of an experiment in all its forms, and its caption."""
         return _drawing(self.folder / "figures", experiment)
+
+    def schematics(self) -> list[Path]:
+        """Return the figures that show schedules, in all their forms, and their captions."""
+        return [path for name in SCHEMATICS for path in _drawing(self.folder / "schematics", name)]
 
     def sheet(self, name: str) -> list[Path]:
         """Return a figure of several experiments in all its forms, and its caption."""

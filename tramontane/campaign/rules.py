@@ -102,8 +102,9 @@ class Rules:
     def ended_batches(self, wildcards: Wildcards) -> list[str]:
         """Return the marks of the batches that an experiment waits for."""
         layout = Layout(self.root, wildcards.scale)
-        waits = self.outline(wildcards.scale)["experiments"].get(wildcards.experiment, [])
-        return [str(layout.ended(batch)) for batch in waits]
+        outline = self.outline(wildcards.scale)
+        waits = outline["experiments"].get(wildcards.experiment, [])
+        return [str(layout.ended(batch, measured=outline["batches"][batch]["measured"])) for batch in waits]
 
     def code_of_collating(self) -> list[str]:
         """Return the code that decides what is in a dataset."""
@@ -183,6 +184,8 @@ class Rules:
         code = _paths(self.code_of_analysis())
         for name, collating in self._collating(scale):
             yield Step((*collating.outputs, *code), tuple(layout.figures(name)))
+        if self.outline(scale)["experiments"]:
+            yield Step(code, tuple(layout.schematics()))
         for sheet, names in self.sheets(scale).items():
             yield Step((*map(layout.dataset, names), *code), tuple(layout.sheet(sheet)))
 
@@ -195,6 +198,11 @@ def figure_outputs() -> list[str]:
 def sheet_outputs() -> list[str]:
     """Return the outputs of the rule that draws several experiments as one figure, with wildcards."""
     return [f"results/{{scale}}/sheets/{{sheet}}.{form}" for form in (*FIGURE_FORMATS, "txt")]
+
+
+def schematic_outputs() -> list[str]:
+    """Return the outputs of the rule that draws the schedules, with wildcards."""
+    return [str(path) for path in Layout(Path(), "{scale}").schematics()]
 
 
 @functools.cache

@@ -35,7 +35,8 @@ def manifest(experiment: Experiment, expansion: Expansion) -> Manifest:
         else:
             entry["id"] = expanded.point.id
             canonical.append(expanded.point.canonical())
-            machines.setdefault(expanded.point.machine.label, []).append(canonical[-1]["machine"])
+            network = canonical[-1].get("machine") or {"system": canonical[-1]["system"]}
+            machines.setdefault(expanded.point.place, []).append(network)
         points.append(entry)
     return {
         "name": experiment.name,

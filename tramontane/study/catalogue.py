@@ -105,6 +105,8 @@ def locate(layers: Layers, keys: Keys, source: Path) -> Origin:
 def resolve_names(layers: Layers, root: Path) -> None:
     """Replace the names of a machine and of a grid in the settings of a point by what they stand for.
 
+    The name of a system stays: what its file says (limits, options, references) is not the point's identity.
+
     Raises
     ------
     InputError
@@ -116,6 +118,12 @@ def resolve_names(layers: Layers, root: Path) -> None:
         origin = layers.origins["machine",]
         allowed = f"a mapping of keys to values, or a machine: {', '.join(list_machines(root))}"
         raise InputError(origin.source, origin.key, layers.data["machine"], allowed)
+    system = layers.get(("system", "name"))
+    if isinstance(system, str):
+        known = sorted(file.stem for file in (root / SYSTEMS).glob("*.yaml"))
+        if system not in known:
+            origin = layers.origins["system", "name"]
+            raise InputError(origin.source, origin.key, system, ", ".join(known), hint=closest(system, known))
     grid = layers.get(("workload", "grid"))
     if isinstance(grid, str):
         origin = layers.origins["workload", "grid"]

@@ -19,9 +19,9 @@ from tramontane.study import network, units
 from tramontane.study.catalogue import find_root, list_machines, load_machine
 from tramontane.study.claims import Claims, Judgement
 from tramontane.study.experiments import SCALES, Experiment
-from tramontane.study.fields import Choice, ChoiceOrNumbers, Whole, WholeList, Words
+from tramontane.study.fields import Choice, ChoiceOrNumbers, Whole, WholeList, WholeOrWord, Words
 from tramontane.study.messages import elements, entries, submodels, tag
-from tramontane.study.models import WORKLOADS, Machine, Point
+from tramontane.study.models import WORKLOADS, Machine, Point, SystemChoice
 from tramontane.study.systems import System
 from tramontane.study.validation import NamedGrid, PrintedAlgorithm, PrintedNetwork, Reference
 
@@ -132,6 +132,8 @@ def _property(name: str, field: FieldInfo, raw: Json, *, partial: bool) -> Json:
         schema = _object(models, partial=partial)
         if models == [Machine]:
             schema = _machine(schema, partial=partial)
+        elif models == [SystemChoice]:
+            schema = {"anyOf": [{"type": "string"}, schema]}
         elif partial:
             schema = {"anyOf": [schema, _REFERENCE]}
     else:
@@ -301,6 +303,8 @@ def _value_text(field: FieldInfo) -> str:
         return ", ".join(words)
     if get_origin(field.annotation) in (list, dict):
         return "list" if get_origin(field.annotation) is list else "mapping"
+    if bool in get_args(field.annotation):
+        return "`true` or `false`"
     return "number or `$name`" if int in get_args(field.annotation) else "text or list of texts"
 
 
@@ -312,8 +316,8 @@ def _annotation_text(item: object) -> str | None:
         case Choice() | ChoiceOrNumbers():
             words = [*item.words, f"{{{item.key}: [...]}}"] if isinstance(item, ChoiceOrNumbers) else item.words
             return ", ".join(f"`{word}`" for word in words)
-        case Whole():
-            return f"whole number, {item.range}"
+        case Whole() | WholeOrWord():
+            return f"whole number, {item.range}" + (f", or `{item.word}`" if isinstance(item, WholeOrWord) else "")
         case WholeList():
             numbers = "list of 2 or 3 whole numbers" if item.optional else f"`[{', '.join(item.names)}]`"
             if item.keys:

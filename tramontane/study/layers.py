@@ -13,6 +13,9 @@ from typing import Any
 
 Keys = tuple[str, ...]
 
+_NAMED = {("machine",), ("system",)}
+"""What may be written as a mere name."""
+
 
 @dataclass(frozen=True)
 class Origin:
@@ -67,8 +70,8 @@ class Layers:
 
     def set(self, path: Keys, value: object, origin: Origin, *, dotted: bool = False) -> None:
         """Set one value; a mapping is merged, anything else replaces what stood there."""
-        if path == ("machine",) and isinstance(value, str):  # `machine: torus-M`, in its long form for overrides
-            path = ("machine", "name")
+        if path in _NAMED and isinstance(value, str):  # `machine: torus-M`, in its long form for overrides
+            path = (*path, "name")
         parent = self.data
         for depth, key in enumerate(path[:-1], start=1):
             if not isinstance(parent.get(key), dict):

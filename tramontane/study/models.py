@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_serializer, model_valid
 
 from tramontane.study import decomposition as blocks
 from tramontane.study import network
-from tramontane.study.fields import Choice, ChoiceOrNumbers, Count, NonNegative, Text, Whole, WholeList
+from tramontane.study.fields import Choice, ChoiceOrNumbers, Count, NonNegative, Text, Whole, WholeList, WholeOrWord
 from tramontane.study.messages import problem
 from tramontane.study.units import (
     SIZE,
@@ -39,6 +39,11 @@ MAX_LEVELS = 31
 
 TRANSPOSITION_ALGORITHMS = ("ring-k", "burst", "bruck")
 ALLREDUCE_ALGORITHMS = ("recursive-k", "recursive-doubling", "ring", "rabenseifner")
+OPTIMAL = "optimal"
+RADICES = (2, 32)
+"""Range in which the best radix is searched (Zheng & Marguinaud 2018, section 4.4)."""
+LIBRARY_ALGORITHMS = ("library", "library-nonblocking", "library-persistent")
+"""The MPI library's own operation, in its three forms; only where a workload runs with an MPI library."""
 SERVICES = ("fifo", "round-robin")
 NETWORK_MODELS = ("default", "pisces-16")
 ALLOCATIONS = ("first-available", "random", "round-robin-groups")
@@ -46,6 +51,9 @@ NOISE_PATTERNS = ("periodic", "random")
 MAX_PERIOD = 10**15
 """Longest period of noise [ps]; the simulator's own time ends at 1844 s."""
 SUBSTRATES = ("simulator", "mpi", "simgrid", "sstmacro")
+MEASURED = "mpi"
+"""The substrate that runs on a real machine, where a system takes the place of the network."""
+DEFAULT_SYSTEM = "generic"
 
 GRID = WholeList(("nx", "ny", "nz"), instead="the name of a grid in configs/workloads/grids.yaml")
 Grid = Annotated[tuple[int, int, int], GRID]
@@ -312,8 +320,9 @@ class Transposition(Settings):
     """The transposition of the spectral transform method (Zheng & Marguinaud 2018, section 3.1)."""
 
     kind: Literal["transposition"] = Field(description="Kind of workload.")
-    algorithm: Annotated[str, Choice(TRANSPOSITION_ALGORITHMS)] = Field(
-        description="All-to-all algorithm: one of " + ", ".join(TRANSPOSITION_ALGORITHMS) + "."
+    algorithm: Annotated[str, Choice((*TRANSPOSITION_ALGORITHMS, *LIBRARY_ALGORITHMS))] = Field(
+        description="All-to-all algorithm: one of " + ", ".join(TRANSPOSITION_ALGORITHMS) + "; with an MPI library, "
+        "MPI_Alltoallv as " + ", ".join(LIBRARY_ALGORITHMS) + "."
     )
     radix: Count | None = Field(None, description="k of ring-k: partners served at once. Only for ring-k.")
     grid: Grid = Field(description="Grid points [nx, ny, nz].", examples=[[1440, 720, 64], "paper"])
@@ -334,6 +343,12 @@ class Halo(Settings):
     """The wide halo exchange of the semi-Lagrangian method (Zheng & Marguinaud 2018, section 3.2)."""
 
     kind: Literal["halo"] = Field(description="Kind of workload.")
+    algorithm: Annotated[str, Choice(LIBRARY_ALGORITHMS)] | None = Field(
+        None,
+        description="Default: our own messages. With an MPI library, MPI_Neighbor_alltoallv as "
+        + ", ".join(LIBRARY_ALGORITHMS)
+        + ".",
+    )
     width: Count = Field(description="Width of the halo in grid points.", examples=[20])
     grid: Grid = Field(description="Grid points [nx, ny, nz].", examples=["paper"])
     decomposition: Decomposition | None = Field(
@@ -345,11 +360,22 @@ class Allreduce(Settings):
     """The allreduces of a Krylov solver (Zheng & Marguinaud 2018, section 3.3)."""
 
     kind: Literal["allreduce"] = Field(description="Kind of workload.")
-    algorithm: Annotated[str, Choice(ALLREDUCE_ALGORITHMS)] = Field(
-        description="Allreduce algorithm: one of " + ", ".join(ALLREDUCE_ALGORITHMS) + "."
+    algorithm: Annotated[str, Choice((*ALLREDUCE_ALGORITHMS, *LIBRARY_ALGORITHMS))] = Field(
+        description="Allreduce algorithm: one of " + ", ".join(ALLREDUCE_ALGORITHMS) + "; with an MPI library, "
+        "MPI_Allreduce as " + ", ".join(LIBRARY_ALGORITHMS) + "."
     )
-    radix: Annotated[int, Whole(2)] | None = Field(
-        None, description="k of recursive-k: processes that reduce among themselves at a stage. Only for recursive-k."
+    radix: Annotated[int | str, WholeOrWord(2, OPTIMAL)] | None = Field(
+        None,
+        description="k of recursive-k: processes that reduce among themselves at a stage; optimal: the one that takes "
+        "the least time, which is searched. Only for recursive-k.",
+    )
+    radices: Annotated[tuple[int, int], WholeList(("first", "last"))] | None = Field(
+        None, description="With radix optimal, the range that is searched. Default: [2, 32].", examples=[[2, 32]]
+    )
+    exhaustive: bool | None = Field(
+        None,
+        description="With radix optimal, whether every radix is run, also those that a lower bound proves slower. "
+        "Default: false.",
     )
     count: Count = Field(3, description="Doubles to reduce.")
     repeats: Count = Field(50, description="Allreduces one after the other; 2N for GCR with N iterations.")
@@ -357,6 +383,15 @@ class Allreduce(Settings):
     @model_validator(mode="after")
     def _radix(self) -> Self:
         check_radix(self.algorithm, "recursive-k", self.radix, minimum=2)
+        if self.radix != OPTIMAL:
+            for key in ("radices", "exhaustive"):
+                if getattr(self, key) is not None:
+                    raise problem(f"found radix {self.radix}", f"only with radix {OPTIMAL}", key=key)
+            return self
+        first, last = self.radices or RADICES
+        if not 2 <= first <= last:
+            raise problem(f"found [{first}, {last}]", "[first, last] with 2 <= first <= last", key="radices")
+        self._fill(radices=(first, last), exhaustive=bool(self.exhaustive))
         return self
 
 
@@ -364,12 +399,22 @@ Workload = Annotated[Transposition | Halo | Allreduce, Field(discriminator="kind
 WORKLOADS: tuple[type[Settings], ...] = (Transposition, Halo, Allreduce)
 
 
-def check_radix(algorithm: str, needing: str, radix: int | None, minimum: int = 1) -> None:
+def check_radix(algorithm: str, needing: str, radix: int | str | None, minimum: int = 1) -> None:
     """Refuse a radix that is missing for the algorithm that needs one, or given to one that has none."""
     if algorithm == needing and radix is None:
         raise problem(f"missing, but algorithm {algorithm} needs it", f"a whole number, {minimum} or more", key="radix")
     if algorithm != needing and radix is not None:
         raise problem(f"found {radix}, but algorithm {algorithm} has none", f"only with {needing}", key="radix")
+
+
+class SystemChoice(Settings):
+    """The real machine a point is measured on; a mere name will do."""
+
+    name: Text = Field(description="A file of `configs/systems`.", examples=["generic"])
+    partition: Text | None = Field(None, description="Part of the system. Default: its first one.")
+    environment: Text | None = Field(
+        None, description="MPI library, as the system calls it. Default: the first one that is there."
+    )
 
 
 class Noise(Settings):
@@ -406,7 +451,7 @@ class Statistics(Settings):
 
 
 class Point(Settings):
-    """One simulation: a workload on a machine with a number of ranks.
+    """One run: a workload on a machine with a number of ranks.
 
     Attributes
     ----------
@@ -416,7 +461,11 @@ class Point(Settings):
 
     ranks: Count = Field(description="Number of MPI processes, one a node.", examples=[256])
     workload: Workload = Field(description="What is communicated.")
-    machine: Machine = Field(description="The network: the name of a file in `configs/machines`, or its keys.")
+    machine: Machine | None = Field(
+        None,
+        description="The network: the name of a file in `configs/machines`, or its keys. Every substrate but `mpi` "
+        "needs it.",
+    )
     allocation: Annotated[str | tuple[int, ...], ChoiceOrNumbers(ALLOCATIONS, "nodes")] = Field(
         "first-available",
         description="Which nodes the ranks get: the first ones, in order; random ones, by the seed; those of all "
@@ -424,6 +473,12 @@ class Point(Settings):
         "given, by rank.",
     )
     substrate: Annotated[str, Choice(SUBSTRATES)] = Field("simulator", description="What runs the point.")
+    system: SystemChoice | None = Field(
+        None,
+        description="The real machine, in the network's place: the name of a file in `configs/systems`, or the name "
+        f"with partition and environment. Only for substrate `mpi`; default: {DEFAULT_SYSTEM}.",
+        examples=["generic"],
+    )
     seed: NonNegative = Field(1, description="Seed of all random choices.")
     start_jitter: Time = Field(
         0,
@@ -434,6 +489,24 @@ class Point(Settings):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        if self.substrate == MEASURED:
+            self._fill(machine=None, system=self.system or SystemChoice(name=DEFAULT_SYSTEM))
+        else:
+            self._fill(system=None)
+            self._check_machine()
+        self._check_disturbances()
+        if isinstance(self.workload, Allreduce) and self.workload.radix == OPTIMAL and self.substrate != "simulator":
+            raise problem(f"found {OPTIMAL} with substrate {self.substrate}", "a whole number", key="workload.radix")
+        if not isinstance(self.workload, Allreduce):
+            decomposition = self._decomposed(self.workload)
+            self._fill(workload=self.workload.model_copy(update={"decomposition": decomposition}))
+        return self
+
+    def _check_machine(self) -> None:
+        """Refuse what the network has not."""
+        if self.machine is None:
+            description = str(type(self).model_fields["machine"].description)
+            raise problem("missing", description, key="machine")
         nodes = self.machine.facts.nodes
         if self.ranks > nodes:
             raise problem(
@@ -442,32 +515,36 @@ class Point(Settings):
                 key="ranks",
             )
         if isinstance(self.allocation, tuple):
-            self._check_nodes(self.allocation)
+            self._check_nodes(self.allocation, self.machine)
         if self.machine.model == "pisces-16" and self.allocation != "first-available":
             found = self.allocation if isinstance(self.allocation, str) else "a list of nodes"
             raise problem(f"found {found} with model pisces-16", "first-available", key="allocation")
-        self._check_disturbances()
-        if not isinstance(self.workload, Allreduce):
-            decomposition = self._decomposed(self.workload)
-            self._fill(workload=self.workload.model_copy(update={"decomposition": decomposition}))
-        return self
+        if self.substrate == "simulator" and self.workload.algorithm in LIBRARY_ALGORITHMS:
+            own = {"transposition": TRANSPOSITION_ALGORITHMS, "allreduce": ALLREDUCE_ALGORITHMS}
+            allowed = ", ".join(own.get(self.workload.kind, ("nothing",)))
+            raise problem(
+                f"found '{self.workload.algorithm}' on the simulator, which has no MPI library",
+                f"{allowed}, or substrate {MEASURED}",
+                key="workload.algorithm",
+            )
 
     def _check_disturbances(self) -> None:
         """Refuse noise and overheads where they would be ignored."""
-        for key, value in (("noise", self.noise), ("machine.overhead", self.machine.overhead)):
+        overhead = [("machine.overhead", self.machine.overhead)] if self.machine else []
+        for key, value in (("noise", self.noise), *overhead):
             if value.is_default:
                 continue
             if self.substrate != "simulator":
                 raise problem(f"found some with substrate {self.substrate}", "only with simulator", key=key)
-            if self.machine.model == "pisces-16":
+            if self.machine and self.machine.model == "pisces-16":
                 raise problem("found some with model pisces-16", "none", key=key)
 
-    def _check_nodes(self, given: tuple[int, ...]) -> None:
+    def _check_nodes(self, given: tuple[int, ...], machine: Machine) -> None:
         if len(given) != self.ranks:
             raise problem(f"found {len(given)} nodes", f"{self.ranks}, one for each rank", key="allocation.nodes")
-        if max(given) >= self.machine.facts.nodes:
-            last = self.machine.facts.nodes - 1
-            raise problem(f"found {max(given)}", f"nodes 0 ... {last} of {self.machine.label}", key="allocation.nodes")
+        if max(given) >= machine.facts.nodes:
+            last = machine.facts.nodes - 1
+            raise problem(f"found {max(given)}", f"nodes 0 ... {last} of {machine.label}", key="allocation.nodes")
 
     @field_serializer("allocation", when_used="json")
     def _spell_allocation(self, allocation: str | tuple[int, ...]) -> str | dict[str, list[int]]:
@@ -508,6 +585,13 @@ class Point(Settings):
         """Return the point with this canonical form (base units, see :meth:`canonical`)."""
         return cls.model_validate(canonical, context={"canonical": True})
 
+    @property
+    def place(self) -> str:
+        """Where it runs, in few words: the network or the system."""
+        if self.machine is not None:
+            return self.machine.label
+        return " ".join(self.system.model_dump(exclude_none=True).values()) if self.system else ""
+
     def canonical(self) -> dict[str, Any]:
         """Return plain data in base units (ps, B/s, B, Hz), defaults filled in and keys sorted.
 
@@ -520,7 +604,7 @@ class Point(Settings):
         # What asks for nothing is left out, so that a new option renames no point.
         off = {name for name, value in (("noise", self.noise), ("statistics", self.statistics)) if value.is_default}
         remarks = {"name", "extends", "description", "source"}
-        if self.machine.overhead.is_default:
+        if self.machine and self.machine.overhead.is_default:
             remarks.add("overhead")
         data = self.model_dump(mode="json", exclude_none=True, exclude={"machine": remarks, **dict.fromkeys(off, True)})
         return json.dumps(data, sort_keys=True, separators=(",", ":"))

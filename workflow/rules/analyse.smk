@@ -3,7 +3,8 @@ rule draw_figure:
         dataset="results/{scale}/datasets/{experiment}.nc",
         code=files.code_of_analysis(),
     output:
-        campaign.figure_outputs(),
+        report(campaign.figure_outputs()[:1], category="Figures"),
+        campaign.figure_outputs()[1:],
     log:
         "results/{scale}/logs/draw-{experiment}.log",
     conda:
@@ -24,7 +25,8 @@ rule draw_sheet:
         datasets=files.datasets_of_sheet,
         code=files.code_of_analysis(),
     output:
-        campaign.sheet_outputs(),
+        report(campaign.sheet_outputs()[:1], category="Figures"),
+        campaign.sheet_outputs()[1:],
     log:
         "results/{scale}/logs/draw-sheet-{sheet}.log",
     conda:
@@ -38,6 +40,26 @@ rule draw_sheet:
         "draw the panels of {wildcards.sheet} together"
     shell:
         "exec python -m analysis.draw {input.datasets} {params.stem} > {log} 2>&1"
+
+
+rule draw_schematics:
+    input:
+        files.code_of_analysis(),
+    output:
+        campaign.schematic_outputs(),
+    log:
+        "results/{scale}/logs/draw-schematics.log",
+    conda:
+        "../envs/tramontane.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        folder="results/{scale}/schematics",
+    message:
+        "draw the schedules"
+    shell:
+        "exec python -m analysis.schematics {params.folder} > {log} 2>&1"
 
 
 rule write_report:

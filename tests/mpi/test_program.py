@@ -1,0 +1,153 @@
+"""What the program does with real MPI: more ranks than processors, small sizes, every element checked."""
+
+import json
+
+import pytest
+
+from tests.mpi.conftest import Program
+from tramontane import _simulator
+
+RANKS = 16
+TRANSPOSITION = "kind=transposition grid=37x23x9"  # nothing divides anything
+HALO = "kind=halo grid=26x13x3 decomposition=8x2"
+ALLREDUCE = "kind=allreduce count=7 repeats=3"
+LIBRARY = ("library", "nonblocking", "persistent")
+
+WORKLOADS = [
+    *(f"{TRANSPOSITION} algorithm={name}" for name in ("burst", "bruck", "ring-k radix=1", "ring-k radix=4")),
+    *(f"{TRANSPOSITION} implementation={name}" for name in LIBRARY),
+    f"{HALO} width=1",
+    f"{HALO} width=7",  # over several neighbours
+    f"{HALO} width=40",  # around the grid, and further
+    *(f"{HALO} width=7 implementation={name}" for name in LIBRARY),
+    *(f"{ALLREDUCE} algorithm={name}" for name in ("recursive-doubling", "ring", "rabenseifner")),
+    *(f"{ALLREDUCE} algorithm=recursive-k radix={radix}" for radix in (2, 3, 16)),
+    *(f"{ALLREDUCE} implementation={name}" for name in LIBRARY),
+]
+
+
+@pytest.mark.parametrize("line", WORKLOADS)
+def test_every_element_arrives_where_it_belongs(mpi: Program, line: str) -> None:
+    printed = mpi(RANKS, line)
+    assert printed["verified"] is True
+    assert printed["elements_wrong"] == 0
+    assert printed["ranks"] == RANKS
+    assert sum(printed["hosts"].values()) == RANKS
+    assert printed["time_s"]["min"] > 0
+
+
+@pytest.mark.parametrize(
+    ("line", "elements"),
+    [
+        # A checked execution and a timed one: layouts b, c, d, and d again.
+        (f"{TRANSPOSITION} algorithm=burst", 4 * 37 * 23 * 9),
+        # 8 blocks in x and 2 in y, each with 2 times 7 points more: after one sweep, after both, and that again.
+        (f"{HALO} width=7", 3 * (26 + 8 * 14) * (13 + 2 * (13 + 2 * 14))),
+        (f"{ALLREDUCE} algorithm=ring", 4 * 7 * RANKS),
+        (f"{ALLREDUCE} implementation=library", 4 * 7 * RANKS),
+    ],
+)
+def test_nothing_is_left_unchecked(any_mpi: Program, line: str, elements: int) -> None:
+    assert any_mpi(RANKS, line)["elements_checked"] == elements
+
+
+@pytest.mark.parametrize("fault", ["value", "place", "missing"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"{TRANSPOSITION} algorithm=ring-k radix=4",
+        f"{TRANSPOSITION} algorithm=bruck",
+        f"{TRANSPOSITION} implementation=library",
+        "kind=halo grid=26x13x3 width=7",
+        "kind=halo grid=26x13x3 width=7 implementation=library",
+        f"{ALLREDUCE} algorithm=recursive-k radix=3",
+        f"{ALLREDUCE} algorithm=rabenseifner",
+        f"{ALLREDUCE} implementation=library",
+    ],
+)
+def test_wrong_data_are_noticed(any_mpi: Program, line: str, fault: str) -> None:
+    done = any_mpi.start(6, *line.split(), "warmup=0", "repetitions=1", f"fault={fault}")
+    assert done.status == 1
+    assert '"verified": false' in done.stdout
+    complaints = [text for text in done.stderr.splitlines() if text.startswith("tramontane-mpi: ")]
+    assert len(complaints) == 1
+    assert "expected" in complaints[0]
+
+
+def test_a_complaint_says_what_is_where(any_mpi: Program) -> None:
+    line = f"{TRANSPOSITION} algorithm=burst warmup=0 repetitions=1 fault=missing"
+    done = any_mpi.start(4, *line.split())
+    # Of a row of two, rank 1 had the levels from 5 on; all of layout a's column (0, 0) was rank 0's.
+    said = "rank 0 after phase c-d, point (0, 0, 5): found nothing, expected what rank 0 had at (0, 0, 5)"
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "workload"),
+    [
+        ("algorithm=bruck", {"algorithm": "bruck"}),
+        ("algorithm=ring-k radix=4", {"algorithm": "ring-k", "radix": 4}),
+        ("implementation=library", {"algorithm": "burst"}),  # each block travels once
+    ],
+)
+def test_messages_are_those_of_the_schedule(any_mpi: Program, line: str, workload: dict) -> None:
+    printed = any_mpi(RANKS, f"{TRANSPOSITION} {line}")
+    schedule = _simulator.schedule.Schedule(
+        {"kind": "transposition", "grid": [37, 23, 9], "decomposition": [4, 4], **workload}, RANKS
+    )
+    totals = list(schedule.totals().values())
+    assert printed["messages"] == sum(messages for messages, _ in totals)
+    assert printed["bytes"] == sum(length for _, length in totals)
+
+
+def test_times_are_those_of_phases_and_ranks(any_mpi: Program) -> None:
+    line = f"{TRANSPOSITION} algorithm=burst warmup=1 repetitions=4"
+    done = any_mpi.start(RANKS, *line.split())
+    assert done.status == 0
+    printed = json.loads(done.stdout)
+    assert len(printed["repetitions"]) == 4
+    for entry in printed["repetitions"]:
+        ranks = entry["rank_time_s"]
+        assert 0 < ranks["min"] <= ranks["median"] <= ranks["max"] == pytest.approx(entry["time_s"])
+        assert max(entry["phases"].values()) <= entry["time_s"] * (1 + 1e-9) <= 1.01 * sum(entry["phases"].values())
+        assert 0 <= entry["copy_s"]["max"] <= ranks["max"]
+    times = sorted(entry["time_s"] for entry in printed["repetitions"])
+    assert printed["time_s"]["median"] == pytest.approx((times[1] + times[2]) / 2)
+    assert (printed["time_s"]["min"], printed["time_s"]["max"]) == (times[0], times[-1])
+
+
+def test_without_data_nothing_is_verified(any_mpi: Program) -> None:
+    for line in (
+        f"{TRANSPOSITION} algorithm=bruck",
+        f"{HALO} width=7 implementation=library",
+        f"{ALLREDUCE} algorithm=ring",
+    ):
+        printed = any_mpi(RANKS, f"{line} data=null")
+        assert printed["verified"] is None
+        assert printed["elements_checked"] == 0
+        assert printed["copy_s"]["max"] < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("", "kind: found nothing, allowed: transposition, halo, allreduce"),
+        ("kind=halo algorith=x width=1 grid=8x8x8", "arguments: found 'algorith', allowed: the keys"),
+        ("transposition", "arguments: found 'transposition', allowed: key=value"),
+        ("kind=halo width=0 grid=8x8x8", "width: found '0', allowed: an integer from 1"),
+        ("kind=halo width=1 grid=8x8", "grid: found '8x8', allowed: 3 integers from 1 with x between them"),
+        ("kind=halo width=1 grid=8x8x8 decomposition=3x1", "workload.decomposition: found [3, 1]"),
+        ("kind=transposition algorithm=ring grid=8x8x8", "algorithm: found 'ring', allowed: ring-k, burst, bruck"),
+        ("kind=allreduce algorithm=ring ranks=3", "ranks: found that 2 were started, allowed: 3"),
+        ("kind=allreduce algorithm=ring repetitions=0", "repetitions: found '0', allowed: an integer from 1"),
+        ("kind=allreduce algorithm=ring data=null verify=1", "verify: found 1 with data=null"),
+        ("kind=halo kind=halo", "kind: found it twice, allowed: each key once"),
+    ],
+)
+def test_a_mistake_is_one_line(any_mpi: Program, line: str, said: str) -> None:
+    done = any_mpi.start(2, *line.split())
+    assert done.status == 2
+    assert done.stdout == ""
+    complaints = [text for text in done.stderr.splitlines() if text.startswith("tramontane-mpi: ")]
+    assert len(complaints) == 1
+    assert said in complaints[0]

@@ -1,0 +1,139 @@
+"""The substrate `mpi`: what is there, what is said where something is missing or goes wrong, what a run returns."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.mpi.conftest import Program
+from tramontane.study import load_point
+from tramontane.substrates import mpi as substrate
+from tramontane.substrates.mpi import build, launch, libraries, program
+from tramontane.substrates.mpi.libraries import library_of
+
+POINT = """
+ranks: 6
+workload: {kind: transposition, algorithm: ring-k, radix: 2, grid: [24, 16, 8]}
+substrate: mpi
+"""
+
+
+@pytest.fixture
+def point(tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    def write(old: str = "", new: str = "") -> dict[str, Any]:
+        file = tmp_path / "point.yaml"
+        file.write_text(POINT.replace(old, new, 1) if old else POINT)
+        return load_point(file).canonical()
+
+    return write
+
+
+def test_without_a_library_the_line_that_installs_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = {"cmake", "c++"}
+    for module in (libraries, build):
+        monkeypatch.setattr(module, "find_command", lambda name: name if name in tools else None)
+    said = substrate.Mpi().available()
+    assert said == f"no MPI library found; installed by: {libraries.INSTALL}"
+    tools.clear()
+    assert "cmake not found; installed by: apt-get install" in str(substrate.Mpi().available())
+
+
+def test_a_library_of_no_name_is_used_only_where_no_other_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = {"mpicxx", "mpirun"}
+    monkeypatch.setattr(libraries, "find_command", lambda name: f"bin/{name}" if name in there else None)
+    assert [library.name for library in libraries.found()] == ["mpi"]
+    there |= {"mpicxx.mpich", "mpirun.mpich"}
+    assert [library.name for library in libraries.found()] == ["mpich"]
+    assert library_of({"name": "generic"}).mpirun == ("bin/mpirun.mpich", "-np")
+
+
+@pytest.mark.parametrize(
+    ("choice", "said"),
+    [
+        ({"name": "generic", "environment": "mpch"}, "system.environment: found 'mpch'; allowed: openmpi, mpich, mpi"),
+        ({"name": "generic", "partition": "gpu"}, "system.partition: found 'gpu'; allowed: cores"),
+        ({"name": "template-cray-slingshot"}, "found 'template-cray-slingshot', a template"),
+        ({"name": "slurm-local"}, "this is not a job of Slurm"),
+    ],
+)
+def test_a_choice_that_can_not_be(monkeypatch: pytest.MonkeyPatch, choice: dict[str, str], said: str) -> None:
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    with pytest.raises(ValueError, match=said):
+        library_of(choice)
+
+
+def test_a_run_gives_what_all_substrates_give(any_mpi: Program, point: Callable[..., dict[str, Any]]) -> None:
+    canonical = point()
+    assert "machine" not in canonical
+    result = substrate.Mpi().run(canonical)
+    measured = result["measurement"]
+    assert result["substrate"] == "mpi"
+    assert result["verified"] is True
+    assert result["time_s"] == measured["time_s"]["median"]
+    assert list(result["phases"]) == ["a-b", "b-c", "c-d"]
+    assert (result["messages"], result["hops"]) == (measured["messages"], None)
+    assert len(measured["repetitions"]) == program.REPETITIONS
+    assert result["system"] == {"name": "generic", "environment": any_mpi.library.name}
+
+
+@pytest.mark.parametrize("algorithm", ["library", "library-nonblocking", "library-persistent"])
+def test_the_library_is_an_algorithm(any_mpi: Program, point: Callable[..., dict[str, Any]], algorithm: str) -> None:
+    result = substrate.Mpi().run(point("ring-k, radix: 2", algorithm))
+    assert result["measurement"]["implementation"] == program.IMPLEMENTATIONS[algorithm]
+    assert result["verified"] is True
+
+
+def test_the_launcher_of_another_library_is_noticed(built: Callable[[str], Program]) -> None:
+    mine, other = built("openmpi"), built("mpich")
+    crossed = replace(mine.library, mpirun=other.library.mpirun)
+    with pytest.raises(ValueError, match="ranks: found that 1 was started, allowed: 2"):
+        substrate.measure(crossed, mine.path, 2, ["kind=allreduce", "algorithm=ring"])
+
+
+def test_wrong_data_are_a_failure(any_mpi: Program) -> None:
+    arguments = ["kind=allreduce", "algorithm=ring", "fault=value"]
+    with pytest.raises(RuntimeError, match=r"ended with status 1: rank . allreduce 0, element"):
+        substrate.measure(any_mpi.library, any_mpi.path, 4, arguments)
+
+
+def test_a_run_that_hangs_ends_with_a_line(mpi: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(launch.LIMIT, "2")
+    ranks = tmp_path / "ranks"
+    ranks.mkdir()
+    code = f"import os, time; open(os.path.join({str(ranks)!r}, str(os.getpid())), 'w').close(); time.sleep(60)"
+    with pytest.raises(RuntimeError, match="with 2 ranks did not end within 2 s and was stopped; TRAM"):
+        launch.start(mpi.library, 2, [sys.executable, "-c", code])
+    left = [int(file.name) for file in ranks.iterdir()]
+    assert len(left) == 2
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and any(_runs(number) for number in left):
+        time.sleep(0.1)
+    assert not any(_runs(number) for number in left)
+
+
+def _runs(number: int) -> bool:
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_limit_that_is_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(launch.LIMIT, "soon")
+    with pytest.raises(ValueError, match="TRAMONTANE_MPI_LIMIT: found 'soon', allowed: seconds"):
+        launch.limit()
+
+
+def test_the_command_prints_one_object(any_mpi: Program, tmp_path: Path) -> None:
+    file = tmp_path / "point.yaml"
+    file.write_text(POINT.replace("substrate: mpi", "machine: torus-S"))
+    command = [sys.executable, "-m", "tramontane", "run", str(file), "--substrate", "mpi"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=dict(os.environ))
+    assert json.loads(done.stdout)["id"] == load_point(file, "mpi").id != load_point(file).id

@@ -1,0 +1,98 @@
+"""The skeleton program on a real machine: real buffers, every element verified (docs/mpi.md)."""
+
+import json
+import time
+from typing import Any
+
+from tramontane.substrates.imbalance import imbalance
+from tramontane.substrates.mpi import program
+from tramontane.substrates.mpi.build import build_program, missing_tools
+from tramontane.substrates.mpi.launch import start
+from tramontane.substrates.mpi.libraries import INSTALL, Library, found, library_of
+
+
+class Mpi:
+    """Runs a point with an MPI library of the machine at hand."""
+
+    name = "mpi"
+
+    def available(self) -> str | None:
+        """Return None, or what is missing to build and start MPI programs here."""
+        if not program.sources():
+            return "the sources of the skeleton are not here; run it from a checkout"
+        missing = missing_tools()
+        if missing:
+            return f"{' and '.join(missing)} not found; installed by: apt-get install g++ cmake"
+        if not found():
+            return f"no MPI library found; installed by: {INSTALL}"
+        return None
+
+    def revision(self) -> int | None:
+        """Return None: there is no model."""
+
+    def compiler(self) -> str | None:
+        """Return None: results name the MPI library they were measured with."""
+
+    def run(self, point: dict[str, Any]) -> dict[str, Any]:
+        """Measure a canonical point on its system; see :class:`tramontane.substrates.Substrate`.
+
+        Raises
+        ------
+        ValueError
+            If the system, or the MPI library, can't run the point.
+        RuntimeError
+            If the program can't be built, does not end, or data arrive wrong.
+        """
+        library = library_of(point["system"])
+        begin = time.monotonic()
+        executable = build_program(library)
+        built = time.monotonic()
+        measured = measure(library, executable, point["ranks"], program.arguments(point))
+        times = {"wall_s": time.monotonic() - built, "setup_s": built - begin}
+        return {**result_of(point, measured, {"name": library.system, "environment": library.name}), **times}
+
+
+def result_of(point: dict[str, Any], measured: dict[str, Any], where: dict[str, str]) -> dict[str, Any]:
+    """Return the result of a canonical point, but for how long it took to get it.
+
+    Parameters
+    ----------
+    point : dict
+        The point.
+    measured : dict
+        What the program printed.
+    where : dict
+        Names of the system and of the environment, for those who look at the result later.
+    """
+    return {
+        "substrate": Mpi.name,
+        **program.outcome(measured),
+        "packets": None,
+        "hops": None,
+        "imbalance": imbalance(point),
+        "system": where,
+        "measurement": measured,
+    }
+
+
+def measure(library: Library, executable: Any, ranks: int, arguments: list[str]) -> dict[str, Any]:
+    """Start the program and return what it prints.
+
+    Raises
+    ------
+    ValueError
+        If the program refuses its arguments.
+    RuntimeError
+        If it fails, does not end in time, or reports wrong data.
+    """
+    done = start(library, ranks, [str(executable), *arguments, f"ranks={ranks}"])
+    complaint = program.complaint(done.stderr)
+    if done.status == 2 and complaint:
+        raise ValueError(complaint)
+    printed = program.last_object(done.stdout)
+    if done.status != 0 or printed is None:
+        said = complaint or program.first_line(done.stderr) or "it said nothing"
+        raise RuntimeError(f"{library.mpirun[0]} ended with status {done.status}: {said}")
+    if printed.get("verified") is False:
+        raise RuntimeError(f"data arrived wrong: {json.dumps(printed['elements_wrong'])} elements; {complaint}")
+    return printed

