@@ -191,7 +191,7 @@ def _verdict(name: str, paper: str, claim: Claim, campaign: Campaign, judgement:
         verdict, evidence = found[0].verdict, found[0].evidence
         if len(found) > 1:
             choices = tuple(found)
-            evidence = "; ".join(f"under {item.choice}: {item.verdict} ({item.evidence})" for item in found)
+            evidence = _under_all(found)
     experiments = tuple(sorted(_experiments(claim)))
     if begun and verdict == NOT_EVALUATED and experiments:
         command = campaign.command(experiments, spans, claim.grid)
@@ -212,6 +212,13 @@ def _verdict(name: str, paper: str, claim: Claim, campaign: Campaign, judgement:
         command,
         claim.note or "",
     )
+
+
+def _under_all(found: Sequence[ChoiceVerdict]) -> str:
+    """Return the evidence under all choices; in short where none could be evaluated."""
+    if all(item.verdict == NOT_EVALUATED for item in found):
+        return f"{found[0].evidence}. Nor could it be under {listed(item.choice for item in found[1:])}"
+    return "; ".join(f"under {item.choice}: {item.verdict} ({item.evidence})" for item in found)
 
 
 def _choices(claim: Claim) -> list[tuple[str, Mapping[str, str]]]:
