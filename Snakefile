@@ -17,6 +17,8 @@ localrules:
     measure_batch,
     collate_experiment,
     draw_figure,
+    draw_sheet,
+    draw_schematics,
     write_report,
 
 

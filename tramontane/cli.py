@@ -211,9 +211,15 @@ def run(
     substrate: Annotated[
         str | None, typer.Option("--substrate", help="What runs it, instead of what the file says.", metavar="NAME")
     ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option("--memory", help="Memory it may take, e.g. 64GB; by default nearly all.", metavar="SIZE"),
+    ] = None,
 ) -> None:
     """Run one point and print one JSON object."""
-    from tramontane.study import load_point
+    from tramontane.campaign import machine
+    from tramontane.campaign.text import size
+    from tramontane.study import cost, load_point
     from tramontane.substrates import require
     from tramontane.substrates.isolation import PointError, run_fresh
 
@@ -221,6 +227,10 @@ def run(
         require(substrate)
     point = load_point(point_file, substrate)
     require(point.substrate)
+    limit = _bytes(memory) or machine.memory()
+    if point.substrate == "simulator" and (needed := cost.estimate(point.canonical()).memory_bytes) > limit:
+        there = f"{size(limit)} there (--memory overrides this)"
+        _fail(f"{point_file}: not run: about {size(needed)} of memory needed, {there}", _MISTAKE)
     try:
         result = run_fresh(point.canonical(), point.substrate)
     except PointError as error:

@@ -96,6 +96,15 @@ def test_run_answers_for_every_topology(here: Path, tramontane: Callable[..., An
     assert json.loads(answer.out)["time_s"] > 0
 
 
+def test_run_refuses_what_would_not_fit(here: Path, tramontane: Callable[..., Answer]) -> None:
+    answer = tramontane("run", write(here, POINT), "--memory", "1MB")
+    assert (answer.status, answer.out) == (2, "")
+    assert re.fullmatch(
+        r".*: not run: about \d+ MB of memory needed, 1 MB there \(--memory overrides this\)\n", answer.err
+    )
+    assert tramontane("run", write(here, POINT), "--memory", "1GB").status == 0
+
+
 def change(old: str, new: str) -> str:
     assert old in POINT
     return POINT.replace(old, new)
