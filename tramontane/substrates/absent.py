@@ -45,8 +45,5 @@ class Absent:
 
 #: The substrates that a later release brings, by name.
 ABSENT = {
-    substrate.name: substrate
-    for substrate in (
-        Absent("sstmacro", "SST/macro", "spack install sst-macro@16.0.0"),
-    )
+    substrate.name: substrate for substrate in (Absent("sstmacro", "SST/macro", "spack install sst-macro@16.0.0"),)
 }

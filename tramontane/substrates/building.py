@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 
@@ -43,19 +44,28 @@ def once(folder: Path, make: Callable[[Path], None]) -> Path:
     return folder
 
 
-def compile_all(commands: Iterable[Sequence[str]], cwd: Path) -> None:
-    """Run compilers one after the other.
+def link(compiler: str, options: Sequence[str], sources: Sequence[Path], closing: Sequence[str], folder: Path) -> None:
+    """Compile C++ files side by side and link them, in `folder`; `closing` are the options of the last step.
 
     Raises
     ------
     RuntimeError
-        If one fails; the message is its first error.
+        If something fails; the message is the compiler's first error.
     """
-    for command in commands:
-        done = subprocess.run(
-            command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, env=os.environ
-        )
-        if done.returncode != 0:
-            lines = done.stdout.splitlines()
-            first = next((line for line in lines if "error" in line.lower()), lines[-1] if lines else "no output")
-            raise RuntimeError(f"{Path(command[0]).name} failed with status {done.returncode}: {first}")
+    objects = [f"{number}-{source.stem}.o" for number, source in enumerate(sources)]
+    commands = [
+        [compiler, *options, "-c", str(source), "-o", target] for source, target in zip(sources, objects, strict=True)
+    ]
+    with ThreadPoolExecutor(os.cpu_count() or 1) as workers:
+        list(workers.map(lambda command: _compile(command, folder), commands))
+    _compile([compiler, *objects, *closing], folder)
+    for name in objects:
+        Path(folder, name).unlink()
+
+
+def _compile(command: Sequence[str], folder: Path) -> None:
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode != 0:
+        lines = done.stdout.splitlines()
+        first = next((line for line in lines if "error" in line.lower()), lines[-1] if lines else "no output")
+        raise RuntimeError(f"{Path(command[0]).name} failed with status {done.returncode}: {first}")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tramontane.substrates import skeleton
-from tramontane.substrates.building import compile_all, digest, once
+from tramontane.substrates.building import digest, link, once
 from tramontane.substrates.imbalance import imbalance
 from tramontane.substrates.programs import Finished, complaint, run_program
 from tramontane.substrates.refusal import Refusal, refusal_of, simulator_only
@@ -123,10 +123,9 @@ def build_program() -> Path:
         If that fails.
     """
     hooks = Path(skeleton.ROOT, "simulator", "simgrid", "skeleton_hooks.hpp")
-    files = [*skeleton.sources(), *skeleton.headers(), hooks, Path(hooks.parents[1], "random.hpp")]
-    options = [*_OPTIONS, *skeleton.options(), "-include", str(hooks)]
-    command = ["smpicxx", *options, *map(str, skeleton.sources()), "-o", PROGRAM]
-    return Path(_once(files, options, command), PROGRAM)
+    sources, options = skeleton.sources(), [*_OPTIONS, *skeleton.options(), "-include", str(hooks)]
+    headers = [*skeleton.headers(), hooks, Path(hooks.parents[1], "random.hpp")]
+    return _once("smpicxx", options, sources, headers, ["-o", PROGRAM]) / PROGRAM
 
 
 def build_platform() -> Path:
@@ -140,14 +139,16 @@ def build_platform() -> Path:
     simulator = Path(skeleton.ROOT, "simulator")
     sources = [Path(simulator, name) for name in _PLATFORM]
     # What smpicxx compiles sees MPI's names only; the platform is no MPI program.
-    options = [*_OPTIONS, "-fPIC", "-shared", *_search_paths()]
-    command = [os.environ.get("CXX", "c++"), *options, *map(str, sources), "-lsimgrid", "-o", PLATFORM]
-    return Path(_once([*sources, *sorted(simulator.glob("*.hpp"))], options, command), PLATFORM)
+    compiler, paths = os.environ.get("CXX", "c++"), _search_paths()
+    closing = ["-shared", *paths, "-lsimgrid", "-o", PLATFORM]
+    headers = [*sorted(simulator.glob("*.hpp")), *skeleton.headers()]
+    return _once(compiler, [*_OPTIONS, "-fPIC", *skeleton.options(), *paths[:1]], sources, headers, closing) / PLATFORM
 
 
-def _once(files: list[Path], options: list[str], command: list[str]) -> Path:
-    name = digest(files, [version(), str(_compiler()), *options])
-    return once(Path(skeleton.ROOT, "build", "simgrid", name), lambda folder: compile_all([command], folder))
+def _once(compiler: str, options: list[str], sources: list[Path], headers: list[Path], closing: list[str]) -> Path:
+    name = digest([*sources, *headers], [version(), str(_compiler()), compiler, *options, *closing])
+    folder = Path(skeleton.ROOT, "build", "simgrid", name)
+    return once(folder, lambda place: link(compiler, options, sources, closing, place))
 
 
 def _search_paths() -> list[str]:
