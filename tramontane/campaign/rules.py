@@ -114,6 +114,11 @@ class Rules:
         """Return the code and style that decide what figures and report look like."""
         return [str(path) for folder in _ANALYSIS_FOLDERS for path in _files(CODE / folder)]
 
+    def code_of_skeleton(self) -> list[str]:
+        """Return the sources of the program that runs schedules with MPI."""
+        sources = [path for form in ("*.hpp", "*.cpp") for path in (CODE / "skeleton-src").rglob(form)]
+        return [str(path) for path in (CODE / "CMakeLists.txt", *sorted(sources))]
+
     def code_of_report(self) -> list[str]:
         """Return the code and data, besides those of the figures, that decide what the report says."""
         package, data = CODE / "tramontane" / "claims", self.root / "configs"
