@@ -388,19 +388,32 @@ def claims_(
     ] = None,
     scale: Scale = "laptop",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array.")] = False,
+    fill: Annotated[
+        Path | None, typer.Option("--fill", help="Make the tables of a Markdown page anew.", metavar="PAGE.md")
+    ] = None,
 ) -> None:
     """Hold what the papers state against the results: a verdict on each statement, and the numbers that say so."""
     from tramontane.campaign.plan import check_scale
-    from tramontane.claims import evaluate
-    from tramontane.claims.text import print_table
+    from tramontane.campaign.text import plural
+    from tramontane.claims import evaluate, text
+    from tramontane.results.store import write_if_changed
     from tramontane.study import find_root
 
+    root = find_root()
+    if fill is not None:
+        tables = {}
+        for where, wanted in text.asked(fill):
+            check_scale(where)
+            tables[" ".join([where, *wanted])] = text.markdown(evaluate(root, where, wanted))
+        changed = write_if_changed(fill, text.filled(fill, tables))
+        print(f"{fill}: {plural(len(tables), 'table')} {'made anew' if changed else 'as they were'}", file=sys.stderr)
+        return
     check_scale(scale)
-    verdicts = evaluate(find_root(), scale, names or ())
+    verdicts = evaluate(root, scale, names or ())
     if as_json:
         print(json.dumps([verdict.as_data() for verdict in verdicts], ensure_ascii=False))
     else:
-        print_table(verdicts)
+        text.print_table(verdicts)
 
 
 @app.command()

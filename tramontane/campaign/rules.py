@@ -24,7 +24,7 @@ EXPERIMENT = "[A-Za-z0-9][A-Za-z0-9_.-]*"
 SHEET = EXPERIMENT
 BATCH = "[0-9a-f]{16}"
 
-_ANALYSIS_FOLDERS = ("analysis", "workflow/report", "tramontane/claims", "configs/claims")
+_ANALYSIS_FOLDERS = ("analysis", "workflow/report")
 _ANALYSIS = ("*.py", "*.mplstyle", "*.yaml", "*.j2", "*.html", "*.css")
 _ESTIMATE_MARGIN = 4
 _MINUTES = 60
