@@ -6,15 +6,21 @@ min_version("9.0")
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/build.smk"
 include: "workflow/rules/simulate.smk"
+include: "workflow/rules/measure.smk"
 include: "workflow/rules/collate.smk"
 include: "workflow/rules/analyse.smk"
 
 
 localrules:
     reproduce,
+    build_program,
+    measure_batch,
     collate_experiment,
     draw_figure,
+    draw_sheet,
+    draw_schematics,
     write_report,
 
 
