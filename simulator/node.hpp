@@ -60,6 +60,8 @@ public:
         for (std::uint32_t rank = 0; rank < ranks_; ++rank) verify(rank, true);
     }
 
+    /// Bytes of the ranks' state, without messages.
+    [[nodiscard]] std::uint64_t memory() const { return std::uint64_t{ranks_} * (sizeof(Node) + sizeof(NodeChannel)); }
     /// Bytes the busiest rank sends over the mean.
     [[nodiscard]] double imbalance() const;
     [[nodiscard]] std::string waiting(int limit) const;

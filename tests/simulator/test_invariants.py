@@ -177,3 +177,12 @@ def test_service_order_decides_who_waits() -> None:
 def test_what_cannot_be_simulated_is_refused(ranks: int, change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         _simulator.simulate(point(ranks, allreduce(2), machine("torus", (2, 2, 2), 1) | change))
+
+
+@pytest.mark.parametrize("negligible", [0, 256])
+def test_what_is_beyond_the_cache_ends_too(negligible: int) -> None:
+    # Only there the simulator fetches ahead, also what is not there yet: with 256 B no message is cut into packets.
+    net = machine("torus", (16, 16, 16), 1, protocol={"negligible_size": negligible})
+    result = outcome(point(4096, allreduce(8, repeats=2), net))
+    assert result["messages"] == 2 * 4096 * 4 * 7
+    assert (result["hops"] == 0) == (negligible > 0)
