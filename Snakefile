@@ -7,12 +7,14 @@ min_version("9.0")
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/simulate.smk"
+include: "workflow/rules/measure.smk"
 include: "workflow/rules/collate.smk"
 include: "workflow/rules/analyse.smk"
 
 
 localrules:
     reproduce,
+    measure_batch,
     collate_experiment,
     draw_figure,
     write_report,

@@ -136,7 +136,7 @@ def layouts() -> "Figure":
             axes.text(*project(at), words, ha="center", va="center", fontsize=8, fontstyle="italic")
         if stage < len(plan.phases):
             exchanging = groups(plan, stage)
-            members = "   ".join(" ".join(map(str, group)) for group in exchanging)
+            members = " | ".join(" ".join(map(str, group)) for group in exchanging)
             words = f"then {len(exchanging)} all-to-alls of {len(exchanging[0])}:\n{members}"
             axes.text(0.5, -0.02, words, transform=axes.transAxes, ha="center", va="top", fontsize=6.5, color=SOFT)
         axes.set(xlim=(-0.9, nx + SLANT[0] * ny + 0.3), ylim=(-0.9, nz + SLANT[1] * ny + 0.1))

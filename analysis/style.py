@@ -6,6 +6,7 @@ series come from `series.yaml` by its name, never from its place in a figure; si
 file.
 """
 
+import itertools
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -69,7 +70,10 @@ def _listed(name: str) -> SeriesStyle | None:
     for entry in mapping["series"]:
         if any(fnmatchcase(name, pattern) for pattern in entry["match"]):
             return SeriesStyle(mapping["colours"][entry["colour"]], entry["marker"], entry["line"], entry.get("label"))
-    return None
+    # A series of several dimensions ("ring-4, fifo") has the colour of its first part in all figures.
+    first, _, rest = name.partition(", ")
+    known = _listed(first) if rest else None
+    return replace(known, label=None) if known else None
 
 
 def _candidates(name: str) -> Iterator[SeriesStyle]:
@@ -130,10 +134,10 @@ def series_styles(names: Iterable[str]) -> dict[str, SeriesStyle]:
 def _free(name: str, taken: set[tuple[str, str, str]], listed: SeriesStyle | None) -> SeriesStyle:
     mapping = _mapping()
     if listed is not None:
-        for line in mapping["lines"]:
-            for marker in mapping["fallback"]["markers"]:
-                if (listed.colour, marker, line) not in taken:
-                    return replace(listed, marker=marker, line=line)
+        markers = (listed.marker, *mapping["fallback"]["markers"])
+        for marker, line in itertools.product(markers, mapping["lines"]):
+            if (listed.colour, marker, line) not in taken:
+                return replace(listed, marker=marker, line=line)
     used = {colour for colour, _, _ in taken}
     candidates = [c for c in _candidates(name) if (c.colour, c.marker, c.line) not in taken]
     if not candidates:

@@ -3,16 +3,14 @@
 import atexit
 import sys
 import time
-from pathlib import Path
 
 from reframe.core.backends import register_launcher
 from reframe.core.launchers import JobLauncher
 
 from tramontane.errors import InputError
+from tramontane.measurement.cases import project
 from tramontane.measurement.outcome import refuse_empty_run
 from tramontane.measurement.settings import LAUNCHER, MPIRUN, look_around, settings
-
-ROOT = Path(__file__).resolve().parents[1]
 
 
 @register_launcher(LAUNCHER)
@@ -25,6 +23,7 @@ class EnvironmentLauncher(JobLauncher):
 
 
 try:
+    ROOT = project()
     site = look_around(ROOT)
     site_configuration = settings(ROOT, site)
 except InputError as mistake:

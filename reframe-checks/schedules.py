@@ -19,12 +19,14 @@ from reframe.core.builtins import (
     variable,
 )
 
-from tramontane.measurement.cases import BATCH, cases, reference
+from tramontane.measurement.cases import BATCH, cases, project, reference
 from tramontane.measurement.settings import FEATURE, SCALE
 from tramontane.study import load_system
-from tramontane.substrates.mpi import arguments
+from tramontane.substrates.mpi.program import REPETITIONS, WARMUP, arguments, complaint
 
-ROOT = Path(__file__).resolve().parents[1]
+#: Where the sources are, and where the experiments and systems are: as a rule the same checkout.
+SOURCES = Path(__file__).resolve().parents[1]
+ROOT = project()
 CASES = cases(ROOT, os.environ.get(BATCH))
 
 
@@ -45,12 +47,14 @@ class Program(rfm.CompileOnlyRegressionTest):
             return
         self.build_system = "CMake"
         self.build_system.flags_from_environ = False
-        self.build_system.configuredir = str(ROOT)
-        self.build_system.builddir = str(ROOT / "build" / f"mpi-{self.current_environ.name}")
+        self.build_system.configuredir = str(SOURCES)
+        self.build_system.builddir = str(SOURCES / "build" / f"mpi-{self.current_environ.name}")
         self.build_system.max_concurrency = 2
         self.build_system.config_opts = [
             "-DTRAMONTANE_MPI=ON",
+            "-DTRAMONTANE_EXTENSION=OFF",
             "-DTRAMONTANE_TESTS=OFF",
+            "-DCMAKE_BUILD_TYPE=Release",
             f"-DMPI_CXX_COMPILER={self.current_environ.cxx}",
         ]
         self.build_system.build_opts = ["tramontane-mpi"]
@@ -60,7 +64,7 @@ class Program(rfm.CompileOnlyRegressionTest):
         """What starts the program; Spack puts it into PATH."""
         if self.current_environ.extras.get("build") == "spack":
             return "tramontane-mpi"
-        return str(ROOT / "build" / f"mpi-{self.current_environ.name}" / "tramontane-mpi")
+        return str(SOURCES / "build" / f"mpi-{self.current_environ.name}" / "tramontane-mpi")
 
     @sanity_function
     def is_built(self):
@@ -76,6 +80,9 @@ class Schedule(rfm.RunOnlyRegressionTest):
     program = fixture(Program, scope="environment")
     #: What the program has printed: all that was measured.
     measured = variable(str, value="", loggable=True)
+    #: Untimed and timed executions; `-S Schedule.repetitions=3` on the command line sets others.
+    warmup = variable(int, value=WARMUP)
+    repetitions = variable(int, value=REPETITIONS)
     time_limit = "10m"
 
     @run_after("init")
@@ -97,27 +104,28 @@ class Schedule(rfm.RunOnlyRegressionTest):
         self.num_tasks = point["ranks"]
         self.num_tasks_per_node = min(point["ranks"], per_node)
         self.executable = self.program.executable_path
-        self.executable_opts = arguments(point)
+        self.executable_opts = [
+            *arguments(point, warmup=self.warmup, repetitions=self.repetitions),
+            f"ranks={point['ranks']}",
+        ]
 
     @sanity_function
     def has_verified_data(self):
         """Check that there is one line, of all ranks, and that every element has arrived."""
-        lines = [
-            line
-            for line in Path(self.stagedir, self.stdout.evaluate()).read_text().splitlines()
-            if line.startswith("{")
-        ]
-        sn.assert_eq(
-            len(lines), 1, f"{{0}} lines of results: {self.num_tasks} single ranks instead of one job?"
-        ).evaluate()
-        result = json.loads(lines[0])
-        self.measured = lines[0]
+        lines = [line for line in self._text(self.stdout).splitlines() if line.startswith("{")]
+        self.measured = lines[0] if lines else "{}"
+        result = json.loads(self.measured)
+        said = complaint(self._text(self.stderr)) or f"{len(lines)} lines of results"
         return sn.all(
             [
-                sn.assert_eq(result["ranks"], self.num_tasks, "{0} ranks ran, not {1}"),
-                sn.assert_true(result["verified"], "data were not verified"),
+                sn.assert_eq(len(lines), 1, f"no single result of {self.num_tasks} ranks: {said}"),
+                sn.assert_eq(result.get("ranks"), self.num_tasks, "{0} ranks ran, not {1}"),
+                sn.assert_true(result.get("verified"), "data were not verified"),
             ]
         )
+
+    def _text(self, file):
+        return Path(self.stagedir, file.evaluate()).read_text(errors="replace")
 
     def _time(self, key):
         return json.loads(self.measured)["time_s"][key] * 1e6

@@ -41,8 +41,9 @@ def radix_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns ``x``, ``best`` (NaN without result), ``low`` and ``high``: the least and the largest radix whose
-        fastest member is not slower than the slowest member of the best one, which a single run may take for the best.
+        Columns ``x``, ``best`` (median over members; NaN without result), ``low`` and ``high``: the range over members,
+        or, of times over radices, the least and the largest radix whose fastest member is not slower than the slowest
+        member of the best one, which a single run may take for the best.
 
     Raises
     ------
@@ -53,7 +54,8 @@ def radix_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     if VARIABLE in dataset:
         best = dataset[VARIABLE]
         others = [dim for dim in best.dims if dim != spec.x]
-        columns = {"best": best.median(others), "low": best.min(others), "high": best.max(others)}
+        middle = best.quantile(0.5, others, method="lower") if others else best  # a radix that was best, not a mean
+        columns = {"best": middle, "low": best.min(others), "high": best.max(others)}
         return pd.DataFrame({"x": x, **{name: np.atleast_1d(part.values) for name, part in columns.items()}})
     if "radix" not in dataset.dims or spec.y not in dataset:
         raise ValueError(f"figure.kind: 'radix' needs the variable {VARIABLE}, or {spec.y} over the dimension radix")
@@ -98,7 +100,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
             empty(axes)
             return [Drawn(axes)]
         side = figure.add_subplot(grid[1], sharey=axes)
-        handles = _draw_points(axes, found)
+        handles = _draw_points(axes, found, _spread(dataset))
         _draw_box(side, found)
         top = 1.06 * max(found["high"].max(), found["best"].max())
         axes.set_ylim(0, top)
@@ -118,10 +120,15 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
     ]
     if rows["best"].notna().any():
         table += [[name, units.number(value), ""] for name, value in statistics(rows["best"]).items()]
-    return Table(["Processes", "Best radix", "Not to be told from it"], table)
+    return Table(["Processes", "Best radix", _spread(dataset).capitalize()], table)
 
 
-def _draw_points(axes: "Axes", found: pd.DataFrame) -> "list[Artist]":
+def _spread(dataset: xr.Dataset) -> str:
+    """Name what ``low`` and ``high`` are."""
+    return "range of the members" if VARIABLE in dataset else "not to be told from it"
+
+
+def _draw_points(axes: "Axes", found: pd.DataFrame, spread: str) -> "list[Artist]":
     from matplotlib.lines import Line2D  # noqa: PLC0415 - slow to import
 
     axes.vlines(found["x"], found["low"], found["high"], color=SPREAD, linewidth=2.2, zorder=2)
@@ -130,7 +137,7 @@ def _draw_points(axes: "Axes", found: pd.DataFrame) -> "list[Artist]":
     axis_tools.set_log_axis(axes.xaxis, *axis_tools.padded(x), values=x)
     handles: list[Artist] = [Line2D([], [], linestyle="none", marker="o", color=COLOUR, label="best")]
     if (found["high"] > found["low"]).any():
-        handles.append(Line2D([], [], color=SPREAD, linewidth=2.2, label="not to be told from it"))
+        handles.append(Line2D([], [], color=SPREAD, linewidth=2.2, label=spread))
     return handles
 
 

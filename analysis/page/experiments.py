@@ -186,12 +186,15 @@ def group(sections: Iterable[tuple[str, Section]], sheets: Path, page: Path) -> 
     """
     found: dict[str, list[Section]] = {}
     for figure, own in sections:
-        found.setdefault(figure or own.name, []).append(own)
+        # An experiment that is a whole figure of the paper has no panel that says so.
+        whole = f"fig{int(own.paper_figure):02d}" if own.paper_figure.isdigit() else own.name
+        found.setdefault(figure or whole, []).append(own)
     groups = []
     for name, members in found.items():
         members.sort(key=lambda own: own.letter)
         number = _OF_PAPER.fullmatch(name)
-        heading = f"Figure {int(number[1])}" if number else members[0].title
+        title = members[0].title if len(members) == 1 else ("" if number else name.replace("-", " ").capitalize())
+        heading = ": ".join(part for part in (f"Figure {int(number[1])}" if number else "", title) if part)
         files = [(kind.upper(), sheets / f"{name}.{kind}") for kind in ("svg", "png", "pdf")]
         groups.append(
             (int(number[1]) if number else 10**6, Group(f"figure-{name.lower()}", heading, members, links(files, page)))

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../earliest_ends.hpp"
 #include "../routing.hpp"
 #include "../simulation.hpp"
 #include "../topology.hpp"
@@ -212,6 +213,16 @@ nb::dict simulate_point(const nb::dict& point) {
     return result;
 }
 
+nb::tuple earliest_ends_of_point(const nb::dict& point) {
+    const Machine machine = machine_from_dict(get<nb::dict>(point, "machine"));
+    WorkloadSpec workload = workload_from_dict(get<nb::dict>(point, "workload"), get<std::int64_t>(point, "ranks"));
+    workload.allow_empty_blocks = true;
+    const auto schedule = make_schedule(workload);
+    const auto seed = static_cast<std::uint64_t>(get<std::int64_t>(point, "seed"));
+    const EarliestEnds ends = earliest_ends(machine, *schedule, seed, allocation_of(point));
+    return nb::make_tuple(ends.first_s, ends.last_s);
+}
+
 nb::dict describe_network(const nb::dict& dict) {
     const Machine machine = machine_from_dict(dict);
     const auto topology = make_topology(machine);
@@ -233,6 +244,9 @@ void bind_simulation(nb::module_& module) {
     module.def("simulate", &tramontane::bindings::simulate_point, "point"_a,
                "Simulate a canonical point.\n\nRaises ValueError for what cannot be simulated and RuntimeError on "
                "deadlock, with what waits for what.");
+    module.def("earliest_ends", &tramontane::bindings::earliest_ends_of_point, "point"_a,
+               "Lower bounds of a canonical point: how long after the first start the first rank ends [s], and the "
+               "last one [s].");
     module.def("network", &tramontane::bindings::describe_network, "machine"_a,
                "Switches, nodes, radix, links and virtual channels of a canonical machine.");
 }

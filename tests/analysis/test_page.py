@@ -74,7 +74,7 @@ def test_a_folder_without_statements_has_none(tmp_path):
 
 def test_panels_of_a_figure_stand_together_in_order(written):
     headings = re.findall(r'<h2 id="figure-[^"]*">(.*?)</h2>', written)
-    assert headings == ["Figure 5", "Figure 9"]
+    assert headings == ["Figure 5", "Figure 9: Halos"]
     anchors = re.findall(r'<h3 id="(experiment-[^"]*)">', written)
     assert anchors[:2] == ["experiment-fig05a-alltoall-algorithms", "experiment-fig05b-topologies"]
     assert 'href="sheets/fig05.pdf"' in written

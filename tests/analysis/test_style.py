@@ -56,6 +56,16 @@ def test_names_of_one_entry_share_the_colour_and_part_by_the_line():
     assert (first.marker, first.line) != (second.marker, second.line)
 
 
+def test_series_of_several_dimensions_have_the_colour_of_the_first():
+    names = ["ring-1, fifo", "ring-1, round-robin", "ring-4, fifo", "unheard of, fifo"]
+    looks = style.series_styles(names)
+    ring = style.series_style("ring-1")
+    assert (looks[names[0]].colour, looks[names[1]].colour) == (ring.colour, ring.colour)
+    assert looks[names[0]].line != looks[names[1]].line
+    assert looks[names[2]].colour == style.series_style("ring-4").colour
+    assert style.series_style("halo-3, fifo").label is None, "the label of the part would not tell them apart"
+
+
 def test_more_series_than_looks_are_refused():
     with pytest.raises(ValueError, match="more series than the palette"):
         style.series_styles([f"s{i}" for i in range(1000)])

@@ -13,6 +13,7 @@ from tramontane.results.collate import collate, collate_manifest, write
 from tramontane.results.manifest import dump, manifest
 from tramontane.results.store import Store
 from tramontane.study import expand, load_experiment
+from tramontane.substrates.simulator import Simulator
 
 
 def dataset_of(root: Path, scale: str = "smoke") -> xr.Dataset:
@@ -51,11 +52,23 @@ def test_excluded_missing_and_failed_points_are_told_apart(
     assert np.isfinite(dataset["time_s"].values).tolist() == (dataset["status"] == "ok").values.tolist()
 
 
+def test_the_best_radix_stands_where_one_was_searched(project: Path, execute: Callable[..., Any]) -> None:
+    file = project / "configs" / "experiments" / "tiny.yaml"
+    file.write_text(file.read_text().replace("rec-3: {workload.radix: 3}", "rec-3: {workload.radix: optimal}"))
+    execute(project, substrate=Simulator())
+    found = dataset_of(project)["best_radix"]
+    assert found.dims == ("series", "ranks")
+    assert np.isnan(found.sel(series="rec-2").values).all()
+    assert found.sel(series="rec-3", ranks=8) in range(2, 9)
+    assert found.attrs["units"] == "1"
+
+
 def test_every_variable_says_what_it_is_and_in_which_unit(project: Path, execute: Callable[..., Any]) -> None:
     execute(project)
     dataset = dataset_of(project)
     numbers = [name for name in dataset.data_vars if name not in ("id", "status")]
     assert len(numbers) == 12
+    assert "best_radix" not in numbers
     assert all(dataset[name].attrs["units"] and dataset[name].attrs["long_name"] for name in numbers)
     assert dataset["time_s"].attrs["units"] == "s"
     assert dataset["ranks"].attrs == {"long_name": "processes", "units": "1"}

@@ -114,7 +114,7 @@ class Cluster:
                 f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cpus} Boards=1 "
                 f"SocketsPerBoard=1 CoresPerSocket={cpus} ThreadsPerCore=1 RealMemory=16000 State=UNKNOWN\n"
             )
-        text += "PartitionName=debug Nodes=ALL Default=YES DefaultTime=10 MaxTime=60 State=UP\n"
+        text += "PartitionName=debug Nodes=ALL Default=YES LLN=YES DefaultTime=10 MaxTime=60 State=UP\n"
         self._conf.write_text(text)
 
     def start(self, name: str) -> None:
@@ -245,7 +245,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="A private Slurm for tests.")
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--nodes", type=int, default=2)
-    parser.add_argument("--cpus", type=int, default=2, help="processors each node claims to have")
+    parser.add_argument("--cpus", type=int, default=16, help="processors each node claims to have")
     parser.add_argument("--lifetime", type=float, default=300.0, help="seconds after which everything ends")
     parser.add_argument("--missing", action="store_true", help="only print which programs are not installed")
     options = parser.parse_args(arguments)

@@ -234,6 +234,17 @@ def test_time_and_memory_follow_from_the_rates() -> None:
     assert both.seconds == pytest.approx(2 * cost.seconds)
 
 
+def test_a_search_costs_a_few_runs_or_all() -> None:
+    workload = {"kind": "allreduce", "algorithm": "recursive-k"}
+    runs = {radix: estimate(canonical(workload | {"radix": radix}, 64)).seconds for radix in range(2, 33)}
+    searched = canonical(workload | {"radix": "optimal"}, 64)
+    few = estimate(searched).seconds
+    every = estimate(canonical(workload | {"radix": "optimal", "exhaustive": True}, 64))
+    assert every.seconds == pytest.approx(sum(runs.values()))
+    promising = sum(runs[radix] for radix in (4, 8, 9))  # 64 is a power of two of them
+    assert few == pytest.approx(promising, rel=0.5)
+
+
 def test_a_burst_needs_memory_for_all_messages_of_a_phase() -> None:
     machine = {"topology": "dragonfly", "geometry": [25, 25, 25], "nodes_per_switch": 25}
     grid = [3600, 1800, 256]

@@ -46,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("expansion")
 
 
-FEW = settings(max_examples=25)
+FEW = settings(max_examples=25, deadline=None)
 
 # --- properties --------------------------------------------------------------------------------------------------
 

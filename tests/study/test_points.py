@@ -501,3 +501,53 @@ def test_what_the_simulator_could_not_count_is_refused(tmp_path: Path, machine: 
     with pytest.raises(InputError) as error:
         load_point(file)
     assert str(error.value).startswith(f"{file}: {line}")
+
+
+OPTIMAL = "ranks: 8\nmachine: torus-S\nworkload: {{kind: allreduce, algorithm: recursive-k, radix: {}}}\n"
+
+
+def test_an_optimal_radix_says_what_is_searched(tmp_path: Path) -> None:
+    file = tmp_path / "point.yaml"
+    file.write_text(OPTIMAL.format("optimal"))
+    point = load_point(file)
+    workload = point.canonical()["workload"]
+    assert workload == {
+        "kind": "allreduce",
+        "algorithm": "recursive-k",
+        "radix": "optimal",
+        "radices": [2, 32],
+        "exhaustive": False,
+        "count": 3,
+        "repeats": 50,
+    }
+    assert type(point).from_canonical(point.canonical()).id == point.id
+    file.write_text(OPTIMAL.format("optimal, radices: [2, 32], exhaustive: false"))
+    assert load_point(file).id == point.id
+    file.write_text(OPTIMAL.format("optimal, radices: [4, 8], exhaustive: true"))
+    assert load_point(file).id != point.id
+
+
+def test_only_the_simulator_searches(tmp_path: Path) -> None:
+    file = tmp_path / "point.yaml"
+    file.write_text(OPTIMAL.format("optimal") + "substrate: simgrid\n")
+    with pytest.raises(InputError, match=r"workload\.radix: found optimal with substrate simgrid"):
+        load_point(file)
+
+
+@pytest.mark.parametrize(
+    ("radix", "line"),
+    [
+        ("best", "workload.radix: found 'best'; allowed: a whole number, 2 or more, or optimal"),
+        ("optimum", "workload.radix: found 'optimum'; did you mean 'optimal'? allowed: a whole number, 2 or more, or"),
+        ("1", "workload.radix: found 1; allowed: a whole number, 2 or more, or optimal"),
+        ("4, radices: [2, 32]", "workload.radices: found radix 4; allowed: only with radix optimal"),
+        ("optimal, radices: [8, 4]", "workload.radices: found [8, 4]; allowed: [first, last] with 2 <= first <= last"),
+        ("optimal, exhaustive: maybe", "workload.exhaustive: found 'maybe'; allowed: "),
+    ],
+)
+def test_a_mistaken_search_is_one_line(tmp_path: Path, radix: str, line: str) -> None:
+    file = tmp_path / "point.yaml"
+    file.write_text(OPTIMAL.format(radix))
+    with pytest.raises(InputError) as error:
+        load_point(file)
+    assert str(error.value).startswith(f"{file}: {line}")

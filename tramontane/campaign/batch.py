@@ -17,7 +17,8 @@ from typing import Any, TextIO
 from tramontane.campaign.layout import plan_of
 from tramontane.results.provenance import provenance
 from tramontane.results.store import Store, write_atomically
-from tramontane.substrates import Substrate, require
+from tramontane.study.models import MEASURED
+from tramontane.substrates import Substrate, get, require
 from tramontane.substrates.isolation import PointError, end_with_parent, run_forked
 
 #: Turns a name into a substrate that can run; tests put one of their own in place.
@@ -58,12 +59,17 @@ def run_batch(file: Path, root: Path, resolve: Resolve = require, log: TextIO | 
     """
     batch = json.loads(file.read_text(encoding="utf-8"))
     store = Store(root)
-    failed = 0
     begun = _begun(file)
-    for point in batch["points"]:
-        if store.has(point["id"]) and store.changed_at(point["id"]) > begun:
-            continue  # an earlier attempt at this batch came so far
-        failed += not _run_point(point["id"], point["point"], root, store, resolve, log or sys.stderr)
+    # An earlier attempt at this batch may have come some way.
+    left = [
+        entry for entry in batch["points"] if not (store.has(entry["id"]) and store.changed_at(entry["id"]) > begun)
+    ]
+    stream = log or sys.stderr
+    measured = [entry for entry in left if entry["point"]["substrate"] == MEASURED]
+    failed = _measure(measured, Path(root, batch["done"]).with_suffix(""), root, store, stream)
+    for point in left:
+        if point not in measured:
+            failed += not _run_point(point["id"], point["point"], root, store, resolve, stream)
     write_atomically(Path(root, batch["done"]), "")
     return failed
 
@@ -99,6 +105,26 @@ def stop_on_signals() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     end_with_parent(signal.SIGTERM)
+
+
+def _measure(entries: list[dict[str, Any]], folder: Path, root: Path, store: Store, log: TextIO) -> int:
+    """Run points on a real machine and store what came of them; return how many failed."""
+    if not entries:
+        return 0
+    from tramontane.measurement.execution import measure  # noqa: PLC0415 (only where there is something to measure)
+
+    points = {entry["id"]: entry["point"] for entry in entries}
+    substrate = get(MEASURED)
+    failed = 0
+    for identity, outcome in measure(entries, folder, root, log):
+        if isinstance(outcome, str):
+            failed += 1
+            store.failed(identity, points[identity], outcome, provenance(root))
+            print(f"{identity} failed: {outcome}", file=log, flush=True)
+        else:
+            store.write(record(identity, points[identity], outcome, root, substrate))
+            print(f"{identity} {outcome['time_s']} s measured", file=log, flush=True)
+    return failed
 
 
 def _run_point(identity: str, point: dict[str, Any], root: Path, store: Store, resolve: Resolve, log: TextIO) -> bool:

@@ -61,6 +61,11 @@ class Layout:
         return self.folder / "batches"
 
     @property
+    def measured(self) -> Path:
+        """The folder of the marks of batches that were measured, and of what ReFrame left of them."""
+        return self.folder / "measured"
+
+    @property
     def report(self) -> Path:
         """The report, with which a campaign ends."""
         return self.folder / "report.html"
@@ -78,9 +83,9 @@ class Layout:
         """Return the file with the points of a batch."""
         return self.batches / f"{batch}.json"
 
-    def ended(self, batch: str) -> Path:
+    def ended(self, batch: str, *, measured: bool = False) -> Path:
         """Return the mark that a batch has ended."""
-        return self.done / f"{batch}.done"
+        return (self.measured if measured else self.done) / f"{batch}.done"
 
     def dataset(self, experiment: str) -> Path:
         """Return the dataset of an experiment."""

@@ -7,10 +7,13 @@ experiment differ by factors of a thousand.
 
 import hashlib
 import heapq
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from tramontane.study.models import MEASURED
 
 #: Number of batches that a large campaign is divided into.
 BATCHES = 100
@@ -54,6 +57,11 @@ class Batch:
         return hashlib.sha256(" ".join(job.identity for job in self.jobs).encode()).hexdigest()[:16]
 
     @property
+    def measured(self) -> bool:
+        """Whether its points run on a real machine, where nothing else is to run meanwhile."""
+        return any(job.point["substrate"] == MEASURED for job in self.jobs)
+
+    @property
     def seconds(self) -> float:
         """Estimated processor time of all its points [s]."""
         return sum(job.seconds for job in self.jobs)
@@ -69,6 +77,21 @@ def number_of_batches(costs: Sequence[float], cores: int) -> int:
     total = sum(costs)
     target = max(total / BATCHES, SMALLEST)
     return min(len(costs), max(math.ceil(total / target), PER_CORE * cores))
+
+
+def pack_all(jobs: Sequence[Job], cores: int) -> list[Batch]:
+    """Share `jobs` among batches of simulated points, and batches of points measured on one system; see `pack`."""
+    groups: dict[str, list[Job]] = {}
+    for job in jobs:
+        system = json.dumps(job.point["system"], sort_keys=True) if job.point["substrate"] == MEASURED else ""
+        groups.setdefault(system, []).append(job)
+    # What is measured runs one after the other: more batches than their cost asks for would gain nothing.
+    batches = [batch for system, members in groups.items() for batch in pack(members, 0 if system else cores)]
+    return sorted(batches, key=_order)
+
+
+def _order(batch: Batch) -> tuple[float, str]:
+    return -batch.seconds, batch.identity
 
 
 def pack(jobs: Sequence[Job], cores: int) -> list[Batch]:
@@ -90,4 +113,4 @@ def pack(jobs: Sequence[Job], cores: int) -> list[Batch]:
         load, count, index = heapq.heappop(loads)
         bins[index].append(job)
         heapq.heappush(loads, (load + job.seconds, count + 1, index))
-    return sorted((Batch(tuple(members)) for members in bins), key=lambda batch: (-batch.seconds, batch.identity))
+    return sorted((Batch(tuple(members)) for members in bins), key=_order)

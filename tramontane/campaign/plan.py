@@ -13,12 +13,14 @@ from typing import Any
 
 from tramontane.campaign import machine
 from tramontane.campaign.layout import Layout
-from tramontane.campaign.packing import Batch, Job, pack
+from tramontane.campaign.packing import Batch, Job, pack_all
 from tramontane.errors import InputError, closest
+from tramontane.measurement.execution import find_unmeasurable
 from tramontane.results.manifest import Manifest, manifest
 from tramontane.results.manifest import dump as dump_manifest
 from tramontane.results.store import Store, dump, write_if_changed
 from tramontane.study import SCALES, Experiment, Point, estimate, expand, list_experiments, load_experiment
+from tramontane.study.models import MEASURED
 from tramontane.substrates import get
 
 #: Words that stand for all experiments and for none.
@@ -154,8 +156,8 @@ def make_plan(
     points = {identity: point for experiment in planned for identity, point in experiment.points.items()}
     outdated = frozenset(find_outdated(points, store))
     wanted = {identity for experiment in planned for identity in experiment.missing} | (outdated if refresh else set())
-    substrates = {identity: points[identity].substrate for identity in sorted(wanted)}
-    absent = find_absent(substrates) if run else {_NOT_ASKED: sorted(wanted)} if wanted else {}
+    asked = {identity: points[identity] for identity in sorted(wanted)}
+    absent = _find_absent(root, asked) if run else {_NOT_ASKED: sorted(wanted)} if wanted else {}
     wanted -= {identity for identities in absent.values() for identity in identities}
     jobs = [make_job(points[identity]) for identity in sorted(wanted)]
     too_large = [job for job in jobs if memory is not None and job.memory > memory]
@@ -167,12 +169,23 @@ def make_plan(
             PlannedExperiment(entry.manifest, entry.points, frozenset(wanted & entry.points.keys()))
             for entry in planned
         ],
-        batches=pack(fitting, cores or machine.cores()),
+        batches=pack_all(fitting, cores or machine.cores()),
         outdated=outdated,
         too_large=too_large,
         memory=memory,
         absent=absent,
     )
+
+
+def _find_absent(root: Path, points: Mapping[str, Point]) -> dict[str, list[str]]:
+    """Return the points that can't run here, by the reason; whether one can be measured depends on its system."""
+    measured = {
+        identity: point.system.model_dump(exclude_none=True)
+        for identity, point in points.items()
+        if point.substrate == MEASURED and point.system
+    }
+    others = {identity: point.substrate for identity, point in points.items() if identity not in measured}
+    return find_absent(others) | find_unmeasurable(root, measured)
 
 
 def find_absent(substrates: Mapping[str, str]) -> dict[str, list[str]]:
@@ -272,8 +285,9 @@ def write_plan(plan: Plan) -> None:
         if not write_if_changed(file, dump_manifest(experiment.manifest)):
             _drop_if_outrun(file, layout.dataset(experiment.name), experiment, store, running)
 
-    for mark in layout.done.glob("*.done"):
-        mark.unlink()
+    for folder in (layout.done, layout.measured):
+        for mark in folder.glob("*.done"):
+            mark.unlink()
     files = {layout.batch(batch.identity): dump(_describe(batch, layout)) for batch in plan.batches}
     for file in layout.batches.glob("*.json"):
         if file not in files:
@@ -304,7 +318,7 @@ def _describe(batch: Batch, layout: Layout) -> dict[str, Any]:
     """Return the content of a batch's file."""
     return {
         "id": batch.identity,
-        "done": layout.ended(batch.identity).relative_to(layout.root).as_posix(),
+        "done": layout.ended(batch.identity, measured=batch.measured).relative_to(layout.root).as_posix(),
         "seconds": batch.seconds,
         "memory_bytes": batch.memory,
         "points": [{"id": job.identity, "seconds": job.seconds, "point": job.point} for job in batch.jobs],
@@ -339,6 +353,11 @@ def _outline(plan: Plan, reported: Sequence[str]) -> dict[str, Any]:
             name: [batch for batch, points in members.items() if points & wanted.get(name, set())] for name in reported
         },
         "batches": {
-            batch.identity: {"seconds": round(batch.seconds, 3), "memory_bytes": batch.memory} for batch in plan.batches
+            batch.identity: {
+                "seconds": round(batch.seconds, 3),
+                "memory_bytes": batch.memory,
+                "measured": batch.measured,
+            }
+            for batch in plan.batches
         },
     }

@@ -102,8 +102,9 @@ class Rules:
     def ended_batches(self, wildcards: Wildcards) -> list[str]:
         """Return the marks of the batches that an experiment waits for."""
         layout = Layout(self.root, wildcards.scale)
-        waits = self.outline(wildcards.scale)["experiments"].get(wildcards.experiment, [])
-        return [str(layout.ended(batch)) for batch in waits]
+        outline = self.outline(wildcards.scale)
+        waits = outline["experiments"].get(wildcards.experiment, [])
+        return [str(layout.ended(batch, measured=outline["batches"][batch]["measured"])) for batch in waits]
 
     def code_of_collating(self) -> list[str]:
         """Return the code that decides what is in a dataset."""

@@ -2,17 +2,20 @@
 
 import fnmatch
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tramontane.study import Experiment, System, expand, list_experiments, load_experiment
+from tramontane.study import Experiment, System, expand, find_root, list_experiments, load_experiment
 from tramontane.study.systems import Performance
 
 SUBSTRATE = "mpi"
 #: The environment variable that names a batch, whose points are then the only cases.
 BATCH = "TRAMONTANE_BATCH"
+#: The environment variable that names the project's folder, where it is not the checkout that the checks are in.
+PROJECT = "TRAMONTANE_PROJECT"
 #: ReFrame's tag for the points of each scale.
 TAGS = {"smoke": "CI", "laptop": "1_node", "paper": "production"}
 #: Cases of at most so many ranks are also for a single core.
@@ -39,6 +42,11 @@ class Case:
     identity: str
     point: dict[str, Any]
     tags: frozenset[str]
+
+
+def project() -> Path:
+    """Return the folder whose experiments and systems are meant; ReFrame loads its files in a folder of their own."""
+    return find_root(os.environ.get(PROJECT) or Path(__file__).parent)
 
 
 def cases(root: Path, batch: str | None = None) -> dict[str, Case]:

@@ -31,6 +31,8 @@ class Outcome:
         Why it failed, in one line; empty if it did not.
     partition, environment : str
         Where it ran.
+    seconds : float
+        How long the job took, with the start of its ranks [s].
     """
 
     case: str
@@ -38,6 +40,7 @@ class Outcome:
     failure: str
     partition: str
     environment: str
+    seconds: float
 
 
 def outcomes(report: Path) -> Iterator[Outcome]:
@@ -53,6 +56,7 @@ def outcomes(report: Path) -> Iterator[Outcome]:
             failure="" if passed else reason,
             partition=str(test["partition"]),
             environment=str(test["environ"]),
+            seconds=float(test.get("time_run") or 0.0),
         )
 
 

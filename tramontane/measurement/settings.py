@@ -129,7 +129,6 @@ def settings(root: Path, site: Site) -> dict[str, Any]:
         "storage": [{"enable": True, "backend": "sqlite", "sqlite_db_file": str(folder / "results.db")}],
         "general": [
             {
-                "check_search_path": [str(root / "reframe-checks")],
                 "report_file": str(folder / "reports" / "run-report-{sessionid}.json"),
                 "perf_info_level": "verbose",
             }

@@ -44,6 +44,8 @@ _PHASE_TIME = Quantity(
     "phase_time_s", "s", "Communication time of a phase", "last end minus first start over all ranks"
 )
 
+_BEST_RADIX = Quantity("best_radix", "1", "Best radix", "of those searched, the one that takes the least time")
+
 _DELAY_PACKETS = Quantity("delay_packets", "1", "Packets by their queueing delay")
 _DELAY_TOTALS = {
     "sum_s": Quantity("delay_sum", "s", "Queueing delay of all packets", "actual minus unloaded time of the same path"),
@@ -92,7 +94,7 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
     xarray.Dataset
         Over the swept parameters in order of declaration: the `QUANTITIES` as float64 (NaN where there is no result),
         ``id``, ``status`` (ok, failed, missing or excluded) and, over ``phase`` too, ``phase_time_s``. Where records
-        have them: ``delay_sum``, ``delay_max`` and, over ``delay_bin``, ``delay_packets``; and over ``source_bin``
+        have them: ``best_radix``; ``delay_sum``, ``delay_max`` and, over ``delay_bin``, ``delay_packets``; and over ``source_bin``
         and ``destination_bin`` ``congestion_packets``, ``_sum``, ``_max`` and ``_mean``. The same manifest and records
         give the same dataset.
     """
@@ -102,7 +104,9 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
     phases = list(dict.fromkeys(name for row in rows for name in row.phases))
     shape = tuple(len(values) for values in dims.values())
 
-    numbers = {quantity.name: np.full(shape, np.nan) for quantity in QUANTITIES}
+    searched = any(_BEST_RADIX.name in row.numbers for row in rows)
+    quantities = (*QUANTITIES, _BEST_RADIX) if searched else QUANTITIES
+    numbers = {quantity.name: np.full(shape, np.nan) for quantity in quantities}
     texts = {"id": np.full(shape, "", dtype=object), "status": np.full(shape, "excluded", dtype=object)}
     phase_times = np.full((*shape, len(phases)), np.nan)
     for row, place in zip(rows, places, strict=True):
@@ -113,7 +117,7 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
             phase_times[(*place, phases.index(name))] = value
 
     dataset = xr.Dataset(coords={name: _coordinate(name, values) for name, values in dims.items()})
-    for quantity in QUANTITIES:
+    for quantity in quantities:
         dataset[quantity.name] = (tuple(dims), numbers[quantity.name], _attributes(quantity))
     for name, text in (("id", "Identity of the point"), ("status", "What became of the point")):
         dataset[name] = (tuple(dims), texts[name].astype(str), {"long_name": text})
@@ -158,7 +162,8 @@ def _row(point: dict[str, Any], store: Store) -> _Row:
         return _Row(identity, "missing")
     record = store.read(identity)
     result = record["result"]
-    known = {quantity.name: result[quantity.name] for quantity in QUANTITIES if result.get(quantity.name) is not None}
+    names = [quantity.name for quantity in (*QUANTITIES, _BEST_RADIX)]
+    known = {name: result[name] for name in names if result.get(name) is not None}
     return _Row(
         identity,
         "ok",

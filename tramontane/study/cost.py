@@ -16,11 +16,14 @@ import numpy as np
 from ruamel.yaml import YAML
 
 from tramontane.study import network
-from tramontane.study.models import DOUBLE
+from tramontane.study.models import DOUBLE, OPTIMAL
 from tramontane.study.traffic import Traffic, traffic
 
 _SAMPLES = 48
 """Ranks, and partners of each, that are looked at for the mean distance."""
+
+_RUNS_OF_A_SEARCH = 3
+"""Radices that a search for the best one runs, rather more than fewer."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,8 @@ def estimate(point: Mapping[str, Any]) -> Cost:
     """
     if "machine" not in point:
         return _measurement(point)
+    if point["workload"].get("radix") == OPTIMAL:
+        return _search(point)
     machine, speed = point["machine"], rates()
     protocol, packet = machine["protocol"], machine["packet"]
     parts = [part for part in traffic(point) if part.messages]
@@ -100,6 +105,35 @@ def estimate(point: Mapping[str, Any]) -> Cost:
         bytes=sum(part.bytes for part in parts),
         control_packets=sum(control),
     )
+
+
+def _search(point: Mapping[str, Any]) -> Cost:
+    """Return what a search of the best radix will cost: bounds of all radices, runs of the most promising ones.
+
+    Searches end after one to three runs, because a schedule without contention nearly tells how long a small allreduce
+    takes. Here its longest chain is taken as the stages, each with a latency and the messages of a rank.
+    """
+    first, last = point["workload"]["radices"]
+    latency: int = point["machine"]["injection"]["latency"] + 3 * point["machine"]["link"]["latency"]
+    ranks: int = point["ranks"]
+    copy: float = 3 * point["workload"]["count"] * 10**12 / point["machine"]["processor"]["frequency"]
+
+    def chain(radix: int) -> float:
+        digits, core = 0, 1
+        while core * radix <= ranks:
+            digits, core = digits + 1, core * radix
+        guests = ranks - core
+        fold = 2 * latency + -(-guests // core) * 2 * copy if guests else 0.0
+        return digits * (latency + 2 * (radix - 1) * copy) + fold
+
+    radices = sorted(range(first, last + 1), key=chain)
+    likely = radices if point["workload"]["exhaustive"] else radices[:_RUNS_OF_A_SEARCH]
+
+    def with_radix(radix: int) -> Cost:
+        workload = {key: value for key, value in point["workload"].items() if key not in ("radices", "exhaustive")}
+        return estimate({**point, "workload": {**workload, "radix": radix}})
+
+    return total([with_radix(radix) for radix in likely])
 
 
 def _measurement(point: Mapping[str, Any]) -> Cost:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from tramontane.errors import closest, show
 from tramontane.study.messages import problem
@@ -130,6 +130,41 @@ class Choice:
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {"type": "string", "enum": list(self.words)}
+
+
+@dataclass(frozen=True)
+class WholeOrWord:
+    """A whole number of at least `minimum`, or a word."""
+
+    minimum: int
+    word: str
+
+    @property
+    def range(self) -> str:
+        """The bounds in words."""
+        return Whole(self.minimum).range
+
+    @property
+    def allowed(self) -> str:
+        """What may be written, as the end of an error line."""
+        return f"a whole number, {self.range}, or {self.word}"
+
+    def read(self, value: object) -> object:
+        """Return the number or the word, or raise the error that says what is allowed."""
+        if value == self.word:
+            return value
+        if isinstance(value, str):
+            raise problem(f"found {show(value)}", self.allowed, hint=closest(value, [self.word]))
+        try:
+            return Whole(self.minimum).read(value)
+        except PydanticCustomError:
+            raise problem(f"found {show(value)}", self.allowed) from None
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(self.read, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [{"type": "integer", "minimum": self.minimum}, {"const": self.word}]}
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from tramontane.study import network, units
 from tramontane.study.catalogue import find_root, list_machines, load_machine
 from tramontane.study.claims import Claims, Judgement
 from tramontane.study.experiments import SCALES, Experiment
-from tramontane.study.fields import Choice, ChoiceOrNumbers, Whole, WholeList, Words
+from tramontane.study.fields import Choice, ChoiceOrNumbers, Whole, WholeList, WholeOrWord, Words
 from tramontane.study.messages import elements, entries, submodels, tag
 from tramontane.study.models import WORKLOADS, Machine, Point, SystemChoice
 from tramontane.study.systems import System
@@ -303,6 +303,8 @@ def _value_text(field: FieldInfo) -> str:
         return ", ".join(words)
     if get_origin(field.annotation) in (list, dict):
         return "list" if get_origin(field.annotation) is list else "mapping"
+    if bool in get_args(field.annotation):
+        return "`true` or `false`"
     return "number or `$name`" if int in get_args(field.annotation) else "text or list of texts"
 
 
@@ -314,8 +316,8 @@ def _annotation_text(item: object) -> str | None:
         case Choice() | ChoiceOrNumbers():
             words = [*item.words, f"{{{item.key}: [...]}}"] if isinstance(item, ChoiceOrNumbers) else item.words
             return ", ".join(f"`{word}`" for word in words)
-        case Whole():
-            return f"whole number, {item.range}"
+        case Whole() | WholeOrWord():
+            return f"whole number, {item.range}" + (f", or `{item.word}`" if isinstance(item, WholeOrWord) else "")
         case WholeList():
             numbers = "list of 2 or 3 whole numbers" if item.optional else f"`[{', '.join(item.names)}]`"
             if item.keys:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_serializer, model_valid
 
 from tramontane.study import decomposition as blocks
 from tramontane.study import network
-from tramontane.study.fields import Choice, ChoiceOrNumbers, Count, NonNegative, Text, Whole, WholeList
+from tramontane.study.fields import Choice, ChoiceOrNumbers, Count, NonNegative, Text, Whole, WholeList, WholeOrWord
 from tramontane.study.messages import problem
 from tramontane.study.units import (
     SIZE,
@@ -41,6 +41,9 @@ TRANSPOSITION_ALGORITHMS = ("ring-k", "burst", "bruck", "pairwise", "sliding-win
 BRUCK_RADIX = 2
 """Left out of the canonical form, as it was before there were others."""
 ALLREDUCE_ALGORITHMS = ("recursive-k", "recursive-doubling", "ring", "rabenseifner")
+OPTIMAL = "optimal"
+RADICES = (2, 32)
+"""Range in which the best radix is searched (Zheng & Marguinaud 2018, section 4.4)."""
 LIBRARY_ALGORITHMS = ("library", "library-nonblocking", "library-persistent")
 """The MPI library's own operation, in its three forms; only where a workload runs with an MPI library."""
 SERVICES = ("fifo", "round-robin")
@@ -372,8 +375,18 @@ class Allreduce(Settings):
         description="Allreduce algorithm: one of " + ", ".join(ALLREDUCE_ALGORITHMS) + "; with an MPI library, "
         "MPI_Allreduce as " + ", ".join(LIBRARY_ALGORITHMS) + "."
     )
-    radix: Annotated[int, Whole(2)] | None = Field(
-        None, description="k of recursive-k: processes that reduce among themselves at a stage. Only for recursive-k."
+    radix: Annotated[int | str, WholeOrWord(2, OPTIMAL)] | None = Field(
+        None,
+        description="k of recursive-k: processes that reduce among themselves at a stage; optimal: the one that takes "
+        "the least time, which is searched. Only for recursive-k.",
+    )
+    radices: Annotated[tuple[int, int], WholeList(("first", "last"))] | None = Field(
+        None, description="With radix optimal, the range that is searched. Default: [2, 32].", examples=[[2, 32]]
+    )
+    exhaustive: bool | None = Field(
+        None,
+        description="With radix optimal, whether every radix is run, also those that a lower bound proves slower. "
+        "Default: false.",
     )
     count: Count = Field(3, description="Doubles to reduce.")
     repeats: Count = Field(50, description="Allreduces one after the other; 2N for GCR with N iterations.")
@@ -381,6 +394,15 @@ class Allreduce(Settings):
     @model_validator(mode="after")
     def _radix(self) -> Self:
         check_radix(self.algorithm, ("recursive-k",), self.radix, minimum=2)
+        if self.radix != OPTIMAL:
+            for key in ("radices", "exhaustive"):
+                if getattr(self, key) is not None:
+                    raise problem(f"found radix {self.radix}", f"only with radix {OPTIMAL}", key=key)
+            return self
+        first, last = self.radices or RADICES
+        if not 2 <= first <= last:
+            raise problem(f"found [{first}, {last}]", "[first, last] with 2 <= first <= last", key="radices")
+        self._fill(radices=(first, last), exhaustive=bool(self.exhaustive))
         return self
 
 
@@ -389,7 +411,7 @@ WORKLOADS: tuple[type[Settings], ...] = (Transposition, Halo, Allreduce)
 
 
 def check_radix(
-    algorithm: str, needing: tuple[str, ...], radix: int | None, minimum: int = 1, optional: tuple[str, ...] = ()
+    algorithm: str, needing: tuple[str, ...], radix: int | str | None, minimum: int = 1, optional: tuple[str, ...] = ()
 ) -> None:
     """Refuse a radix that is missing for the algorithms that need one, or given to one that has none."""
     if algorithm in needing and radix is None:
@@ -488,6 +510,8 @@ class Point(Settings):
             self._fill(system=None)
             self._check_machine()
         self._check_disturbances()
+        if isinstance(self.workload, Allreduce) and self.workload.radix == OPTIMAL and self.substrate != "simulator":
+            raise problem(f"found {OPTIMAL} with substrate {self.substrate}", "a whole number", key="workload.radix")
         if not isinstance(self.workload, Allreduce):
             decomposition = self._decomposed(self.workload)
             self._fill(workload=self.workload.model_copy(update={"decomposition": decomposition}))

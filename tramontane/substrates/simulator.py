@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from tramontane.substrates.imbalance import imbalance
+from tramontane.substrates.search import is_search, search
 
 
 class Simulator:
@@ -37,6 +38,9 @@ class Simulator:
 
     def run(self, point: dict[str, Any]) -> dict[str, Any]:
         """Simulate a canonical point; see :class:`tramontane.substrates.Substrate`."""
+        if is_search(point):
+            known = point["machine"]["model"] == "default"
+            return search(point, self.run, _extension().earliest_ends if known else None)
         return {
             "substrate": self.name,
             **_extension().simulate(point),

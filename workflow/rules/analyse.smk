@@ -3,7 +3,8 @@ rule draw_figure:
         dataset="results/{scale}/datasets/{experiment}.nc",
         code=files.code_of_analysis(),
     output:
-        campaign.figure_outputs(),
+        report(campaign.figure_outputs()[:1], category="Figures"),
+        campaign.figure_outputs()[1:],
     log:
         "results/{scale}/logs/draw-{experiment}.log",
     conda:
@@ -24,7 +25,8 @@ rule draw_sheet:
         datasets=files.datasets_of_sheet,
         code=files.code_of_analysis(),
     output:
-        campaign.sheet_outputs(),
+        report(campaign.sheet_outputs()[:1], category="Figures"),
+        campaign.sheet_outputs()[1:],
     log:
         "results/{scale}/logs/draw-sheet-{sheet}.log",
     conda:

@@ -48,17 +48,31 @@ class Mpi:
         executable = build_program(library)
         built = time.monotonic()
         measured = measure(library, executable, point["ranks"], program.arguments(point))
-        return {
-            "substrate": self.name,
-            **program.outcome(measured),
-            "packets": None,
-            "hops": None,
-            "imbalance": imbalance(point),
-            "wall_s": time.monotonic() - built,
-            "setup_s": built - begin,
-            "system": {"name": library.system, "environment": library.name},
-            "measurement": measured,
-        }
+        times = {"wall_s": time.monotonic() - built, "setup_s": built - begin}
+        return {**result_of(point, measured, {"name": library.system, "environment": library.name}), **times}
+
+
+def result_of(point: dict[str, Any], measured: dict[str, Any], where: dict[str, str]) -> dict[str, Any]:
+    """Return the result of a canonical point, but for how long it took to get it.
+
+    Parameters
+    ----------
+    point : dict
+        The point.
+    measured : dict
+        What the program printed.
+    where : dict
+        Names of the system and of the environment, for those who look at the result later.
+    """
+    return {
+        "substrate": Mpi.name,
+        **program.outcome(measured),
+        "packets": None,
+        "hops": None,
+        "imbalance": imbalance(point),
+        "system": where,
+        "measurement": measured,
+    }
 
 
 def measure(library: Library, executable: Any, ranks: int, arguments: list[str]) -> dict[str, Any]:

@@ -26,14 +26,14 @@ def headers() -> list[Path]:
     return sorted(Path(ROOT, "skeleton-src").rglob("*.hpp"))
 
 
-def arguments(point: dict[str, Any]) -> list[str]:
+def arguments(point: dict[str, Any], warmup: int = WARMUP, repetitions: int = REPETITIONS) -> list[str]:
     """Return the program's arguments for measuring a canonical point with real, verified data."""
     workload = dict(point["workload"])
     implementation = IMPLEMENTATIONS.get(workload.get("algorithm", ""))
     if implementation:
         workload["algorithm"] = None
     words = [f"{key}={_spelled(value)}" for key, value in workload.items() if value is not None]
-    timing = [f"warmup={WARMUP}", f"repetitions={REPETITIONS}"]
+    timing = [f"warmup={warmup}", f"repetitions={repetitions}"]
     return [*words, f"implementation={implementation or 'schedule'}", "data=real", "verify=1", *timing]
 
 

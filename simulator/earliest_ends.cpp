@@ -1,0 +1,105 @@
+#include "earliest_ends.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "engine.hpp"
+#include "topology.hpp"
+
+namespace tramontane {
+namespace {
+
+/// What a rank has to do in the present round.
+struct Work {
+    Ticks begin = 0;          ///< when it could begin the round
+    Ticks first_arrival = 0;  ///< of the round's messages
+    Ticks last_copied = 0;    ///< when the message that would be copied last has been
+    Ticks copying = 0;        ///< of everything that arrives
+};
+
+class Paths {
+public:
+    Paths(const Machine& machine, const Topology& topology, const Allocation& allocation)
+        : parameters_(machine),
+          topology_(topology),
+          allocation_(allocation),
+          slowest_(std::max({parameters_.injection_slot, parameters_.crossbar_slot, parameters_.link_slot})),
+          // By two global links a detour may be shorter than the minimal route, which has one.
+          any_route_(machine.topology == "dragonfly1d" && machine.routing != "minimal") {}
+
+    [[nodiscard]] const Parameters& parameters() const { return parameters_; }
+
+    [[nodiscard]] Ticks time(Rank from, Rank to, std::int64_t bytes) const {
+        const SwitchId source = switch_of(from), target = switch_of(to);
+        const Parameters& p = parameters_;
+        const auto n = static_cast<Ticks>(bytes);
+        if (bytes == 0 || bytes <= p.negligible_size) {
+            return p.logp_out_in_latency + topology_.distance(source, target) * p.logp_hop_latency + n * p.logp_slot;
+        }
+        const Ticks links = any_route_ ? (source == target ? 0 : 1) : topology_.distance(source, target);
+        return p.injection_latency + (links + 1) * p.link_latency + n * slowest_;
+    }
+
+private:
+    [[nodiscard]] SwitchId switch_of(Rank rank) const {
+        return topology_.switch_of(allocation_.node(static_cast<std::uint32_t>(rank)));
+    }
+
+    const Parameters parameters_;
+    const Topology& topology_;
+    const Allocation& allocation_;
+    const Ticks slowest_;
+    const bool any_route_;
+};
+
+/// Lets `rank` post the sends of a round. Returns when it has.
+Ticks send_all(const Schedule& schedule, const Paths& paths, Rank rank, std::int64_t round, std::int32_t sends,
+               std::vector<Work>& work) {
+    const Parameters& p = paths.parameters();
+    Ticks now = work[static_cast<std::size_t>(rank)].begin;
+    for (std::int32_t i = 0; i < sends; ++i) {
+        const Transfer t = schedule.send(rank, round, i);
+        if (t.bytes <= p.short_limit) now += p.copy(t.bytes);
+        const Ticks arrival = now + paths.time(rank, t.peer, t.bytes);
+        const Ticks copying = t.bytes <= p.eager_limit ? p.copy(t.bytes) : 0;
+        Work& other = work[static_cast<std::size_t>(t.peer)];
+        other.first_arrival = std::min(other.first_arrival, arrival);
+        other.last_copied = std::max(other.last_copied, arrival + copying);
+        other.copying += copying;
+    }
+    return now;
+}
+
+}  // namespace
+
+EarliestEnds earliest_ends(const Machine& machine, const Schedule& schedule, std::uint64_t seed,
+                           const AllocationRule& rule) {
+    if (machine.model != "default") throw std::invalid_argument("model: a bound is known for the default only");
+    const auto topology = make_topology(machine);
+    const auto ranks = static_cast<std::size_t>(schedule.ranks());
+    const Allocation allocation(rule, static_cast<std::uint32_t>(ranks), *topology, seed);
+    const Paths paths(machine, *topology, allocation);
+
+    std::vector<Work> work(ranks);
+    std::vector<Ticks> posted(ranks);
+    for (std::int64_t round = 0; round < schedule.rounds(); ++round) {
+        for (Work& w : work) w = {w.begin, std::numeric_limits<Ticks>::max(), 0, 0};
+        for (std::size_t r = 0; r < ranks; ++r) {
+            const auto rank = static_cast<Rank>(r);
+            posted[r] = send_all(schedule, paths, rank, round, schedule.round(rank, round).sends, work);
+        }
+        for (std::size_t r = 0; r < ranks; ++r) {
+            Work& w = work[r];
+            // It copies after it has sent, and after something has arrived; the last message after that has arrived.
+            w.begin = w.last_copied == 0 ? posted[r]
+                                         : std::max(std::max(posted[r], w.first_arrival) + w.copying, w.last_copied);
+        }
+    }
+    const auto [first, last] =
+        std::minmax_element(work.begin(), work.end(), [](const Work& a, const Work& b) { return a.begin < b.begin; });
+    return {to_seconds(first->begin), to_seconds(last->begin)};
+}
+
+}  // namespace tramontane

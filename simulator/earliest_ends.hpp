@@ -1,0 +1,27 @@
+/// \file
+/// When ranks could end at the earliest: a schedule on a network without contention. No simulation of the same point is
+/// faster, so what this bound excludes need not be simulated.
+#pragma once
+
+#include <cstdint>
+
+#include "allocation.hpp"
+#include "machine.hpp"
+#include "schedule.hpp"
+
+namespace tramontane {
+
+struct EarliestEnds {
+    double first_s = 0;  ///< no rank ends sooner after the first start
+    double last_s = 0;   ///< the last rank ends no sooner
+};
+
+/// What is counted of a message: the copies of its two ends, of which a rank makes one after the other; the latencies
+/// of a shortest path; its bytes at the slowest server on the way. What is left out only delays: everybody else's
+/// packets, buffers and credits, handshakes of the protocols, second copies of what comes early, late starts.
+///
+/// \throws std::invalid_argument for a machine that cannot work, or of another model than the default
+[[nodiscard]] EarliestEnds earliest_ends(const Machine& machine, const Schedule& schedule, std::uint64_t seed,
+                                         const AllocationRule& rule = {});
+
+}  // namespace tramontane

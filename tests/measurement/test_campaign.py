@@ -1,0 +1,88 @@
+"""Measured and simulated points of one experiment: one command, one dataset, one figure."""
+
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import xarray as xr
+
+from tramontane.campaign.batch import run_batch
+from tramontane.campaign.packing import pack_all
+from tramontane.campaign.plan import make_plan, write_plan
+from tramontane.results.store import Store
+
+ROOT = Path(__file__).parents[2]
+
+needs_openmpi = pytest.mark.skipif(
+    shutil.which("mpicxx.openmpi") is None, reason="Debian: apt-get install libopenmpi-dev openmpi-bin"
+)
+
+
+def test_what_is_measured_never_shares_a_batch_with_what_is_simulated(here: Path) -> None:
+    from tramontane.campaign.plan import make_job, plan_experiment
+    from tramontane.study import load_experiment
+
+    planned = plan_experiment(load_experiment(here / "configs/experiments/pair.yaml"), "smoke", Store(here))
+    batches = pack_all([make_job(point) for point in planned.points.values()], 2)
+    assert sorted(len(batch.jobs) for batch in batches if batch.measured) == [2]
+    assert sum(len(batch.jobs) for batch in batches if not batch.measured) == 2
+
+
+@pytest.mark.slow
+@needs_openmpi
+def test_one_command_measures_and_simulates(here: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tramontane", "reproduce", "--scale", "smoke"],
+        cwd=here,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[-1].split() == ["pair", "4", "0", "0"]
+    with xr.open_dataset(here / "results" / "smoke" / "datasets" / "pair.nc") as dataset:
+        assert (dataset["status"] == "ok").all()
+        assert (dataset["time_s"] > 0).all()
+        # Both count the same data: it is one schedule.
+        assert (dataset["bytes"].sel(where="measured") == dataset["bytes"].sel(where="simulated")).all()
+        assert (dataset["messages"].sel(where="measured") == dataset["messages"].sel(where="simulated")).all()
+    records = [json.loads(path.read_text()) for path in (here / "results" / "points").glob("??/*.json")]
+    measured = [record["result"] for record in records if record["result"]["substrate"] == "mpi"]
+    assert len(measured) == 2
+    assert all(each["measurement"]["verified"] for each in measured)
+    assert {each["system"]["partition"] for each in measured} == {"cores"}
+
+
+@pytest.mark.slow
+@needs_openmpi
+def test_a_point_that_cannot_be_measured_is_recorded_as_failed(here: Path) -> None:
+    file = here / "configs" / "experiments" / "pair.yaml"
+    file.write_text(file.read_text().replace("ranks: [2, 4]", "ranks: [2, 16]"))
+    plan = make_plan(here, "smoke")
+    write_plan(plan)
+    [batch] = [batch for batch in plan.batches if batch.measured]
+    assert run_batch(plan.layout.batch(batch.identity), here, log=io.TextIOWrapper((here / "log").open("wb"))) == 1
+    [failed] = [job.identity for job in batch.jobs if job.point["ranks"] == 16]
+    assert "16 ranks, at most 8 here" in Store(here).read_failure(failed)["message"]
+    assert all(Store(here).has(job.identity) for job in batch.jobs if job.point["ranks"] == 2)
+
+
+def test_without_an_mpi_library_the_others_run_and_the_missing_one_is_named(
+    here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    plan = make_plan(here, "smoke")
+    assert {job.point["substrate"] for job in plan.jobs} == {"simulator"}
+    [(reason, identities)] = plan.absent.items()
+    assert len(identities) == 2
+    assert reason.startswith(
+        "substrate mpi: system generic: nothing of it can be used here: generic, environment openmpi"
+    )
+    assert reason.endswith("(Debian: apt-get install libopenmpi-dev openmpi-bin)")

@@ -1,0 +1,156 @@
+"""ReFrame's settings, references and reports, without ReFrame."""
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tramontane.errors import InputError
+from tramontane.measurement.cases import cases, mentions_mpi, reference, tags
+from tramontane.measurement.execution import choose
+from tramontane.measurement.outcome import failed_builds, outcomes, ran, refuse_empty_run
+from tramontane.measurement.references import references
+from tramontane.measurement.settings import look_around, settings
+from tramontane.study import load_experiment, load_system
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is all of PATH."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    return folder
+
+
+def add(folder: Path, name: str, text: str = "exit 0") -> None:
+    (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+    (folder / name).chmod(stat.S_IRWXU)
+
+
+def test_what_is_there_is_offered_and_templates_are_not(commands: Path, tmp_path: Path) -> None:
+    add(commands, "mpicxx.mpich")
+    add(commands, "mpicxx")
+    add(commands, "sinfo", "exit 1")
+    site = look_around(ROOT)
+    assert list(site.systems) == ["generic"]
+    assert list(site.environments["generic"]) == ["mpich"]  # the nameless one only where there is no other
+    assert any("slurm-local:slurm: Slurm does not answer" in line for line in site.absent)
+    made = settings(tmp_path, site)
+    [system] = made["systems"]
+    assert system["partitions"][0]["environs"] == ["mpich"]
+    assert system["partitions"][0]["max_jobs"] == 1
+    assert "scale_CI" in system["partitions"][0]["features"]
+    [environment] = made["environments"]
+    assert ["TRAMONTANE_MPIRUN", '"mpirun.mpich -np"'] in environment["env_vars"]
+
+
+def test_slurm_is_offered_where_it_answers(commands: Path) -> None:
+    add(commands, "mpicxx.openmpi")
+    add(commands, "sinfo")
+    site = look_around(ROOT)
+    assert list(site.systems) == ["generic", "slurm-local"]
+    assert choose(site, {"name": "slurm-local"}) == ("slurm", "openmpi")
+    assert choose(site, {"name": "generic", "environment": "openmpi"}) == ("cores", "openmpi")
+    for wrong, expected in [
+        ({"name": "generic", "partition": "nodes"}, "partition: found 'nodes'; allowed here: cores"),
+        ({"name": "generic", "environment": "mpich"}, "environment: found 'mpich'; allowed here: openmpi"),
+        ({"name": "template-cray-slingshot"}, "nothing of it can be used here: it is a template"),
+    ]:
+        with pytest.raises(ValueError, match=expected):
+            choose(site, wrong)
+
+
+def test_nothing_at_all_is_one_line(commands: Path, tmp_path: Path) -> None:
+    assert commands.exists()
+    with pytest.raises(InputError) as caught:
+        settings(tmp_path, look_around(ROOT))
+    assert "nothing can be run here: generic, environment openmpi: no command mpicxx.openmpi" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_cases_are_the_measured_points_of_experiments() -> None:
+    found = cases(ROOT)
+    assert found
+    assert {case.point["substrate"] for case in found.values()} == {"mpi"}
+    in_ci = [case for case in found.values() if "CI" in case.tags]
+    assert max(case.point["ranks"] for case in in_ci) >= 16
+    names = [path.stem for path in (ROOT / "configs/experiments").glob("*.yaml") if mentions_mpi(load_experiment(path))]
+    assert all(name.startswith(tuple(names)) for name in found)
+
+
+def test_tags_are_scales() -> None:
+    assert tags("smoke", 4) == {"CI", "1_core"}
+    assert tags("laptop", 16) == {"1_node"}
+    assert tags("paper", 1024) == {"production"}
+
+
+def test_the_first_reference_that_fits_decides(here: Path) -> None:
+    file = here / "configs" / "systems" / "generic.yaml"
+    common = "partition: cores, environment: openmpi, upper: 0.5"
+    file.write_text(
+        f"{file.read_text()}references:\n"
+        f'  - {{case: "pair-*-2", time: 1 ms, {common}}}\n  - {{case: "pair-*", time: 2 ms, {common}}}\n'
+    )
+    system = load_system("generic", here)
+    for case, expected in [("pair-smoke-measured-2", 10**9), ("pair-smoke-measured-4", 2 * 10**9)]:
+        entry = reference(case, system, "cores", "openmpi")
+        assert entry is not None
+        assert entry.time == expected
+    assert reference("pair-smoke-measured-2", system, "cores", "mpich") is None
+
+
+def write_report(folder: Path, *tests: dict[str, Any]) -> Path:
+    file = folder / "report.json"
+    file.write_text(json.dumps({"runs": [{"testcases": list(tests)}]}))
+    return file
+
+
+def case(name: str, result: str = "pass", **more: Any) -> dict[str, Any]:
+    measured = json.dumps({"time_s": {"median": 2.5e-3}})
+    return {
+        "fixture": False,
+        "case": name,
+        "result": result,
+        "measured": measured,
+        "environ": "openmpi",
+        "partition": "cores",
+        "time_run": 3.0,
+        **more,
+    }
+
+
+def test_reports_are_read(tmp_path: Path) -> None:
+    build = {"fixture": True, "name": "Program", "environ": "mpich", "result": "fail", "fail_reason": "no\ncompiler"}
+    failed = case("b", "fail", fail_reason="sanity error:\n 1 != 2", fail_phase="sanity", measured="")
+    report = write_report(tmp_path, build, case("a"), failed, case("c", "skip"))
+    first, second = outcomes(report)
+    assert (first.case, first.failure, first.seconds) == ("a", "", 3.0)
+    assert first.measured == {"time_s": {"median": 2.5e-3}}
+    assert (second.measured, second.failure) == (None, "sanity error: 1 != 2")
+    assert ran(report) == 2
+    assert failed_builds(report) == ["Program with mpich: no compiler"]
+    assert references(outcomes(report), -0.5, 0.3).splitlines() == [
+        "references:",
+        '  - {case: "a", partition: cores, environment: openmpi, time: 2500000 ns, lower: -0.5, upper: 0.3}',
+    ]
+
+
+def test_a_run_without_cases_ends_with_status_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[int] = []
+    monkeypatch.setattr(os, "_exit", ended.append)
+    report = write_report(tmp_path, case("c", "skip"))
+    refuse_empty_run(["-l"], 0.0, tmp_path)
+    refuse_empty_run(["-r", "--report-file", str(write_report(tmp_path, case("a")))], 0.0, tmp_path)
+    assert ended == []
+    write_report(tmp_path, case("c", "skip"))
+    refuse_empty_run(["-r", f"--report-file={report}"], 0.0, tmp_path)
+    refuse_empty_run(["--run"], 0.0, tmp_path)  # no report at all
+    write_report(tmp_path, case("a"))
+    refuse_empty_run(["-r", f"--report-file={report}"], report.stat().st_mtime + 10, tmp_path)  # one of an earlier run
+    assert ended == [1, 1, 1]

@@ -1,0 +1,110 @@
+"""The regression checks, run as an administrator would: on this machine, through Slurm, and where things are wrong."""
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tramontane.measurement.cases import cases
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("slurm")]
+
+Reframe = Callable[..., Any]
+
+#: All data are verified in each of them; more would only make the times steadier.
+FEW = ("-S", "warmup=1", "-S", "repetitions=2")
+
+needs_openmpi = pytest.mark.skipif(
+    shutil.which("mpicxx.openmpi") is None, reason="Debian: apt-get install libopenmpi-dev openmpi-bin"
+)
+needs_mpich = pytest.mark.skipif(
+    shutil.which("mpicxx.mpich") is None, reason="Debian: apt-get install libmpich-dev mpich"
+)
+
+
+def expected_cases() -> set[str]:
+    return {name for name, case in cases(ROOT).items() if "CI" in case.tags}
+
+
+def check_all_verified(run: Any, environments: set[str]) -> None:
+    """Every case ran with each library, with all its ranks in one job, and every element arrived where it belongs."""
+    assert run.status == 0, run.said
+    assert Counter(test["environ"] for test in run.cases) == dict.fromkeys(environments, len(expected_cases()))
+    for environment in environments:
+        own = [test for test in run.cases if test["environ"] == environment]
+        assert {test["case"] for test in own} == expected_cases()
+        measured = [json.loads(test["measured"]) for test in own]
+        assert all(each["verified"] for each in measured)
+        assert all(each["ranks"] == test["num_tasks"] for each, test in zip(measured, own, strict=True))
+        assert max(each["ranks"] for each in measured) >= 16
+        name = {"openmpi": "Open MPI", "mpich": "MPICH"}[environment]
+        assert all(each["mpi_library"].startswith(name) for each in measured)
+    builds = Counter(test["environ"] for test in run.tests if test["fixture"])
+    assert builds == dict.fromkeys(environments, 1)
+
+
+@needs_openmpi
+@needs_mpich
+def test_the_suite_passes_here_with_both_libraries(reframe: Reframe) -> None:
+    check_all_verified(reframe(ROOT, "--system", "generic", "-t", "CI", *FEW, "-r"), {"openmpi", "mpich"})
+
+
+@needs_openmpi
+@needs_mpich
+def test_the_suite_passes_through_slurm_with_both_libraries(reframe: Reframe, slurm: Any) -> None:
+    before = slurm.jobs().keys()
+    run = reframe(ROOT, "--system", "slurm-local", "-t", "CI", *FEW, "-r", PATH=slurm.environment["PATH"])
+    check_all_verified(run, {"openmpi", "mpich"})
+    states = [state for job, state in slurm.jobs().items() if job not in before]
+    assert states == ["COMPLETED"] * len(run.cases)
+
+
+@needs_openmpi
+def test_a_run_without_a_case_fails(here: Path, reframe: Reframe) -> None:
+    run = reframe(here, "-t", "production", "-r")
+    assert "Ran 0/0" in run.said
+    assert "no case was run" in run.said
+    assert run.status == 1
+
+
+@needs_openmpi
+@needs_mpich
+def test_singletons_are_noticed(here: Path, reframe: Reframe) -> None:
+    # The other library's launcher starts as many jobs of one rank each, and each of them is right in itself.
+    file = here / "configs" / "systems" / "generic.yaml"
+    file.write_text(file.read_text().replace("mpicxx.openmpi", "mpicxx.mpich").replace("  openmpi:", "  mpich:", 1))
+    file.write_text(file.read_text().replace("environments: [openmpi]", "environments: [mpich]"))
+    run = reframe(here, "-t", "CI", "-n", "measured-4", "-r")
+    assert run.status == 1
+    [case] = run.cases
+    assert case["fail_phase"] == "sanity"
+    assert "no single result of 4 ranks: ranks: found that 1 was started" in case["fail_reason"]
+
+
+@needs_openmpi
+@pytest.mark.parametrize(("time", "passes"), [("1 ns", False), ("100 s", True)])
+def test_times_are_held_against_the_references_of_the_system(
+    here: Path, reframe: Reframe, time: str, passes: bool
+) -> None:
+    file = here / "configs" / "systems" / "generic.yaml"
+    entry = f'{{case: "pair-*", partition: cores, environment: openmpi, time: {time}, upper: 0.5}}'
+    file.write_text(f"{file.read_text()}references: [{entry}]\n")
+    run = reframe(here, "-t", "CI", "-n", "measured-2", "-r")
+    [case] = run.cases
+    assert (run.status == 0) == passes, run.said
+    assert passes or case["fail_phase"] == "performance"
+    assert "time_median" in (here / "results/reframe/perflogs/generic/cores/Schedule.log").read_text()
+
+
+def test_a_machine_without_mpi_is_told_what_is_missing(here: Path, reframe: Reframe, tmp_path: Path) -> None:
+    run = reframe(here, "-t", "CI", "-r", PATH=str(tmp_path))
+    assert run.status == 1
+    assert (
+        "nothing can be run here: generic, environment openmpi: no command mpicxx.openmpi (Debian: apt-get" in run.said
+    )

@@ -1,0 +1,87 @@
+"""The search of the best radix: it finds what running every radix finds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tramontane.study import models
+from tramontane.substrates import search as searching
+from tramontane.substrates.search import search, with_radix
+from tramontane.substrates.simulator import Simulator
+
+from .points import machine, point
+
+
+def optimal(*, exhaustive: bool = False, radices: tuple[int, int] = (2, 12), **more: Any) -> dict[str, Any]:
+    """An allreduce of which the best radix is wanted."""
+    workload = {"kind": "allreduce", "algorithm": "recursive-k", "radix": "optimal", "count": 3, "repeats": 10}
+    return workload | {"radices": list(radices), "exhaustive": exhaustive} | more
+
+
+@settings(max_examples=200)
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9)), min_size=1, max_size=8))
+def test_any_true_bounds_lead_to_the_best(table: list[tuple[int, int]]) -> None:
+    times = {radix: time for radix, (time, _) in enumerate(table, start=2)}
+    bounds = {radix: time - min(gap, time) for radix, (time, gap) in enumerate(table, start=2)}
+    given = point(4, optimal(radices=(2, len(table) + 1), repeats=1), machine())
+    runs: list[int] = []
+
+    def run(chosen: dict[str, Any]) -> dict[str, Any]:
+        runs.append(chosen["workload"]["radix"])
+        return {"time_s": float(times[runs[-1]]), "wall_s": 1.0, "setup_s": 0.5}
+
+    def earliest_ends(chosen: dict[str, Any]) -> tuple[float, float]:
+        return 0.0, float(bounds[chosen["workload"]["radix"]])
+
+    result = search(given, run, earliest_ends)
+    best = min(times, key=lambda radix: (times[radix], radix))
+    assert result["best_radix"] == best
+    assert result["time_s"] == times[best]
+    assert result["search"]["tried"] == {str(radix): times[radix] for radix in sorted(runs)}
+    assert result["search"]["excluded"] == {str(r): bounds[r] for r in times if r not in runs}
+    assert (result["wall_s"], result["setup_s"]) == (len(runs), 0.5 * len(runs))
+    assert all(bound > times[best] for bound in result["search"]["excluded"].values())
+    everything = search({**given, "workload": given["workload"] | {"exhaustive": True}}, run, earliest_ends)
+    assert everything["best_radix"] == best
+    assert set(everything["search"]["tried"]) == {str(radix) for radix in times}
+
+
+@pytest.mark.parametrize("ranks", [7, 16, 25, 36, 60])
+@pytest.mark.parametrize(
+    ("topology", "geometry"), [("torus", (3, 3, 2)), ("fattree", (3, 4)), ("dragonfly", (3, 3, 3))]
+)
+def test_the_simulator_searches_as_if_it_ran_everything(ranks: int, topology: str, geometry: tuple[int, ...]) -> None:
+    network = machine(topology, geometry, 4)
+    found = Simulator().run(point(ranks, optimal(), network, start_jitter=100_000))
+    every = Simulator().run(point(ranks, optimal(exhaustive=True), network, start_jitter=100_000))
+    assert not every["search"]["excluded"]
+    assert (found["best_radix"], found["time_s"]) == (every["best_radix"], every["time_s"])
+    assert found["messages"] == every["messages"]
+    times = every["search"]["tried"]
+    assert found["search"]["tried"].items() <= times.items()
+    assert found["search"]["excluded"], "nothing was spared"
+    assert set(times) == set(found["search"]["tried"]) | set(found["search"]["excluded"])
+    assert all(bound <= times[radix] for radix, bound in found["search"]["excluded"].items())
+
+
+def test_a_model_without_a_bound_runs_everything() -> None:
+    network = machine("torus", (2, 2, 2), model="pisces-16")
+    assert set(Simulator().run(point(8, optimal(radices=(2, 4)), network))["search"]["tried"]) == {"2", "3", "4"}
+
+
+def test_a_run_is_that_of_the_plain_point() -> None:
+    """What a search tries is what a point with that radix would be, and its times are the same."""
+    given = point(20, optimal(radices=(4, 4)), machine("torus", (3, 3, 3)))
+    plain = with_radix(given, 4)
+    assert plain["workload"] == {key: given["workload"][key] for key in ("kind", "algorithm", "count", "repeats")} | {
+        "radix": 4
+    }
+    assert Simulator().run(given)["time_s"] == Simulator().run(plain)["time_s"]
+
+
+def test_both_rooms_call_it_the_same() -> None:
+    assert searching.OPTIMAL == models.OPTIMAL

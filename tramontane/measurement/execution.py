@@ -1,0 +1,167 @@
+"""Runs points on a real machine through ReFrame and turns its report into results."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from tramontane.measurement.cases import BATCH, PROJECT
+from tramontane.measurement.outcome import Outcome, failed_builds, outcomes
+from tramontane.measurement.settings import Site, look_around
+from tramontane.results.store import dump, write_atomically
+from tramontane.study.models import MEASURED
+from tramontane.substrates.isolation import end_with_parent
+from tramontane.substrates.mpi import result_of
+
+#: Where the checks are: in the checkout that this package lies in.
+CHECKS = Path(__file__).resolve().parents[2] / "reframe-checks"
+#: How long ReFrame may take to cancel its jobs [s].
+PATIENCE = 20.0
+
+Result = dict[str, Any]
+
+
+def measure(
+    points: Sequence[Mapping[str, Any]], folder: Path, root: Path, log: TextIO
+) -> Iterator[tuple[str, Result | str]]:
+    """Run points of one system and yield the identity of each, with its result or why it failed.
+
+    Parameters
+    ----------
+    points : sequence of dict
+        Each with its ``id`` and its canonical form as ``point``; all name the same system, partition and environment.
+    folder : Path
+        Where ReFrame's files go: its report, and what the jobs printed.
+    root : Path
+        The project's folder, whose systems are meant.
+    log : text stream
+        Gets what ReFrame says; backed by a file.
+    """
+    if not points:
+        return
+    choice = points[0]["point"]["system"]
+    folder = folder.resolve()
+    cases, report = folder / "cases.json", folder / "report.json"
+    site = look_around(root)
+    try:
+        partition, environment = choose(site, choice)
+    except ValueError as error:
+        yield from ((each["id"], str(error)) for each in points)
+        return
+    most = site.partitions[choice["name"]][partition].ranks
+    for each in points:
+        if each["point"]["ranks"] > most:
+            yield each["id"], f"{each['point']['ranks']} ranks, at most {most} here (partition {partition})"
+    points = [each for each in points if each["point"]["ranks"] <= most]
+    if not points:
+        return
+    write_atomically(cases, dump({"points": [{"id": each["id"], "point": each["point"]} for each in points]}))
+    report.unlink(missing_ok=True)
+    log.flush()
+    status = _run_reframe(_command(f"{choice['name']}:{partition}", environment, folder, report), cases, root, log)
+    found = {outcome.case: outcome for outcome in outcomes(report)} if report.exists() else {}
+    why = _nothing_said(report, status)
+    for each in points:
+        outcome = found.get(each["id"])
+        yield each["id"], why if outcome is None else _result(each["point"], outcome, choice["name"])
+
+
+def choose(site: Site, choice: Mapping[str, str]) -> tuple[str, str]:
+    """Return the partition and the environment that the block `system` of a point means here.
+
+    Raises
+    ------
+    ValueError
+        If there is no such one; the message says what is missing.
+    """
+    name = choice["name"]
+    if name not in site.systems:
+        absent = [line for line in site.absent if line.startswith((f"{name}:", f"{name},"))]
+        raise ValueError(f"system {name}: nothing of it can be used here: {'; '.join(absent) or 'it is a template'}")
+    partitions = site.partitions[name]
+    partition = choice.get("partition") or next(iter(partitions))
+    if partition not in partitions:
+        raise ValueError(f"system.partition: found '{partition}'; allowed here: {', '.join(partitions)}")
+    usable = [key for key in partitions[partition].environments if key in site.environments[name]]
+    environment = choice.get("environment") or usable[0]
+    if environment not in usable:
+        raise ValueError(f"system.environment: found '{environment}'; allowed here: {', '.join(usable)}")
+    return partition, environment
+
+
+def find_unmeasurable(root: Path, choices: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:
+    """Return the points that can't be measured here, by the reason.
+
+    Parameters
+    ----------
+    root : Path
+        The project's folder.
+    choices : mapping
+        The block `system` of each point, by the point's identity.
+    """
+    if not choices:
+        return {}
+    site = look_around(root)
+    reasons: dict[str, list[str]] = {}
+    for identity, choice in choices.items():
+        try:
+            choose(site, choice)
+        except ValueError as error:
+            reasons.setdefault(f"substrate {MEASURED}: {error}", []).append(identity)
+    return reasons
+
+
+def _command(system: str, environment: str, folder: Path, report: Path) -> list[str]:
+    """Return the command that runs the cases there."""
+    return [
+        *(sys.executable, str(Path(sys.executable).with_name("reframe")), "--nocolor"),
+        *("-C", str(CHECKS / "config.py"), "-c", str(CHECKS), "-R"),
+        *("--system", system, "-p", environment, "--report-file", str(report)),
+        *("--stage", str(folder / "stage"), "--output", str(folder / "output"), "--run"),
+    ]
+
+
+def _run_reframe(command: list[str], cases: Path, root: Path, log: TextIO) -> int:
+    """Run ReFrame and return its status; it ends with this process, and takes its jobs with it."""
+    process = subprocess.Popen(
+        command,
+        cwd=root,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        env={**os.environ, BATCH: str(cases), PROJECT: str(root.resolve())},
+        preexec_fn=_interrupt_with_parent,  # noqa: PLW1509 (there are no threads)
+    )
+    try:
+        return process.wait()
+    except BaseException:
+        process.send_signal(signal.SIGINT)  # ReFrame then cancels its jobs
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(PATIENCE)
+        process.kill()
+        process.wait()
+        raise
+
+
+def _interrupt_with_parent() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    end_with_parent(signal.SIGINT)
+
+
+def _nothing_said(report: Path, status: int) -> str:
+    """Return why a case is not in the report."""
+    builds = failed_builds(report) if report.exists() else []
+    return (
+        "; ".join(builds) or f"ReFrame ended with status {status} and without a word on this point; see the batch's log"
+    )
+
+
+def _result(point: Mapping[str, Any], outcome: Outcome, system: str) -> Result | str:
+    if outcome.measured is None:
+        return outcome.failure
+    where = {"name": system, "partition": outcome.partition, "environment": outcome.environment}
+    return {**result_of(dict(point), outcome.measured, where), "wall_s": outcome.seconds, "setup_s": 0.0}
