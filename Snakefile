@@ -6,6 +6,7 @@ min_version("9.0")
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/build.smk"
 include: "workflow/rules/simulate.smk"
 include: "workflow/rules/measure.smk"
 include: "workflow/rules/collate.smk"
@@ -17,6 +18,8 @@ localrules:
     measure_batch,
     collate_experiment,
     draw_figure,
+    draw_sheet,
+    draw_schematics,
     write_report,
 
 

@@ -1,7 +1,8 @@
-"""Measure the simulator's speed and memory on the points of `benchmarks/points`.
+"""Measure the simulator's speed and memory on the points of `benchmarks/points`, against the targets.
 
 Every number is the median of repeated runs, each in a process of its own, in CPU time: other work on the machine
-disturbs that less than it disturbs the clock on the wall.
+disturbs that less than it disturbs the clock on the wall. The points of `benchmarks/points/long` take minutes to hours
+and are run once, on request; otherwise the table says what they are expected to take.
 """
 
 import argparse
@@ -18,53 +19,104 @@ from ruamel.yaml import YAML
 
 from benchmarks.measure import measure
 from tramontane.study import load_point
+from tramontane.study.cost import estimate
 
 HERE = Path(__file__).parent
+AT_LEAST = ("hops_per_s", "over_sst_macro", "over_smpi")
+COLUMNS = {
+    "M hops/s": ("hops_per_s", 1e-6, 2),
+    "M packets/s": ("packets_per_s", 1e-6, 2),
+    "CPU s": ("cpu_s", 1, 1),
+    "set up s": ("setup_s", 1, 2),
+    "peak MB": ("peak_rss_bytes", 1e-6, 0),
+    "x SST/macro": ("over_sst_macro", 1, 1),
+    "x SMPI": ("over_smpi", 1, 1),
+}
+Row = dict[str, float | None]
 
 
-def row(name: str, runs: list[dict[str, Any]], theirs: float | None) -> dict[str, Any]:
-    """Sum up the runs of one point; `theirs` is the packet rate of another simulator [1/s]."""
+def read(name: str) -> dict[str, Any]:
+    """Return the content of a YAML file of this folder."""
+    return dict(YAML(typ="safe").load(HERE / name))
+
+
+def sum_up(name: str, runs: list[dict[str, Any]], reference: dict[str, Any]) -> Row:
+    """Sum up the runs of one point, beside what others took."""
     cpu = statistics.median(run["cpu_s"] for run in runs)
-    packets, hops = runs[0]["packets"], runs[0]["hops"]
+    packets = runs[0]["packets"]
+    theirs = reference["sst-macro"]["packets_per_s"].get(name)
+    smpi = reference["smpi"]["cpu_s"].get(name)
     return {
-        "point": name,
-        "hops_per_s": hops / cpu,
+        "hops_per_s": runs[0]["hops"] / cpu,
         "packets_per_s": packets / cpu,
-        "over_sst_macro": packets / cpu / theirs if theirs else None,
         "cpu_s": cpu,
+        "setup_s": statistics.median(run["setup_s"] for run in runs),
         "peak_rss_bytes": max(run["peak_rss_bytes"] for run in runs),
+        "over_sst_macro": packets / cpu / theirs if theirs else None,
+        "over_smpi": smpi / cpu if smpi else None,
     }
+
+
+def expect(point: dict[str, Any]) -> Row:
+    """Return what `tramontane estimate` says of a point that is not run."""
+    cost = estimate(point)
+    return {"cpu_s": cost.seconds, "peak_rss_bytes": cost.memory_bytes}
+
+
+def judge(row: Row, targets: dict[str, float]) -> str:
+    """Say of each target whether it is reached; without a verdict where it was not measured."""
+    said = []
+    for key, target in targets.items():
+        value = row.get(key)
+        label, scale = next((label, scale) for label, (name, scale, _) in COLUMNS.items() if name == key)
+        sign = ">=" if key in AT_LEAST else "<="
+        met = value is not None and (value >= target if key in AT_LEAST else value <= target)
+        said.append(f"{label} {sign} {target * scale:g}: {'yes' if met else 'no' if value is not None else '?'}")
+    return ", ".join(said)
+
+
+def run(point: dict[str, Any], repeats: int) -> list[dict[str, Any]]:
+    """Measure a point several times, each in a fresh process."""
+    runs = []
+    for _ in range(repeats):
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            runs.append(pool.apply(measure, (point,)))
+    return runs
 
 
 def main() -> None:
     """Print the table; with --json, one object per point."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--repeats", type=int, default=3, help="runs of each point")
+    parser.add_argument("--repeats", type=int, default=3, help="runs of each point; long ones are run once")
+    parser.add_argument("--long", action="store_true", help="run the long points, too (hours)")
+    parser.add_argument("--only", nargs="+", metavar="POINT", help="these points, long or not")
     parser.add_argument("--json", action="store_true", help="print JSON lines instead of a table")
     arguments = parser.parse_args()
-    reference = YAML(typ="safe").load(HERE / "reference.yaml")["sst-macro"]["packets_per_s"]
-    table = Table("point", "M hops/s", "M packets/s", "over SST/macro", "CPU s", "peak MB", title="Simulator, one core")
-    context = multiprocessing.get_context("spawn")
-    for path in sorted((HERE / "points").glob("*.yaml")):
-        point = load_point(path).canonical()
-        runs = []
-        for _ in range(arguments.repeats):
-            with context.Pool(1) as pool:
-                runs.append(pool.apply(measure, (point,)))
-            print(f"{path.stem}: {runs[-1]['cpu_s']:.1f} s", file=sys.stderr)
-        result = row(path.stem, runs, reference.get(path.stem))
+    files = {path.stem: path for path in sorted((HERE / "points").glob("**/*.yaml"))}
+    unknown = set(arguments.only or ()) - set(files)
+    if unknown:
+        parser.error(f"unknown point {', '.join(sorted(unknown))}; allowed: {', '.join(files)}")
+    reference, targets = read("reference.yaml"), read("targets.yaml")
+    table = Table("point", *COLUMNS, "targets", title="Simulator, one core (in brackets: estimated, not run)")
+    for name in arguments.only or files:
+        point, long = load_point(files[name]).canonical(), files[name].parent.name == "long"
+        measured = not long or arguments.long or bool(arguments.only)
+        if measured:
+            runs = run(point, 1 if long else arguments.repeats)
+            print(f"{name}: {runs[-1]['cpu_s']:.1f} s", file=sys.stderr)
+            row = sum_up(name, runs, reference)
+        else:
+            row = expect(point)
         if arguments.json:
-            print(json.dumps(result), flush=True)
-        table.add_row(
-            path.stem,
-            f"{result['hops_per_s'] / 1e6:.2f}",
-            f"{result['packets_per_s'] / 1e6:.2f}",
-            f"{result['over_sst_macro']:.1f} x" if result["over_sst_macro"] else "",
-            f"{result['cpu_s']:.1f}",
-            f"{result['peak_rss_bytes'] / 1e6:.0f}",
-        )
+            print(json.dumps({"point": name, "measured": measured, **row}), flush=True)
+        cells = []
+        for key, scale, digits in COLUMNS.values():
+            value = row.get(key)
+            text = "" if value is None else f"{value * scale:.{digits}f}"
+            cells.append(f"({text})" if text and not measured else text)
+        table.add_row(name, *cells, judge(row if measured else {}, targets.get(name, {})))
     if not arguments.json:
-        Console().print(table)
+        Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 
 if __name__ == "__main__":

@@ -71,6 +71,8 @@ public:
         return interleave(pool, slot, now, bytes, spacing);
     }
 
+    void prefetch(const Pool<Gaps>& pool) const { pool.prefetch(gaps_); }
+
     /// When what is booked so far ends.
     [[nodiscard]] Ticks open() const { return open_; }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <stdexcept>
 
@@ -14,11 +15,16 @@
 
 namespace tramontane {
 
-struct Credit {
-    Ticks time;
-    std::uint32_t bytes;
+/// Some credits in order, in one cache line.
+struct alignas(64) Credits {
+    static constexpr std::uint8_t size = 4;
+
+    std::array<Ticks, size> times;
+    std::array<std::uint32_t, size> bytes;
     Index next;
+    std::uint8_t begin, end;
 };
+static_assert(sizeof(Credits) == 64);
 
 /// A queue of records that carry their own `next`.
 struct Line {
@@ -97,6 +103,8 @@ private:
 /// Packets that wait for room: the first that fits goes, in order of arrival. Looking through hundreds of packets for
 /// the one that fits would take most of a simulation's time, so full packets, control messages and the others have
 /// lanes of their own. In the first two all are of one size; of the others, the last knows a lower bound.
+///
+/// No packet is looked at before it goes, as far as possible: those that wait have long left the cache.
 class Queue {
 public:
     [[nodiscard]] bool empty() const { return small_.empty() && other_.empty() && full_.empty(); }
@@ -118,18 +126,19 @@ public:
 
     /// Removes the first that is not larger than `room`; none if there is none.
     template <class P>
-    Index take_fitting(P& packets, std::int64_t room) {
-        Ring* best = nullptr;
-        for (Ring* lane : {&small_, &full_}) {
-            if (lane->empty() || packets[lane->first(packets)].bytes > room) continue;
-            if (best == nullptr || earlier(packets, lane->first(packets), best->first(packets))) best = lane;
-        }
-        if (!other_.empty() && packets[other_.last()].bound <= room) {
+    Index take_fitting(P& packets, std::int64_t room, std::uint32_t full) {
+        const bool small_fits = !small_.empty() && small_bytes <= room;
+        const bool full_fits = !full_.empty() && full <= room;
+        const bool other_fits = !other_.empty() && packets[other_.last()].bound <= room;
+        if (!other_fits && !small_fits) return full_fits ? full_.pop(packets) : none;
+        const bool small_leads = small_fits && (!full_fits || earlier(packets, small_.first(packets), full_.first));
+        const Index best = small_leads ? small_.first(packets) : full_fits ? full_.first : none;
+        if (other_fits) {
             std::uint32_t smallest = ~std::uint32_t{0};
             Index before = other_.last();
             do {
                 const Index i = packets[before].next;
-                if (best != nullptr && earlier(packets, best->first(packets), i)) return best->pop(packets);
+                if (best != none && earlier(packets, best, i)) break;
                 if (packets[i].bytes <= room) {
                     const std::uint32_t bound = packets[other_.last()].bound;
                     other_.remove_after(packets, before);
@@ -138,20 +147,24 @@ public:
                 }
                 smallest = std::min(smallest, packets[i].bytes);
                 before = i;
+                if (before == other_.last()) packets[before].bound = smallest;
             } while (before != other_.last());
-            packets[other_.last()].bound = smallest;
         }
-        return best != nullptr ? best->pop(packets) : none;
+        if (best == none) return none;
+        return small_leads ? small_.pop(packets) : full_.pop(packets);
     }
+
+    /// The first full packet, which is most likely to go next; none if there is none.
+    [[nodiscard]] Index first_full() const { return full_.first; }
 
     /// Any that waits, for reports.
     template <class P>
     [[nodiscard]] Index any(const P& packets) const {
-        return (small_.empty() ? full_.empty() ? other_ : full_ : small_).first(packets);
+        return !full_.empty() ? full_.first : (small_.empty() ? other_ : small_).first(packets);
     }
 
     /// The lane of what has no size: a NIC's messages wait for room for a packet, and in order.
-    [[nodiscard]] Ring& lane() { return small_; }
+    [[nodiscard]] Line& lane() { return full_; }
 
 private:
     static constexpr std::uint32_t small_bytes = 64;
@@ -162,29 +175,32 @@ private:
         return static_cast<std::int32_t>(packets[a].order - packets[b].order) < 0;
     }
 
+    Line full_;
     Ring small_;
-    Ring full_;
     Ring other_;
 };
 
-/// 32 B, so that the two channels of an output share a cache line. The next credit is kept in the channel itself:
-/// where nothing is congested there is no other.
+/// The next `Near` credits are kept in the channel itself: there are rarely more, and fetching them from elsewhere
+/// costs as much as everything else that a packet does at a switch.
+template <std::size_t Near>
 class Channel {
 public:
-    explicit Channel(std::int64_t space = 0) : credits_(static_cast<std::int32_t>(space)) {}
-
-    Queue waiting;  ///< packets (at a NIC: messages) that wait for credits
+    explicit Channel(std::int64_t space = 0) : credits_(static_cast<std::int32_t>(space)) { times_.fill(never); }
 
     [[nodiscard]] std::int64_t credits() const { return credits_; }
     /// Credits that somebody who looked at `now` would find; changes nothing.
-    [[nodiscard]] std::int64_t credits_at(const Pool<Credit>& pool, Ticks now) const {
-        if (!is_due(now)) return credits_;
-        std::int64_t sum = credits_ + static_cast<std::int64_t>(next_bytes_);
-        if (later_.empty()) return sum;
-        for (Index i = later_.first(pool);; i = pool[i].next) {
-            if (pool[i].time > now) break;
-            sum += pool[i].bytes;
-            if (i == later_.last()) break;
+    [[nodiscard]] std::int64_t credits_at(const Pool<Credits>& pool, Ticks now) const {
+        std::int64_t sum = credits_;
+        for (std::size_t i = 0; i < Near; ++i) {
+            if (times_[i] > now) return sum;
+            sum += bytes_[i];
+        }
+        for (Index i = first_; i != none; i = pool[i].next) {
+            const Credits& some = pool[i];
+            for (std::size_t k = some.begin; k < some.end; ++k) {
+                if (some.times[k] > now) return sum;
+                sum += some.bytes[k];
+            }
         }
         return sum;
     }
@@ -197,37 +213,53 @@ public:
     /// Gives back at once.
     void add(std::uint32_t bytes) { credits_ += static_cast<std::int32_t>(bytes); }
 
-    /// Gives back at `time` > 0. Interleaving may let a later packet's tail end first by a fraction of a byte; the list
+    /// Gives back at `time`. Interleaving may let a later packet's tail end first by a fraction of a byte; the list
     /// stays in order.
-    void give(Pool<Credit>& pool, Ticks time, std::uint32_t bytes) {
-        if (next_bytes_ == 0) {
-            next_time_ = time;
-            next_bytes_ = bytes;
+    void give(Pool<Credits>& pool, Ticks time, std::uint32_t bytes) {
+        if (count_ < Near) {
+            times_[count_] = count_ == 0 ? time : std::max(time, times_[count_ - 1]);
+            bytes_[count_++] = bytes;
             return;
         }
-        const Index i = pool.take();
-        pool[i].time = std::max(time, later_.empty() ? next_time_ : pool[later_.last()].time);
-        pool[i].bytes = bytes;
-        later_.append(pool, i);
+        if (first_ == none) {
+            first_ = last_ = new_block(pool);
+            time = std::max(time, times_[Near - 1]);
+        } else {
+            Credits& last = pool[last_];
+            time = std::max(time, last.times[last.end - 1]);
+            if (last.end == Credits::size) last_ = last.next = new_block(pool);
+        }
+        Credits& last = pool[last_];
+        last.times[last.end] = time;
+        last.bytes[last.end++] = bytes;
     }
 
-    [[nodiscard]] bool expects() const { return next_bytes_ != 0; }
-    [[nodiscard]] Ticks next_time() const { return next_time_; }
-    [[nodiscard]] bool is_due(Ticks now) const { return next_bytes_ != 0 && next_time_ <= now; }
+    [[nodiscard]] bool expects() const { return count_ != 0; }
+    [[nodiscard]] Ticks next_time() const { return times_[0]; }
+    [[nodiscard]] bool is_due(Ticks now) const { return times_[0] <= now; }
 
-    void apply_one(Pool<Credit>& pool) {
-        credits_ += static_cast<std::int32_t>(next_bytes_);
-        if (later_.empty()) {
-            next_bytes_ = 0;
+    void apply_one(Pool<Credits>& pool) {
+        credits_ += static_cast<std::int32_t>(bytes_[0]);
+        for (std::size_t i = 1; i < Near; ++i) {
+            times_[i - 1] = times_[i];
+            bytes_[i - 1] = bytes_[i];
+        }
+        if (first_ == none) {
+            times_[Near - 1] = never;
+            --count_;
             return;
         }
-        const Index i = later_.pop(pool);
-        next_time_ = pool[i].time;
-        next_bytes_ = pool[i].bytes;
-        pool.give_back(i);
+        const Index i = first_;
+        Credits& first = pool[i];
+        times_[Near - 1] = first.times[first.begin];
+        bytes_[Near - 1] = first.bytes[first.begin++];
+        if (first.begin == first.end) {
+            first_ = first.next;
+            pool.give_back(i);
+        }
     }
 
-    void apply(Pool<Credit>& pool, Ticks now) {
+    void apply(Pool<Credits>& pool, Ticks now) {
         while (is_due(now)) apply_one(pool);
     }
 
@@ -235,13 +267,40 @@ public:
     [[nodiscard]] bool wake() const { return wake_ != 0; }
     void set_wake(bool wake) { wake_ = wake ? 1 : 0; }
 
+    /// Brings what is not in the channel itself into the cache.
+    void prefetch(const Pool<Credits>& pool) const { pool.prefetch(first_); }
+
 private:
-    Ring later_;
-    Ticks next_time_ = 0;
+    static Index new_block(Pool<Credits>& pool) {
+        const Index i = pool.take();
+        if (i >> index_bits != 0) throw std::runtime_error("simulator: a pool is full");
+        pool[i].next = none;
+        pool[i].begin = pool[i].end = 0;
+        return i;
+    }
+
+    static constexpr int index_bits = 30;
+
+    static constexpr Ticks never = ~Ticks{0};
+
+    // Credits to come, in order of time; those beyond `Near` are in the pool.
+    std::array<Ticks, Near> times_;
+    std::array<std::uint32_t, Near> bytes_{};
     std::int32_t credits_;
-    std::uint32_t next_bytes_ : 31 = 0;
-    std::uint32_t wake_ : 1 = 0;
+
+public:
+    Queue waiting;  ///< packets (at a NIC: messages) that wait for credits
+
+private:
+    Index first_ : index_bits = none;  ///< of the pool's
+    std::uint32_t count_ : 2 = 0;      ///< of credits kept here
+    Index last_ : index_bits = none;   ///< meaningful where there is a first
+    std::uint32_t wake_ : 2 = 0;
 };
-static_assert(sizeof(Channel) == 32);
+
+/// Of a switch's buffers: one cache line. Of a node's: two of them and the rest of an idle rank take less than 200 B.
+using SwitchChannel = Channel<3>;
+using NodeChannel = Channel<2>;
+static_assert(sizeof(SwitchChannel) == 64 && sizeof(NodeChannel) == 56);
 
 }  // namespace tramontane

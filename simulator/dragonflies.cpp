@@ -2,6 +2,7 @@
 #include <span>
 #include <vector>
 
+#include "divisor.hpp"
 #include "geometry.hpp"
 
 namespace tramontane {
@@ -34,6 +35,9 @@ public:
         switches_ = checked_product({in_group_, groups_}, "switches");
         nodes_ = checked_product({switches_, per_switch_}, "nodes");
         ports_ = checked_ports(std::int64_t{x_} + y_ + groups_ + per_switch_);
+        by_x_ = Divisor(x_);
+        by_y_ = Divisor(y_);
+        by_node_ = Divisor(per_switch_);
     }
     Family family() const override { return Family::dragonfly; }
     SwitchId switches() const override { return switches_; }
@@ -42,8 +46,10 @@ public:
     Port ports() const override { return ports_; }
     std::int64_t radix() const override { return std::int64_t{x_} + y_ + groups_ - 3 + per_switch_; }
     std::int64_t links() const override { return switches_ * (std::int64_t{x_} + y_ + groups_ - 3) / 2; }
-    SwitchId switch_of(NodeId node) const override { return node / per_switch_; }
-    Port ejection_port(NodeId node) const override { return static_cast<Port>(x_ + y_ + groups_ + node % per_switch_); }
+    SwitchId switch_of(NodeId node) const override { return by_node_.quotient(node); }
+    Port ejection_port(NodeId node) const override {
+        return static_cast<Port>(x_ + y_ + groups_ + by_node_.remainder(node));
+    }
     std::uint8_t channels() const override { return 2; }
 
     SwitchId neighbour(SwitchId at, Port port) const override {
@@ -86,11 +92,12 @@ private:
         Size x, y, g;
     };
     Position position(SwitchId s) const {
-        const Size row = s / x_;
-        return {s - row * x_, row % y_, row / y_};
+        const Size row = by_x_.quotient(s), group = by_y_.quotient(row);
+        return {s - row * x_, row - group * y_, group};
     }
 
     Size x_, y_, groups_, per_switch_, in_group_, switches_, nodes_;
+    Divisor by_x_, by_y_, by_node_;
     Port ports_;
 };
 

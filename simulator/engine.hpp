@@ -26,8 +26,7 @@ enum class EventKind : std::uint32_t {
     resume,            ///< node: the rank goes on after a copy
     head,              ///< switch: a packet's head arrives
     output,            ///< switch: a packet's head leaves the crossbar
-    tail,              ///< node: a packet's last byte arrives
-    message,           ///< node: a message that bypassed the packet network arrives
+    message,           ///< node: a message's last byte arrives
 };
 
 /// Kind, port and virtual channel of an event in 32 bits.
@@ -101,7 +100,7 @@ public:
     const SwitchId switches;
     Pool<Packet> packets;
     Pool<Message> messages;
-    Pool<Credit> credits;
+    Pool<Credits> credits;
     Pool<Gaps> gaps;
     Statistics statistics;
     Delays delays;
@@ -125,22 +124,24 @@ public:
     }
 
     /// Gives credits back to `channel` of `place` at `time`, and sees to it that what waits there is woken.
-    void give(Place place, Channel& channel, std::uint32_t wake_code, Ticks time, std::uint32_t bytes) {
+    template <class AnyChannel>
+    void give(Place place, AnyChannel& channel, std::uint32_t wake_code, Ticks time, std::uint32_t bytes) {
         channel.give(credits, time, bytes);
         wake_if_needed(place, channel, wake_code);
     }
 
-    void wake_if_needed(Place place, Channel& channel, std::uint32_t wake_code) {
+    template <class AnyChannel>
+    void wake_if_needed(Place place, AnyChannel& channel, std::uint32_t wake_code) {
         if (channel.wake() || channel.waiting.empty() || !channel.expects()) return;
         channel.set_wake(true);
         schedule(channel.next_time(), place, wake_code);
     }
 
     /// Handles every event. Memory is slow: `fetch(event)` is called well ahead for what the event names,
-    /// `approach(event)` somewhat ahead for what that leads to, `handle(event, time)` when it is due; `poll()` every
-    /// now and then.
-    template <class Fetch, class Approach, class Handle, class Poll>
-    void run(Fetch&& fetch, Approach&& approach, Handle&& handle, Poll&& poll) {
+    /// `approach(event)` somewhat ahead for what that leads to, `reach(event)` shortly before for what that leads to in
+    /// turn, `handle(event, time)` when it is due; `poll()` every now and then.
+    template <class Fetch, class Approach, class Reach, class Handle, class Poll>
+    void run(Fetch&& fetch, Approach&& approach, Reach&& reach, Handle&& handle, Poll&& poll) {
         std::uint64_t polled = 0;
         while (true) {
             const auto events = queue_.next_window();
@@ -150,6 +151,7 @@ public:
             const std::size_t n = events.size();
             for (std::size_t i = 0; i < std::min(n, far); ++i) fetch(events[i]);
             for (std::size_t i = 0; i < std::min(n, near); ++i) approach(events[i]);
+            for (std::size_t i = 0; i < std::min(n, next); ++i) reach(events[i]);
             for (std::size_t i = 0; i < n;) {
                 here_ = events[i].place;
                 [[maybe_unused]] std::uint32_t latest = 0;
@@ -167,6 +169,7 @@ public:
                         event = events[i++];
                         if (i + far < n) fetch(events[i + far]);
                         if (i + near < n) approach(events[i + near]);
+                        if (i + next < n) reach(events[i + next]);
                     } else {
                         break;
                     }
@@ -190,7 +193,8 @@ public:
 
 private:
     static constexpr std::size_t far = 24;
-    static constexpr std::size_t near = 10;
+    static constexpr std::size_t near = 12;
+    static constexpr std::size_t next = 4;
     static constexpr Place nowhere = ~Place{0};
 
     /// What happens first at the same place and tick: returning credits, ranks, then packets in a random order that
@@ -199,10 +203,9 @@ private:
         switch (kind_of(event.code)) {
             case EventKind::head:
             case EventKind::output:
-            case EventKind::tail:
                 return std::uint64_t{1} << 32 | packets[event.item].tie;
             case EventKind::message:
-                return std::uint64_t{1} << 32 | messages[event.item].tie;
+                return std::uint64_t{1} << 32 | messages[event.item].arrival_tie;
             default:
                 return event.code;
         }

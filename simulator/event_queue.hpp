@@ -52,6 +52,7 @@ public:
     /// \param lookahead smallest latency between two places [ticks] > 0
     EventQueue(Ticks lookahead, Place places)
         : window_(std::min<Ticks>(lookahead, ~std::uint32_t{0})),
+          per_window_(window_ == 0 ? 0 : ~std::uint64_t{0} / window_),
           digit_bits_((static_cast<std::uint32_t>(std::bit_width(std::uint64_t{places})) + 1) / 2),
           ring_(horizon, none),
           counts_(std::size_t{2} << digit_bits_) {
@@ -63,8 +64,8 @@ public:
 
     /// Adds an event of a window after the current one.
     void push(Ticks time, Place place, std::uint32_t code, Index item) {
-        const std::uint64_t number = time / window_;
-        const Event event{static_cast<std::uint32_t>(time - number * window_), place, item, code};
+        const auto [number, offset] = window_of(time);
+        const Event event{offset, place, item, code};
         if (number - number_ < horizon) {
             put(number, event);
         } else {
@@ -91,6 +92,23 @@ public:
     }
 
 private:
+    struct Window {
+        std::uint64_t number;
+        std::uint32_t offset;
+    };
+
+    /// Divides without dividing; the product with floor(2^64 / window) is the quotient or one less.
+    [[nodiscard]] Window window_of(Ticks time) const {
+        __extension__ using Wide = unsigned __int128;
+        auto number = static_cast<std::uint64_t>((static_cast<Wide>(time) * per_window_) >> 64);
+        Ticks offset = time - number * window_;
+        if (offset >= window_) {
+            ++number;
+            offset -= window_;
+        }
+        return {number, static_cast<std::uint32_t>(offset)};
+    }
+
     void refill() {
         while (!later_.empty() && later_.top().time / window_ - number_ < horizon) {
             put(later_.top().time / window_, later_.top().event);
@@ -112,35 +130,46 @@ private:
     }
 
     void collect() {
-        gathered_.clear();
-        for (Index i = ring_[number_ % horizon]; i != none;) {
-            const Chunk& chunk = chunks_[i];
-            gathered_.insert(gathered_.end(), chunk.events, chunk.events + chunk.count);
-            const Index next = chunk.next;
-            chunks_.give_back(i);
-            i = next;
-        }
-        ring_[number_ % horizon] = none;
-        pending_ -= gathered_.size();
-        if (gathered_.size() < counts_.size() / 4) {
-            std::sort(gathered_.begin(), gathered_.end(), [](const Event& a, const Event& b) {
-                return a.place != b.place ? a.place < b.place : a.offset < b.offset;
-            });
-            sorted_.swap(gathered_);
+        Index& head = ring_[number_ % horizon];
+        std::size_t events = 0;
+        for (Index i = head; i != none; i = chunks_[i].next) events += chunks_[i].count;
+        pending_ -= events;
+        sorted_.resize(events);
+        if (events < counts_.size() / 4) {
+            std::size_t n = 0;
+            each(head, [&](const Event& event) { sorted_[n++] = event; });
+            std::sort(sorted_.begin(), sorted_.end(), before);
         } else {
-            sort_by_place();
+            sort_by_place(head);
+        }
+        while (head != none) {
+            const Index next = chunks_[head].next;
+            chunks_.give_back(head);
+            head = next;
         }
     }
 
+    template <class F>
+    void each(Index head, F&& visit) const {
+        for (Index i = head; i != none; i = chunks_[i].next) {
+            const Chunk& chunk = chunks_[i];
+            for (std::uint32_t k = 0; k < chunk.count; ++k) visit(chunk.events[k]);
+        }
+    }
+
+    [[nodiscard]] static bool before(const Event& a, const Event& b) {
+        return (std::uint64_t{a.place} << 32 | a.offset) < (std::uint64_t{b.place} << 32 | b.offset);
+    }
+
     /// Two counting passes over the place, then the few events of each place by time.
-    void sort_by_place() {
+    void sort_by_place(Index head) {
         const std::uint32_t size = 1U << digit_bits_;
         const std::uint32_t mask = size - 1;
         std::fill(counts_.begin(), counts_.end(), 0);
-        for (const Event& event : gathered_) {
+        each(head, [&](const Event& event) {
             ++counts_[event.place & mask];
             ++counts_[size + (event.place >> digit_bits_)];
-        }
+        });
         for (std::uint32_t half = 0; half < 2; ++half) {
             std::uint32_t sum = 0;
             for (std::uint32_t d = 0; d < size; ++d) {
@@ -149,23 +178,35 @@ private:
                 sum += count;
             }
         }
-        sorted_.resize(gathered_.size());
-        for (const Event& event : gathered_) sorted_[counts_[event.place & mask]++] = event;
-        for (const Event& event : sorted_) gathered_[counts_[size + (event.place >> digit_bits_)]++] = event;
-        sorted_.swap(gathered_);
-        const auto earlier = [](const Event& a, const Event& b) { return a.offset < b.offset; };
+        half_sorted_.resize(sorted_.size());
+        each(head, [&](const Event& event) { half_sorted_[counts_[event.place & mask]++] = event; });
+        for (const Event& event : half_sorted_) sorted_[counts_[size + (event.place >> digit_bits_)]++] = event;
         for (std::size_t i = 0; i < sorted_.size();) {
             std::size_t j = i + 1;
             while (j < sorted_.size() && sorted_[j].place == sorted_[i].place) ++j;
-            if (j - i > 1) {
-                std::sort(sorted_.begin() + static_cast<std::ptrdiff_t>(i),
-                          sorted_.begin() + static_cast<std::ptrdiff_t>(j), earlier);
-            }
+            sort_by_time(i, j);
             i = j;
         }
     }
 
+    void sort_by_time(std::size_t first, std::size_t last) {
+        if (last - first > many) {
+            std::sort(sorted_.begin() + static_cast<std::ptrdiff_t>(first),
+                      sorted_.begin() + static_cast<std::ptrdiff_t>(last), before);
+            return;
+        }
+        for (std::size_t i = first + 1; i < last; ++i) {
+            const Event event = sorted_[i];
+            std::size_t to = i;
+            for (; to > first && sorted_[to - 1].offset > event.offset; --to) sorted_[to] = sorted_[to - 1];
+            sorted_[to] = event;
+        }
+    }
+
+    static constexpr std::size_t many = 24;  // more are not sorted by insertion
+
     Ticks window_;
+    std::uint64_t per_window_;  // 2^64 / window
     std::uint32_t digit_bits_;
     std::uint64_t number_ = 0;
     bool started_ = false;
@@ -174,7 +215,7 @@ private:
     std::vector<Index> ring_;
     Pool<Chunk> chunks_;
     std::priority_queue<Later, std::vector<Later>, std::greater<>> later_;
-    std::vector<Event> gathered_, sorted_;
+    std::vector<Event> half_sorted_, sorted_;
     std::vector<std::uint32_t> counts_;
 };
 

@@ -11,15 +11,16 @@ Fabric::Fabric(Engine& engine, const Topology& topology, const Router& router, s
       channels_(router.channels()),
       space_(engine.parameters.buffer / channels_),
       outputs_offset_(((std::size_t{topology.ports()} + 1) * sizeof(Arbiter) + 63) / 64 * 64),
-      lines_(outputs_offset_ / 64 + std::size_t{topology.ports()} * channels_),
+      lines_((outputs_offset_ + std::size_t{topology.ports()} * channels_ * sizeof(Output)) / sizeof(Line64)),
       switches_(topology.switches(), nullptr),
       switches_a_page_(std::max<std::size_t>(1, large_page / (lines_ * sizeof(Line64)))),
       memory_(std::uint64_t{router.counters()} * sizeof(std::uint32_t)),
       counters_(router.counters()),
-      injection_(ranks, Channel(engine.parameters.buffer)) {}
+      injection_(allocate_pages<Injection>(ranks)) {
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) injection_[rank].channel = NodeChannel(engine.parameters.buffer);
+}
 
 void Fabric::create(SwitchId at) {
-    static_assert(sizeof(Output) == sizeof(Line64));
     if (room_ == 0) {
         pages_.push_back(allocate_pages<Line64>(switches_a_page_ * lines_));
         room_ = switches_a_page_;
@@ -31,32 +32,59 @@ void Fabric::create(SwitchId at) {
     std::uninitialized_fill_n(arbiters, std::size_t{topology_.ports()} + 1, Arbiter{});
     auto* outputs = reinterpret_cast<Output*>(switches_[at]->bytes + outputs_offset_);
     const std::size_t count = std::size_t{topology_.ports()} * channels_;
-    std::uninitialized_fill_n(outputs, count, Output{Channel(space_), Channel(space_)});
+    std::uninitialized_fill_n(outputs, count, Output{SwitchChannel(space_), SwitchChannel(space_)});
 }
 
 void Fabric::route(SwitchId at, Packet& packet, Ticks now) {
     const Hop hop = router_.next(at, packet.route, Draw(mix(engine_.seed ^ packet.tie)), View{*this, now});
     packet.port = hop.port;
     packet.channel = hop.channel;
+    packet.ejected = hop.ejects;
     packet.routed = true;
 }
 
 void Fabric::prefetch(SwitchId at, Port port, std::uint8_t channel) const {
     const std::byte* const switch_block = switches_[at]->bytes;
-    __builtin_prefetch(switch_block + (1 + std::size_t{port}) * sizeof(Arbiter), 1);
-    __builtin_prefetch(switch_block + outputs_offset_ + (std::size_t{port} * channels_ + channel) * sizeof(Output), 1);
+    prefetch_line(switch_block + (1 + std::size_t{port}) * sizeof(Arbiter));
+    const Output& output = existing_out(at, port, channel);
+    prefetch_line(&output.before);
+    prefetch_line(&output.behind);
+}
+
+void Fabric::approach_credit(SwitchId at, std::uint32_t code) const {
+    const SwitchChannel& channel = channel_of_credit(at, code);
+    engine_.packets.prefetch(channel.waiting.first_full());
+    channel.prefetch(engine_.credits);
+}
+
+void Fabric::reach_credit(SwitchId at, std::uint32_t code) const {
+    const Index first = channel_of_credit(at, code).waiting.first_full();
+    if (first == none) return;
+    const Packet& packet = engine_.packets[first];
+    if (kind_of(code) == EventKind::crossbar_credit) {
+        prefetch_upstream(packet);
+    } else if (packet.ejected) {
+        engine_.messages.prefetch(packet.message);
+    }
+}
+
+void Fabric::prefetch_upstream(const Packet& packet) const {
+    if (packet.upstream < engine_.switches) {
+        prefetch_line(&existing_out(packet.upstream, packet.upstream_port, packet.upstream_channel).behind);
+    } else {
+        prefetch_line(&injection_[packet.upstream - engine_.switches]);
+    }
 }
 
 void Fabric::approach_head(SwitchId at, Index item) {
     Packet& packet = engine_.packets[item];
-    if (packet.upstream < engine_.switches) {
-        prefetch(packet.upstream, packet.upstream_port, packet.upstream_channel);
-    } else {
-        __builtin_prefetch(&injection_[packet.upstream - engine_.switches], 1);
-    }
+    prefetch_upstream(packet);
     if (!packet.routed && router_.ignores_state(packet.route)) route(at, packet, 0);
     if (!switches_[at]) return;
-    if (packet.routed) prefetch(at, packet.port, packet.channel);
+    crossbar(at).prefetch(engine_.gaps);
+    if (!packet.routed) return;
+    prefetch(at, packet.port, packet.channel);
+    if (packet.ejected) engine_.messages.prefetch(packet.message);
 }
 
 void Fabric::head(SwitchId at, Index item, Ticks now) {
@@ -65,7 +93,7 @@ void Fabric::head(SwitchId at, Index item, Ticks now) {
     if (!packet.routed) route(at, packet, now);
     packet.routed = false;
     Output& output = out(at, packet.port, packet.channel);
-    Channel& before = output.before;
+    SwitchChannel& before = output.before;
     if (before.waiting.empty()) before.apply(engine_.credits, now);
     if (before.credits() >= packet.bytes) {  // passes what waits for more space, as in PISCES
         enter_crossbar(at, item, output, now);
@@ -87,7 +115,7 @@ void Fabric::enter_crossbar(SwitchId at, Index item, Output& output, Ticks now) 
                      event_code(EventKind::output_credit, packet.upstream_port, packet.upstream_channel),
                      passage.head_leaves + engine_.parameters.link_latency, packet.bytes);
     } else {
-        engine_.give(packet.upstream, injection_[packet.upstream - engine_.switches],
+        engine_.give(packet.upstream, injection(packet.upstream - engine_.switches),
                      event_code(EventKind::injection_credit),
                      passage.head_leaves + engine_.parameters.injection_latency, packet.bytes);
     }
@@ -101,7 +129,7 @@ void Fabric::enter_crossbar(SwitchId at, Index item, Output& output, Ticks now) 
 void Fabric::leave_crossbar(SwitchId at, Index item, Ticks now) {
     Packet& packet = engine_.packets[item];
     Output& output = out(at, packet.port, packet.channel);
-    Channel& behind = output.behind;
+    SwitchChannel& behind = output.behind;
     if (behind.waiting.empty()) behind.apply(engine_.credits, now);
     if (behind.credits() >= packet.bytes) {
         enter_link(at, item, output, now);
@@ -127,14 +155,12 @@ void Fabric::enter_link(SwitchId at, Index item, Output& output, Ticks now) {
     }
 
     packet.due += p.link_latency;
-    const NodeId node = packet.route.destination;
-    if (at == topology_.switch_of(node)) {
+    if (packet.ejected) {
         // The receiving NIC frees the space when the tail is in.
         const Ticks tail = passage.head_leaves + p.link_latency + Ticks{packet.bytes} * packet.spacing;
         engine_.give(at, output.behind, event_code(EventKind::output_credit, packet.port, packet.channel),
                      tail + p.link_latency, packet.bytes);
-        engine_.schedule(tail, engine_.place_of(engine_.messages[packet.message].target), event_code(EventKind::tail),
-                         item);
+        eject(item, tail);
     } else {
         packet.upstream = at;
         packet.upstream_port = packet.port;
@@ -144,13 +170,40 @@ void Fabric::enter_link(SwitchId at, Index item, Output& output, Ticks now) {
     }
 }
 
+/// Counts a packet that is on its last link; when all of a message are, its arrival is known.
+void Fabric::eject(Index item, Ticks tail) {
+    const Packet& packet = engine_.packets[item];
+    Message& message = engine_.messages[packet.message];
+    if (message.carries_payload()) {
+        engine_.delays.add(tail - std::min(tail, packet.due), message.source, message.target);
+    }
+    if (tail > message.arrival) {
+        message.arrival = tail;
+        message.arrival_tie = packet.tie;
+    } else if (tail == message.arrival) {
+        message.arrival_tie = std::max(message.arrival_tie, packet.tie);
+    }
+    message.missing -= packet.bytes;
+    if constexpr (checks) {
+        engine_.ledger.arrive(packet.bytes);
+        if (message.missing < message.unsent) {
+            throw std::logic_error("simulator: more bytes of a message arrived than were sent");
+        }
+    }
+    if (message.missing == 0) {
+        engine_.schedule(message.arrival, engine_.place_of(message.target), event_code(EventKind::message),
+                         packet.message);
+    }
+    engine_.packets.give_back(item);
+}
+
 void Fabric::crossbar_credit(SwitchId at, Port port, std::uint8_t channel, Ticks now) {
     Output& output = out(at, port, channel);
-    Channel& before = output.before;
+    SwitchChannel& before = output.before;
     // The crossbar lets at most one packet go for each credit, the first that fits.
     while (before.is_due(now)) {
         before.apply_one(engine_.credits);
-        const Index item = before.waiting.take_fitting(engine_.packets, before.credits());
+        const Index item = before.waiting.take_fitting(engine_.packets, before.credits(), engine_.parameters.packet);
         if (item != none) enter_crossbar(at, item, output, now);
     }
     before.set_wake(false);
@@ -159,10 +212,10 @@ void Fabric::crossbar_credit(SwitchId at, Port port, std::uint8_t channel, Ticks
 
 void Fabric::output_credit(SwitchId at, Port port, std::uint8_t channel, Ticks now) {
     Output& output = out(at, port, channel);
-    Channel& behind = output.behind;
+    SwitchChannel& behind = output.behind;
     behind.apply(engine_.credits, now);
     while (true) {
-        const Index item = behind.waiting.take_fitting(engine_.packets, behind.credits());
+        const Index item = behind.waiting.take_fitting(engine_.packets, behind.credits(), engine_.parameters.packet);
         if (item == none) break;
         enter_link(at, item, output, now);
     }
@@ -173,7 +226,7 @@ void Fabric::output_credit(SwitchId at, Port port, std::uint8_t channel, Ticks n
 std::uint64_t Fabric::queued_packets(SwitchId at, Port port, Ticks now) {
     std::int64_t bytes = 0;
     for (std::uint8_t channel = 0; channel < channels_; ++channel) {
-        Channel& behind = out(at, port, channel).behind;
+        SwitchChannel& behind = out(at, port, channel).behind;
         if (behind.waiting.empty()) behind.apply(engine_.credits, now);
         bytes += space_ - behind.credits();
     }
@@ -209,7 +262,7 @@ std::string Fabric::waiting(int limit) const {
         if (!switches_[at]) continue;
         const auto* output = reinterpret_cast<const Output*>(switches_[at]->bytes + outputs_offset_);
         for (std::size_t i = 0; i < outputs; ++i, ++output) {
-            for (const Channel* channel : {&output->before, &output->behind}) {
+            for (const SwitchChannel* channel : {&output->before, &output->behind}) {
                 if (channel->waiting.empty()) continue;
                 if (limit-- == 0) return text;
                 const Packet& packet = engine_.packets[channel->waiting.any(engine_.packets)];

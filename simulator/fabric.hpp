@@ -28,15 +28,22 @@ public:
     void output_credit(SwitchId at, Port port, std::uint8_t channel, Ticks now);
 
     /// Flow control between the injection buffer of a rank's node and its switch; not divided by virtual channels.
-    [[nodiscard]] Channel& injection(std::uint32_t rank) { return injection_[rank]; }
+    [[nodiscard]] NodeChannel& injection(std::uint32_t rank) { return injection_[rank].channel; }
+    void prefetch_injection(std::uint32_t rank) const { prefetch_line(&injection_[rank]); }
+    void approach_injection(std::uint32_t rank) const { injection_[rank].channel.prefetch(engine_.credits); }
 
     /// Brings what `head(at, item)` will need into the cache; routes the packet where the time does not matter.
     void approach_head(SwitchId at, Index item);
     void approach_output(SwitchId at, Index item) {
-        prefetch(at, engine_.packets[item].port, engine_.packets[item].channel);
+        const Packet& packet = engine_.packets[item];
+        prefetch(at, packet.port, packet.channel);
+        if (packet.ejected) engine_.messages.prefetch(packet.message);
     }
+    /// The packets that a credit may let go.
+    void approach_credit(SwitchId at, std::uint32_t code) const;
+    void reach_credit(SwitchId at, std::uint32_t code) const;
     void prefetch(SwitchId at, Port port, std::uint8_t channel) const;
-    void prefetch(SwitchId at) const { __builtin_prefetch(switches_[at]); }
+    void prefetch(SwitchId at) const { prefetch_line(switches_[at]); }
 
     /// Bytes of switch state; switches that no packet met have none.
     [[nodiscard]] std::uint64_t memory() const { return memory_; }
@@ -52,8 +59,8 @@ public:
 private:
     /// The two buffers a packet passes on its way out of a switch.
     struct alignas(64) Output {
-        Channel before;  ///< space in the output buffer, waited for before the crossbar
-        Channel behind;  ///< space in the next switch or node, waited for before the link
+        SwitchChannel before;  ///< space in the output buffer, waited for before the crossbar
+        SwitchChannel behind;  ///< space in the next switch or node, waited for before the link
     };
     /// A switch is one block: its crossbar, then its links by port, then its outputs by port and virtual channel.
     struct alignas(64) Line64 {
@@ -66,15 +73,25 @@ private:
     }
     [[nodiscard]] Arbiter& crossbar(SwitchId at) { return *reinterpret_cast<Arbiter*>(block(at)); }
     [[nodiscard]] Arbiter& link(SwitchId at, Port port) { return reinterpret_cast<Arbiter*>(block(at))[1 + port]; }
+    [[nodiscard]] const Output& existing_out(SwitchId at, Port port, std::uint8_t channel) const {
+        return reinterpret_cast<const Output*>(switches_[at]->bytes +
+                                               outputs_offset_)[std::size_t{port} * channels_ + channel];
+    }
     [[nodiscard]] Output& out(SwitchId at, Port port, std::uint8_t channel) {
         return reinterpret_cast<Output*>(block(at) + outputs_offset_)[std::size_t{port} * channels_ + channel];
     }
+    [[nodiscard]] const SwitchChannel& channel_of_credit(SwitchId at, std::uint32_t code) const {
+        const Output& output = existing_out(at, port_of(code), channel_of(code));
+        return kind_of(code) == EventKind::crossbar_credit ? output.before : output.behind;
+    }
     void create(SwitchId at);
+    void prefetch_upstream(const Packet& packet) const;
 
     void route(SwitchId at, Packet& packet, Ticks now);
     void enter_crossbar(SwitchId at, Index item, Output& output, Ticks now);
     void leave_crossbar(SwitchId at, Index item, Ticks now);
     void enter_link(SwitchId at, Index item, Output& output, Ticks now);
+    void eject(Index item, Ticks tail);
     std::uint64_t queued_packets(SwitchId at, Port port, Ticks now);
     /// The same without touching the switch, whose own time may differ by less than a window.
     [[nodiscard]] std::uint64_t queued_packets_anywhere(SwitchId at, Port port, Ticks now) const;
@@ -102,7 +119,10 @@ private:
     std::size_t switches_a_page_, room_ = 0;
     std::uint64_t memory_ = 0;
     std::vector<std::uint32_t> counters_;  // of ports that are taken in turn
-    std::vector<Channel> injection_;
+    struct alignas(64) Injection {
+        NodeChannel channel;
+    };
+    Pages<Injection> injection_;
 };
 
 }  // namespace tramontane

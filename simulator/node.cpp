@@ -27,7 +27,7 @@ Nodes::Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const All
       ranks_(static_cast<std::uint32_t>(schedule.ranks())),
       nodes_(allocate_pages<Node>(ranks_)),
       phases_(schedule.phases().size()) {
-    for (std::uint32_t rank = 0; rank < ranks_; ++rank) nodes_[rank].nic = Channel(engine.parameters.buffer);
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank) nodes_[rank].nic = NodeChannel(engine.parameters.buffer);
 }
 
 // --- the rank --------------------------------------------------------------------------------------------------------
@@ -247,15 +247,17 @@ void Nodes::answer(Index item, Message::Kind kind, Ticks now) {
 void Nodes::post(Index item, Ticks now) {
     Message& m = engine_.messages[item];
     m.unsent = m.missing = m.carries_payload() ? m.payload : control_bytes;
+    m.arrival = 0;
     Node& node = nodes_[m.source];
     const Parameters& p = engine_.parameters;
     if (m.unsent <= p.negligible_size || m.unsent == 0) {  // LogP: no contention
         const auto hops = topology_.distance(switch_of(m.source), switch_of(m.target));
         const auto packets = (static_cast<std::uint64_t>(m.unsent) + p.packet - 1) / p.packet;
         if (m.carries_payload()) engine_.delays.add(0, m.source, m.target, packets);
-        engine_.schedule(
-            now + p.logp_out_in_latency + hops * p.logp_hop_latency + static_cast<Ticks>(m.unsent) * p.logp_slot,
-            engine_.place_of(m.target), event_code(EventKind::message), item);
+        m.arrival =
+            now + p.logp_out_in_latency + hops * p.logp_hop_latency + static_cast<Ticks>(m.unsent) * p.logp_slot;
+        m.arrival_tie = m.tie;
+        engine_.schedule(m.arrival, engine_.place_of(m.target), event_code(EventKind::message), item);
         return;
     }
     if constexpr (checks) engine_.ledger.post(m.unsent);
@@ -273,7 +275,7 @@ void Nodes::nic_credit(std::uint32_t rank, Ticks now) {
     Node& node = nodes_[rank];
     node.nic.apply(engine_.credits, now);
     while (!node.nic.waiting.empty()) {
-        const Index item = node.nic.waiting.lane().first(engine_.messages);
+        const Index item = node.nic.waiting.lane().first;
         if (!cut_packet(node, rank, item, now)) break;
         if (engine_.messages[item].unsent == 0) {
             node.nic.waiting.lane().pop(engine_.messages);
@@ -303,7 +305,7 @@ bool Nodes::cut_packet(Node& node, std::uint32_t rank, Index item, Ticks now) {
     if constexpr (checks) engine_.ledger.cut(packet.bytes);
     if (!m.carries_payload()) ++engine_.statistics.control_packets;
     node.nic.take(packet.bytes);
-    Channel& link = fabric_.injection(rank);
+    NodeChannel& link = fabric_.injection(rank);
     if (link.waiting.empty()) link.apply(engine_.credits, now);
     if (link.credits() >= packet.bytes) {
         inject(node, rank, index, now);
@@ -328,29 +330,15 @@ void Nodes::inject(Node& node, std::uint32_t rank, Index index, Ticks now) {
 }
 
 void Nodes::injection_credit(std::uint32_t rank, Ticks now) {
-    Channel& link = fabric_.injection(rank);
+    NodeChannel& link = fabric_.injection(rank);
     link.apply(engine_.credits, now);
     while (true) {
-        const Index index = link.waiting.take_fitting(engine_.packets, link.credits());
+        const Index index = link.waiting.take_fitting(engine_.packets, link.credits(), engine_.parameters.packet);
         if (index == none) break;
         inject(nodes_[rank], rank, index, now);
     }
     link.set_wake(false);
     engine_.wake_if_needed(engine_.place_of(rank), link, event_code(EventKind::injection_credit));
-}
-
-void Nodes::tail(Index index, Ticks now) {
-    const Packet& packet = engine_.packets[index];
-    const Index item = packet.message;
-    Message& m = engine_.messages[item];
-    m.missing -= packet.bytes;
-    if constexpr (checks) {
-        engine_.ledger.arrive(packet.bytes);
-        if (m.missing < m.unsent) throw std::logic_error("simulator: more bytes of a message arrived than were sent");
-    }
-    if (m.carries_payload()) engine_.delays.add(now - std::min(now, packet.due), m.source, m.target);
-    engine_.packets.give_back(index);
-    if (m.missing == 0) deliver(item, now);
 }
 
 void Nodes::deliver(Index item, Ticks now) {

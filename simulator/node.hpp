@@ -29,14 +29,20 @@ public:
 
     void start(std::uint32_t rank, Ticks now);
     void resume(std::uint32_t rank, Ticks now) { run(nodes_[rank], rank, now); }
-    void tail(Index packet, Ticks now);
     void message(Index message, Ticks now) { deliver(message, now); }
     void nic_credit(std::uint32_t rank, Ticks now);
     void injection_credit(std::uint32_t rank, Ticks now);
 
     void prefetch(std::uint32_t rank) const {
         const auto* node = reinterpret_cast<const std::byte*>(&nodes_[rank]);
-        for (std::size_t line = 0; line < sizeof(Node); line += 64) __builtin_prefetch(node + line, 1);
+        for (std::size_t line = 0; line < sizeof(Node); line += 64) prefetch_line(node + line);
+    }
+
+    /// Brings what the next packet of the rank will need into the cache.
+    void approach(std::uint32_t rank) const {
+        nodes_[rank].nic.prefetch(engine_.credits);
+        fabric_.approach_injection(rank);
+        engine_.messages.prefetch(nodes_[rank].nic.waiting.first_full());
     }
 
     struct Span {
@@ -72,7 +78,7 @@ private:
 
     struct alignas(64) Node {
         // NIC
-        Channel nic;  ///< messages that wait for space in the injection buffer
+        NodeChannel nic;  ///< messages that wait for space in the injection buffer
         Arbiter injection;
         std::uint32_t injected = 0;  ///< packets so far; counts random numbers
         // rank

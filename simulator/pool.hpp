@@ -46,7 +46,9 @@ public:
     }
 
     [[nodiscard]] std::uint64_t used() const { return used_; }
-    void prefetch(Index i) const { __builtin_prefetch(&(*this)[i]); }
+    void prefetch(Index i) const {
+        if (i != none) prefetch_line(&(*this)[i]);
+    }
 
 private:
     std::vector<Pages<T>> blocks_;

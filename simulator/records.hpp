@@ -26,19 +26,22 @@ struct alignas(64) Message {
 
     std::int64_t payload;  ///< [B] of the transfer
     std::int64_t unsent;   ///< [B] of this network message not yet cut into packets
-    std::int64_t missing;  ///< [B] of this network message not yet received
+    std::int64_t missing;  ///< [B] of this network message not yet on the last link
+    Ticks arrival;         ///< of its last byte, as far as its packets are on the last link
     std::uint32_t source;  ///< rank this network message leaves from
     std::uint32_t target;
     std::uint32_t round;
-    std::uint32_t index;  ///< of the send in its round
-    std::uint32_t tie;    ///< random; orders messages that arrive at the same tick
-    Index next;           ///< in the one queue it waits in
+    std::uint32_t index;        ///< of the send in its round
+    std::uint32_t tie;          ///< random; orders messages that arrive at the same tick
+    std::uint32_t arrival_tie;  ///< of the packet with the last byte
+    Index next;                 ///< in the one queue it waits in
     Kind kind;
 
     [[nodiscard]] bool carries_payload() const {
         return kind == Kind::eager || kind == Kind::eager_data || kind == Kind::data;
     }
 };
+static_assert(sizeof(Message) == 64);
 
 struct alignas(64) Packet {
     /// Before the injection port: when the packet came there. Beyond it: when its last byte would arrive had it met
@@ -57,6 +60,7 @@ struct alignas(64) Packet {
     std::uint8_t channel;  ///< taken at the current switch
     Port port;             ///< taken at the current switch
     bool routed;           ///< port and channel of the switch ahead are known
+    bool ejected;          ///< the port leads to the destination
     Index next;            ///< in the one queue it waits in
 };
 static_assert(sizeof(Packet) == 64);

@@ -93,7 +93,7 @@ public:
     Hop next(SwitchId at, Route& route, const Draw& draw, View&& view) const {
         const SwitchId target = topology_.switch_of(route.destination);
         // A packet that meets its destination's switch on the way elsewhere is ejected there, as in PISCES.
-        if (at == target) return {topology_.ejection_port(route.destination), 0};
+        if (at == target) return {topology_.ejection_port(route.destination), 0, true};
         if (policy_ > last_detour) return {among_equals(at, route.destination, draw, view), 0};
         if (route.stage == Route::Stage::undecided) {
             if (policy_ == Policy::minimal) {

@@ -60,7 +60,6 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
             switch (kind_of(event.code)) {
                 case EventKind::head:
                 case EventKind::output:
-                case EventKind::tail:
                     engine.packets.prefetch(event.item);
                     break;
                 case EventKind::message:
@@ -71,8 +70,12 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
             }
             if (event.place < switches) {
                 fabric.prefetch(event.place);
+                if (kind_of(event.code) <= EventKind::output_credit) {
+                    fabric.prefetch(event.place, port_of(event.code), channel_of(event.code));
+                }
             } else {
                 nodes.prefetch(event.place - switches);
+                fabric.prefetch_injection(event.place - switches);
             }
         },
         [&](const Event& event) {
@@ -85,14 +88,20 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
                     break;
                 case EventKind::crossbar_credit:
                 case EventKind::output_credit:
-                    fabric.prefetch(event.place, port_of(event.code), channel_of(event.code));
+                    fabric.approach_credit(event.place, event.code);
                     break;
-                case EventKind::tail:
-                    engine.messages.prefetch(engine.packets[event.item].message);
+                case EventKind::injection_credit:
+                case EventKind::nic_credit:
+                case EventKind::resume:
+                case EventKind::message:
+                    nodes.approach(event.place - switches);
                     break;
                 default:
                     break;
             }
+        },
+        [&](const Event& event) {
+            if (kind_of(event.code) <= EventKind::output_credit) fabric.reach_credit(event.place, event.code);
         },
         [&](const Event& event, Ticks now) {
             const std::uint32_t rank = event.place - switches;  // meant only for events of nodes
@@ -120,9 +129,6 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
                     break;
                 case EventKind::resume:
                     nodes.resume(rank, now);
-                    break;
-                case EventKind::tail:
-                    nodes.tail(event.item, now);
                     break;
                 case EventKind::message:
                     nodes.message(event.item, now);

@@ -25,6 +25,7 @@ struct Trail {
 struct Hop {
     Port port;
     std::uint8_t channel;  ///< virtual channel within the leg
+    bool ejects = false;   ///< the port leads to the destination
 };
 
 /// Ports that lead a packet equally far: first, first + stride, ...; `counter` numbers the choice for those who take

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "divisor.hpp"
 #include "geometry.hpp"
 
 namespace tramontane {
@@ -18,6 +19,9 @@ public:
         switches_ = checked_product({size_[0], size_[1], size_[2]}, "switches");
         nodes_ = checked_product({switches_, per_switch_}, "nodes");
         ports_ = checked_ports(6 + std::int64_t{per_switch_});
+        by_x_ = Divisor(size_[0]);
+        by_y_ = Divisor(size_[1]);
+        by_node_ = Divisor(per_switch_);
     }
     Family family() const override { return Family::torus; }
     SwitchId switches() const override { return switches_; }
@@ -26,8 +30,8 @@ public:
     Port ports() const override { return ports_; }
     std::int64_t radix() const override { return ports_; }
     std::int64_t links() const override { return std::int64_t{3} * switches_; }
-    SwitchId switch_of(NodeId node) const override { return node / per_switch_; }
-    Port ejection_port(NodeId node) const override { return static_cast<Port>(6 + node % per_switch_); }
+    SwitchId switch_of(NodeId node) const override { return by_node_.quotient(node); }
+    Port ejection_port(NodeId node) const override { return static_cast<Port>(6 + by_node_.remainder(node)); }
     std::uint8_t channels() const override { return 2; }
 
     SwitchId neighbour(SwitchId at, Port port) const override {
@@ -68,12 +72,13 @@ public:
 
 private:
     std::array<Size, 3> coordinates(SwitchId s) const {
-        const Size row = s / size_[0];
-        return {s - row * size_[0], row % size_[1], row / size_[1]};
+        const Size row = by_x_.quotient(s), z = by_y_.quotient(row);
+        return {s - row * size_[0], row - z * size_[1], z};
     }
 
     std::array<Size, 3> size_{};
     Size per_switch_, switches_, nodes_;
+    Divisor by_x_, by_y_, by_node_;
     Port ports_;
 };
 

@@ -211,9 +211,15 @@ def run(
     substrate: Annotated[
         str | None, typer.Option("--substrate", help="What runs it, instead of what the file says.", metavar="NAME")
     ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option("--memory", help="Memory it may take, e.g. 64GB; by default nearly all.", metavar="SIZE"),
+    ] = None,
 ) -> None:
     """Run one point and print one JSON object."""
-    from tramontane.study import load_point
+    from tramontane.campaign import machine
+    from tramontane.campaign.text import size
+    from tramontane.study import cost, load_point
     from tramontane.substrates import require
     from tramontane.substrates.isolation import PointError, run_fresh
 
@@ -221,6 +227,10 @@ def run(
         require(substrate)
     point = load_point(point_file, substrate)
     require(point.substrate)
+    limit = _bytes(memory) or machine.memory()
+    if point.substrate == "simulator" and (needed := cost.estimate(point.canonical()).memory_bytes) > limit:
+        there = f"{size(limit)} there (--memory overrides this)"
+        _fail(f"{point_file}: not run: about {size(needed)} of memory needed, {there}", _MISTAKE)
     try:
         result = run_fresh(point.canonical(), point.substrate)
     except PointError as error:
@@ -378,19 +388,32 @@ def claims_(
     ] = None,
     scale: Scale = "laptop",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array.")] = False,
+    fill: Annotated[
+        Path | None, typer.Option("--fill", help="Make the tables of a Markdown page anew.", metavar="PAGE.md")
+    ] = None,
 ) -> None:
     """Hold what the papers state against the results: a verdict on each statement, and the numbers that say so."""
     from tramontane.campaign.plan import check_scale
-    from tramontane.claims import evaluate
-    from tramontane.claims.text import print_table
+    from tramontane.campaign.text import plural
+    from tramontane.claims import evaluate, text
+    from tramontane.results.store import write_if_changed
     from tramontane.study import find_root
 
+    root = find_root()
+    if fill is not None:
+        tables = {}
+        for where, wanted in text.asked(fill):
+            check_scale(where)
+            tables[" ".join([where, *wanted])] = text.markdown(evaluate(root, where, wanted))
+        changed = write_if_changed(fill, text.filled(fill, tables))
+        print(f"{fill}: {plural(len(tables), 'table')} {'made anew' if changed else 'as they were'}", file=sys.stderr)
+        return
     check_scale(scale)
-    verdicts = evaluate(find_root(), scale, names or ())
+    verdicts = evaluate(root, scale, names or ())
     if as_json:
         print(json.dumps([verdict.as_data() for verdict in verdicts], ensure_ascii=False))
     else:
-        print_table(verdicts)
+        text.print_table(verdicts)
 
 
 @app.command()
@@ -487,3 +510,58 @@ def _picoseconds(option: str, text: str | None) -> int | None:
 
 if __name__ == "__main__":
     main()
+
+
+@app.command()
+def calibrate(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Machine file to write.", metavar="MACHINE.yaml")],
+    system: Annotated[str, typer.Option("--system", help="A file of configs/systems.", metavar="NAME")] = "generic",
+    partition: Annotated[str | None, typer.Option("--partition", help="By default the first.", metavar="NAME")] = None,
+    environment: Annotated[
+        str | None, typer.Option("--environment", help="MPI library; by default the first.", metavar="NAME")
+    ] = None,
+    ranks: Annotated[
+        str, typer.Option("--ranks", help="Also measure and simulate points of so many ranks.", metavar="2,4")
+    ] = "2,4",
+) -> None:
+    """Measure messages on this machine and fit the simulator's parameters to them."""
+    from tramontane.calibration import comparison, fit, machine, measurement, text
+    from tramontane.calibration.dataset import as_dataset
+    from tramontane.campaign.machine import cores
+    from tramontane.results.collate import write
+    from tramontane.results.store import write_atomically
+    from tramontane.study import find_root
+    from tramontane.substrates import get, require
+    from tramontane.substrates.mpi.libraries import library_of, ranks_per_node
+
+    counts = _counts(ranks)
+    if output.suffix != ".yaml":
+        raise InputError("--output", "", str(output), "a file that ends in .yaml, e.g. configs/machines/here.yaml")
+    require("mpi")
+    choice = {"name": system, "partition": partition, "environment": environment}
+    try:
+        library = library_of(choice)
+        run_program = measurement.runner(library)
+        measured = measurement.messages(run_program)
+        found = fit.fit(measured.sizes, measured.one_way, measured.send, measured.receive)
+        described = machine.settings(found, max(2, ranks_per_node(choice), *counts))
+        print("\n".join(text.summary(measured, found)))
+        rows = list(comparison.compare(run_program, get("simulator").run, described, counts))
+    except (ValueError, RuntimeError) as error:
+        _fail(f"calibrate: {error}", _FAILURE)
+    if rows:
+        print(f"\n{text.comparison(rows, cores())}")
+    words = f"One switch, fitted to messages between two ranks of system {system} with {library.name}."
+    write_atomically(output, machine.text(described, words, str(measured.printed["mpi_library"])))
+    dataset = find_root() / "results" / "calibration" / f"{output.stem}.nc"
+    write(as_dataset(output.stem, measured, found, rows), dataset)
+    stem = os.path.relpath(dataset.with_suffix(""))
+    print(f"\nmachine: {output}\nfigure:  python -m analysis.draw {stem}.nc {stem}")
+
+
+def _counts(text: str) -> list[int]:
+    """Return the numbers in a text such as 2,4."""
+    words = [word for word in text.replace(",", " ").split() if word]
+    if not all(word.isdigit() and int(word) >= 2 for word in words):
+        raise InputError("--ranks", "", text, "numbers from 2 with commas between them")
+    return [int(word) for word in words]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from analysis.figures import agreement, congestion, delays, pattern, radix, scaling
+from analysis.figures import agreement, calibration, congestion, delays, pattern, radix, scaling
 from analysis.figures.panel import Panel, columns_of, compose
 from analysis.spec import FigureSpec
 from analysis.table import Table
@@ -28,8 +28,11 @@ FAMILIES: dict[str, Family] = {
     "pattern": Family(pattern.panels, pattern.numbers),
     "radix": Family(radix.panels, radix.numbers),
 }
-#: Families of datasets that no experiment makes: `tramontane compare --dataset` writes those.
-OTHERS: dict[str, Family] = {"agreement": Family(agreement.panels, agreement.numbers)}
+#: Families of datasets that no experiment makes: `tramontane compare --dataset` and `tramontane calibrate` write those.
+OTHERS: dict[str, Family] = {
+    "agreement": Family(agreement.panels, agreement.numbers),
+    "calibration": Family(calibration.panels, calibration.numbers),
+}
 
 
 def panels(dataset: "xr.Dataset") -> list[Panel]:

@@ -125,7 +125,7 @@ def _unit(variable: xr.DataArray, values: "Sequence[NDArray[np.float64]]") -> tu
     if unit != "s":
         return "" if unit == "1" else unit, 1.0
     found = np.concatenate([matrix[np.isfinite(matrix) & (matrix > 0)] for matrix in values] or [np.empty(0)])
-    return units.time_unit([float(found.min()), float(np.median(found)), float(found.max())] if found.size else [])
+    return units.time_unit([float(np.median(found))] if found.size else [])
 
 
 def _norm(values: "Sequence[NDArray[np.float64]]") -> "Normalize":

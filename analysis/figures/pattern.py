@@ -78,7 +78,9 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         axes.grid(visible=False)
         sent = np.where(matrix > 0, matrix, np.nan)
         unit, factor = units.size_unit(float(np.nanmedian(sent)))
-        norm = LogNorm(np.nanmin(sent) / factor / 1.3, np.nanmax(sent) / factor)
+        least, most = np.nanmin(sent) / factor, np.nanmax(sent) / factor
+        # The palest third of the colours is left out: lines one process wide must be seen.
+        norm = LogNorm(least / max(1.3, np.sqrt(most / least)), most)
         colours = ScalarMappable(norm, color_palette(COLOURS, as_cmap=True))
         edges = np.linspace(0, ranks, len(matrix) + 1)
         axes.pcolormesh(edges, edges, sent / factor, norm=norm, cmap=colours.cmap, rasterized=True)

@@ -104,7 +104,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         _draw_box(side, found)
         top = 1.06 * max(found["high"].max(), found["best"].max())
         axes.set_ylim(0, top)
-        return [Drawn(axes, handles), Drawn(side)]
+        return [Drawn(axes, handles if len(handles) > 1 else ()), Drawn(side)]
 
     return [Panel(draw, spec.letter, note=caption.gap_note(dataset))]
 

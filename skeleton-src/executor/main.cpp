@@ -14,6 +14,7 @@
 #include "measure.hpp"
 #include "operation.hpp"
 #include "options.hpp"
+#include "pingpong.hpp"
 #include "report.hpp"
 
 namespace {
@@ -69,7 +70,21 @@ void complain(const std::string& complaint, Rank rank, Rank ranks) {
     }
 }
 
+[[nodiscard]] int run_pingpong(const std::vector<std::string>& arguments, Rank rank, Rank ranks) {
+    const PingPongOptions options = read_pingpong_options(arguments, ranks);
+    const std::vector<MessageTimes> times = measure_pingpong(options, rank, ranks);
+    const Place place = find_place(rank, ranks);
+    if (rank == 0) {
+        std::printf("%s\n", report(options, times, place, ranks).c_str());
+        std::fflush(stdout);
+    }
+    return std::any_of(times.begin(), times.end(), [](const MessageTimes& each) { return each.wrong > 0; }) ? 1 : 0;
+}
+
 [[nodiscard]] int run(const std::vector<std::string>& arguments, Rank rank, Rank ranks) {
+    if (asks_for_pingpong(arguments)) {
+        return run_pingpong(arguments, rank, ranks);
+    }
     const Options options = read_options(arguments, ranks);
     const auto schedule = make_content_schedule(options.workload);
     const auto operation = make_operation(options, *schedule, rank);

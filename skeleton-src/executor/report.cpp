@@ -5,14 +5,6 @@
 namespace tramontane::executor {
 namespace {
 
-[[nodiscard]] std::string object(const Summary& values) {
-    return json::List{}
-        .add("min", json::number(values.min))
-        .add("median", json::number(values.median))
-        .add("max", json::number(values.max))
-        .object();
-}
-
 /// Over repetitions, of one number of each.
 template <class Value>
 [[nodiscard]] Summary over(const std::vector<Repetition>& repetitions, Value&& value) {
@@ -68,48 +60,61 @@ template <std::size_t N>
     }
     return json::List{}
         .add("time_s", json::number(each.time))
-        .add("rank_time_s", object(each.ranks))
-        .add("copy_s", object(each.copying))
+        .add("rank_time_s", json::object(each.ranks))
+        .add("copy_s", json::object(each.copying))
         .add("phases", phases.object())
         .object();
 }
 
 }  // namespace
 
+std::string json::object(const Summary& values) {
+    return json::List{}
+        .add("min", json::number(values.min))
+        .add("median", json::number(values.median))
+        .add("max", json::number(values.max))
+        .object();
+}
+
+json::List heading(const Place& place, Rank ranks) {
+    json::List hosts;
+    for (const auto& [name, count] : place.hosts) {
+        hosts.add(name, json::number(count));
+    }
+    json::List list;
+    list.add("program", json::quoted("tramontane-mpi"))
+        .add("version", json::quoted(TRAMONTANE_VERSION))
+        .add("mpi_library", json::quoted(place.library))
+        .add("mpi_standard", json::quoted(place.standard))
+        .add("ranks", json::number(std::int64_t{ranks}))
+        .add("hosts", hosts.object());
+    return list;
+}
+
 std::string report(const Options& options, const std::vector<std::string>& names, const Measurement& measurement,
                    const Place& place) {
     const std::vector<Repetition>& all = measurement.repetitions;
     json::List phases;
     for (std::size_t i = 0; i < names.size(); ++i) {
-        phases.add(names[i], object(over(all, [&](const Repetition& each) { return each.phases[i]; })));
+        phases.add(names[i], json::object(over(all, [&](const Repetition& each) { return each.phases[i]; })));
     }
     json::List repetitions;
     for (const Repetition& each : all) {
         repetitions.add(repetition(each, names));
     }
-    json::List hosts;
-    for (const auto& [name, ranks] : place.hosts) {
-        hosts.add(name, json::number(ranks));
-    }
     const bool counted = options.workload.kind != "allreduce" || options.implementation == Implementation::schedule;
     const std::string method = options.global_clock
                                    ? "last end minus first begin, one clock for all ranks"
                                    : "the slowest rank's time since it left the barrier, each rank by its own clock";
-    return json::List{}
-        .add("program", json::quoted("tramontane-mpi"))
-        .add("version", json::quoted(TRAMONTANE_VERSION))
-        .add("mpi_library", json::quoted(place.library))
-        .add("mpi_standard", json::quoted(place.standard))
-        .add("ranks", json::number(std::int64_t{options.workload.ranks}))
-        .add("hosts", hosts.object())
+    return heading(place, options.workload.ranks)
         .add("workload", workload(options))
         .add("implementation", json::quoted(options.implementation_name))
         .add("data", json::quoted(options.real_data ? "real" : "null"))
         .add("method", json::quoted(method))
         .add("warmup", json::number(options.warmup))
-        .add("time_s", object(over(all, [](const Repetition& each) { return each.time; })))
-        .add("rank_time_s", object(over_ranks(all, &Repetition::ranks)))
-        .add("copy_s", object(over_ranks(all, &Repetition::copying)))
+        .add("time_s", json::object(over(all, [](const Repetition& each) { return each.time; })))
+        .add("rank_time_s", json::object(over_ranks(all, &Repetition::ranks)))
+        .add("copy_s", json::object(over_ranks(all, &Repetition::copying)))
         .add("phases", phases.object())
         .add("repetitions", repetitions.array())
         .add("messages", counted ? json::number(measurement.messages) : "null")

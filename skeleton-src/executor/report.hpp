@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "json.hpp"
 #include "measure.hpp"
 #include "options.hpp"
 
@@ -17,6 +18,13 @@ struct Place {
     std::string standard;                       ///< version of the MPI standard that it implements
     std::map<std::string, std::int64_t> hosts;  ///< ranks by host
 };
+
+/// How every report begins: program, library, ranks, hosts.
+[[nodiscard]] json::List heading(const Place& place, Rank ranks);
+
+namespace json {
+[[nodiscard]] std::string object(const Summary& values);
+}
 
 /// One JSON object, without a line break.
 [[nodiscard]] std::string report(const Options& options, const std::vector<std::string>& phases,

@@ -65,3 +65,11 @@ def test_points_without_result_are_told_from_excluded_ones() -> None:
 def test_what_a_dataset_lacks_is_said(select: dict[str, str], variable: str, text: str) -> None:
     with pytest.raises(Lacking, match=text):
         band(dataset({"a": [1] * 7, "b": [2] * 7}), "a", select, variable, JUDGEMENT)
+
+
+def test_an_experiment_at_one_process_count_is_a_curve_of_one_point() -> None:
+    data = dataset({"a": [1] * 7}).isel(ranks=3, drop=True)
+    own = band(data.assign_attrs(base_json='{"ranks": 1000}'), "a", {"series": "a"}, "time_s", JUDGEMENT)
+    assert (own.x.tolist(), own.median.tolist()) == ([1000], [1])
+    with pytest.raises(Lacking, match="the dimension ranks"):
+        band(data, "a", {"series": "a"}, "time_s", JUDGEMENT)

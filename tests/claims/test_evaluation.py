@@ -241,3 +241,15 @@ def test_a_statement_stands_in_one_file(root: Path) -> None:
     shutil.copy(root / "configs" / "claims" / "made-up.yaml", root / "configs" / "claims" / "again.yaml")
     with pytest.raises(InputError, match=r"claims.faster: also in .*again.yaml"):
         evaluate(root, "laptop")
+
+
+def test_a_project_without_statements_has_no_verdicts(tmp_path: Path) -> None:
+    assert evaluate(tmp_path, "laptop") == []
+
+
+def test_a_damaged_dataset_is_one_line(root: Path, store: Callable[..., None]) -> None:
+    store(lines())
+    path = root / "results" / "laptop" / "datasets" / "tiny.nc"
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(InputError, match=r"tiny\.nc: cannot be read .* allowed: a dataset; remove it"):
+        evaluate(root, "laptop")

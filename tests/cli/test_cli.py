@@ -96,6 +96,15 @@ def test_run_answers_for_every_topology(here: Path, tramontane: Callable[..., An
     assert json.loads(answer.out)["time_s"] > 0
 
 
+def test_run_refuses_what_would_not_fit(here: Path, tramontane: Callable[..., Answer]) -> None:
+    answer = tramontane("run", write(here, POINT), "--memory", "1MB")
+    assert (answer.status, answer.out) == (2, "")
+    assert re.fullmatch(
+        r".*: not run: about \d+ MB of memory needed, 1 MB there \(--memory overrides this\)\n", answer.err
+    )
+    assert tramontane("run", write(here, POINT), "--memory", "1GB").status == 0
+
+
 def change(old: str, new: str) -> str:
     assert old in POINT
     return POINT.replace(old, new)
@@ -309,3 +318,25 @@ def test_there_is_nothing_to_archive_before_a_campaign(here: Path, tramontane: C
     assert "make one by: tramontane reproduce --scale smoke" in answer.err
     assert tramontane("archive", "--verify", "none.zip").err.startswith("none.zip: no such file")
     assert not list(here.glob("*.zip"))
+
+
+def test_tables_of_claims_are_made_anew_in_a_page(claimed: Path, tramontane: Callable[..., Answer]) -> None:
+    (claimed / "page.md").write_text("Before\n\n<!-- claims: paper W-T3 B-F8 -->\nold\n<!-- end -->\n\nAfter\n")
+    answer = tramontane("claims", "--fill", "page.md")
+    assert (answer.status, answer.out) == (0, "")
+    page = (claimed / "page.md").read_text()
+    assert "| W-T3 | W, Table 3 |" in page
+    assert "| reproduced | all 3 numbers follow" in page
+    assert "| B-F8 |" in page
+    assert "old" not in page
+    assert page.startswith("Before\n\n<!-- claims: paper W-T3 B-F8 -->\n")
+    assert page.endswith("<!-- end -->\n\nAfter\n")
+    assert "as they were" in tramontane("claims", "--fill", "page.md").err
+    (claimed / "page.md").write_text("Nothing")
+    answer = tramontane("claims", "--fill", "page.md")
+    assert answer.status == 2
+    assert (
+        answer.err
+        == "page.md: no table of claims; allowed: <!-- claims: SCALE [IDS] -->, a line <!-- end --> after it\n"
+    )
+    assert tramontane("claims", "--fill", "none.md").err.startswith("none.md: cannot be read")

@@ -141,8 +141,8 @@ TEST_CASE("events come window by window, each place's in order of time") {
 }
 
 TEST_CASE("credits come back in time and in order") {
-    Pool<Credit> pool;
-    Channel channel(1'000);
+    Pool<Credits> pool;
+    SwitchChannel channel(1'000);
     channel.take(900);
     channel.give(pool, 10, 300);
     channel.give(pool, 20, 300);

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from tramontane.measurement.cases import cases
+from tramontane.substrates.mpi.build import build_program
+from tramontane.substrates.mpi.libraries import found
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,6 +28,13 @@ needs_openmpi = pytest.mark.skipif(
 needs_mpich = pytest.mark.skipif(
     shutil.which("mpicxx.mpich") is None, reason="Debian: apt-get install libmpich-dev mpich"
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _built() -> None:
+    """Build with each library what the tests of the substrate build too; ReFrame then finds it up to date."""
+    for library in found("generic"):
+        build_program(library)
 
 
 def expected_cases() -> set[str]:

@@ -152,3 +152,29 @@ def test_a_mistake_is_one_line(any_mpi: Program, line: str, said: str) -> None:
     complaints = [text for text in done.stderr.splitlines() if text.startswith("tramontane-mpi: ")]
     assert len(complaints) == 1
     assert said in complaints[0]
+
+
+def test_single_messages_are_timed_and_checked(mpi: Program) -> None:
+    done = mpi.start(2, "kind=pingpong", "sizes=0,1,64,1024,65536", "repetitions=5", "warmup=1", "window=4")
+    assert done.status == 0, done.stderr
+    printed = json.loads(done.stdout)
+    assert printed["verified"] is True
+    assert [entry["bytes"] for entry in printed["sizes"]] == [0, 1, 64, 1024, 65536]
+    for entry in printed["sizes"]:
+        for key in ("one_way_s", "gap_s", "send_s"):
+            assert 0 < entry[key]["min"] <= entry[key]["median"] <= entry[key]["max"]
+        assert (entry["receive_s"] is None) == (entry["bytes"] > 1024)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("", "sizes: found nothing, allowed: bytes with commas between them"),
+        ("sizes=1,,2", "sizes: found '1,,2', allowed: integers from 0 with commas between them"),
+        ("sizes=8 windw=2", "arguments: found 'windw', allowed: the keys kind, sizes, window"),
+    ],
+)
+def test_mistakes_in_what_to_time(any_mpi: Program, line: str, said: str) -> None:
+    done = any_mpi.start(2, "kind=pingpong", *line.split())
+    assert done.status == 2
+    assert f"tramontane-mpi: {said}" in done.stderr

@@ -81,6 +81,8 @@ def test_a_run_gives_what_all_substrates_give(any_mpi: Program, point: Callable[
     assert (result["messages"], result["hops"]) == (measured["messages"], None)
     assert len(measured["repetitions"]) == program.REPETITIONS
     assert result["system"] == {"name": "generic", "environment": any_mpi.library.name}
+    assert result["build"]["by"] == "cmake"
+    assert result["build"]["compiler"] == any_mpi.library.compiler
 
 
 @pytest.mark.parametrize("algorithm", ["library", "library-nonblocking", "library-persistent"])
@@ -137,3 +139,27 @@ def test_the_command_prints_one_object(any_mpi: Program, tmp_path: Path) -> None
     command = [sys.executable, "-m", "tramontane", "run", str(file), "--substrate", "mpi"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=dict(os.environ))
     assert json.loads(done.stdout)["id"] == load_point(file, "mpi").id != load_point(file).id
+
+
+def test_the_program_is_built_by_hand_too(any_mpi: Program, capsys: pytest.CaptureFixture[str]) -> None:
+    assert build.main([any_mpi.library.name]) == 0
+    assert capsys.readouterr().out.strip() == str(any_mpi.path)
+    assert build.main(["openmp"]) == 2
+    assert "system.environment: found 'openmp'; allowed: openmpi" in capsys.readouterr().err
+    assert build.main([]) == 2
+
+
+def test_sources_that_can_not_be_built_are_a_line(
+    any_mpi: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(program, "ROOT", tmp_path)
+    (tmp_path / "CMakeLists.txt").write_text("message(FATAL_ERROR no)\n")
+    with pytest.raises(RuntimeError, match=r"building tramontane-mpi with .* failed; see build/mpi-.*/build.log"):
+        build.build_program(any_mpi.library)
+
+
+def test_the_workflow_has_a_rule_that_builds(any_mpi: Program) -> None:
+    target = f"build/mpi-{any_mpi.library.name}/{program.NAME}"
+    command = [sys.executable, "-m", "snakemake", "--dry-run", "--forcerun", "build_program", "--quiet", "--", target]
+    done = subprocess.run(command, cwd=program.ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -71,6 +71,13 @@ def test_batches_are_sized_for_a_batch_system() -> None:
     assert "runtime=files.runtime" in text
 
 
+def test_only_batches_are_sent_to_a_batch_system() -> None:
+    local = (ROOT / "Snakefile").read_text().split("localrules:")[1].split("\n\n")[0]
+    rules = [path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk")]
+    names = {name for text in rules for name in re.findall(r"^rule (\w+):", text, flags=re.MULTILINE)}
+    assert names - set(re.findall(r"\w+", local)) == {"run_batch"}
+
+
 def test_pins_of_the_environments_are_those_of_the_lock() -> None:
     locked = re.findall(r"^([a-z0-9._-]+)==([^ \\;]+)", (ROOT / "requirements.lock").read_text(), flags=re.MULTILINE)
     for path in (ROOT / "workflow" / "envs").glob("*.yaml"):

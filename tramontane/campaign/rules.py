@@ -24,7 +24,7 @@ EXPERIMENT = "[A-Za-z0-9][A-Za-z0-9_.-]*"
 SHEET = EXPERIMENT
 BATCH = "[0-9a-f]{16}"
 
-_ANALYSIS_FOLDERS = ("analysis", "workflow/report", "tramontane/claims", "configs/claims")
+_ANALYSIS_FOLDERS = ("analysis", "workflow/report")
 _ANALYSIS = ("*.py", "*.mplstyle", "*.yaml", "*.j2", "*.html", "*.css")
 _ESTIMATE_MARGIN = 4
 _MINUTES = 60
@@ -113,6 +113,11 @@ class Rules:
     def code_of_analysis(self) -> list[str]:
         """Return the code and style that decide what figures and report look like."""
         return [str(path) for folder in _ANALYSIS_FOLDERS for path in _files(CODE / folder)]
+
+    def code_of_skeleton(self) -> list[str]:
+        """Return the sources of the program that runs schedules with MPI."""
+        sources = [path for form in ("*.hpp", "*.cpp") for path in (CODE / "skeleton-src").rglob(form)]
+        return [str(path) for path in (CODE / "CMakeLists.txt", *sorted(sources))]
 
     def code_of_report(self) -> list[str]:
         """Return the code and data, besides those of the figures, that decide what the report says."""

@@ -5,6 +5,7 @@ range is what single runs are known to deviate by (``configs/claims/judgement.ya
 """
 
 import fnmatch
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -164,7 +165,10 @@ def band(dataset: xr.Dataset, name: str, select: Mapping[str, str], variable: st
     if [dim for dim in others if dim not in select and parts[1].sizes[dim] > 1]:
         raise Lacking(f"one value of each of {', '.join(str(dim) for dim in others if dim not in select)}")
     if RANKS not in parts[1].dims:
-        raise Lacking(f"the dimension {RANKS}")
+        ranks = common_ranks(own)
+        if ranks is None:
+            raise Lacking(f"the dimension {RANKS}")
+        own, parts = own.expand_dims({RANKS: [ranks]}), [item.expand_dims({RANKS: [ranks]}) for item in parts]
     stacked = [item.stack(all=others) if others else item.expand_dims("all", -1) for item in parts]
     low, median, high, number = (np.asarray(own.transpose(RANKS, "all").values, dtype=np.float64) for own in stacked)
     there = np.asarray(np.isfinite(median).any(axis=1), dtype=bool)
@@ -178,6 +182,12 @@ def band(dataset: xr.Dataset, name: str, select: Mapping[str, str], variable: st
     order = np.argsort(x)
     order = order[there[order]]
     return Band(label, x[order], low[order], median[order], high[order], number[order], _lacking(own, x, there))
+
+
+def common_ranks(dataset: xr.Dataset) -> int | None:
+    """Return the number of processes of all points of a dataset, if it is the same."""
+    ranks = json.loads(dataset.attrs.get("base_json", "{}")).get(RANKS)
+    return None if ranks is None else int(ranks)
 
 
 def _lacking(dataset: xr.Dataset, x: Floats, there: NDArray[np.bool_]) -> tuple[float, ...]:

@@ -1,6 +1,5 @@
 """Checks of distributions: how long packets were delayed, and between which processes."""
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import xarray as xr
 
-from tramontane.claims.bands import MEMBER, RANKS, Floats, called, chosen
+from tramontane.claims.bands import MEMBER, RANKS, Floats, called, chosen, common_ranks
 from tramontane.claims.outcome import Lacking, Outcome, count, number, percent
 from tramontane.study.claims import Range
 
@@ -172,7 +171,7 @@ def _one(
     label = called(own, name, select)
     if RANKS in own.dims:
         own = chosen(own, {RANKS: str(ranks)})
-    elif (there := json.loads(own.attrs.get("base_json", "{}")).get(RANKS)) != ranks:
+    elif (there := common_ranks(own)) != ranks:
         raise Lacking(f"{label} at {count(ranks)} processes (there: {count(there or 0)})")
     several = [dim for dim in (*select, RANKS) if own.sizes.get(dim, 1) > 1]
     if several:

@@ -55,6 +55,8 @@ def evaluate(root: Path, scale: str, only: Iterable[str] = ()) -> list[Verdict]:
     """
     campaign = Campaign(root, scale)
     known = dict(statements(root))
+    if not known:
+        return []
     wanted = list(only)
     for name in wanted:
         if name not in known:
@@ -113,8 +115,13 @@ class Campaign:
             path = self._layout.dataset(experiment)
             found = None
             if path.exists():
-                with xr.open_dataset(path, engine="h5netcdf") as opened:
-                    found = opened.load()
+                try:
+                    with xr.open_dataset(path, engine="h5netcdf") as opened:
+                        found = opened.load()
+                except (OSError, ValueError) as error:
+                    problem = f"cannot be read ({' '.join(str(error).split())[:80]})"
+                    allowed = "a dataset; remove it and call tramontane reproduce again"
+                    raise InputError(path, "", None, allowed, problem=problem) from None
             self._datasets[experiment] = found
         dataset = self._datasets[experiment]
         if dataset is None:
@@ -184,7 +191,7 @@ def _verdict(name: str, paper: str, claim: Claim, campaign: Campaign, judgement:
         verdict, evidence = found[0].verdict, found[0].evidence
         if len(found) > 1:
             choices = tuple(found)
-            evidence = "; ".join(f"under {item.choice}: {item.verdict} ({item.evidence})" for item in found)
+            evidence = _under_all(found)
     experiments = tuple(sorted(_experiments(claim)))
     if begun and verdict == NOT_EVALUATED and experiments:
         command = campaign.command(experiments, spans, claim.grid)
@@ -207,6 +214,13 @@ def _verdict(name: str, paper: str, claim: Claim, campaign: Campaign, judgement:
     )
 
 
+def _under_all(found: Sequence[ChoiceVerdict]) -> str:
+    """Return the evidence under all choices; in short where none could be evaluated."""
+    if all(item.verdict == NOT_EVALUATED for item in found):
+        return f"{found[0].evidence}. Nor could it be under {listed(item.choice for item in found[1:])}"
+    return "; ".join(f"under {item.choice}: {item.verdict} ({item.evidence})" for item in found)
+
+
 def _choices(claim: Claim) -> list[tuple[str, Mapping[str, str]]]:
     return list(claim.choices.items()) or [("", {})]
 
@@ -219,11 +233,13 @@ def _experiments(claim: Claim) -> set[str]:
         for text in (claim.experiment, *(curve.experiment for curve in claim.curves.values()))
         if text is not None
         for experiment in (_resolve(text, values),)
+        if experiment is not None
     }
 
 
-def _resolve(text: str, values: Mapping[str, str]) -> str:
-    return values.get(text[1:], text) if text.startswith("$") else text
+def _resolve(text: str, values: Mapping[str, str]) -> str | None:
+    """Return a text, or what a choice gives for a name written with $; None if it gives nothing."""
+    return values.get(text[1:]) if text.startswith("$") else text
 
 
 def _under(
@@ -273,10 +289,11 @@ class _Source:
             select[self.claim.along] = name
         if curve is None or curve.experiment is None:
             select = {**self.claim.fixed, **select}
-        resolved = {dim: _resolve(value, self.values) for dim, value in select.items()}
-        if experiment is None:
+        found = {dim: _resolve(value, self.values) for dim, value in select.items()}
+        resolved = {dim: value for dim, value in found.items() if value is not None}
+        resolved_name = _resolve(experiment or "$", self.values)
+        if resolved_name is None:
             raise Lacking(f"an experiment for {name}")
-        resolved_name = _resolve(experiment, self.values)
         dataset = self.campaign.dataset(resolved_name)
         if self.claim.grid is not None:
             wanted = tuple(cached_yaml(self.campaign.root / GRIDS)[self.claim.grid]["points"])

@@ -261,8 +261,8 @@ class Claim(Settings):
     checks: list[AnyCheck] = Field([], description="All of them must hold.")
     choices: dict[str, dict[str, Text]] = Field(
         {},
-        description="Choices of ours that may decide it: for each a value for every name written with $; the first is "
-        "the project's own.",
+        description="Choices of ours that may decide it: for each the values of names written with $ in experiments "
+        "and coordinates (a coordinate without one is not chosen); the first is the project's own.",
     )
     grid: Text | None = Field(
         None, description="Grid of `configs/workloads/grids.yaml` without which the statement says nothing."

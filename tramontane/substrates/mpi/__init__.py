@@ -6,7 +6,7 @@ from typing import Any
 
 from tramontane.substrates.imbalance import imbalance
 from tramontane.substrates.mpi import program
-from tramontane.substrates.mpi.build import build_program, missing_tools
+from tramontane.substrates.mpi.build import build_program, missing_tools, provenance
 from tramontane.substrates.mpi.launch import start
 from tramontane.substrates.mpi.libraries import INSTALL, Library, found, library_of
 
@@ -48,8 +48,12 @@ class Mpi:
         executable = build_program(library)
         built = time.monotonic()
         measured = measure(library, executable, point["ranks"], program.arguments(point))
-        times = {"wall_s": time.monotonic() - built, "setup_s": built - begin}
-        return {**result_of(point, measured, {"name": library.system, "environment": library.name}), **times}
+        here = {
+            "wall_s": time.monotonic() - built,
+            "setup_s": built - begin,
+            "build": provenance(library),
+        }
+        return {**result_of(point, measured, {"name": library.system, "environment": library.name}), **here}
 
 
 def result_of(point: dict[str, Any], measured: dict[str, Any], where: dict[str, str]) -> dict[str, Any]:

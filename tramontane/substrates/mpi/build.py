@@ -1,12 +1,17 @@
-"""Builds the skeleton program with an MPI library, on demand and once: in ``build/mpi-<environment>/``."""
+"""Builds the skeleton program with an MPI library, on demand and once: in ``build/mpi-<environment>/``.
+
+By hand: ``python -m tramontane.substrates.mpi.build openmpi``, with the name of an environment of the system `generic`.
+"""
 
 import fcntl
 import hashlib
 import subprocess
+import sys
 from pathlib import Path
 
+from tramontane.study.models import DEFAULT_SYSTEM
 from tramontane.substrates.mpi import program
-from tramontane.substrates.mpi.libraries import Library, find_command
+from tramontane.substrates.mpi.libraries import Library, find_command, library_of
 
 
 def missing_tools() -> list[str]:
@@ -71,3 +76,28 @@ def _digest(library: Library) -> str:
     for file in (program.ROOT / "CMakeLists.txt", *program.sources(), *program.headers()):
         known.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
     return known.hexdigest()[:16]
+
+
+def provenance(library: Library) -> dict[str, str]:
+    """Return how the program was built, for the record of a result."""
+    return {"by": "cmake", "compiler": library.compiler, "sources": _digest(library)}
+
+
+def main(arguments: list[str]) -> int:
+    """Build with the environment that is named; return the exit status."""
+    if len(arguments) != 1:
+        print("usage: python -m tramontane.substrates.mpi.build ENVIRONMENT", file=sys.stderr)
+        return 2
+    try:
+        print(build_program(library_of({"name": DEFAULT_SYSTEM, "environment": arguments[0]})))
+    except ValueError as mistake:
+        print(mistake, file=sys.stderr)
+        return 2
+    except RuntimeError as failure:
+        print(failure, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

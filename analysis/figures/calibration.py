@@ -1,0 +1,91 @@
+"""How a network's parameters fit what messages took: times over sizes, and below them the residuals of the fit.
+
+The data are those of `tramontane calibrate`: one-way times between two ranks, of which the shortest repetitions were
+fitted. The step of the fitted line is the eager limit.
+"""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from analysis import style, units
+from analysis.figures import axes as axis_tools
+from analysis.figures.panel import Drawn, Panel
+from analysis.spec import FigureSpec
+from analysis.table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from matplotlib.gridspec import SubplotSpec
+
+#: Height over width: two pairs of axes.
+ASPECT = 0.95
+#: Sizes with a tick, where they lie inside the axis.
+SIZES = tuple(4**power for power in range(15))
+
+
+def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
+    """Return a calibration as one panel of two axes.
+
+    Parameters
+    ----------
+    dataset
+        Variables ``one_way_s``, ``one_way_median_s``, ``fitted_s`` and ``residual`` over the dimension ``size``.
+    spec
+        Its ``figure`` block.
+    """
+    size, best, median, fitted, residual = _columns(dataset)
+    limit = json.loads(dataset.attrs["parameters_json"])["eager_limit"]
+
+    def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
+        grid = cell.subgridspec(2, 1, height_ratios=[2.4, 1])
+        times, below = (figure.add_subplot(grid[row]) for row in range(2))
+        unit, seconds = units.time_unit([*best, *fitted])
+        shortest, usual = style.series_style("ring-k"), style.series_style("burst")
+        dots: dict[str, Any] = {
+            "linestyle": "none",
+            "markersize": 3.2,
+            "markeredgecolor": "white",
+            "markeredgewidth": 0.3,
+        }
+        handles = [
+            *times.plot(size, median / seconds, marker=usual.marker, color="#bbbbbb", label="median", **dots),
+            *times.plot(size, best / seconds, marker=shortest.marker, color=shortest.colour, label="shortest", **dots),
+        ]
+        eager = size <= limit
+        for part in (eager, ~eager):
+            (line,) = times.plot(size[part], fitted[part] / seconds, color="#333333", linewidth=1.0, label="fit")
+        handles.append(line)
+        below.axhline(0, color="#333333", linewidth=0.8)
+        below.plot(size, 100 * residual, marker=shortest.marker, color=shortest.colour, **dots)
+        for axes in (times, below):
+            if not eager.all():
+                axes.axvline(limit * np.sqrt(2), color="#999999", linewidth=0.8, linestyle=(0, (4, 2)))
+            axis_tools.set_log_axis(axes.xaxis, *axis_tools.padded(list(size)))
+            ticks = [tick for tick in SIZES if size.min() <= tick <= size.max()]
+            axes.set_xticks(ticks, [units.size(tick) for tick in ticks], rotation=30, ha="right")
+            axes.set_xticks([], minor=True)
+        times.tick_params(labelbottom=False)
+        axis_tools.set_log_axis(times.yaxis, *axis_tools.padded([*(best / seconds), *(fitted / seconds)]))
+        times.set(ylabel=f"One-way time ({unit})")
+        reach = 1.25 * max(5.0, float(np.abs(100 * residual).max()))
+        below.set(xlabel="Message size", ylabel="Residual (%)", ylim=(-reach, reach))
+        return [Drawn(times, handles), Drawn(below)]
+
+    return [Panel(draw, spec.letter, aspect=ASPECT)]
+
+
+def numbers(dataset: xr.Dataset, _spec: FigureSpec) -> Table:
+    """Return times and residual by size of message."""
+    rows = [
+        [units.size(int(size)), *(units.seconds(value) for value in (best, median, fitted)), f"{100 * residual:+.0f} %"]
+        for size, best, median, fitted, residual in zip(*_columns(dataset), strict=True)
+    ]
+    return Table(["Message", "shortest", "median", "fit", "residual"], rows)
+
+
+def _columns(dataset: xr.Dataset) -> "tuple[np.ndarray, ...]":
+    names = ("size", "one_way_s", "one_way_median_s", "fitted_s", "residual")
+    return tuple(np.asarray(dataset[name].values, dtype=np.float64) for name in names)

@@ -1,0 +1,66 @@
+"""The shipped statements: all of them are there, and every one can be decided."""
+
+import fnmatch
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tramontane.claims.evaluation import statements
+from tramontane.study import SCALES, claims, load_experiment
+from tramontane.study.expansion import swept
+
+ROOT = Path(__file__).parents[2]
+CLAIMS = {name: claim for name, (_, claim) in statements(ROOT)}
+
+#: Identifiers of the statements that the project has to show.
+WANTED = """
+Z-T1 Z-T2 Z-T3 Z-A1 Z-H1 W-T3 B-F9 B-F8 J-T1
+Z-5a-1 Z-5a-2 Z-5a-3 Z-5a-4 Z-6 Z-5b Z-5c Z-5d Z-7 Z-8a Z-5e Z-8b Z-5f Z-8c
+Z-9a-1 Z-9a-2 Z-9b Z-9c Z-9d Z-10a-1 Z-10a-2 Z-10b Z-10c
+B-6 B-7 B-11 B-12 W-T2 W-6 W-7 W-8 D-1 D-2 J-SE J-DG J-bit
+"""
+
+
+def test_every_statement_is_there() -> None:
+    assert sorted(CLAIMS) == sorted(WANTED.split())
+
+
+def _named(claim: claims.Claim) -> set[str]:
+    """Return the curves that the checks of a statement name."""
+    names: set[str] = set()
+    for check in claim.checks:
+        data = check.model_dump()
+        names |= {data[key] for key in ("of", "than") if key in data}
+        names |= set(data.get("curves", [])) | {name for group in data.get("order", []) for name in group}
+    return names
+
+
+def _is_there(claim: claims.Claim, curve: str, values: Mapping[str, str]) -> bool:
+    """Return whether a curve is in its experiment, under one choice, at some scale."""
+    own = claim.curves.get(curve)
+    experiment = (own.experiment if own else None) or claim.experiment
+    assert experiment is not None
+    experiment = values[experiment[1:]] if experiment.startswith("$") else experiment
+    select = dict(own.select) if own else {str(claim.along): curve}
+    if own is None or own.experiment is None:
+        select = {**claim.fixed, **select}
+    found = {key: values.get(text[1:]) if text.startswith("$") else text for key, text in select.items()}
+    texts = {key: text for key, text in found.items() if text is not None}
+    loaded = load_experiment(ROOT / "configs" / "experiments" / f"{experiment}.yaml")
+    return any(
+        all(any(fnmatch.fnmatchcase(str(value), text) for value in dims.get(key, [])) for key, text in texts.items())
+        for dims in (swept(loaded, scale) for scale in SCALES if scale in loaded.scales)
+    )
+
+
+@pytest.mark.parametrize("name", [name for name, claim in CLAIMS.items() if claim.checks])
+def test_every_curve_is_in_an_experiment_at_some_scale(name: str) -> None:
+    claim = CLAIMS[name]
+    own, *others = [*claim.choices.values()] or [dict[str, str]()]
+    lacking = [curve for curve in sorted(_named(claim)) if not _is_there(claim, curve, own)]
+    assert not lacking
+    # A study of a choice may leave out what it can't decide, such as an algorithm, but not everything.
+    for values in others:
+        there = [curve for curve in _named(claim) if _is_there(claim, curve, values)]
+        assert len(there) >= 2, f"under {values} there is only {there}"

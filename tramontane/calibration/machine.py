@@ -1,0 +1,53 @@
+"""Writes fitted parameters as a machine file."""
+
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.compat import StringIO
+
+from tramontane.calibration.fit import Parameters
+from tramontane.study.units import BANDWIDTH, TIME, Dimension, format_quantity
+
+_DIGITS = 3
+"""Significant digits that a measurement is worth."""
+
+
+def settings(parameters: Parameters, nodes: int) -> dict[str, Any]:
+    """Return the keys of a machine: one switch that `nodes` nodes share, because only single messages were measured."""
+    path = {
+        "bandwidth": _quantity(parameters.bandwidth, BANDWIDTH),
+        "latency": _quantity(parameters.latency * 1e12, TIME),
+    }
+    memory = {} if parameters.copies is None else {"memory": {"bandwidth": _quantity(parameters.copies, BANDWIDTH)}}
+    return {
+        "topology": "torus",
+        "geometry": [1, 1, 1],
+        "nodes_per_switch": nodes,
+        "link": dict(path),
+        "injection": dict(path),
+        **memory,
+        # Copies take what `memory` says, and nothing for the instructions.
+        "processor": {"frequency": "1000 GHz"},
+        "overhead": {
+            "send": _quantity(parameters.send * 1e12, TIME),
+            "receive": _quantity(parameters.receive * 1e12, TIME),
+        },
+        "protocol": {"eager_limit": f"{parameters.eager_limit} B", "short_limit": f"{parameters.eager_limit} B"},
+    }
+
+
+def text(machine: dict[str, Any], description: str, source: str) -> str:
+    """Return the machine file."""
+    yaml = YAML()
+    yaml.width = 200
+    yaml.default_flow_style = None
+    stream = StringIO()
+    yaml.dump({"description": description, "source": source, **machine}, stream)
+    head = "# yaml-language-server: $schema=../../workflow/schemas/machine.schema.json\n"
+    return head + stream.getvalue()
+
+
+def _quantity(value: float, dimension: Dimension) -> str:
+    """Return base units, rounded to what they are worth, with a unit."""
+    whole = max(1, round(float(f"{value:.{_DIGITS}g}")))
+    return format_quantity(whole, dimension)
