@@ -89,13 +89,19 @@ private:
         std::int32_t sends_left = 0;
         std::int32_t next_send = 0;
         std::int32_t sends = 0;
-        std::int32_t phase = -1;
+        std::int32_t window = 0;
+        std::int16_t phase = -1;
         Doing doing = Doing::begins_round;
         Line arrived;     ///< messages the rank has not looked at
         Line unexpected;  ///< messages of later rounds it has looked at
         std::uint64_t bytes = 0;
     };
 
+    /// Whether the next send may start: complete are `sends - sends_left`.
+    [[nodiscard]] static bool may_send(const Node& node) {
+        return node.next_send < node.sends &&
+               (node.window == 0 || node.next_send - (node.sends - node.sends_left) < node.window);
+    }
     void run(Node& node, std::uint32_t rank, Ticks now);
     bool begin_round(Node& node, std::uint32_t rank, Ticks now);
     Ticks take_unexpected(Node& node, Ticks now);

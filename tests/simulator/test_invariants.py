@@ -58,8 +58,10 @@ def workloads(draw: st.DrawFn, ranks: int) -> dict[str, Any]:
         algorithm = draw(st.sampled_from(["recursive-k", "recursive-doubling", "ring", "rabenseifner"]))
         radix = {"radix": draw(st.integers(2, 9))} if algorithm == "recursive-k" else {}
         return {"kind": kind, "algorithm": algorithm, "count": draw(st.integers(1, 200)), "repeats": 2, **radix}
-    algorithm = draw(st.sampled_from(["ring-k", "burst", "bruck"]))
-    radix = {"radix": draw(st.integers(1, 8))} if algorithm == "ring-k" else {}
+    algorithm = draw(st.sampled_from(["ring-k", "burst", "bruck", "pairwise", "sliding-window"]))
+    radix = {"radix": draw(st.integers(1, 8))} if algorithm in ("ring-k", "sliding-window") else {}
+    if algorithm == "bruck":
+        radix = draw(st.sampled_from([{}, {"radix": 3}, {"radix": 5}]))
     return {"kind": kind, "algorithm": algorithm, "grid": grid, "decomposition": [cx, ranks // cx], **radix}
 
 
