@@ -15,6 +15,7 @@ include: "workflow/rules/analyse.smk"
 
 localrules:
     reproduce,
+    build_program,
     measure_batch,
     collate_experiment,
     draw_figure,

@@ -6,6 +6,7 @@ written from the dataset and not by hand.
 
 from collections.abc import Iterable
 
+import numpy as np
 import xarray as xr
 
 from analysis import facts, units
@@ -90,7 +91,11 @@ def _reductions(dataset: xr.Dataset, spec: FigureSpec) -> Iterable[str]:
         yield f"Each point is the {words[how]} over the {name}"
     for dim in ENSEMBLE_DIMS:
         if dataset.sizes.get(dim, 1) > 1:
-            yield f"Lines are medians of {dataset.sizes[dim]} members, bands their range"
+            # Where a point is expensive it may have fewer members, and one has no band.
+            found = (dataset["status"] == "ok").sum(dim).values
+            least, most = (int(how(found[found > 0], initial=start)) for how, start in ((np.min, 10**9), (np.max, 0)))
+            members = units.number(most) if least >= most else f"{units.number(least)} to {units.number(most)}"
+            yield f"Lines are medians of {members} members, bands their range"
 
 
 def gap_note(dataset: xr.Dataset) -> str:

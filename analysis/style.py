@@ -134,8 +134,11 @@ def series_styles(names: Iterable[str]) -> dict[str, SeriesStyle]:
 def _free(name: str, taken: set[tuple[str, str, str]], listed: SeriesStyle | None) -> SeriesStyle:
     mapping = _mapping()
     if listed is not None:
-        markers = (listed.marker, *mapping["fallback"]["markers"])
-        for marker, line in itertools.product(markers, mapping["lines"]):
+        # Another marker and another line: single points have no line to be told by.
+        lines = list(mapping["lines"])
+        markers = [listed.marker, *(marker for marker in mapping["fallback"]["markers"] if marker != listed.marker)]
+        for turn, shift in itertools.product(range(len(lines)), range(len(markers))):
+            marker, line = markers[shift], lines[(lines.index(listed.line) + shift + turn) % len(lines)]
             if (listed.colour, marker, line) not in taken:
                 return replace(listed, marker=marker, line=line)
     used = {colour for colour, _, _ in taken}

@@ -78,7 +78,8 @@ bool Nodes::begin_round(Node& node, std::uint32_t rank, Ticks now) {
         return false;
     }
     const Round round = schedule_.round(static_cast<Rank>(rank), node.round);
-    node.phase = round.phase;
+    node.phase = static_cast<std::int16_t>(round.phase);
+    node.window = round.window;
     Span& phase = phases_[static_cast<std::size_t>(round.phase)];
     phase.begin = std::min(phase.begin, now);
     node.sends = node.sends_left = round.sends;
@@ -112,7 +113,7 @@ Ticks Nodes::take_unexpected(Node& node, Ticks now) {
 /// False while the rank is busy with a send.
 bool Nodes::post_sends(Node& node, std::uint32_t rank, Ticks now) {
     const Parameters& p = engine_.parameters;
-    for (; node.next_send < node.sends; ++node.next_send) {
+    for (; may_send(node); ++node.next_send) {
         const Transfer t = schedule_.send(static_cast<Rank>(rank), node.round, node.next_send);
         Message::Kind kind = Message::Kind::header;
         const Ticks work = p.send_overhead + (t.bytes <= p.short_limit ? p.copy(t.bytes) : 0);
@@ -162,6 +163,10 @@ bool Nodes::progress(Node& node, std::uint32_t rank, Ticks now) {
         if (copying > 0) {
             resume_after(rank, now, copying);
             return false;
+        }
+        if (may_send(node)) {
+            node.doing = Doing::sends;
+            return true;
         }
     }
     ++node.round;

@@ -60,6 +60,8 @@ public:
         for (std::uint32_t rank = 0; rank < ranks_; ++rank) verify(rank, true);
     }
 
+    /// Bytes of the ranks' state, without messages.
+    [[nodiscard]] std::uint64_t memory() const { return std::uint64_t{ranks_} * (sizeof(Node) + sizeof(NodeChannel)); }
     /// Bytes the busiest rank sends over the mean.
     [[nodiscard]] double imbalance() const;
     [[nodiscard]] std::string waiting(int limit) const;
@@ -87,13 +89,19 @@ private:
         std::int32_t sends_left = 0;
         std::int32_t next_send = 0;
         std::int32_t sends = 0;
-        std::int32_t phase = -1;
+        std::int32_t window = 0;
+        std::int16_t phase = -1;
         Doing doing = Doing::begins_round;
         Line arrived;     ///< messages the rank has not looked at
         Line unexpected;  ///< messages of later rounds it has looked at
         std::uint64_t bytes = 0;
     };
 
+    /// Whether the next send may start: complete are `sends - sends_left`.
+    [[nodiscard]] static bool may_send(const Node& node) {
+        return node.next_send < node.sends &&
+               (node.window == 0 || node.next_send - (node.sends - node.sends_left) < node.window);
+    }
     void run(Node& node, std::uint32_t rank, Ticks now);
     bool begin_round(Node& node, std::uint32_t rank, Ticks now);
     Ticks take_unexpected(Node& node, Ticks now);

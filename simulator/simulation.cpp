@@ -55,95 +55,95 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
     outcome.setup_s = seconds_since(entered);
     const auto begun = std::chrono::steady_clock::now();
     const SwitchId switches = topology->switches();
-    engine.run(
-        [&](const Event& event) {
-            switch (kind_of(event.code)) {
-                case EventKind::head:
-                case EventKind::output:
-                    engine.packets.prefetch(event.item);
-                    break;
-                case EventKind::message:
-                    engine.messages.prefetch(event.item);
-                    break;
-                default:
-                    break;
-            }
-            if (event.place < switches) {
-                fabric.prefetch(event.place);
-                if (kind_of(event.code) <= EventKind::output_credit) {
-                    fabric.prefetch(event.place, port_of(event.code), channel_of(event.code));
-                }
-            } else {
-                nodes.prefetch(event.place - switches);
-                fabric.prefetch_injection(event.place - switches);
-            }
-        },
-        [&](const Event& event) {
-            switch (kind_of(event.code)) {
-                case EventKind::head:
-                    fabric.approach_head(event.place, event.item);
-                    break;
-                case EventKind::output:
-                    fabric.approach_output(event.place, event.item);
-                    break;
-                case EventKind::crossbar_credit:
-                case EventKind::output_credit:
-                    fabric.approach_credit(event.place, event.code);
-                    break;
-                case EventKind::injection_credit:
-                case EventKind::nic_credit:
-                case EventKind::resume:
-                case EventKind::message:
-                    nodes.approach(event.place - switches);
-                    break;
-                default:
-                    break;
-            }
-        },
-        [&](const Event& event) {
-            if (kind_of(event.code) <= EventKind::output_credit) fabric.reach_credit(event.place, event.code);
-        },
-        [&](const Event& event, Ticks now) {
-            const std::uint32_t rank = event.place - switches;  // meant only for events of nodes
-            switch (kind_of(event.code)) {
-                case EventKind::head:
-                    fabric.head(event.place, event.item, now);
-                    break;
-                case EventKind::output:
-                    fabric.output(event.place, event.item, now);
-                    break;
-                case EventKind::crossbar_credit:
-                    fabric.crossbar_credit(event.place, port_of(event.code), channel_of(event.code), now);
-                    break;
-                case EventKind::output_credit:
-                    fabric.output_credit(event.place, port_of(event.code), channel_of(event.code), now);
-                    break;
-                case EventKind::injection_credit:
-                    nodes.injection_credit(rank, now);
-                    break;
-                case EventKind::nic_credit:
-                    nodes.nic_credit(rank, now);
-                    break;
-                case EventKind::start:
-                    nodes.start(rank, now);
-                    break;
-                case EventKind::resume:
-                    nodes.resume(rank, now);
-                    break;
-                case EventKind::message:
-                    nodes.message(event.item, now);
-                    break;
-            }
-            if constexpr (checks) {
-                engine.ledger.verify(engine.packets.used());
-                if (event.place < switches) {
-                    fabric.verify(event.place, false);
-                } else {
-                    nodes.verify(rank, false);
-                }
-            }
-        },
-        poll);
+    engine.run([&] { return fabric.memory() + nodes.memory(); },
+               [&](const Event& event) {
+                   switch (kind_of(event.code)) {
+                       case EventKind::head:
+                       case EventKind::output:
+                           engine.packets.prefetch(event.item);
+                           break;
+                       case EventKind::message:
+                           engine.messages.prefetch(event.item);
+                           break;
+                       default:
+                           break;
+                   }
+                   if (event.place < switches) {
+                       fabric.prefetch(event.place);
+                       if (kind_of(event.code) <= EventKind::output_credit) {
+                           fabric.prefetch(event.place, port_of(event.code), channel_of(event.code));
+                       }
+                   } else {
+                       nodes.prefetch(event.place - switches);
+                       fabric.prefetch_injection(event.place - switches);
+                   }
+               },
+               [&](const Event& event) {
+                   switch (kind_of(event.code)) {
+                       case EventKind::head:
+                           fabric.approach_head(event.place, event.item);
+                           break;
+                       case EventKind::output:
+                           fabric.approach_output(event.place, event.item);
+                           break;
+                       case EventKind::crossbar_credit:
+                       case EventKind::output_credit:
+                           fabric.approach_credit(event.place, event.code);
+                           break;
+                       case EventKind::injection_credit:
+                       case EventKind::nic_credit:
+                       case EventKind::resume:
+                       case EventKind::message:
+                           nodes.approach(event.place - switches);
+                           break;
+                       default:
+                           break;
+                   }
+               },
+               [&](const Event& event) {
+                   if (kind_of(event.code) <= EventKind::output_credit) fabric.reach_credit(event.place, event.code);
+               },
+               [&](const Event& event, Ticks now) {
+                   const std::uint32_t rank = event.place - switches;  // meant only for events of nodes
+                   switch (kind_of(event.code)) {
+                       case EventKind::head:
+                           fabric.head(event.place, event.item, now);
+                           break;
+                       case EventKind::output:
+                           fabric.output(event.place, event.item, now);
+                           break;
+                       case EventKind::crossbar_credit:
+                           fabric.crossbar_credit(event.place, port_of(event.code), channel_of(event.code), now);
+                           break;
+                       case EventKind::output_credit:
+                           fabric.output_credit(event.place, port_of(event.code), channel_of(event.code), now);
+                           break;
+                       case EventKind::injection_credit:
+                           nodes.injection_credit(rank, now);
+                           break;
+                       case EventKind::nic_credit:
+                           nodes.nic_credit(rank, now);
+                           break;
+                       case EventKind::start:
+                           nodes.start(rank, now);
+                           break;
+                       case EventKind::resume:
+                           nodes.resume(rank, now);
+                           break;
+                       case EventKind::message:
+                           nodes.message(event.item, now);
+                           break;
+                   }
+                   if constexpr (checks) {
+                       engine.ledger.verify(engine.packets.used());
+                       if (event.place < switches) {
+                           fabric.verify(event.place, false);
+                       } else {
+                           nodes.verify(rank, false);
+                       }
+                   }
+               },
+               poll);
     outcome.wall_s = seconds_since(begun);
 
     if (nodes.ended() < ranks) {

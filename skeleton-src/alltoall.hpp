@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <concepts>
 #include <cstdint>
 #include <string>
@@ -16,57 +17,81 @@
 
 namespace tramontane {
 
-/// Which member of a group talks to which in which stage. Every stage is a set of shifts: a member sends to the member
-/// `distance` ahead of it and receives from the one `distance` behind, modulo the size of the group.
+/// Which member of a group talks to which in which stage. In every stage each member sends to the members at certain
+/// distances and receives from those it is at the same distances from. A distance is a shift, modulo the size of the
+/// group, or (pairwise) a pattern of bits to flip.
 ///
 /// * ring-k: stage s has the distances 1 + s k ... (s + 1) k; ceil((n - 1) / k) stages.
 /// * burst: ring-k with k = n - 1; one stage.
-/// * bruck: stage s has the distance 2^s, and the message holds every block whose way, destination minus origin modulo
-///   n, has bit s set; ceil(log2 n) stages (Thakur et al. 2005). Blocks are forwarded, so more bytes travel in all.
+/// * sliding-window: burst, but no more than k sends are under way at a time; the next starts as soon as one is done.
+/// * pairwise: stage s exchanges with the member whose number differs by the bits of s + 1, where n is a power of two;
+///   elsewhere it is ring-1 (Thakur et al. 2005). n - 1 stages.
+/// * bruck: with radix r, stage s has the distances d r^s, 0 < d < r, and the message holds every block whose way,
+///   destination minus origin modulo n, has d as its digit s; ceil(log_r n) stages (Bruck et al. 1997; Thakur et al.
+///   2005 for r = 2). Blocks are forwarded, so more bytes travel in all.
 ///
 /// A group of one has no stages.
 class Alltoall {
 public:
     [[nodiscard]] static Alltoall ring(Rank members, std::int64_t radix) {
-        return {members, static_cast<Rank>(std::min<std::int64_t>(radix, members - 1)), false};
+        return {Kind::shift, members, static_cast<Rank>(std::min<std::int64_t>(radix, members - 1))};
     }
     [[nodiscard]] static Alltoall burst(Rank members) { return ring(members, members - 1); }
-    [[nodiscard]] static Alltoall bruck(Rank members) { return {members, 1, true}; }
+    [[nodiscard]] static Alltoall sliding_window(Rank members, std::int64_t radix) {
+        Alltoall all = burst(members);
+        all.window_ = static_cast<std::int32_t>(std::min<std::int64_t>(radix, std::max(members - 1, 1)));
+        return all;
+    }
+    [[nodiscard]] static Alltoall pairwise(Rank members) {
+        return std::has_single_bit(static_cast<std::uint32_t>(members)) ? Alltoall{Kind::flip, members, 1}
+                                                                        : ring(members, 1);
+    }
+    [[nodiscard]] static Alltoall bruck(Rank members, std::int64_t radix = 2) {
+        return {Kind::bruck, members, static_cast<Rank>(std::min<std::int64_t>(radix, std::max(members, 2)))};
+    }
 
     [[nodiscard]] Rank members() const { return members_; }
     [[nodiscard]] std::int32_t stages() const { return stages_; }
+    /// Sends of a member that may be under way at a time; 0: all of a stage.
+    [[nodiscard]] std::int32_t window() const { return window_; }
 
     /// Messages that every member sends, and receives, in a stage.
     [[nodiscard]] std::int32_t messages(std::int32_t stage) const {
-        return stage + 1 < stages_ || bruck_ ? radix_ : members_ - 1 - radix_ * stage;
+        if (kind_ == Kind::bruck) {
+            return static_cast<std::int32_t>(std::min<std::int64_t>(radix_ - 1, (members_ - 1) / weight(stage)));
+        }
+        return stage + 1 < stages_ ? radix_ : members_ - 1 - radix_ * stage;
     }
 
     [[nodiscard]] Rank distance(std::int32_t stage, std::int32_t index) const {
-        return bruck_ ? Rank{1} << stage : 1 + stage * radix_ + index;
+        return kind_ == Kind::bruck ? static_cast<Rank>((index + 1) * weight(stage)) : 1 + stage * radix_ + index;
     }
 
-    /// The member `distance` ahead; 0 <= distance < members().
+    /// The member to which `member` sends at this distance; 0 <= distance < members().
     [[nodiscard]] Rank ahead(Rank member, Rank distance) const {
+        if (kind_ == Kind::flip) return member ^ distance;
         return member < members_ - distance ? member + distance : member - (members_ - distance);
     }
+    /// The member from which it receives.
     [[nodiscard]] Rank behind(Rank member, Rank distance) const {
+        if (kind_ == Kind::flip) return member ^ distance;
         return member >= distance ? member - distance : member + (members_ - distance);
     }
 
     /// Elements of the message that `from` sends `distance` ahead in `stage`.
     ///
-    /// \param sizes callable (origin, destination) -> elements of that block. If it also has forwarded(from, stage),
-    /// the
-    ///              sum over the blocks of a bruck message, that is used instead of adding them one by one.
+    /// \param sizes callable (origin, destination) -> elements of that block. If it also has forwarded(from, distance,
+    ///              weight, period), the sum over the blocks of a bruck message, that is used instead of adding them
+    ///              one by one.
     template <class Sizes>
     [[nodiscard]] std::int64_t elements(const Sizes& sizes, Rank from, std::int32_t stage, Rank distance) const {
-        if (!bruck_) {
+        if (kind_ != Kind::bruck) {
             return sizes(from, ahead(from, distance));
         }
-        if constexpr (requires {
-                          { sizes.forwarded(from, stage) } -> std::same_as<std::int64_t>;
+        if constexpr (requires(std::int64_t weight) {
+                          { sizes.forwarded(from, distance, weight, weight) } -> std::same_as<std::int64_t>;
                       }) {
-            return sizes.forwarded(from, stage);
+            return sizes.forwarded(from, distance, weight(stage), weight(stage) * radix_);
         } else {
             std::int64_t sum = 0;
             blocks(from, stage, distance, [&](Rank origin, Rank destination) { sum += sizes(origin, destination); });
@@ -78,24 +103,26 @@ public:
     /// in the order in which they stand in it.
     template <class Visit>
     void blocks(Rank from, std::int32_t stage, Rank distance, Visit&& visit) const {
-        if (!bruck_) {
+        if (kind_ != Kind::bruck) {
             visit(from, ahead(from, distance));
             return;
         }
-        // A block on its way here has made the steps of the lower bits of its way, so its origin is that far behind.
-        const Rank bit = Rank{1} << stage;
-        for (std::int64_t way = bit; way < members_; ++way) {
-            if ((way & bit) != 0) {
-                const Rank origin = behind(from, static_cast<Rank>(way & (bit - 1)));
-                visit(origin, ahead(origin, static_cast<Rank>(way)));
+        // A block on its way here has made the steps of the lower digits of its way, so its origin is that far behind.
+        const std::int64_t low_end = weight(stage);
+        for (std::int64_t high = distance; high < members_; high += low_end * radix_) {
+            for (std::int64_t low = 0; low < low_end && high + low < members_; ++low) {
+                const Rank origin = behind(from, static_cast<Rank>(low));
+                visit(origin, ahead(origin, static_cast<Rank>(high + low)));
             }
         }
     }
 
 private:
-    Alltoall(Rank members, Rank radix, bool bruck) : members_{members}, radix_{std::max(radix, 1)}, bruck_{bruck} {
-        if (bruck_) {
-            while ((std::int64_t{1} << stages_) < members_) {
+    enum class Kind : std::uint8_t { shift, flip, bruck };
+
+    Alltoall(Kind kind, Rank members, Rank radix) : members_{members}, radix_{std::max(radix, 1)}, kind_{kind} {
+        if (kind_ == Kind::bruck) {
+            while (weight(stages_) < members_) {
                 ++stages_;
             }
         } else {
@@ -103,28 +130,37 @@ private:
         }
     }
 
+    /// Of a bruck stage's digit.
+    [[nodiscard]] std::int64_t weight(std::int32_t stage) const {
+        if (radix_ == 2) return std::int64_t{1} << stage;
+        std::int64_t product = 1;
+        for (; stage > 0; --stage) product *= radix_;
+        return product;
+    }
+
     Rank members_;
     Rank radix_;
     std::int32_t stages_ = 0;
-    bool bruck_;
+    std::int32_t window_ = 0;
+    Kind kind_;
 };
 
-/// \param algorithm "ring-k" (with radix >= 1), "burst" or "bruck"
+inline constexpr const char* alltoall_algorithms = "ring-k, burst, bruck, pairwise, sliding-window";
+
+/// \param algorithm one of alltoall_algorithms; ring-k and sliding-window need a radix >= 1, bruck takes one >= 2
+///                  (0: 2)
 /// \throws std::invalid_argument otherwise
 [[nodiscard]] inline Alltoall make_alltoall(const std::string& algorithm, Rank members, std::int64_t radix) {
-    if (algorithm == "ring-k") {
-        if (radix < 1) {
-            refuse("radix", std::to_string(radix), "an integer from 1");
-        }
-        return Alltoall::ring(members, radix);
-    }
-    if (algorithm == "burst") {
-        return Alltoall::burst(members);
-    }
-    if (algorithm == "bruck") {
-        return Alltoall::bruck(members);
-    }
-    refuse("algorithm", "'" + algorithm + "'", "ring-k, burst, bruck");
+    const auto radix_from = [&](std::int64_t least) {
+        if (radix < least) refuse("radix", std::to_string(radix), "an integer from " + std::to_string(least));
+        return radix;
+    };
+    if (algorithm == "ring-k") return Alltoall::ring(members, radix_from(1));
+    if (algorithm == "sliding-window") return Alltoall::sliding_window(members, radix_from(1));
+    if (algorithm == "bruck") return Alltoall::bruck(members, radix == 0 ? 2 : radix_from(2));
+    if (algorithm == "burst") return Alltoall::burst(members);
+    if (algorithm == "pairwise") return Alltoall::pairwise(members);
+    refuse("algorithm", "'" + algorithm + "'", alltoall_algorithms);
 }
 
 /// Sizes of the blocks of one slab transposition: factor * cut_by_origin.size(i) * cut_by_destination.size(j).
@@ -137,23 +173,23 @@ struct SlabSizes {
         return factor * by_origin.size(origin) * by_destination.size(destination);
     }
 
-    /// Elements of the bruck message that `from` sends in `stage`, in O(1).
+    /// Elements of a bruck message, in O(1); see Alltoall::elements.
     ///
-    /// With b = 2^stage, the ways with that bit are low + b + 2 b m with 0 <= low < b. Their blocks started at
-    /// from - low and end at from + b + 2 b m: the sum over m and the sum over low separate. Only for the last m may
-    /// low be cut short, because ways end below n.
-    [[nodiscard]] std::int64_t forwarded(Rank from, std::int32_t stage) const {
+    /// Its ways are low + distance + m period with 0 <= low < weight. Their blocks started at from - low and end at
+    /// from + distance + m period: the sum over m and the sum over low separate. Only for the last m may low be cut
+    /// short, because ways end below n.
+    [[nodiscard]] std::int64_t forwarded(Rank from, Rank distance, std::int64_t weight, std::int64_t period) const {
         const Rank n = by_origin.parts();
-        const Rank bit = Rank{1} << stage;
-        const Rank full = (n - bit - 1) >> (stage + 1);
-        const auto last_way = static_cast<Rank>(bit + (std::int64_t{full} << (stage + 1)));
+        const auto full = static_cast<Rank>((n - 1 - distance) / period);
+        const auto last_way = static_cast<Rank>(distance + full * period);
         const auto wrap = [n](std::int64_t member) { return static_cast<Rank>(member < n ? member : member - n); };
         const std::int64_t regular =
             full == 0 ? 0
-                      : by_origin.backward_sum(from, bit) *
-                            by_destination.strided_sum(wrap(std::int64_t{from} + bit), stage + 1, full);
-        const std::int64_t last = by_origin.backward_sum(from, std::min(bit, n - last_way)) *
-                                  by_destination.size(wrap(std::int64_t{from} + last_way));
+                      : by_origin.backward_sum(from, static_cast<Rank>(weight)) *
+                            by_destination.strided_sum(wrap(std::int64_t{from} + distance), period, full);
+        const std::int64_t last =
+            by_origin.backward_sum(from, static_cast<Rank>(std::min<std::int64_t>(weight, n - last_way))) *
+            by_destination.size(wrap(std::int64_t{from} + last_way));
         return factor * (regular + last);
     }
 };
@@ -173,7 +209,7 @@ public:
 
     [[nodiscard]] Round round(Rank, std::int64_t round) const override {
         const std::int32_t messages = alltoall_.messages(static_cast<std::int32_t>(round));
-        return {0, messages, messages};
+        return {0, messages, messages, alltoall_.window()};
     }
 
     [[nodiscard]] Transfer send(Rank rank, std::int64_t round, std::int32_t index) const override {

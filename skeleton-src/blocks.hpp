@@ -57,22 +57,22 @@ public:
         return first(part + 1) - (before >= 0 ? first(before) : first(parts_ + before) - points_);
     }
 
-    /// Points in the `count` parts start, start + 2^shift, ... modulo parts(), once around at most.
+    /// Points in the `count` parts start, start + stride, ... modulo parts(), once around at most.
     ///
     /// In closed form, because the Bruck all-to-all needs it for every message: a walk that passes the end once is two
     /// walks that do not, and in each of them the long parts come first.
-    [[nodiscard]] std::int64_t strided_sum(Rank start, int shift, Rank count) const {
-        const std::int64_t here = std::min<std::int64_t>(count, steps_to(parts_, start, shift));
+    [[nodiscard]] std::int64_t strided_sum(Rank start, std::int64_t stride, Rank count) const {
+        const std::int64_t here = std::min<std::int64_t>(count, steps_to(parts_, start, stride));
         const std::int64_t rest = count - here;
-        const std::int64_t again = start + (here << shift) - parts_;
-        return base_ * count + std::min(here, steps_to(extra_, start, shift)) +
-               (rest > 0 ? std::min(rest, steps_to(extra_, again, shift)) : 0);
+        const std::int64_t again = start + here * stride - parts_;
+        return base_ * count + std::min(here, steps_to(extra_, start, stride)) +
+               (rest > 0 ? std::min(rest, steps_to(extra_, again, stride)) : 0);
     }
 
 private:
-    /// How many of start, start + 2^shift, ... are below `end`.
-    [[nodiscard]] static std::int64_t steps_to(std::int64_t end, std::int64_t start, int shift) {
-        return start < end ? ((end - start - 1) >> shift) + 1 : 0;
+    /// How many of start, start + stride, ... are below `end`.
+    [[nodiscard]] static std::int64_t steps_to(std::int64_t end, std::int64_t start, std::int64_t stride) {
+        return start < end ? (end - start - 1) / stride + 1 : 0;
     }
 
     std::int64_t points_;

@@ -6,7 +6,8 @@
 ///
 /// Rounds are numbered alike on all ranks and a message sent in round r is received in round r; a rank without work in
 /// a round just has no transfers in it. A substrate executes a round as the paper's skeleton does (section 3): post all
-/// receives, then all sends, in order of their index, then wait for all of them.
+/// receives, then all sends, in order of their index, then wait for all of them. With a window, it posts that many
+/// sends and another one whenever one of them is complete (as MPI_Waitany says).
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,7 @@ struct Round {
     std::int32_t phase;
     std::int32_t sends;
     std::int32_t receives;
+    std::int32_t window = 0;  ///< sends that may be under way at a time, 0: all
 };
 
 class Schedule {

@@ -50,7 +50,7 @@ public:
         const std::int32_t number = phase_of(round);
         const Phase& phase = phases_[static_cast<std::size_t>(number)];
         const std::int32_t messages = phase.alltoall.messages(static_cast<std::int32_t>(round - phase.first_round));
-        return {number, messages, messages};
+        return {number, messages, messages, phase.alltoall.window()};
     }
 
     [[nodiscard]] Transfer send(Rank rank, std::int64_t round, std::int32_t index) const override {

@@ -22,10 +22,10 @@ namespace tramontane {
 /// The `workload` block of a point, and its ranks. What a kind does not use is ignored.
 struct WorkloadSpec {
     std::string kind;       ///< transposition | halo | allreduce
-    std::string algorithm;  ///< transposition: ring-k | burst | bruck;
+    std::string algorithm;  ///< transposition: see alltoall_algorithms;
                             ///< allreduce: recursive-k | recursive-doubling | ring | rabenseifner
     Rank ranks = 1;
-    std::int64_t radix = 0;                       ///< of ring-k (>= 1) and recursive-k (>= 2)
+    std::int64_t radix = 0;                       ///< of ring-k, sliding-window (>= 1), bruck, recursive-k (>= 2)
     std::int64_t width = 0;                       ///< of the halo [points]
     std::int64_t count = 0;                       ///< of the allreduce's vector [doubles]
     std::int64_t repeats = 1;                     ///< allreduces one after the other

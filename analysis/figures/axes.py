@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     from matplotlib.typing import LegendLocType
 
 #: Steps in a decade, from the coarsest; the first that gives enough ticks is taken.
-_STEPS = ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 4, 6, 8), tuple(np.arange(1, 10, 0.5)), tuple(np.arange(1, 10, 0.1)))
+_STEPS = (
+    (1,),
+    (1, 3),
+    (1, 2, 5),
+    (1, 2, 3, 4, 6, 8),
+    (1, 1.5, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9),
+    tuple(np.arange(1, 10, 0.1)),
+)
 #: Places of the legend inside the axes, in order of preference.
 _PLACES: "tuple[LegendLocType, ...]" = (
     "upper right",

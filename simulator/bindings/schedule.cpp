@@ -260,9 +260,11 @@ WorkloadSpec workload_from_dict(const nb::dict& workload, std::int64_t ranks) {
         if (spec.kind == "halo") {
             spec.width = reader.get<std::int64_t>("width", integer);
         } else {
-            spec.algorithm = reader.get<std::string>("algorithm", "ring-k, burst, bruck");
-            if (spec.algorithm == "ring-k") {
+            spec.algorithm = reader.get<std::string>("algorithm", alltoall_algorithms);
+            if (spec.algorithm == "ring-k" || spec.algorithm == "sliding-window") {
                 spec.radix = reader.get<std::int64_t>("radix", integer);
+            } else if (spec.algorithm == "bruck") {
+                spec.radix = reader.find<std::int64_t>("radix", integer).value_or(2);
             }
         }
     } else {
@@ -294,6 +296,7 @@ void bind_schedule(nb::module_& module) {
         .def_ro("phase", &Round::phase)
         .def_ro("sends", &Round::sends)
         .def_ro("receives", &Round::receives)
+        .def_ro("window", &Round::window, "Sends that may be under way at a time; 0: all.")
         .def("__repr__", [](const Round& r) {
             return "Round(phase=" + std::to_string(r.phase) + ", sends=" + std::to_string(r.sends) +
                    ", receives=" + std::to_string(r.receives) + ")";
@@ -324,7 +327,7 @@ void bind_schedule(nb::module_& module) {
         "Raises\n------\nValueError\n    For a wrong key or value; the message names it and what is allowed.")
         .def(nb::init<const nb::dict&, std::int64_t, bool>(), "workload"_a, "ranks"_a, nb::kw_only(),
              "allow_empty_blocks"_a = false)
-        .def_static("alltoall", &make_matrix_alltoall, "algorithm"_a, "sizes"_a, "radix"_a = 1,
+        .def_static("alltoall", &make_matrix_alltoall, "algorithm"_a, "sizes"_a, "radix"_a = 2,
                     "One all-to-all among all ranks; ``sizes[i, j]`` doubles (int64) go from rank i to rank j.")
         .def_prop_ro("ranks", [](const CheckedSchedule& s) { return s.get().ranks(); })
         .def_prop_ro("rounds", [](const CheckedSchedule& s) { return s.get().rounds(); })

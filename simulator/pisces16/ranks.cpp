@@ -125,6 +125,9 @@ Task Ranks::run(NodeId rank) {
 
 /// Posts all receives, then all sends, then waits for all.
 Task Ranks::run_round(NodeId rank, std::int64_t round, Round size) {
+    if (size.window > 0) {
+        throw std::invalid_argument("workload.algorithm: model pisces-16 posts all sends of a round at once");
+    }
     RankState& state = ranks_[rank];
     const auto me = static_cast<Rank>(rank);
     state.outstanding = std::int64_t{size.receives} + size.sends;

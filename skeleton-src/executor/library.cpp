@@ -5,11 +5,12 @@
 
 #include "exchange.hpp"
 
-// Persistent collective operations: in MPI-4, and before that in Open MPI under names of its own. A simulator's MPI
-// (TRAMONTANE_SIMULATED_MPI) has neither these nor the neighbourhood collectives of MPI-3.
+// Persistent collective operations: in MPI-4 (and Open MPI 5, which calls itself 3.1), before that in Open MPI under
+// names of its own. A simulator's MPI (TRAMONTANE_SIMULATED_MPI) has neither these nor the neighbourhood collectives of
+// MPI-3.
 #if defined(TRAMONTANE_SIMULATED_MPI)
 #define TRAMONTANE_PERSISTENT(function) nullptr
-#elif MPI_VERSION >= 4
+#elif MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 #define TRAMONTANE_PERSISTENT(function) &MPI_##function
 #else
 #if defined(OPEN_MPI)

@@ -26,8 +26,10 @@ void read_workload(Arguments& arguments, bool library, WorkloadSpec& spec) {
     spec.kind = arguments.word("kind", "", {"transposition", "halo", "allreduce"});
     if (spec.kind != "halo" && !library) {
         spec.algorithm = arguments.text("algorithm", "");
-        if (spec.algorithm == "ring-k" || spec.algorithm == "recursive-k") {
+        if (spec.algorithm == "ring-k" || spec.algorithm == "sliding-window" || spec.algorithm == "recursive-k") {
             spec.radix = arguments.number("radix", 0, 1);
+        } else if (spec.algorithm == "bruck") {
+            spec.radix = arguments.number("radix", 2, 2);
         }
     }
     if (spec.kind == "allreduce") {

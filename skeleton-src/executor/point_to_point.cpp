@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -30,15 +31,25 @@ public:
             MPI_Irecv(payload_.incoming(number, index), element_count(from.bytes), element_type(), from.peer, from.tag,
                       MPI_COMM_WORLD, request++);
         }
-        for (std::int32_t index = 0; index < round.sends; ++index) {
-            const Transfer to = schedule_.send(rank_, number, index);
-            MPI_Isend(payload_.outgoing(number, index), element_count(to.bytes), element_type(), to.peer, to.tag,
-                      MPI_COMM_WORLD, request++);
+        const std::int32_t at_once = round.window > 0 ? std::min(round.window, round.sends) : round.sends;
+        MPI_Request* const sends = request;
+        for (std::int32_t index = 0; index < at_once; ++index) post_send(number, index, sends[index]);
+        for (std::int32_t index = at_once; index < round.sends; ++index) {
+            int done = 0;
+            MPI_Waitany(at_once, sends, &done, MPI_STATUS_IGNORE);
+            post_send(number, index, sends[done]);
         }
+        requests_.resize(static_cast<std::size_t>(round.receives) + static_cast<std::size_t>(at_once));
         MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
     }
 
 private:
+    void post_send(std::int64_t number, std::int32_t index, MPI_Request& request) {
+        const Transfer to = schedule_.send(rank_, number, index);
+        MPI_Isend(payload_.outgoing(number, index), element_count(to.bytes), element_type(), to.peer, to.tag,
+                  MPI_COMM_WORLD, &request);
+    }
+
     const Schedule& schedule_;
     Rank rank_;
     Payload& payload_;

@@ -89,3 +89,10 @@ def test_a_dataset_that_says_nothing_still_has_a_caption(factory):
     dataset = factory(("ring-4",), (64,))
     dataset.attrs = {"title": "Nothing known"}
     assert caption(dataset) == "Nothing known. 64 processes. Run on the embedded packet-flow simulator; 1 of 1 points."
+
+
+def test_fewer_members_at_some_points_are_stated(factory):
+    dataset = factory(members=3)
+    assert "medians of 3 members" in caption(dataset)
+    dataset["status"][{"ranks": -1, "member": slice(1, None)}] = "excluded"
+    assert "medians of 1 to 3 members" in caption(dataset)

@@ -62,6 +62,7 @@ def test_series_of_several_dimensions_have_the_colour_of_the_first():
     ring = style.series_style("ring-1")
     assert (looks[names[0]].colour, looks[names[1]].colour) == (ring.colour, ring.colour)
     assert looks[names[0]].line != looks[names[1]].line
+    assert looks[names[0]].marker != looks[names[1]].marker, "single points have no line"
     assert looks[names[2]].colour == style.series_style("ring-4").colour
     assert style.series_style("halo-3, fifo").label is None, "the label of the part would not tell them apart"
 

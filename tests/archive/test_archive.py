@@ -28,8 +28,8 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def campaign(project: Path, execute: Callable[..., Plan]) -> Path:
     """The root of a project whose campaign has ended with a report; its results are made up."""
-    shutil.copytree(ROOT / "configs" / "claims", project / "configs" / "claims")
-    shutil.copytree(ROOT / "configs" / "paper", project / "configs" / "paper")
+    for name in ("claims", "machines", "paper", "workloads"):
+        shutil.copytree(ROOT / "configs" / name, project / "configs" / name)
     shutil.copy(ROOT / "configs" / "references.yaml", project / "configs")
     plan = execute(project)
     layout = plan.layout
@@ -113,9 +113,13 @@ def test_a_bundle_is_verified_and_drawn_from_elsewhere(
 
 def test_what_is_wrong_with_a_bundle_is_named(campaign: Path, tmp_path: Path) -> None:
     bundle = tmp_path / "campaign.zip"
+    some = next((campaign / "results" / "points").rglob("*.json"))
+    matrix = some.with_name(f"{some.stem}.congestion.json.gz")  # lies beside the record it belongs to
+    matrix.write_bytes(b"")
     write_archive(campaign, "smoke", bundle)
     with zipfile.ZipFile(bundle) as opened:
         names = opened.namelist()
+    assert matrix.relative_to(campaign).as_posix() in names
     record = next(name for name in names if name.startswith("results/points/"))
     dataset = "results/smoke/datasets/tiny.nc"
 

@@ -22,7 +22,8 @@ public:
         std::int64_t bytes;
     };
 
-    Given(Rank ranks, const std::vector<Message>& messages) : ranks_(ranks) {
+    /// \param window sends of a rank that may be under way at a time, 0: all
+    Given(Rank ranks, const std::vector<Message>& messages, std::int32_t window = 0) : ranks_(ranks), window_(window) {
         for (const Message& m : messages) {
             sends_[m.source].push_back({m.target, 0, m.bytes});
             receives_[m.target].push_back({m.source, 0, m.bytes});
@@ -37,7 +38,7 @@ public:
         return names;
     }
     Round round(Rank rank, std::int64_t) const override {
-        return {.phase = rank, .sends = count(sends_, rank), .receives = count(receives_, rank)};
+        return {.phase = rank, .sends = count(sends_, rank), .receives = count(receives_, rank), .window = window_};
     }
     Transfer send(Rank rank, std::int64_t, std::int32_t index) const override {
         return sends_.at(rank).at(static_cast<std::size_t>(index));
@@ -54,6 +55,7 @@ private:
     }
 
     Rank ranks_;
+    std::int32_t window_;
     Transfers sends_, receives_;
 };
 

@@ -49,8 +49,11 @@ TEST_CASE("Every block of an all-to-all arrives once, by every algorithm") {
     for (Rank ranks = 1; ranks <= 18; ++ranks) {
         execute_and_check(AlltoallSchedule{Alltoall::bruck(ranks), AnySizes{}});
         execute_and_check(AlltoallSchedule{Alltoall::burst(ranks), AnySizes{}});
+        execute_and_check(AlltoallSchedule{Alltoall::pairwise(ranks), AnySizes{}});
         for (const std::int64_t radix : {1, 2, 3, 5, 17, 40}) {
             execute_and_check(AlltoallSchedule{Alltoall::ring(ranks, radix), AnySizes{}});
+            execute_and_check(AlltoallSchedule{Alltoall::sliding_window(ranks, radix), AnySizes{}});
+            if (radix > 1) execute_and_check(AlltoallSchedule{Alltoall::bruck(ranks, radix), AnySizes{}});
         }
     }
 }
@@ -71,7 +74,7 @@ TEST_CASE("Stages of Table 2") {
 
 TEST_CASE("The closed form of a bruck message equals the sum over its blocks") {
     for (Rank n = 2; n <= 40; ++n) {
-        const Alltoall bruck = Alltoall::bruck(n);
+        const Alltoall bruck = Alltoall::bruck(n, 2 + n % 7);
         for (const std::int64_t points : {n - 1, n, n + 7, 3 * n - 2}) {
             const Blocks by_origin{points, n};
             const Blocks by_destination{2 * points + 3, n};
@@ -79,9 +82,11 @@ TEST_CASE("The closed form of a bruck message equals the sum over its blocks") {
             const auto one_by_one = [&](Rank origin, Rank destination) { return sizes(origin, destination); };
             for (std::int32_t stage = 0; stage < bruck.stages(); ++stage) {
                 for (Rank from = 0; from < n; ++from) {
-                    const Rank distance = bruck.distance(stage, 0);
-                    REQUIRE(bruck.elements(sizes, from, stage, distance) ==
-                            bruck.elements(one_by_one, from, stage, distance));
+                    for (std::int32_t index = 0; index < bruck.messages(stage); ++index) {
+                        const Rank distance = bruck.distance(stage, index);
+                        REQUIRE(bruck.elements(sizes, from, stage, distance) ==
+                                bruck.elements(one_by_one, from, stage, distance));
+                    }
                 }
             }
         }
@@ -109,4 +114,8 @@ TEST_CASE("Shifts do not overflow with as many ranks as there can be") {
     REQUIRE(ring.ahead(n - 1, ring.distance(0, n - 2)) == n - 2);
     REQUIRE(ring.behind(0, n - 1) == 1);
     REQUIRE(Alltoall::bruck(n).stages() == 31);
+    REQUIRE(Alltoall::bruck(n, 50'000).stages() == 2);
+    REQUIRE(Alltoall::bruck(n, 50'000).messages(1) == 42'949);
+    REQUIRE(Alltoall::bruck(n, 50'000).distance(1, 42'948) == 2'147'450'000);
+    REQUIRE(Alltoall::bruck(n, 1LL << 40).stages() == 1);
 }

@@ -60,11 +60,11 @@ TEST_CASE("Cyclic sums of block sizes equal their definition") {
                     REQUIRE(blocks.backward_sum(start, count) == backward);
                     backward += blocks.size(static_cast<Rank>(testing::modulo(start - count, parts)));
                 }
-                for (int shift = 0; (1 << shift) <= parts; ++shift) {
+                for (std::int64_t stride = 1; stride <= parts; ++stride) {
                     std::int64_t strided = 0;
-                    for (Rank count = 0; (count - 1) << shift < parts; ++count) {
-                        REQUIRE(blocks.strided_sum(start, shift, count) == strided);
-                        strided += blocks.size(static_cast<Rank>((start + (std::int64_t{count} << shift)) % parts));
+                    for (Rank count = 0; (count - 1) * stride < parts; ++count) {
+                        REQUIRE(blocks.strided_sum(start, stride, count) == strided);
+                        strided += blocks.size(static_cast<Rank>((start + count * stride) % parts));
                     }
                 }
             }

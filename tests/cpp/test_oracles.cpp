@@ -70,6 +70,25 @@ TEST_CASE("one sender serves two receivers one after the other, or in turn if to
     CHECK(end_of(pulled, 2) - end_of(pulled, 1) >= 0.99 * bytes * byte);
 }
 
+TEST_CASE("with a window the next send starts when one of those under way is complete") {
+    constexpr std::int64_t bytes = 10 * 4096;
+    const std::vector<Given::Message> messages{{0, 1, bytes}, {0, 2, bytes}, {0, 3, bytes}, {0, 4, bytes}};
+    Machine machine = pushing("torus", {1, 1, 1}, 5);
+    machine.short_limit = machine.eager_limit = 512;  // complete with the acknowledgement
+    const double control = 2 * latency + 64 * byte;
+    const double alone = 3 * control + 2 * latency + bytes * byte;
+    const auto end = [&](std::int32_t window) { return end_of(run(machine, Given(5, messages, window)), 0); };
+    CHECK(std::abs(end(1) - 4 * alone) <= 4e-9);
+    // Without a limit data follow data. With two under way the third header is posted while the second data leave, and
+    // has to wait for their end; the fourth goes before the third data.
+    CHECK(std::abs(end(0) - (alone + 3 * bytes * byte)) <= 40e-9);
+    CHECK(end(4) == end(0));
+    CHECK(std::abs(end(2) - (alone + 3 * bytes * byte + 2 * control)) <= 40e-9);
+    // What is eager is complete as soon as it is posted.
+    machine.short_limit = machine.eager_limit = 1'000'000;
+    CHECK(end(1) == end(0));
+}
+
 TEST_CASE("n senders to one receiver take as long as the receiver's link") {
     for (const Rank n : {2, 7, 24}) {
         constexpr std::int64_t bytes = 50 * 4096;  // far more than all buffers hold

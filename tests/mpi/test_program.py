@@ -15,6 +15,7 @@ LIBRARY = ("library", "nonblocking", "persistent")
 
 WORKLOADS = [
     *(f"{TRANSPOSITION} algorithm={name}" for name in ("burst", "bruck", "ring-k radix=1", "ring-k radix=4")),
+    *(f"{TRANSPOSITION} algorithm={name}" for name in ("pairwise", "bruck radix=3", "sliding-window radix=2")),
     *(f"{TRANSPOSITION} implementation={name}" for name in LIBRARY),
     f"{HALO} width=1",
     f"{HALO} width=7",  # over several neighbours

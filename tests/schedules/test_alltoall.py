@@ -13,7 +13,7 @@ from .machine import ELEMENT_BYTES, matched
 
 Schedule = _simulator.schedule.Schedule
 
-ALGORITHMS = ["ring-k", "burst", "bruck"]
+ALGORITHMS = ["ring-k", "burst", "bruck", "pairwise", "sliding-window"]
 
 
 def any_sizes(ranks: int, seed: int) -> np.ndarray:
@@ -49,7 +49,7 @@ def execute(exchange, sizes: np.ndarray) -> list[set[tuple[int, int]]]:
 )
 def test_every_block_arrives_once_where_it_belongs(algorithm, ranks, radix, seed):
     sizes = any_sizes(ranks, seed)
-    exchange = Schedule.alltoall(algorithm, sizes, radix)
+    exchange = Schedule.alltoall(algorithm, sizes, max(radix, 2) if algorithm == "bruck" else radix)
     memory = execute(exchange, sizes)
     assert memory == [{(origin, rank) for origin in range(ranks)} for rank in range(ranks)]
 
@@ -61,6 +61,50 @@ def test_stages_of_table_2(ranks, radix):
     assert Schedule.alltoall("burst", sizes).rounds == min(1, ranks - 1)
     assert Schedule.alltoall("bruck", sizes).rounds == math.ceil(math.log2(ranks))
     assert Schedule.alltoall("ring-k", sizes, radix).rounds == math.ceil((ranks - 1) / radix)
+    assert Schedule.alltoall("pairwise", sizes).rounds == ranks - 1
+    assert Schedule.alltoall("sliding-window", sizes, radix).rounds == min(1, ranks - 1)
+
+
+def digits(number: int, radix: int) -> list[int]:
+    """The digits of a number in a base, lowest first; none of 0."""
+    return [] if number == 0 else [number % radix, *digits(number // radix, radix)]
+
+
+@given(ranks=st.integers(1, 200), radix=st.integers(2, 300))
+def test_bruck_has_a_stage_a_digit(ranks, radix):
+    """Bruck et al. 1997: with base r, ceil(log_r n) stages of up to r - 1 messages."""
+    exchange = Schedule.alltoall("bruck", np.zeros((ranks, ranks), np.int64), radix)
+    assert exchange.rounds == len(digits(ranks - 1, radix))
+    for number in range(exchange.rounds):
+        work = exchange.round(0, number)
+        expected = [d * radix**number for d in range(1, radix) if d * radix**number < ranks]
+        assert [exchange.send(0, number, index).peer for index in range(work.sends)] == expected
+
+
+@given(ranks=st.integers(2, 40), seed=st.integers(0, 2**32 - 1))
+def test_pairwise_exchanges_with_one_partner_at_a_time(ranks, seed):
+    """Thakur et al. 2005: partners exchange where ranks are a power of two; else it is ring-1."""
+    sizes = any_sizes(ranks, seed)
+    exchange, ring = Schedule.alltoall("pairwise", sizes), Schedule.alltoall("ring-k", sizes, 1)
+    for number in range(ranks - 1):
+        sent = exchange.transfers(number)
+        if ranks & (ranks - 1):
+            assert all(np.array_equal(sent[key], value) for key, value in ring.transfers(number).items())
+        else:
+            assert np.array_equal(sent["destination"], np.arange(ranks) ^ (number + 1))
+            assert np.array_equal(sent["source"], np.arange(ranks))
+
+
+@given(ranks=st.integers(2, 24), radix=st.integers(1, 30), seed=st.integers(0, 2**32 - 1))
+def test_a_sliding_window_is_a_burst_with_a_limit(ranks, radix, seed):
+    sizes = any_sizes(ranks, seed)
+    sliding, burst = Schedule.alltoall("sliding-window", sizes, radix), Schedule.alltoall("burst", sizes)
+    assert sliding.rounds == burst.rounds == 1
+    assert sliding.round(0, 0).window == min(radix, ranks - 1)
+    assert burst.round(0, 0).window == 0
+    for side in ("send", "receive"):
+        one, other = sliding.transfers(0, side), burst.transfers(0, side)
+        assert all(np.array_equal(one[key], other[key]) for key in one)
 
 
 @given(ranks=st.integers(2, 30), seed=st.integers(0, 2**32 - 1))
@@ -88,17 +132,17 @@ def test_ring_k_goes_round_in_order_of_distance(ranks, radix):
 
 @given(ranks=st.integers(2, 24), seed=st.integers(0, 2**32 - 1), radix=st.integers(1, 30))
 def test_total_bytes(ranks, seed, radix):
-    """Direct algorithms send a block once, bruck once for every bit that is set in its way."""
+    """Direct algorithms send a block once, bruck once for every digit of its way that is not 0."""
     sizes = any_sizes(ranks, seed)
     way = (np.arange(ranks)[None, :] - np.arange(ranks)[:, None]) % ranks
-    for algorithm, times in (
-        ("ring-k", way > 0),
-        ("burst", way > 0),
-        ("bruck", np.vectorize(int.bit_count)(way.astype(object)).astype(int)),
-    ):
-        messages, length = Schedule.alltoall(algorithm, sizes, radix).totals()["alltoall"]
-        assert length == ELEMENT_BYTES * int((sizes * times).sum())
-        assert messages == ranks * (math.ceil(math.log2(ranks)) if algorithm == "bruck" else ranks - 1)
+    base = max(radix, 2)
+    steps = np.array([sum(d > 0 for d in digits(number, base)) for number in range(ranks)])
+    for algorithm in ALGORITHMS:
+        bruck = algorithm == "bruck"
+        messages, length = Schedule.alltoall(algorithm, sizes, base if bruck else radix).totals()["alltoall"]
+        assert length == ELEMENT_BYTES * int((sizes * (steps[way] if bruck else way > 0)).sum())
+        partners = sum(steps == 1) if bruck else ranks - 1
+        assert messages == ranks * partners
 
 
 def test_ragged_index_space():
@@ -112,8 +156,9 @@ def test_wrong_arguments():
     sizes = np.ones((3, 3), np.int64)
     with pytest.raises(ValueError, match=r"'shuffle'.*ring-k, burst, bruck"):
         Schedule.alltoall("shuffle", sizes)
-    with pytest.raises(ValueError, match="radix: found 0"):
-        Schedule.alltoall("ring-k", sizes, 0)
+    for algorithm, radix in (("ring-k", 0), ("sliding-window", 0), ("bruck", 1)):
+        with pytest.raises(ValueError, match=f"radix: found {radix}"):
+            Schedule.alltoall(algorithm, sizes, radix)
     with pytest.raises(ValueError, match="3 x 2"):
         Schedule.alltoall("burst", np.ones((3, 2), np.int64))
     with pytest.raises(ValueError, match="negative"):

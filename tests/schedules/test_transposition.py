@@ -22,12 +22,14 @@ def workloads(draw, most=5, longest=9):
     side = st.integers(max(cx, cy), max(cx, cy) + longest)
     workload = {
         "kind": "transposition",
-        "algorithm": draw(st.sampled_from(["ring-k", "burst", "bruck"])),
+        "algorithm": draw(st.sampled_from(["ring-k", "burst", "bruck", "pairwise", "sliding-window"])),
         "grid": [draw(side), draw(side), draw(st.integers(cx, cx + longest))],
         "decomposition": [cx, cy],
     }
-    if workload["algorithm"] == "ring-k":
+    if workload["algorithm"] in ("ring-k", "sliding-window"):
         workload["radix"] = draw(st.integers(1, most + 2))
+    if workload["algorithm"] == "bruck" and draw(st.booleans()):
+        workload["radix"] = draw(st.integers(2, most + 2))
     return workload
 
 
@@ -122,18 +124,22 @@ def test_totals_in_closed_form(workload):
     nx, ny, nz = workload["grid"]
     cx, cy = workload["decomposition"]
     bruck = workload["algorithm"] == "bruck"
+    radix = workload.get("radix", 2)
+
+    def steps(way):
+        return 0 if way == 0 else int(way % radix > 0) + steps(way // radix)
 
     def expected(members, groups, whole, parted, shared):
         def travels(origin, destination):
             way = (destination - origin) % members
-            return way.bit_count() if bruck else int(way > 0)
+            return steps(way) if bruck else int(way > 0)
 
         elements = shared * sum(
             (b - a) * (d - c) * travels(i, j)
             for i, (a, b) in enumerate(cut(whole, members))
             for j, (c, d) in enumerate(cut(parted, members))
         )
-        partners = math.ceil(math.log2(members)) if bruck else members - 1
+        partners = sum(steps(way) == 1 for way in range(members)) if bruck else members - 1
         return members * groups * partners, ELEMENT_BYTES * elements
 
     totals = Schedule(workload, cx * cy).totals()
@@ -165,7 +171,18 @@ def test_totals_agree_with_an_independent_program(grid, decomposition, algorithm
     assert totals == {"a-b": a_b, "b-c": b_c, "c-d": c_d}
 
 
-@pytest.mark.parametrize(("algorithm", "radix"), [("ring-k", 1), ("ring-k", 4), ("burst", None), ("bruck", None)])
+@pytest.mark.parametrize(
+    ("algorithm", "radix"),
+    [
+        ("ring-k", 1),
+        ("ring-k", 4),
+        ("burst", None),
+        ("bruck", None),
+        ("bruck", 8),
+        ("pairwise", None),
+        ("sliding-window", 4),
+    ],
+)
 def test_a_million_ranks_on_the_paper_grid(algorithm, radix):
     """Nothing is stored per rank: any message of 10^6 ranks can be asked for at once, and both ends agree on it."""
     workload = {
@@ -178,7 +195,9 @@ def test_a_million_ranks_on_the_paper_grid(algorithm, radix):
     stages = {
         "ring-k": lambda n: math.ceil((n - 1) / (radix or 1)),
         "burst": lambda n: 1,
-        "bruck": lambda n: (n - 1).bit_length(),
+        "bruck": lambda n: next(s for s in range(32) if (radix or 2) ** s >= n),
+        "pairwise": lambda n: n - 1,
+        "sliding-window": lambda n: 1,
     }[algorithm]
     assert schedule.rounds == 2 * stages(250) + stages(4000)
     dice = random.Random(1)

@@ -58,8 +58,10 @@ def workloads(draw: st.DrawFn, ranks: int) -> dict[str, Any]:
         algorithm = draw(st.sampled_from(["recursive-k", "recursive-doubling", "ring", "rabenseifner"]))
         radix = {"radix": draw(st.integers(2, 9))} if algorithm == "recursive-k" else {}
         return {"kind": kind, "algorithm": algorithm, "count": draw(st.integers(1, 200)), "repeats": 2, **radix}
-    algorithm = draw(st.sampled_from(["ring-k", "burst", "bruck"]))
-    radix = {"radix": draw(st.integers(1, 8))} if algorithm == "ring-k" else {}
+    algorithm = draw(st.sampled_from(["ring-k", "burst", "bruck", "pairwise", "sliding-window"]))
+    radix = {"radix": draw(st.integers(1, 8))} if algorithm in ("ring-k", "sliding-window") else {}
+    if algorithm == "bruck":
+        radix = draw(st.sampled_from([{}, {"radix": 3}, {"radix": 5}]))
     return {"kind": kind, "algorithm": algorithm, "grid": grid, "decomposition": [cx, ranks // cx], **radix}
 
 
@@ -177,3 +179,12 @@ def test_service_order_decides_who_waits() -> None:
 def test_what_cannot_be_simulated_is_refused(ranks: int, change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         _simulator.simulate(point(ranks, allreduce(2), machine("torus", (2, 2, 2), 1) | change))
+
+
+@pytest.mark.parametrize("negligible", [0, 256])
+def test_what_is_beyond_the_cache_ends_too(negligible: int) -> None:
+    # Only there the simulator fetches ahead, also what is not there yet: with 256 B no message is cut into packets.
+    net = machine("torus", (16, 16, 16), 1, protocol={"negligible_size": negligible})
+    result = outcome(point(4096, allreduce(8, repeats=2), net))
+    assert result["messages"] == 2 * 4096 * 4 * 7
+    assert (result["hops"] == 0) == (negligible > 0)

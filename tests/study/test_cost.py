@@ -29,7 +29,7 @@ def count(messages: list[Message], packet: int = 4096) -> tuple[int, int, int]:
     return len(messages), sum(max(1, -(-size // packet)) for *_, size in messages), sum(size for *_, size in messages)
 
 
-def transposition(grid: list[int], decomposition: list[int], algorithm: str) -> Iterator[Message]:
+def transposition(grid: list[int], decomposition: list[int], algorithm: str, radix: int = 2) -> Iterator[Message]:
     """Yield all messages of the three phases, rank by rank (Zheng & Marguinaud 2018, Fig. 3)."""
     nx, ny, nz = grid
     cx, cy = decomposition
@@ -46,13 +46,15 @@ def transposition(grid: list[int], decomposition: list[int], algorithm: str) -> 
             for group, own, size in phases:
                 n = len(group)
                 if algorithm == "bruck":
-                    shift = 1
-                    while shift < n:
-                        ways = [way for way in range(n) if way & shift]
-                        origins = [(own - (way & (shift - 1))) % n for way in ways]
-                        points = sum(size(a, (a + way) % n) for a, way in zip(origins, ways, strict=True))
-                        yield me, group[(own + shift) % n][0], 8 * points
-                        shift *= 2
+                    weight = 1
+                    while weight < n:
+                        for digit in range(1, radix):
+                            ways = [way for way in range(n) if way // weight % radix == digit]
+                            if ways:
+                                origins = [(own - way % weight) % n for way in ways]
+                                points = sum(size(a, (a + way) % n) for a, way in zip(origins, ways, strict=True))
+                                yield me, group[(own + digit * weight) % n][0], 8 * points
+                        weight *= radix
                 else:
                     yield from ((me, rank, 8 * size(own, other)) for rank, other in group if other != own)
 
@@ -109,20 +111,25 @@ extents = st.integers(9, 40)
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.tuples(extents, extents, extents), sides, sides, st.sampled_from(["burst", "ring-k"]))
+@given(
+    st.tuples(extents, extents, extents),
+    sides,
+    sides,
+    st.sampled_from(["burst", "ring-k", "pairwise", "sliding-window"]),
+)
 def test_transposition_is_counted_exactly(grid: tuple[int, int, int], cx: int, cy: int, algorithm: str) -> None:
     workload = {"kind": "transposition", "algorithm": algorithm, "grid": list(grid), "decomposition": [cx, cy]}
-    point = canonical(workload | ({"radix": 3} if algorithm == "ring-k" else {}), cx * cy)
+    point = canonical(workload | ({"radix": 3} if algorithm in ("ring-k", "sliding-window") else {}), cx * cy)
     cost = estimate(point)
     assert (cost.messages, cost.packets, cost.bytes) == count(list(transposition(list(grid), [cx, cy], algorithm)))
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.tuples(extents, extents, extents), sides, sides)
-def test_bruck_is_counted_closely(grid: tuple[int, int, int], cx: int, cy: int) -> None:
+@given(st.tuples(extents, extents, extents), sides, sides, st.integers(2, 6))
+def test_bruck_is_counted_closely(grid: tuple[int, int, int], cx: int, cy: int, radix: int) -> None:
     workload = {"kind": "transposition", "algorithm": "bruck", "grid": list(grid), "decomposition": [cx, cy]}
-    cost = estimate(canonical(workload, cx * cy))
-    messages, packets, size = count(list(transposition(list(grid), [cx, cy], "bruck")))
+    cost = estimate(canonical(workload | {"radix": radix}, cx * cy))
+    messages, packets, size = count(list(transposition(list(grid), [cx, cy], "bruck", radix)))
     assert cost.messages == messages
     assert cost.bytes == pytest.approx(size, rel=0.1, abs=64 * messages)
     assert cost.packets == pytest.approx(packets, rel=0.2, abs=messages)

@@ -120,6 +120,17 @@ def test_what_is_off_is_left_out_of_the_canonical_form(write: Write, sample: str
     assert off.canonical() == CANONICAL
 
 
+def test_bruck_of_radix_2_is_bruck(write: Write, sample: str) -> None:
+    bruck = sample.replace("ring-k, radix: 4", "bruck")
+    assert bruck != sample
+    plain, two, three = (
+        load_point(write(bruck.replace("bruck", f"bruck{radix}"))) for radix in ("", ", radix: 2", ", radix: 3")
+    )
+    assert plain.id == two.id != three.id
+    assert "radix" not in plain.canonical()["workload"]
+    assert three.canonical()["workload"]["radix"] == 3
+
+
 def test_what_is_on_belongs_to_the_canonical_form(write: Write, sample: str) -> None:
     on = load_point(write(sample + "statistics: {congestion: 512}\n"))
     assert on.id != IDENTITY
@@ -272,7 +283,7 @@ TRANSPOSITION = "kind: transposition, algorithm: ring-k, radix: 4, grid: [1440, 
         ("torus ", "tors ", "machine.topology: found 'tors'; did you mean 'torus'? allowed: torus, fattree, dragonfly"),
         ("transposition,", "transpose,", "workload.kind: found 'transpose'; did you mean 'transposition'? allowed: tr"),
         ("ring-k", "ring", "workload.algorithm: found 'ring'; did you mean 'ring-k'? allowed: ring-k, burst, bruck"),
-        ("ring-k", "bruck", "workload.radix: found 4, but algorithm bruck has none; allowed: only with ring-k"),
+        ("ring-k", "burst", "workload.radix: found 4, but algorithm burst has none; allowed: only with ring-k"),
         (
             "routing: minimal",
             "routing: d-mod-k",
@@ -339,6 +350,13 @@ TRANSPOSITION = "kind: transposition, algorithm: ring-k, radix: 4, grid: [1440, 
             "buffer: 64 KB",
             "buffer: 8 KB",
             "machine.buffer: found 8000 B for 2 virtual channels, less than a packet of 4096",
+        ),
+        ("ring-k, radix: 4", "bruck, radix: 1", "workload.radix: found 1; allowed: a whole number, 2 or more"),
+        ("ring-k, radix: 4", "sliding-window", "workload.radix: missing, but algorithm sliding-window needs it"),
+        (
+            "ring-k, radix: 4",
+            "pairwise, radix: 2",
+            "found 2, but algorithm pairwise has none; allowed: only with ring-k, sliding-window or bruck",
         ),
         # options
         ("seed: 1", "noise: {duration: 2 ms}", "noise.duration: found 2 ms; allowed: less than the period, 1 ms"),

@@ -37,7 +37,9 @@ MAX_CONGESTION_BINS = 512
 MAX_LEVELS = 31
 """Switch levels with which even a binary tree has as many nodes as ranks can be counted."""
 
-TRANSPOSITION_ALGORITHMS = ("ring-k", "burst", "bruck")
+TRANSPOSITION_ALGORITHMS = ("ring-k", "burst", "bruck", "pairwise", "sliding-window")
+BRUCK_RADIX = 2
+"""Left out of the canonical form, as it was before there were others."""
 ALLREDUCE_ALGORITHMS = ("recursive-k", "recursive-doubling", "ring", "rabenseifner")
 OPTIMAL = "optimal"
 RADICES = (2, 32)
@@ -324,7 +326,11 @@ class Transposition(Settings):
         description="All-to-all algorithm: one of " + ", ".join(TRANSPOSITION_ALGORITHMS) + "; with an MPI library, "
         "MPI_Alltoallv as " + ", ".join(LIBRARY_ALGORITHMS) + "."
     )
-    radix: Count | None = Field(None, description="k of ring-k: partners served at once. Only for ring-k.")
+    radix: Count | None = Field(
+        None,
+        description="k of ring-k: partners served at once; of sliding-window: sends under way at once; of bruck: base "
+        "of the digits by which blocks travel, by default 2. Only for these.",
+    )
     grid: Grid = Field(description="Grid points [nx, ny, nz].", examples=[[1440, 720, 64], "paper"])
     decomposition: Decomposition | None = Field(
         None,
@@ -335,7 +341,12 @@ class Transposition(Settings):
 
     @model_validator(mode="after")
     def _radix(self) -> Self:
-        check_radix(self.algorithm, "ring-k", self.radix)
+        if self.algorithm == "bruck":
+            if self.radix == 1:
+                raise problem("found 1", "a whole number, 2 or more", key="radix")
+            self._fill(radix=None if self.radix == BRUCK_RADIX else self.radix)
+        else:
+            check_radix(self.algorithm, ("ring-k", "sliding-window"), self.radix, optional=("bruck",))
         return self
 
 
@@ -382,7 +393,7 @@ class Allreduce(Settings):
 
     @model_validator(mode="after")
     def _radix(self) -> Self:
-        check_radix(self.algorithm, "recursive-k", self.radix, minimum=2)
+        check_radix(self.algorithm, ("recursive-k",), self.radix, minimum=2)
         if self.radix != OPTIMAL:
             for key in ("radices", "exhaustive"):
                 if getattr(self, key) is not None:
@@ -399,12 +410,16 @@ Workload = Annotated[Transposition | Halo | Allreduce, Field(discriminator="kind
 WORKLOADS: tuple[type[Settings], ...] = (Transposition, Halo, Allreduce)
 
 
-def check_radix(algorithm: str, needing: str, radix: int | str | None, minimum: int = 1) -> None:
-    """Refuse a radix that is missing for the algorithm that needs one, or given to one that has none."""
-    if algorithm == needing and radix is None:
+def check_radix(
+    algorithm: str, needing: tuple[str, ...], radix: int | str | None, minimum: int = 1, optional: tuple[str, ...] = ()
+) -> None:
+    """Refuse a radix that is missing for the algorithms that need one, or given to one that has none."""
+    if algorithm in needing and radix is None:
         raise problem(f"missing, but algorithm {algorithm} needs it", f"a whole number, {minimum} or more", key="radix")
-    if algorithm != needing and radix is not None:
-        raise problem(f"found {radix}, but algorithm {algorithm} has none", f"only with {needing}", key="radix")
+    if algorithm not in needing and radix is not None:
+        found = f"found {radix}, but algorithm {algorithm} has none"
+        *others, last = *needing, *optional
+        raise problem(found, f"only with {', '.join(others) + ' or ' if others else ''}{last}", key="radix")
 
 
 class SystemChoice(Settings):
@@ -519,6 +534,8 @@ class Point(Settings):
         if self.machine.model == "pisces-16" and self.allocation != "first-available":
             found = self.allocation if isinstance(self.allocation, str) else "a list of nodes"
             raise problem(f"found {found} with model pisces-16", "first-available", key="allocation")
+        if self.machine.model == "pisces-16" and self.workload.algorithm == "sliding-window":
+            raise problem("found 'sliding-window' with model pisces-16", "any other", key="workload.algorithm")
         if self.substrate == "simulator" and self.workload.algorithm in LIBRARY_ALGORITHMS:
             own = {"transposition": TRANSPOSITION_ALGORITHMS, "allreduce": ALLREDUCE_ALGORITHMS}
             allowed = ", ".join(own.get(self.workload.kind, ("nothing",)))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tramontane.study.models import DOUBLE
+from tramontane.study.models import BRUCK_RADIX, DOUBLE
 
 CONTROL = 64
 """Bytes of a header, a get request or an acknowledgement."""
@@ -111,7 +111,7 @@ def _transposition(workload: Mapping[str, Any], ranks: int) -> Iterator[Traffic]
     cx, cy = workload["decomposition"]
     for slab in (_Slab(cx, 1, cy, nx, nz, ny), _Slab(cy, cx, cx, ny, nx, nz), _Slab(cx, 1, cy, nz, ny, nx)):
         if workload["algorithm"] == "bruck":
-            for shift, size in _bruck(slab):
+            for shift, size in _bruck(slab, workload.get("radix", BRUCK_RADIX)):
                 yield Traffic({size: ranks}, slab.stride, slab.members, (shift,), 0, ranks)
         else:
             yield Traffic(_direct(slab), slab.stride, slab.members, (), 0, ranks)
@@ -130,14 +130,15 @@ def _direct(slab: _Slab) -> Counter[int]:
     return sizes
 
 
-def _bruck(slab: _Slab) -> Iterator[tuple[int, int]]:
-    """Yield shift and message size of each stage, as if all blocks were alike."""
+def _bruck(slab: _Slab, radix: int) -> Iterator[tuple[int, int]]:
+    """Yield shift and size of each message that every member sends, as if all blocks were alike."""
     block = slab.origin * slab.destination * slab.across * DOUBLE / (slab.members**2 * slab.groups)
-    shift = 1
-    while shift < slab.members:
-        ways = sum(1 for way in range(1, slab.members) if way & shift)
-        yield shift, round(block * ways)
-        shift *= 2
+    weight = 1
+    while weight < slab.members:
+        for shift in range(weight, min(radix * weight, slab.members), weight):
+            rounds, rest = divmod(slab.members - shift, radix * weight)
+            yield shift, round(block * (rounds * weight + min(rest, weight)))
+        weight *= radix
 
 
 # --- halo --------------------------------------------------------------------------------------------------------
