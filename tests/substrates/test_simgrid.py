@@ -111,7 +111,7 @@ def test_measured_rows_come_out_again(row: Row) -> None:
     found = SimGrid().run(canonical)["time_s"]
     theirs = row.seconds("tspan_s")
     rounds = 0 if row["op"] == "allreduce" else schedule(canonical["workload"], 64).rounds
-    # Where rounds of several ranks overlap on full links (ring-1 on the torus), the later starts also change who shares.
+    # Where rounds of several ranks overlap on full links (ring-1 on the torus), later starts change who shares, too.
     assert theirs * 0.98 < found < theirs * 1.005 + rounds * 2e-6
 
 

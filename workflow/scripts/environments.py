@@ -6,10 +6,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: Packages of each family of rules, as PyPI calls them.
+#: Packages of each family of rules, as PyPI calls them. MPI, and what launches its programs, are the system's.
 COMMON = ("numpy", "pydantic", "rich", "ruamel-yaml", "simpleeval", "snakemake", "typer")
 DATA = ("h5netcdf", "h5py", "pandas", "xarray")
 FAMILIES = {
+    "build": (*COMMON, "cmake", "ninja"),
+    "measure": COMMON,
     "simulate": COMMON,
     "collate": (*COMMON, *DATA),
     "analyse": (*COMMON, *DATA, "jinja2", "matplotlib", "plotly", "seaborn"),
