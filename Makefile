@@ -59,7 +59,8 @@ setup: .venv/.compiled
 	@PYTHON='$(PYTHON)' sh workflow/scripts/setup.sh simulator
 
 CXX_FILES = $(filter %.hpp %.cpp,$(SOURCES)) \
-  $(wildcard skeleton-src/executor/*.hpp skeleton-src/executor/*.cpp tests/cpp/*.hpp tests/cpp/*.cpp)
+  $(wildcard skeleton-src/executor/*.hpp skeleton-src/executor/*.cpp simulator/simgrid/*.hpp simulator/simgrid/*.cpp \
+      sstmacro/*.hpp sstmacro/*.cpp tests/cpp/*.hpp tests/cpp/*.cpp)
 
 lint: lint-python lint-types lint-cpp lint-workflow
 
@@ -90,6 +91,7 @@ lock: .venv/.packages
 	env -u PIP_FIND_LINKS $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
 	  --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links \
 	  --group build --group tools pyproject.toml -o requirements.lock
+	$(BIN)/python workflow/scripts/environments.py
 
 clean:
 	rm -rf build .pytest_cache .ruff_cache .mypy_cache .hypothesis .venv/.compiled

@@ -58,6 +58,9 @@ class Fake:
     def available(self) -> str | None:
         return None
 
+    def refusal(self, point: dict[str, Any]) -> None:
+        return None
+
     def revision(self) -> int | None:
         return self._revision
 

@@ -226,7 +226,15 @@ def run(
     if substrate is not None:
         require(substrate)
     point = load_point(point_file, substrate)
-    require(point.substrate)
+    refused = require(point.substrate).refusal(point.canonical())
+    if refused is not None:
+        raise InputError(
+            point_file,
+            refused.key,
+            refused.found,
+            refused.allowed,
+            problem=f"found {refused.found!r} for substrate {point.substrate}: {refused.why}",
+        )
     limit = _bytes(memory) or machine.memory()
     if point.substrate == "simulator" and (needed := cost.estimate(point.canonical()).memory_bytes) > limit:
         there = f"{size(limit)} there (--memory overrides this)"

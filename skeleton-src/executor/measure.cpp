@@ -4,6 +4,11 @@
 
 #include <algorithm>
 
+/// A simulator may have a way to start all ranks at the same instant.
+#if !defined(TRAMONTANE_START_TOGETHER)
+#define TRAMONTANE_START_TOGETHER() MPI_Barrier(MPI_COMM_WORLD)
+#endif
+
 namespace tramontane::executor {
 namespace {
 
@@ -89,7 +94,7 @@ Measurement measure(const Options& options, const Schedule& schedule, Operation&
     }
     for (std::int64_t i = 0; i < options.repetitions; ++i) {
         operation.fill(executions++);
-        MPI_Barrier(MPI_COMM_WORLD);
+        TRAMONTANE_START_TOGETHER();
         operation.run(times);
         measurement.repetitions.push_back(over_ranks(times, options.global_clock, rank, schedule.ranks()));
         if (memory != nullptr) {

@@ -230,6 +230,15 @@ def test_experiments_are_chosen_by_name(project: Path, other: Path, names: list[
     assert sorted(path.stem for path in select(project, names)) == selected
 
 
+def test_words_that_several_names_begin_with_stand_for_all_of_them(project: Path, other: Path) -> None:
+    folder = project / "configs" / "experiments"
+    for old, new in (("tiny", "few-a"), ("tiny_again", "few-b")):
+        (folder / f"{old}.yaml").rename(folder / f"{new}.yaml")
+    assert [path.stem for path in select(project, ["few"])] == ["few-a", "few-b"]
+    with pytest.raises(InputError, match="begins several names"):
+        select(project, ["fe"])
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [

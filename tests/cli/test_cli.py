@@ -170,20 +170,40 @@ def test_a_mistake_on_the_command_line_is_one_line(
 @pytest.mark.parametrize(
     ("name", "parts"),
     [
-        ("simgrid", ["not in this release", "libsimgrid-dev"]),
         ("sstmacro", ["not in this release", "spack install sst-macro@16.0.0"]),
+        ("simgrid", ["smpicxx and smpirun not found", "installed by: apt-get install libsimgrid-dev"]),
         ("simulatr", ["did you mean 'simulator'?", "simulator, mpi, simgrid, sstmacro"]),
     ],
 )
 def test_a_substrate_that_is_not_there_is_named_with_what_installs_it(
-    here: Path, tramontane: Callable[..., Answer], name: str, parts: list[str]
+    here: Path, tramontane: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, name: str, parts: list[str]
 ) -> None:
+    monkeypatch.setenv("PATH", str(here))
     answer = tramontane("run", write(here, POINT), "--substrate", name)
     assert answer.status == 2
     assert answer.out == ""
     assert answer.err.count("\n") == 1
     for part in parts:
         assert part in answer.err
+
+
+def test_what_a_substrate_has_not_is_refused_with_the_key(
+    here: Path, tramontane: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tramontane.substrates.simgrid import SimGrid
+
+    monkeypatch.setattr(SimGrid, "available", lambda self: None)
+    answer = tramontane(
+        "run",
+        write(here, POINT.replace("nodes_per_switch: 1", "nodes_per_switch: 1, routing: ugal")),
+        "--substrate",
+        "simgrid",
+    )
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.count("\n") == 1
+    assert "machine.routing: found 'ugal' for substrate simgrid: simgrid routes whole messages; allowed: minimal" in (
+        answer.err
+    )
 
 
 def test_a_point_that_fails_is_one_line_too(

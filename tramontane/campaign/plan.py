@@ -184,22 +184,23 @@ def _find_absent(root: Path, points: Mapping[str, Point]) -> dict[str, list[str]
         for identity, point in points.items()
         if point.substrate == MEASURED and point.system
     }
-    others = {identity: point.substrate for identity, point in points.items() if identity not in measured}
+    others = {identity: point.canonical() for identity, point in points.items() if identity not in measured}
     return find_absent(others) | find_unmeasurable(root, measured)
 
 
-def find_absent(substrates: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the points whose substrate can't run here, by the reason.
+def find_absent(points: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Return the points that can't run here, by the reason: their substrate is not installed, or can't express them.
 
     Parameters
     ----------
-    substrates : mapping
-        The name of each point's substrate, by the point's identity.
+    points : mapping
+        Canonical points by their identities.
     """
-    reasons = {name: get(name).available() for name in set(substrates.values())}
+    reasons = {name: get(name).available() for name in {point["substrate"] for point in points.values()}}
     absent: dict[str, list[str]] = {}
-    for identity, name in substrates.items():
-        reason = reasons[name]
+    for identity, point in points.items():
+        name = point["substrate"]
+        reason = reasons[name] or get(name).refusal(dict(point))
         if reason is not None:
             absent.setdefault(f"substrate {name}: {reason}", []).append(identity)
     return absent
@@ -214,7 +215,8 @@ def check_scale(scale: str) -> None:
 def select(root: Path, names: Sequence[str]) -> list[Path]:
     """Return the files of the experiments called `names`, each once, in the order of their files.
 
-    The beginning of a name will do where it is the beginning of one only: ``fig05a``.
+    The beginning of a name will do where it is the beginning of one only: ``fig05a``. Words that several names begin
+    with stand for all of them: ``cross-validation``.
 
     Raises
     ------
@@ -226,16 +228,16 @@ def select(root: Path, names: Sequence[str]) -> list[Path]:
         return []
     if ALL in names:
         return list(files.values())
-    chosen = {_full_name(name, list(files)) for name in names}
+    chosen = {full for name in names for full in _full_names(name, list(files))}
     return [path for name, path in files.items() if name in chosen]
 
 
-def _full_name(name: str, known: Sequence[str]) -> str:
+def _full_names(name: str, known: Sequence[str]) -> list[str]:
     if name in known:
-        return name
+        return [name]
     begun = [full for full in known if full.startswith(name)]
-    if len(begun) == 1:
-        return begun[0]
+    if len(begun) == 1 or (begun and all(full.startswith(f"{name}-") for full in begun)):
+        return begun
     problem = f"{name!r} begins several names" if begun else f"unknown experiment {name!r}"
     allowed = ", ".join(begun or (*known, ALL, NONE))
     raise InputError("experiment", "", name, allowed, problem=problem, hint=closest(name, known))

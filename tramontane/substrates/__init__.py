@@ -1,4 +1,4 @@
-"""What executes a point: the embedded simulator, MPI on a real machine, or (in later releases) SimGrid and SST/macro.
+"""What executes a point: the embedded simulator, an MPI library, SimGrid or (in a later release) SST/macro.
 
 A substrate that is not there is reported as such, with the line that installs it; nothing is ever faked. This module
 and what it imports at once need only the standard library, because every point runs in a process of its own.
@@ -8,6 +8,7 @@ import difflib
 from typing import Any, Protocol
 
 from tramontane.errors import InputError
+from tramontane.substrates.refusal import Refusal
 
 
 class Substrate(Protocol):
@@ -28,6 +29,10 @@ class Substrate(Protocol):
 
     def compiler(self) -> str | None:
         """Return what compiled the substrate, if it knows."""
+        ...
+
+    def refusal(self, point: dict[str, Any]) -> Refusal | None:
+        """Return what of a canonical point the substrate has no counterpart for, or None if it can run it."""
         ...
 
     def run(self, point: dict[str, Any]) -> dict[str, Any]:
@@ -63,6 +68,10 @@ def get(name: str) -> Substrate:
         from tramontane.substrates.mpi import Mpi  # noqa: PLC0415
 
         return Mpi()
+    if name == "simgrid":
+        from tramontane.substrates.simgrid import SimGrid  # noqa: PLC0415
+
+        return SimGrid()
     from tramontane.substrates.absent import ABSENT  # noqa: PLC0415
 
     if name in ABSENT:

@@ -35,6 +35,9 @@ class Absent:
     def compiler(self) -> None:
         """Return None: nothing was compiled."""
 
+    def refusal(self, point: dict[str, Any]) -> None:
+        """Return None: nothing is known of what it could run."""
+
     def run(self, point: dict[str, Any]) -> NoReturn:
         """Refuse."""
         raise RuntimeError(f"substrate {self.name}: {self.available()}")
@@ -42,9 +45,5 @@ class Absent:
 
 #: The substrates that a later release brings, by name.
 ABSENT = {
-    substrate.name: substrate
-    for substrate in (
-        Absent("simgrid", "SimGrid", "apt-get install libsimgrid-dev, or spack install simgrid"),
-        Absent("sstmacro", "SST/macro", "spack install sst-macro@16.0.0"),
-    )
+    substrate.name: substrate for substrate in (Absent("sstmacro", "SST/macro", "spack install sst-macro@16.0.0"),)
 }

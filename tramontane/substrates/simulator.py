@@ -36,6 +36,9 @@ class Simulator:
         """Return 16 hex digits that tell this build of the extension from any other."""
         return _digest(Path(str(_extension().__file__)))
 
+    def refusal(self, point: dict[str, Any]) -> None:
+        """Return None: points describe what the simulator can do."""
+
     def run(self, point: dict[str, Any]) -> dict[str, Any]:
         """Simulate a canonical point; see :class:`tramontane.substrates.Substrate`."""
         if is_search(point):

@@ -8,7 +8,7 @@ rule draw_figure:
     log:
         "results/{scale}/logs/draw-{experiment}.log",
     conda:
-        "../envs/tramontane.yaml"
+        "../envs/analyse.yaml"
     resources:
         mem_mb=1000,
         runtime=10,
@@ -30,7 +30,7 @@ rule draw_sheet:
     log:
         "results/{scale}/logs/draw-sheet-{sheet}.log",
     conda:
-        "../envs/tramontane.yaml"
+        "../envs/analyse.yaml"
     resources:
         mem_mb=1000,
         runtime=10,
@@ -50,7 +50,7 @@ rule draw_schematics:
     log:
         "results/{scale}/logs/draw-schematics.log",
     conda:
-        "../envs/tramontane.yaml"
+        "../envs/analyse.yaml"
     resources:
         mem_mb=1000,
         runtime=10,
@@ -72,7 +72,7 @@ rule write_report:
     log:
         "results/{scale}/logs/report.log",
     conda:
-        "../envs/tramontane.yaml"
+        "../envs/analyse.yaml"
     params:
         command=files.command,
     message:

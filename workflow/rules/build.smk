@@ -8,7 +8,7 @@ rule build_program:
     log:
         "build/mpi-{environment}.log",
     conda:
-        "../envs/tramontane.yaml"
+        "../envs/build.yaml"
     threads: 1
     resources:
         mem_mb=1500,

@@ -8,7 +8,7 @@ rule collate_experiment:
     log:
         "results/{scale}/logs/collate-{experiment}.log",
     conda:
-        "../envs/tramontane.yaml"
+        "../envs/collate.yaml"
     resources:
         mem_mb=1000,
         runtime=10,

@@ -7,7 +7,7 @@ rule measure_batch:
         "results/{scale}/logs/batches/{batch}.log",
     priority: files.priority
     conda:
-        "../envs/tramontane.yaml"
+        "../envs/measure.yaml"
     # All cores, whatever their number: nothing is to run beside what is measured.
     threads: 4096
     resources:

@@ -7,7 +7,7 @@ rule run_batch:
         "results/{scale}/logs/batches/{batch}.log",
     priority: files.priority
     conda:
-        "../envs/tramontane.yaml"
+        "../envs/simulate.yaml"
     threads: 1
     resources:
         mem_mb=files.memory,

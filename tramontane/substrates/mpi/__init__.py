@@ -33,6 +33,9 @@ class Mpi:
     def compiler(self) -> str | None:
         """Return None: results name the MPI library they were measured with."""
 
+    def refusal(self, point: dict[str, Any]) -> None:
+        """Return None: what a system can't run shows when the program is built and started."""
+
     def run(self, point: dict[str, Any]) -> dict[str, Any]:
         """Measure a canonical point on its system; see :class:`tramontane.substrates.Substrate`.
 

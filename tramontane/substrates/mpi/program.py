@@ -32,12 +32,13 @@ def arguments(point: dict[str, Any], warmup: int = WARMUP, repetitions: int = RE
     implementation = IMPLEMENTATIONS.get(workload.get("algorithm", ""))
     if implementation:
         workload["algorithm"] = None
-    words = [f"{key}={_spelled(value)}" for key, value in workload.items() if value is not None]
+    words = [f"{key}={spelled(value)}" for key, value in workload.items() if value is not None]
     timing = [f"warmup={warmup}", f"repetitions={repetitions}"]
     return [*words, f"implementation={implementation or 'schedule'}", "data=real", "verify=1", *timing]
 
 
-def _spelled(value: Any) -> str:
+def spelled(value: Any) -> str:
+    """Return a value of a workload as the program reads it."""
     return "x".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

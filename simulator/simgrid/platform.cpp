@@ -1,0 +1,175 @@
+/// \file
+/// The simulator's networks as a SimGrid platform, so that both send along the same wires.
+///
+/// SimGrid's own zones can't say what the paper studies: a torus has one node a switch there, a dragonfly a single
+/// cable between two groups (and a wrong way inside of them), and a new host is looked for among all zones. This zone
+/// is asked for the route of each message and answers with the links of Topology. A machine's resources become links:
+///
+///   node -> switch   injection bandwidth and latency
+///   switch -> switch link bandwidth and latency, for each direction
+///   switch -> node   link bandwidth and latency
+///   crossbar         a link without latency that every visit of a switch shares; left out where it can't limit
+///
+/// Loaded by `smpirun -platform`, which passes no arguments: the environment variable TRAMONTANE_PLATFORM names a file
+/// of lines "key value ...", see tramontane/substrates/simgrid.py. Host r<i> is the node of rank i.
+#include <simgrid/kernel/routing/NetPoint.hpp>
+#include <simgrid/kernel/routing/NetZoneImpl.hpp>
+#include <simgrid/s4u.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "../allocation.hpp"
+#include "../machine.hpp"
+#include "../random.hpp"
+#include "../topology.hpp"
+
+namespace tramontane {
+namespace {
+
+using simgrid::kernel::routing::NetPoint;
+using simgrid::kernel::routing::NetZoneImpl;
+
+struct Description {
+    Machine machine;
+    AllocationRule allocation;
+    std::uint32_t ranks = 0;
+    std::uint64_t seed = 0;
+};
+
+/// \throws std::runtime_error if the file can't be read or holds an unknown key
+Description read(const std::string& path) {
+    std::ifstream file(path);
+    if (!file) throw std::runtime_error("TRAMONTANE_PLATFORM: can't read " + path);
+    Description d;
+    Machine& m = d.machine;
+    const std::unordered_map<std::string, std::int64_t*> numbers{
+        {"nodes_per_switch", &m.nodes_per_switch},       {"global_links", &m.global_links},
+        {"link_bandwidth", &m.link_bandwidth},           {"link_latency", &m.link_latency},
+        {"injection_bandwidth", &m.injection_bandwidth}, {"injection_latency", &m.injection_latency},
+        {"crossbar_bandwidth", &m.crossbar_bandwidth},
+    };
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream words(line);
+        std::string key;
+        words >> key;
+        if (const auto found = numbers.find(key); found != numbers.end()) {
+            words >> *found->second;
+        } else if (key == "topology") {
+            words >> m.topology;
+        } else if (key == "geometry") {
+            for (std::int64_t size = 0; words >> size;) m.geometry.push_back(size);
+        } else if (key == "ranks") {
+            words >> d.ranks;
+        } else if (key == "seed") {
+            words >> d.seed;
+        } else if (key == "allocation") {
+            words >> d.allocation.kind;
+            for (NodeId node = 0; words >> node;) d.allocation.nodes.push_back(node);
+        } else {
+            throw std::runtime_error(path + ": unknown key '" + key + "'");
+        }
+    }
+    return d;
+}
+
+/// The one zone of the platform. Links are made once, before any message; a route is worked out when it is asked for.
+class MachineZone final : public NetZoneImpl {
+public:
+    explicit MachineZone(const Description& d)
+        : NetZoneImpl("machine"),
+          topology_(make_topology(d.machine)),
+          allocation_(d.allocation, d.ranks, *topology_, d.seed),
+          seed_(d.seed),
+          wired_ports_(wired_ports(*topology_, d.machine)) {
+        for (std::uint32_t rank = 0; rank < d.ranks; ++rank) {
+            const std::string name = std::to_string(rank);
+            create_host("r" + name, {1e9})->seal();
+            up_.push_back(link("u" + name, d.machine.injection_bandwidth, d.machine.injection_latency));
+            down_.push_back(link("d" + name, d.machine.link_bandwidth, d.machine.link_latency));
+        }
+        make_switches(d.machine);
+    }
+
+    void get_local_route(const NetPoint* source, const NetPoint* target, simgrid::kernel::routing::Route* into,
+                         double* latency) override {
+        const auto add = [&](const simgrid::s4u::Link* link) {
+            into->link_list_.push_back(link->get_impl());
+            if (latency != nullptr) *latency += link->get_latency();
+        };
+        const NodeId from = allocation_.node(static_cast<std::uint32_t>(source->id()));
+        const NodeId to = allocation_.node(static_cast<std::uint32_t>(target->id()));
+        const SwitchId last = topology_->switch_of(to);
+        // Where a topology leaves a choice, it is made once for a pair of nodes: a fluid has no packets to spread.
+        const Draw draw(random_bits(mix(seed_), from, to));
+        Trail trail{};
+        SwitchId at = topology_->switch_of(from);
+        add(up_[source->id()]);
+        while (true) {
+            if (!crossbars_.empty()) add(crossbars_[at]);
+            if (at == last) break;
+            const Hop hop = topology_->towards(at, last, to, trail, draw.salted(at + 1));
+            add(wires_.at(wire(at, hop.port)));
+            at = topology_->neighbour(at, hop.port);
+        }
+        add(down_[target->id()]);
+    }
+
+private:
+    /// Ports that may lead to other switches come first; a tree's lowest switches have fewer of them.
+    [[nodiscard]] static std::uint64_t wired_ports(const Topology& topology, const Machine& m) {
+        if (topology.family() == Topology::Family::tree) return topology.ports();
+        return topology.ports() - static_cast<std::uint64_t>(m.nodes_per_switch);
+    }
+
+    [[nodiscard]] std::uint64_t wire(SwitchId at, Port port) const { return at * wired_ports_ + port; }
+
+    const simgrid::s4u::Link* link(const std::string& name, std::int64_t bandwidth, std::int64_t picoseconds) {
+        auto* made = create_link(name, {static_cast<double>(bandwidth)});
+        return made->set_latency(static_cast<double>(picoseconds) * 1e-12)->seal();
+    }
+
+    /// Routes between switches and through them.
+    void make_switches(const Machine& m) {
+        // All packets of a switch together can't be faster than its ports.
+        const bool limits =
+            m.crossbar_bandwidth < topology_->ports() * std::max(m.link_bandwidth, m.injection_bandwidth);
+        for (SwitchId at = 0; at < topology_->switches(); ++at) {
+            const std::string name = std::to_string(at);
+            if (limits) crossbars_.push_back(link("x" + name, m.crossbar_bandwidth, 0));
+            for (std::uint64_t port = 0; port < wired_ports_; ++port) {
+                wires_.push_back(link("l" + name + "-" + std::to_string(port), m.link_bandwidth, m.link_latency));
+            }
+        }
+    }
+
+    std::unique_ptr<Topology> topology_;
+    Allocation allocation_;
+    std::uint64_t seed_, wired_ports_;
+    std::vector<const simgrid::s4u::Link*> up_, down_;          // by rank
+    std::vector<const simgrid::s4u::Link*> wires_, crossbars_;  // by switch and port, by switch
+};
+
+}  // namespace
+}  // namespace tramontane
+
+/// What SimGrid calls.
+extern "C" void load_platform(const simgrid::s4u::Engine&);
+void load_platform(const simgrid::s4u::Engine&) {
+    const char* path = std::getenv("TRAMONTANE_PLATFORM");
+    if (path == nullptr) throw std::runtime_error("TRAMONTANE_PLATFORM: not set");
+    const auto begin = std::chrono::steady_clock::now();
+    // SimGrid owns its zones.
+    (new tramontane::MachineZone(tramontane::read(path)))->seal();
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+    std::cerr << "TRAMONTANE setup_s " << spent.count() << '\n';
+}

@@ -1,0 +1,42 @@
+import os
+
+from spack.package import *
+
+try:  # Spack >= 1.0 keeps the build systems in the builtin repository
+    from spack_repo.builtin.build_systems.generic import Package
+except ImportError:  # Spack 0.23: spack.package exports it
+    pass
+
+
+class Tramontane(Package):
+    """The embedded simulator and the package that drives it, in a virtual environment of its own.
+
+    Python's packages are those of requirements.lock, hash by hash, as everywhere else: Spack's own would be other
+    versions, and some are not in its repository. Spack gives what is compiled for the system: Python and the compiler.
+    """
+
+    homepage = "https://github.com/tramontane-hpc/tramontane"
+    git = "https://github.com/tramontane-hpc/tramontane.git"
+
+    license("BSD-3-Clause")
+
+    version("main", branch="main")
+
+    depends_on("c", type="build")
+    depends_on("cxx", type="build")
+    depends_on("python@3.11:", type=("build", "run"))
+
+    conflicts("%gcc@:10", msg="C++20 is needed")
+
+    def install(self, spec, prefix):
+        place = prefix.libexec.tramontane
+        spec["python"].command("-m", "venv", place)
+        pip = Executable(os.path.join(place, "bin", "python"))
+        pip.add_default_arg("-m", "pip", "--disable-pip-version-check")
+        pip("install", "--require-hashes", "--no-deps", "-r", "requirements.lock")
+        build = os.path.join(self.stage.path, "build")
+        # cmake and ninja come with the packages of the lock.
+        with set_env(PATH=os.pathsep.join([os.path.join(place, "bin"), os.environ["PATH"]])):
+            pip("install", "--no-build-isolation", "--no-deps", "--config-settings=build-dir=" + build, ".")
+        mkdirp(prefix.bin)
+        symlink(os.path.join(place, "bin", "tramontane"), prefix.bin.tramontane)

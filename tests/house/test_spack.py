@@ -1,0 +1,134 @@
+"""spack.yaml and our recipes, as far as they can be checked without Spack; with it, by Spack itself."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from ruamel.yaml import YAML
+
+ROOT = Path(__file__).parents[2]
+REPOSITORY = ROOT / "spack_repo" / "tramontane"
+RECIPES = sorted(REPOSITORY.glob("packages/*/package.py"))
+
+#: What Spack 0.23 and 1.x both take, of the parts that we use; a stricter schema than either's own.
+SCHEMA = {
+    "type": "object",
+    "required": ["spack"],
+    "additionalProperties": False,
+    "properties": {
+        "spack": {
+            "type": "object",
+            "required": ["specs", "view", "concretizer", "repos", "develop"],
+            "additionalProperties": False,
+            "properties": {
+                "specs": {"type": "array", "items": {"type": "string", "pattern": r"^[a-z0-9][a-z0-9-]*(@[\w.:-]+)?$"}},
+                "view": {"type": "boolean"},
+                "concretizer": {
+                    "type": "object",
+                    "additionalProperties": False,
+                    "properties": {"unify": {"enum": [True, False, "when_possible"]}},
+                },
+                "repos": {"type": "array", "items": {"type": "string"}},
+                "develop": {
+                    "type": "object",
+                    "additionalProperties": {
+                        "type": "object",
+                        "required": ["spec", "path"],
+                        "additionalProperties": False,
+                        "properties": {"spec": {"type": "string"}, "path": {"type": "string"}},
+                    },
+                },
+            },
+        }
+    },
+}
+
+
+def environment() -> dict[str, Any]:
+    loaded: dict[str, Any] = YAML(typ="safe", pure=True).load((ROOT / "spack.yaml").read_text())
+    return loaded
+
+
+def test_the_environment_is_what_both_spacks_read() -> None:
+    jsonschema.validate(environment(), SCHEMA)
+
+
+def test_the_environment_names_what_a_campaign_needs() -> None:
+    names = {spec.split("@")[0] for spec in environment()["spack"]["specs"]}
+    assert {"sst-macro", "simgrid", "parallel-netcdf", "metis", "python", "reframe"} <= names
+    assert {recipe.parent.name for recipe in RECIPES} <= names
+    assert "sst-macro@16.0.0" in environment()["spack"]["specs"]
+
+
+def test_places_in_the_environment_exist() -> None:
+    spack = environment()["spack"]
+    assert [(ROOT / place / "repo.yaml").is_file() for place in spack["repos"]] == [True]
+    for name, entry in spack["develop"].items():
+        assert (ROOT / entry["path"] / "CMakeLists.txt").is_file()
+        assert entry["spec"].split("@")[0] == name
+        assert (REPOSITORY / "packages" / name / "package.py").is_file()
+        assert entry["spec"] in spack["specs"]
+
+
+def test_the_repository_has_the_name_of_its_folder() -> None:
+    described = YAML(typ="safe", pure=True).load((REPOSITORY / "repo.yaml").read_text())
+    assert described == {"repo": {"namespace": REPOSITORY.name}}
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.parent.name)
+def test_a_recipe_is_python_and_says_what_it_is(recipe: Path) -> None:
+    tree = ast.parse(recipe.read_text())
+    [described] = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    words = recipe.parent.name.split("-")
+    assert described.name == "".join(word.capitalize() for word in words)
+    assert ast.get_docstring(described)
+    calls = [node for node in ast.walk(described) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+    called = {node.func.id for node in calls if isinstance(node.func, ast.Name)}
+    assert {"license", "version", "depends_on"} <= called
+    # Our own code only: nothing is downloaded.
+    assert not re.search(r"\b(url|resource|patch)\b *[=(]", recipe.read_text())
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.parent.name)
+def test_what_a_recipe_builds_exists(recipe: Path) -> None:
+    text = recipe.read_text()
+    cmake = (ROOT / "CMakeLists.txt").read_text()
+    for option in re.findall(r'define\("(TRAMONTANE_\w+)"', text):
+        assert f"option({option} " in cmake
+    for target in re.findall(r'build_targets = \["([\w-]+)"\]', text):
+        assert f"add_executable({target} " in cmake
+    for folder in re.findall(r'build_directory = "(\w+)"', text):
+        assert (ROOT / folder / "Makefile").is_file()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("spack") is None, reason="Spack is not installed: docs/spack.md")
+def test_spack_concretizes_our_own_packages(tmp_path: Path) -> None:
+    # What others' packages resolve to is their repository's business; of ours, all must resolve.
+    described = environment()
+    described["spack"]["specs"] = ["tramontane-skeleton@main", "tramontane@main"]
+    described["spack"]["repos"] = [str(REPOSITORY)]
+    described["spack"]["develop"] = {
+        name: {**entry, "path": str(ROOT)}
+        for name, entry in described["spack"]["develop"].items()
+        if entry["spec"] in described["spack"]["specs"]
+    }
+    with (tmp_path / "spack.yaml").open("w") as stream:
+        YAML(typ="safe", pure=True).dump(described, stream)
+    done = subprocess.run(
+        ["spack", "-e", str(tmp_path), "concretize", "--force"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "SPACK_COLOR": "never"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "spack.lock").is_file()

@@ -1,0 +1,124 @@
+"""The substrate simgrid: what it refuses, what it tells SimGrid, and what comes out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tramontane.study.models import Point
+from tramontane.substrates import get
+from tramontane.substrates.simgrid import SimGrid, platform_lines, settings
+from tramontane.substrates.simulator import schedule
+from tramontane.validation.networks import read_networks
+from tramontane.validation.points import make_point
+from tramontane.validation.rows import Row, read_rows
+
+from .points import exchange, point
+
+ROOT = Path(__file__).parents[2]
+NS = 1e-9
+
+needs_simgrid = pytest.mark.skipif(SimGrid().available() is not None, reason=str(SimGrid().available()))
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"machine": {"routing": "valiant"}}, "machine.routing: found 'valiant' (simgrid routes whole messages)"),
+        ({"machine": {"routing": "ugal"}}, "allowed: minimal"),
+        ({"machine": {"topology": "fattree", "geometry": [2, 4], "routing": "adaptive"}}, "allowed: d-mod-k"),
+        ({"machine": {"model": "pisces-16"}}, "machine.model: found 'pisces-16'"),
+        ({"noise": {"duration": "25 us"}}, "(only the embedded simulator has it)"),
+        ({"machine": {"injection": {"service": "round-robin"}}}, "machine.injection.service: found 'round-robin'"),
+    ],
+)
+def test_what_a_fluid_cannot_do_is_refused_before_anything_runs(changes: dict[str, Any], line: str) -> None:
+    canonical = point(**changes)
+    refused = get("simgrid").refusal(canonical)
+    assert refused is not None
+    assert line in str(refused)
+    with pytest.raises(ValueError, match="found"):
+        get("simgrid").run(canonical)
+
+
+def test_the_platform_has_the_numbers_of_the_machine() -> None:
+    tree = {"topology": "fattree", "geometry": {"nodes_per_leaf": 4, "leaves_per_subtree": 2, "subtrees": 3}}
+    lines = list(platform_lines(point(machine=tree, allocation={"nodes": [3, 1]})))
+    assert "geometry 4 2 3" in lines
+    assert "link_bandwidth 10000000000" in lines
+    assert "injection_latency 100000" in lines
+    assert "allocation given 3 1" in lines
+
+
+def test_protocol_limits_become_sections_of_costs() -> None:
+    told = settings(point(machine={"protocol": {"short_limit": "256 B", "eager_limit": "4096 B"}}))
+    assert told["smpi/lat-factor"] == "0:1;272:3"
+    assert told["smpi/send-is-detached-thresh"] == told["smpi/async-small-thresh"] == "4097"
+    assert told["smpi/ois"] == "0:0:1.875e-10;64:0:1.885e-10;256:0:0"
+    assert told["smpi/or"] == "0:0:1.875e-10;64:0:1.885e-10;4096:0:0"
+
+
+@needs_simgrid
+@pytest.mark.parametrize("size", [16, 512, 1024, 8192, 2**20])
+def test_two_ranks_exchange_at_full_rate_in_both_directions(size: int) -> None:
+    # Through two switches: latencies of injection, link and ejection; above short_limit twice as many before.
+    copy = size * 3 / 8 * 0.5 + (size / 1000 if size > 64 else 0)
+    latency, copies = (300, 2) if size <= 512 else (900, 1 if size <= 8192 else 0)
+    found = SimGrid().run(exchange(size))
+    assert (found["messages"], found["bytes"]) == (4, 4 * size)
+    assert found["time_s"] / NS == pytest.approx(2 * (latency + size / 10 + copies * copy), rel=1e-4, abs=4)
+    assert found["packets"] is None
+
+
+@needs_simgrid
+def test_a_crossbar_that_limits_is_shared() -> None:
+    one_switch = {"geometry": [1, 1, 1], "nodes_per_switch": 2, "crossbar": {"bandwidth": "1 GB/s"}}
+    found = SimGrid().run(exchange(2**20, one_switch))
+    assert found["time_s"] / NS == pytest.approx(2 * 2 * 2**20, rel=1e-3)
+
+
+@needs_simgrid
+def test_a_dragonfly_has_all_its_global_links() -> None:
+    # Five groups of 2 x 2 switches, more than a group has switches; nodes of two groups exchange by links of their own.
+    net = {"topology": "dragonfly", "geometry": [2, 2, 5], "nodes_per_switch": 1}
+    grid = {"kind": "transposition", "algorithm": "burst", "grid": [8, 8, 4096], "decomposition": [2, 4]}
+    nodes = {"nodes": [0, 4, 1, 5, 2, 6, 3, 7]}
+    found = SimGrid().run(point(ranks=8, workload=grid, machine=net, allocation=nodes))
+    # In a-b the pairs (0, 1), (2, 3), ... exchange 128 KiB over the four links between two groups, each its own.
+    assert found["phases"]["a-b"] == pytest.approx(4 * 2 * 2048 * 8 / 10e9 + 3 * 300e-9, rel=0.01)
+
+
+def _rows() -> list[Any]:
+    rows = read_rows(ROOT / "validation" / "simgrid-3.32.csv")
+    chosen = [row for row in rows if row.ok and row["tag"] == "compare-sstmacro" and row["P"] == "64"]
+    return [row for row in chosen if row["alg"] != "mpi" and (row["alg"], row["k"]) not in (("rk", "16"), ("rk", "32"))]
+
+
+@needs_simgrid
+@pytest.mark.slow
+@pytest.mark.parametrize("row", _rows(), ids=lambda row: f"{row['topo']}-{row['op']}-{row['alg']}{row['k']}{row['w']}")
+def test_measured_rows_come_out_again(row: Row) -> None:
+    # They were measured on SimGrid's own zones, without copies, and without the two more latencies (here of up to 1 us
+    # each) that a round of large messages takes for header and get request.
+    canonical = make_point(row, read_networks(ROOT), "default").canonical()
+    machine = canonical["machine"]
+    if machine["topology"] == "fattree":
+        machine["routing"] = "d-mod-k"
+    machine["processor"]["frequency"] = 10**15
+    assert Point.from_canonical(canonical).ranks == 64
+    found = SimGrid().run(canonical)["time_s"]
+    theirs = row.seconds("tspan_s")
+    rounds = 0 if row["op"] == "allreduce" else schedule(canonical["workload"], 64).rounds
+    # Where rounds of several ranks overlap on full links (ring-1 on the torus), later starts change who shares, too.
+    assert theirs * 0.98 < found < theirs * 1.005 + rounds * 2e-6
+
+
+@needs_simgrid
+def test_allreduce_agrees_with_the_simulator() -> None:
+    allreduce = {"kind": "allreduce", "algorithm": "recursive-k", "radix": 4, "count": 3, "repeats": 50}
+    canonical = point(ranks=64, workload=allreduce, machine={"geometry": [4, 4, 4], "nodes_per_switch": 1})
+    ours, theirs = get("simulator").run(canonical), SimGrid().run(canonical)
+    assert ours["messages"] == theirs["messages"]
+    assert ours["time_s"] == pytest.approx(theirs["time_s"], rel=0.05)

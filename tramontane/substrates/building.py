@@ -1,0 +1,71 @@
+"""Compiles what a substrate needs, on demand and once: into ``build/<name>/<digest of all that goes in>``.
+
+The digest names compiler, options and sources, so nothing outdated is ever used, two checkouts never share a build, and
+whoever finds the folder needs no compiler. It appears whole or not at all, however many processes want it at once.
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+
+def digest(files: Iterable[Path], words: Iterable[str]) -> str:
+    """Return 16 hex digits that stand for the content of `files` and for `words`."""
+    known = hashlib.sha256()
+    for word in words:
+        known.update(word.encode() + b"\0")
+    for file in files:
+        known.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return known.hexdigest()[:16]
+
+
+def once(folder: Path, make: Callable[[Path], None]) -> Path:
+    """Return `folder`, which `make` fills if it is not there yet; others who want it meanwhile wait."""
+    if folder.exists():
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with Path(folder.parent, f".{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if folder.exists():
+            return folder
+        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        try:
+            temporary.chmod(0o755)
+            make(temporary)
+            temporary.rename(folder)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    return folder
+
+
+def link(compiler: str, options: Sequence[str], sources: Sequence[Path], closing: Sequence[str], folder: Path) -> None:
+    """Compile C++ files side by side and link them, in `folder`; `closing` are the options of the last step.
+
+    Raises
+    ------
+    RuntimeError
+        If something fails; the message is the compiler's first error.
+    """
+    objects = [f"{number}-{source.stem}.o" for number, source in enumerate(sources)]
+    commands = [
+        [compiler, *options, "-c", str(source), "-o", target] for source, target in zip(sources, objects, strict=True)
+    ]
+    with ThreadPoolExecutor(os.cpu_count() or 1) as workers:
+        list(workers.map(lambda command: _compile(command, folder), commands))
+    _compile([compiler, *objects, *closing], folder)
+    for name in objects:
+        Path(folder, name).unlink()
+
+
+def _compile(command: Sequence[str], folder: Path) -> None:
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode != 0:
+        lines = done.stdout.splitlines()
+        first = next((line for line in lines if "error" in line.lower()), lines[-1] if lines else "no output")
+        raise RuntimeError(f"{Path(command[0]).name} failed with status {done.returncode}: {first}")

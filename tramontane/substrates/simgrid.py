@@ -1,0 +1,254 @@
+"""SimGrid: the skeleton program compiled by ``smpicxx``, run on SMPI's flow model.
+
+A fluid model has neither packets nor buffers nor credits: messages under way share links by max-min fairness. What of a
+machine it can mean, it is told (docs/simgrid.md): SMPI's own defaults are those of a TCP cluster and would make the
+numbers say nothing about the machine.
+"""
+
+import functools
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tramontane.substrates import skeleton
+from tramontane.substrates.building import digest, link, once
+from tramontane.substrates.imbalance import imbalance
+from tramontane.substrates.programs import Finished, complaint, run_program
+from tramontane.substrates.refusal import Refusal, refusal_of, simulator_only
+
+INSTALL = "apt-get install libsimgrid-dev, or spack install simgrid"
+
+#: Routings that are the same for all packets of a message, whatever the load, by topology.
+ROUTINGS = {
+    "torus": ("minimal",),
+    "fattree": ("d-mod-k",),
+    "dragonfly": ("minimal",),
+    "dragonfly1d": ("minimal",),
+}
+
+PROGRAM, PLATFORM = "tramontane-smpi", "libplatform.so"
+
+_PLATFORM = ("simgrid/platform.cpp", "topology.cpp", "torus.cpp", "fat_trees.cpp", "dragonflies.cpp")
+_OPTIONS = ("-std=c++20", "-O2")
+_ENVELOPE = 16
+"""Bytes that SMPI adds to each message."""
+_STACK_KIB = 256
+_GUARDED_RANKS = 16_000
+"""Up to here each stack has a guard page: two mappings a rank, of which Linux allows a process 65,530."""
+
+
+class SimGrid:
+    """Runs a point on SMPI."""
+
+    name = "simgrid"
+
+    def available(self) -> str | None:
+        """Return None, or what is missing."""
+        missing = [tool for tool in ("smpicxx", "smpirun") if shutil.which(tool) is None]
+        if missing:
+            return f"{' and '.join(missing)} not found; installed by: {INSTALL}"
+        if not skeleton.sources():
+            return "the sources of the skeleton are not here; run it from a checkout"
+        return None
+
+    def revision(self) -> int | None:
+        """Return None: the model is SimGrid's, see `version` in results."""
+        return None
+
+    def compiler(self) -> str | None:
+        """Return the compiler that SMPI's wrapper calls."""
+        return _compiler()
+
+    def refusal(self, point: dict[str, Any]) -> Refusal | None:
+        """Return what of a point a fluid model can't express."""
+        machine = point["machine"]
+        allowed = ROUTINGS[machine["topology"]]
+        return (
+            simulator_only(point)
+            or refusal_of("machine.routing", machine["routing"], allowed, "simgrid routes whole messages")
+            or refusal_of("machine.model", machine.get("model", "default"), ("default",), "simgrid is no PISCES")
+            or refusal_of("machine.injection.service", _service(machine), ("fifo",), "in simgrid messages share links")
+        )
+
+    def run(self, point: dict[str, Any]) -> dict[str, Any]:
+        """Simulate a canonical point; see :class:`tramontane.substrates.Substrate`."""
+        refused = self.refusal(point)
+        if refused is not None:
+            raise ValueError(str(refused))
+        program, platform = build_program(), build_platform()
+        with tempfile.TemporaryDirectory(prefix="tramontane-simgrid-") as scratch:
+            done = _smpirun(point, program, platform, Path(scratch))
+        found = skeleton.last_object(done.output)
+        if done.status != 0 or found is None:
+            raise RuntimeError(f"smpirun ended with status {done.status}: {complaint(done)}")
+        setup = _setup_seconds(done.errors)
+        return {
+            "substrate": self.name,
+            **skeleton.outcome(found),
+            "packets": None,
+            "hops": None,
+            "imbalance": imbalance(point),
+            "wall_s": max(done.wall_s - setup, 0.0),
+            "setup_s": setup,
+            "peak_rss_bytes": done.peak_rss_bytes,
+            "version": version(),
+        }
+
+
+@functools.cache
+def version() -> str:
+    """Return SimGrid's version, e.g. ``3.32``."""
+    done = subprocess.run(["smpirun", "-version"], stdout=subprocess.PIPE, text=True, check=False)
+    return next((word for word in done.stdout.split() if word[:1].isdigit()), "unknown")
+
+
+@functools.cache
+def _compiler() -> str | None:
+    if shutil.which("smpicxx") is None:
+        return None
+    done = subprocess.run(["smpicxx", "--version"], stdout=subprocess.PIPE, text=True, check=False)
+    return next(iter(done.stdout.splitlines()), None)
+
+
+def build_program() -> Path:
+    """Compile the skeleton for SMPI unless that has been done; return the program.
+
+    Raises
+    ------
+    RuntimeError
+        If that fails.
+    """
+    hooks = Path(skeleton.ROOT, "simulator", "simgrid", "skeleton_hooks.hpp")
+    sources, options = skeleton.sources(), [*_OPTIONS, *skeleton.options(), "-include", str(hooks)]
+    headers = [*skeleton.headers(), hooks, Path(hooks.parents[1], "random.hpp")]
+    return _once("smpicxx", options, sources, headers, ["-o", PROGRAM]) / PROGRAM
+
+
+def build_platform() -> Path:
+    """Compile the library that describes machines to SimGrid unless that has been done; return it.
+
+    Raises
+    ------
+    RuntimeError
+        If that fails.
+    """
+    simulator = Path(skeleton.ROOT, "simulator")
+    sources = [Path(simulator, name) for name in _PLATFORM]
+    # What smpicxx compiles sees MPI's names only; the platform is no MPI program.
+    compiler, paths = os.environ.get("CXX", "c++"), _search_paths()
+    closing = ["-shared", *paths, "-lsimgrid", "-o", PLATFORM]
+    headers = [*sorted(simulator.glob("*.hpp")), *skeleton.headers()]
+    return _once(compiler, [*_OPTIONS, "-fPIC", *skeleton.options(), *paths[:1]], sources, headers, closing) / PLATFORM
+
+
+def _once(compiler: str, options: list[str], sources: list[Path], headers: list[Path], closing: list[str]) -> Path:
+    name = digest([*sources, *headers], [version(), str(_compiler()), compiler, *options, *closing])
+    folder = Path(skeleton.ROOT, "build", "simgrid", name)
+    return once(folder, lambda place: link(compiler, options, sources, closing, place))
+
+
+def _search_paths() -> list[str]:
+    """Return compiler options that find SimGrid beside the ``smpirun`` that is used."""
+    prefix = Path(str(shutil.which("smpirun"))).resolve().parents[1]
+    return [f"-I{Path(prefix, 'include')}", f"-L{Path(prefix, 'lib')}", f"-Wl,-rpath,{Path(prefix, 'lib')}"]
+
+
+def platform_lines(point: dict[str, Any]) -> Iterator[str]:
+    """Yield what ``simulator/simgrid/platform.cpp`` reads."""
+    machine = point["machine"]
+    geometry = machine["geometry"]
+    # The sorted keys of a tree's geometry are not its order.
+    keys = ("nodes_per_leaf", "leaves_per_subtree", "subtrees")
+    sizes = [geometry[key] for key in keys] if isinstance(geometry, dict) else geometry
+    yield f"topology {machine['topology']}"
+    yield f"geometry {' '.join(map(str, sizes))}"
+    yield f"nodes_per_switch {machine['nodes_per_switch']}"
+    yield f"global_links {machine.get('global_links', 0)}"
+    for part, key in (("link", "bandwidth"), ("link", "latency"), ("injection", "bandwidth"), ("injection", "latency")):
+        yield f"{part}_{key} {machine[part][key]}"
+    yield f"crossbar_bandwidth {machine['crossbar']['bandwidth']}"
+    yield f"ranks {point['ranks']}"
+    yield f"seed {point['seed']}"
+    allocation = point.get("allocation", "first-available")
+    given = [] if isinstance(allocation, str) else allocation["nodes"]
+    yield " ".join(["allocation", allocation if isinstance(allocation, str) else "given", *map(str, given)])
+
+
+def settings(point: dict[str, Any]) -> dict[str, str]:
+    """Return SimGrid's configuration for a canonical point."""
+    machine = point["machine"]
+    protocol = machine["protocol"]
+    short, eager = protocol["short_limit"], protocol["eager_limit"]
+    fastest = max(machine[part]["bandwidth"] for part in ("link", "injection", "crossbar"))
+    guarded = point["ranks"] <= _GUARDED_RANKS
+    return {
+        # The bandwidths and latencies of the machine and nothing else, shared by max-min fairness.
+        "network/model": "SMPI",
+        "smpi/bw-factor": "0:1",
+        "network/crosstraffic": "0",
+        "network/weight-S": "0",
+        "network/TCP-gamma": "0",
+        "network/loopback-bw": str(machine["memory"]["bandwidth"]),
+        "network/loopback-lat": "0",
+        # Above short_limit a header and a get request go before the payload.
+        "smpi/lat-factor": f"0:1;{short + _ENVELOPE}:3",
+        # Up to eager_limit a sender does not wait, and payloads are copied.
+        "smpi/send-is-detached-thresh": str(eager + 1),
+        "smpi/async-small-thresh": str(eager + 1),
+        "smpi/ois": _copies(machine, short),
+        "smpi/os": _copies(machine, short),
+        "smpi/or": _copies(machine, eager),
+        # Nothing that a program does between its messages takes time, not even to read the clock.
+        "smpi/simulate-computation": "no",
+        "smpi/wtime": "0",
+        # Absolute tolerances: of times [s], and of bandwidths [B/s], where doubles hold no more than 15 digits.
+        "surf/precision": "1e-12",
+        "maxmin/precision": f"{min(max(1e-5, 1e-13 * fastest), 0.1):g}",
+        "contexts/stack-size": str(_STACK_KIB),
+        "contexts/guard-size": "1" if guarded else "0",
+    }
+
+
+def _copies(machine: dict[str, Any], largest: int) -> str:
+    """Return the time a rank spends on copying a message: 3 instructions a word, memory's bandwidth beyond 64 B.
+
+    SMPI's notation: sections "from:seconds:seconds a byte", each for sizes above its first number.
+    """
+    word = 3 / 8 / machine["processor"]["frequency"]
+    byte = 1 / machine["memory"]["bandwidth"]
+    sections = [(0, word), (64, word + byte), (largest, 0.0)]
+    return ";".join(f"{size}:0:{cost:.12g}" for size, cost in sections if size < largest or cost == 0)
+
+
+def _service(machine: dict[str, Any]) -> str:
+    return str(machine["injection"].get("service", "fifo"))
+
+
+def _smpirun(point: dict[str, Any], program: Path, platform: Path, scratch: Path) -> Finished:
+    machine, hosts = Path(scratch, "machine.txt"), Path(scratch, "hosts")
+    machine.write_text("".join(f"{line}\n" for line in platform_lines(point)), encoding="ascii")
+    hosts.write_text("".join(f"r{rank}\n" for rank in range(point["ranks"])), encoding="ascii")
+    configuration = [f"--cfg={key}:{value}" for key, value in settings(point).items()]
+    command = ["smpirun", "-quiet", "-no-privatize", "-platform", str(platform)]
+    command += ["-hostfile", str(hosts), "-np", str(point["ranks"]), "--log=root.thresh:error", *configuration]
+    command += [str(program), *skeleton.simulated_arguments(point)]
+    environment = {
+        "TRAMONTANE_PLATFORM": str(machine),
+        "TRAMONTANE_SEED": str(point["seed"]),
+        "TRAMONTANE_START_JITTER": str(point.get("start_jitter", 0)),
+        # Stacks are to be mapped, not taken from the heap, whatever glibc has learnt meanwhile.
+        "MALLOC_MMAP_THRESHOLD_": "131072",
+    }
+    return run_program(command, scratch, environment)
+
+
+def _setup_seconds(errors: str) -> float:
+    """Return what the platform says its construction took."""
+    for line in errors.splitlines():
+        if line.startswith("TRAMONTANE setup_s "):
+            return float(line.split()[-1])
+    return 0.0

@@ -1,0 +1,40 @@
+"""The skeleton program as simulators of MPI run it: without data, once, with one clock for all ranks."""
+
+from pathlib import Path
+from typing import Any
+
+from tramontane import __version__
+from tramontane.substrates.mpi.program import IMPLEMENTATIONS, ROOT, headers, last_object, sources, spelled
+
+__all__ = ["ROOT", "headers", "last_object", "options", "outcome", "simulated_arguments", "sources"]
+
+
+def options() -> list[str]:
+    """Return the compiler options that the program needs, whoever compiles it."""
+    return [f"-I{Path(ROOT, 'skeleton-src')}", f'-DTRAMONTANE_VERSION="{__version__}"']
+
+
+def simulated_arguments(point: dict[str, Any]) -> list[str]:
+    """Return the program's arguments for one run of a canonical point's workload.
+
+    On a simulator nothing is to be warmed up, a second repetition gives what the first one gave, and what messages hold
+    is nobody's business.
+    """
+    workload = dict(point["workload"])
+    implementation = IMPLEMENTATIONS.get(workload.get("algorithm", ""))
+    if implementation:
+        del workload["algorithm"]
+    words = [f"{key}={spelled(workload[key])}" for key in sorted(workload)]
+    once = ["warmup=0", "repetitions=1", "data=null", "verify=0", "clock=global"]
+    return [*words, f"implementation={implementation or 'schedule'}", *once]
+
+
+def outcome(printed: dict[str, Any]) -> dict[str, Any]:
+    """Return the common part of a result from what the program has printed of its only repetition."""
+    once = printed["repetitions"][0]
+    return {
+        "time_s": once["time_s"],
+        "phases": once["phases"],
+        "messages": printed["messages"],
+        "bytes": printed["bytes"],
+    }
