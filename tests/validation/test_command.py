@@ -119,7 +119,7 @@ def test_nothing_to_compare_is_no_success(write: Write, checkout: Path) -> None:
 def test_rows_become_a_figure_with_a_caption(write: Write, checkout: Path) -> None:
     done = compare(checkout, write(*MEASURED), "--model", "default", "--members", 1, "--dataset", "out/rows.nc")
     assert done.returncode == 0, done.stderr
-    drawing.draw_file(checkout / "out" / "rows.nc", checkout / "out" / "rows")
+    drawing.draw_files([checkout / "out" / "rows.nc"], checkout / "out" / "rows")
     assert (checkout / "out" / "rows.svg").is_file()
     text = (checkout / "out" / "rows.txt").read_text()
     assert text.startswith("measured.csv: model default over times as measured")
