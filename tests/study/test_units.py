@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
-from tramontane.study.units import BANDWIDTH, FRACTION, FREQUENCY, SIZE, TIME, Dimension, format_quantity, parse_quantity
+from tramontane.study.units import (
+    BANDWIDTH,
+    FRACTION,
+    FREQUENCY,
+    SIZE,
+    TIME,
+    Dimension,
+    format_quantity,
+    parse_quantity,
+)
 
 DIMENSIONS = [TIME, SIZE, BANDWIDTH, FREQUENCY, FRACTION]
 

@@ -464,8 +464,7 @@ class Steady(Settings):
 
     error: Share = Field(
         0,
-        description="Error of the whole time that is allowed: no more repeats are simulated than needed for it. 0 % for "
-        "all repeats.",
+        description="Error of the whole time that is allowed; no more repeats are simulated than that takes. 0 %: all.",
         examples=["1 %"],
     )
 
