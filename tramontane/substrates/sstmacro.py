@@ -31,12 +31,17 @@ NETWORKS: dict[str, tuple[str, dict[str, str]]] = {
         "dragonfly",
         {"minimal": "dragonfly_minimal", "valiant": "dragonfly_valiant", "ugal": "dragonfly_ugal"},
     ),
+    "dragonfly": (  # our plug-in's
+        "tramontane_dragonfly",
+        {routing: f"tramontane_dragonfly_{routing}" for routing in ("minimal", "valiant", "ugal")},
+    ),
 }
 
-APPLICATION = "libtramontane_skeleton.so"
+APPLICATION, PLUGIN = "libtramontane_skeleton.so", "libtramontane_plugin.so"
 
 # In release 16 sst++ drops -O and -D, but hands on what it doesn't know.
-_OPTIONS = ("-std=c++20", "-fPIC", "--optimize=2", f"--define-macro=TRAMONTANE_RELEASE={__version__}")
+_OPTIONS = ("-std=c++20", "-fPIC", "--optimize=2")
+_RELEASE = f"--define-macro=TRAMONTANE_RELEASE={__version__}"
 _MOST_PORTS = 256
 """PISCES keeps a packet's port in eight bits; beyond, packets go astray without a word."""
 
@@ -85,8 +90,9 @@ class SstMacro:
         if is_search(point):
             return search(point, self.run)
         application = build_application()
+        plugin = build_plugin() if point["machine"]["topology"] == "dragonfly" else None
         with tempfile.TemporaryDirectory(prefix="tramontane-sstmacro-") as scratch:
-            Path(scratch, "point.ini").write_text(text(parameters(point, application)), encoding="utf-8")
+            Path(scratch, "point.ini").write_text(text(parameters(point, application, plugin)), encoding="utf-8")
             done = run_program([str(_find("sstmac")), "-f", "point.ini"], Path(scratch), {})
         if done.status != 0:
             raise RuntimeError(f"sstmac ended with status {done.status}: {complaint(done)}")
@@ -141,8 +147,21 @@ def build_application() -> Path:
         If that fails.
     """
     hooks = Path(skeleton.ROOT, "sstmacro", "skeleton_hooks.hpp")
-    options = [*_OPTIONS, *skeleton.options(), "-include", str(hooks)]
+    options = [*_OPTIONS, _RELEASE, *skeleton.options(), "-include", str(hooks)]
     return _once(options, skeleton.sources(), [*skeleton.headers(), hooks], APPLICATION)
+
+
+def build_plugin() -> Path:
+    """Compile the networks that SST/macro has not (`sstmacro/`) unless that has been done; return the library.
+
+    Raises
+    ------
+    RuntimeError
+        If that fails.
+    """
+    room = Path(skeleton.ROOT, "sstmacro")
+    options = ["--sst-component", *_OPTIONS, f"-I{Path(room, 'headers')}"]
+    return _once(options, sorted(room.glob("*.cpp")), sorted(room.rglob("*.hpp")), PLUGIN)
 
 
 def _once(options: list[str], sources: list[Path], headers: list[Path], library: str) -> Path:
@@ -153,8 +172,8 @@ def _once(options: list[str], sources: list[Path], headers: list[Path], library:
     return once(folder, lambda place: link(tool, options, sources, closing, place)) / library
 
 
-def parameters(point: dict[str, Any], application: Path) -> Parameters:
-    """Return SST/macro's parameters for a canonical point; `application` is the skeleton's library."""
+def parameters(point: dict[str, Any], application: Path, plugin: Path | None = None) -> Parameters:
+    """Return SST/macro's parameters for a canonical point, with the libraries of the skeleton and of a plug-in."""
     machine = point["machine"]
     protocol, injection, link_ = machine["protocol"], machine["injection"], machine["link"]
     buffer, packet = f"{machine['buffer']}B", f"{machine['packet']}B"
@@ -172,6 +191,7 @@ def parameters(point: dict[str, Any], application: Path) -> Parameters:
     }
     memory = _bandwidth(machine["memory"]["bandwidth"])
     return {
+        **({"external_libs": f"[{plugin}]"} if plugin else {}),
         "topology": _topology(machine),
         "node": {
             "name": "simple",
@@ -265,9 +285,6 @@ def _network_refusal(machine: dict[str, Any]) -> Refusal | None:
     if shape == "fattree":
         allowed = "{nodes_per_leaf, leaves_per_subtree, subtrees}"
         return Refusal("machine.geometry", geometry, allowed, "sstmacro's tree has three levels")
-    if shape not in NETWORKS:
-        allowed = "torus, fattree, dragonfly1d"
-        return Refusal("machine.topology", shape, allowed, "sstmacro's own loses packets")
     if shape == "torus" and max(geometry) == 1:
         return Refusal("machine.geometry", geometry, "two switches or more", "sstmacro has no torus of one switch")
     if _ports(machine) > _MOST_PORTS:
@@ -282,8 +299,8 @@ def _ports(machine: dict[str, Any]) -> int:
     shape, geometry = _shape(machine), machine["geometry"]
     if shape == "fattree3":
         return max(2 * int(geometry["nodes_per_leaf"]), int(geometry["subtrees"]))
-    wired = 6 if shape == "torus" else int(geometry[0]) + int(machine["global_links"])
-    return wired + int(machine["nodes_per_switch"])
+    wired = {"torus": 6, "dragonfly": sum(geometry), "dragonfly1d": geometry[0] + machine.get("global_links", 0)}
+    return int(wired[shape] + machine["nodes_per_switch"])
 
 
 def _service(machine: dict[str, Any]) -> str:
