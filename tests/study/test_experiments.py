@@ -62,7 +62,7 @@ def test_documentation(name: str) -> None:
     experiment = load_experiment(FILES[name])
     assert experiment.name == name
     assert experiment.question.endswith("?")
-    assert experiment.paper is not None or name.startswith("cross-validation"), "which paper is it from?"
+    assert experiment.paper is not None
     assert experiment.paper.doi == "10.5194/gmd-11-3409-2018"
     assert "Z" in experiment.references
     assert experiment.figure.caption
