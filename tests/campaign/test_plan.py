@@ -169,7 +169,8 @@ def test_points_that_do_not_fit_are_left_out(project: Path) -> None:
     assert make_plan(project, "smoke", memory=sizes[-1]).too_large == []
 
 
-def test_points_of_an_absent_substrate_are_left_out_and_said(project: Path) -> None:
+def test_points_of_an_absent_substrate_are_left_out_and_said(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSTMACRO_ROOT", str(project))
     file = project / "configs" / "experiments" / "tiny.yaml"
     file.write_text(file.read_text().replace("cross:\n", "cross:\n  substrate: [simulator, sstmacro]\n"))
     plan = make_plan(project, "smoke")

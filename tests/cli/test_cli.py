@@ -170,7 +170,7 @@ def test_a_mistake_on_the_command_line_is_one_line(
 @pytest.mark.parametrize(
     ("name", "parts"),
     [
-        ("sstmacro", ["not in this release", "spack install sst-macro@16.0.0"]),
+        ("sstmacro", ["sst++, sstmac, sstmacro-config not found", "spack install sst-macro@16.0.0"]),
         ("simgrid", ["smpicxx and smpirun not found", "installed by: apt-get install libsimgrid-dev"]),
         ("simulatr", ["did you mean 'simulator'?", "simulator, mpi, simgrid, sstmacro"]),
     ],
@@ -179,6 +179,7 @@ def test_a_substrate_that_is_not_there_is_named_with_what_installs_it(
     here: Path, tramontane: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, name: str, parts: list[str]
 ) -> None:
     monkeypatch.setenv("PATH", str(here))
+    monkeypatch.delenv("SSTMACRO_ROOT", raising=False)
     answer = tramontane("run", write(here, POINT), "--substrate", name)
     assert answer.status == 2
     assert answer.out == ""

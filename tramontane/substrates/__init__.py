@@ -1,4 +1,4 @@
-"""What executes a point: the embedded simulator, an MPI library, SimGrid or (in a later release) SST/macro.
+"""What executes a point: the embedded simulator, an MPI library, SimGrid or SST/macro.
 
 A substrate that is not there is reported as such, with the line that installs it; nothing is ever faked. This module
 and what it imports at once need only the standard library, because every point runs in a process of its own.
@@ -72,10 +72,10 @@ def get(name: str) -> Substrate:
         from tramontane.substrates.simgrid import SimGrid  # noqa: PLC0415
 
         return SimGrid()
-    from tramontane.substrates.absent import ABSENT  # noqa: PLC0415
+    if name == "sstmacro":
+        from tramontane.substrates.sstmacro import SstMacro  # noqa: PLC0415
 
-    if name in ABSENT:
-        return ABSENT[name]
+        return SstMacro()
     close = difflib.get_close_matches(name, NAMES, n=1)
     raise InputError("substrate", "", name, ", ".join(NAMES), hint=close[0] if close else None)
 

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from tramontane import __version__
-from tramontane.substrates.mpi.program import IMPLEMENTATIONS, ROOT, headers, last_object, sources, spelled
+from tramontane.substrates.mpi.program import IMPLEMENTATIONS, ROOT, complaint, headers, last_object, sources, spelled
 
-__all__ = ["ROOT", "headers", "last_object", "options", "outcome", "simulated_arguments", "sources"]
+__all__ = ["ROOT", "complaint", "headers", "last_object", "options", "outcome", "simulated_arguments", "sources"]
 
 
 def options() -> list[str]:

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 from spack.package import *
 
 try:  # Spack >= 1.0 keeps the build systems in the builtin repository
@@ -9,8 +11,8 @@ except ImportError:  # Spack 0.23: spack.package exports it
 class TramontaneSkeleton(CMakePackage):
     """Communication skeleton of weather and climate models, tramontane-mpi, for a machine's MPI."""
 
-    homepage = "https://github.com/tramontane-hpc/tramontane"
-    git = "https://github.com/tramontane-hpc/tramontane.git"
+    homepage = "https://doi.org/10.5194/gmd-11-3409-2018"  # the study that is repeated
+    git = Path(__file__).resolve().parents[4].as_uri()  # the checkout that this recipe is part of
 
     license("BSD-3-Clause")
 

@@ -1,4 +1,5 @@
 import os
+from pathlib import Path
 
 from spack.package import *
 
@@ -15,8 +16,8 @@ class Tramontane(Package):
     versions, and some are not in its repository. Spack gives what is compiled for the system: Python and the compiler.
     """
 
-    homepage = "https://github.com/tramontane-hpc/tramontane"
-    git = "https://github.com/tramontane-hpc/tramontane.git"
+    homepage = "https://doi.org/10.5194/gmd-11-3409-2018"  # the study that is repeated
+    git = Path(__file__).resolve().parents[4].as_uri()  # the checkout that this recipe is part of
 
     license("BSD-3-Clause")
 

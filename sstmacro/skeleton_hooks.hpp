@@ -1,0 +1,39 @@
+/// \file
+/// What SST/macro does otherwise than an MPI library; included before everything else when the skeleton is compiled
+/// for it.
+#pragma once
+
+#include <mpi.h>
+
+#define TRAMONTANE_SIMULATED_MPI "SST/macro"
+
+/// Its messages carry sizes; a null pointer is all the data they need.
+#define TRAMONTANE_NULL_BUFFER(bytes) nullptr
+#define TRAMONTANE_FREE_BUFFER(pointer) static_cast<void>(pointer)
+
+/// Messages without payload never meet a packet, and so a barrier meets none.
+#define TRAMONTANE_END_TOGETHER() MPI_Barrier(MPI_COMM_WORLD)
+
+/// In release 16 sst++ passes on neither -D nor quotes.
+#if !defined(TRAMONTANE_VERSION)
+#define TRAMONTANE_QUOTED(text) #text
+#define TRAMONTANE_TEXT(macro) TRAMONTANE_QUOTED(macro)
+#define TRAMONTANE_VERSION TRAMONTANE_TEXT(TRAMONTANE_RELEASE)
+#endif
+
+// These two it has names for, but no code.
+#undef MPI_Get_version
+#undef MPI_Get_processor_name
+
+inline int MPI_Get_version(int* version, int* subversion) {
+    *version = MPI_VERSION;
+    *subversion = MPI_SUBVERSION;
+    return MPI_SUCCESS;
+}
+
+/// Simulated nodes are nobody's hosts.
+inline int MPI_Get_processor_name(char* name, int* length) {
+    *name = '\0';
+    *length = 0;
+    return MPI_SUCCESS;
+}

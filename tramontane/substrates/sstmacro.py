@@ -1,0 +1,324 @@
+"""SST/macro 16: the skeleton program compiled by ``sst++``, run on its packet model PISCES.
+
+SST/macro ends with status 0 whether its packets arrive, are lost or wait for each other for ever. So a run counts only
+if the skeleton's own line is there.
+"""
+
+import functools
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tramontane import __version__
+from tramontane.substrates import skeleton
+from tramontane.substrates.building import digest, link, once
+from tramontane.substrates.imbalance import imbalance
+from tramontane.substrates.programs import Finished, complaint, run_program
+from tramontane.substrates.refusal import Refusal, refusal_of, simulator_only
+from tramontane.substrates.search import is_search, search
+
+INSTALL = "spack install sst-macro@16.0.0, and SSTMACRO_ROOT or PATH that leads to it"
+
+#: Name of the topology and of its routers in SST/macro, by topology (`fattree3`: the tree of three levels) and routing.
+NETWORKS: dict[str, tuple[str, dict[str, str]]] = {
+    "torus": ("torus", {"minimal": "torus_minimal", "valiant": "torus_valiant", "ugal": "torus_ugal"}),
+    "fattree3": ("fat_tree", {"round-robin": "fat_tree"}),
+    "dragonfly1d": (
+        "dragonfly",
+        {"minimal": "dragonfly_minimal", "valiant": "dragonfly_valiant", "ugal": "dragonfly_ugal"},
+    ),
+    "dragonfly": (  # our plug-in's
+        "tramontane_dragonfly",
+        {routing: f"tramontane_dragonfly_{routing}" for routing in ("minimal", "valiant", "ugal")},
+    ),
+}
+
+APPLICATION, PLUGIN = "libtramontane_skeleton.so", "libtramontane_plugin.so"
+
+# In release 16 sst++ drops -O and -D, but hands on what it doesn't know.
+_OPTIONS = ("-std=c++20", "-fPIC", "--optimize=2")
+_RELEASE = f"--define-macro=TRAMONTANE_RELEASE={__version__}"
+_MOST_PORTS = 256
+"""PISCES keeps a packet's port in eight bits; beyond, packets go astray without a word."""
+
+#: A parameter file: values, and blocks of them.
+Parameters = dict[str, Any]
+
+
+class SstMacro:
+    """Runs a point on SST/macro."""
+
+    name = "sstmacro"
+
+    def available(self) -> str | None:
+        """Return None, or what is missing."""
+        missing = [tool for tool in ("sst++", "sstmac", "sstmacro-config") if _find(tool) is None]
+        if missing:
+            return f"{', '.join(missing)} not found; installed by: {INSTALL}"
+        if not skeleton.sources():
+            return "the sources of the skeleton are not here; run it from a checkout"
+        return None
+
+    def revision(self) -> int | None:
+        """Return None: the model is SST/macro's, see `version` in results."""
+        return None
+
+    def compiler(self) -> str | None:
+        """Return the compiler that ``sst++`` calls."""
+        return _compiler()
+
+    def refusal(self, point: dict[str, Any]) -> Refusal | None:
+        """Return what of a point SST/macro can't express."""
+        machine = point["machine"]
+        return (
+            simulator_only(point)
+            or _network_refusal(machine)
+            or refusal_of("machine.injection.service", _service(machine), ("fifo",), "sstmacro has no other")
+            or refusal_of("allocation", point.get("allocation"), (None, "first-available"), "not yet for sstmacro")
+            or refusal_of("start_jitter", point.get("start_jitter", 0), (0,), "sstmacro launches ranks its own way")
+        )
+
+    def run(self, point: dict[str, Any]) -> dict[str, Any]:
+        """Simulate a canonical point; see :class:`tramontane.substrates.Substrate`."""
+        refused = self.refusal(point)
+        if refused is not None:
+            raise ValueError(str(refused))
+        if is_search(point):
+            return search(point, self.run)
+        application = build_application()
+        plugin = build_plugin() if point["machine"]["topology"] == "dragonfly" else None
+        with tempfile.TemporaryDirectory(prefix="tramontane-sstmacro-") as scratch:
+            Path(scratch, "point.ini").write_text(text(parameters(point, application, plugin)), encoding="utf-8")
+            done = run_program([str(_find("sstmac")), "-f", "point.ini"], Path(scratch), {})
+        if done.status != 0:
+            raise RuntimeError(f"sstmac ended with status {done.status}: {complaint(done)}")
+        found = skeleton.last_object(done.output)
+        if found is None:
+            said = skeleton.complaint(done.errors + done.output)
+            raise RuntimeError(said or "sstmac ended without a result: packets were lost, or wait for each other")
+        loop = _loop_seconds(done)
+        return {
+            "substrate": self.name,
+            **skeleton.outcome(found),
+            "packets": None,
+            "hops": None,
+            "imbalance": imbalance(point),
+            "wall_s": loop,
+            "setup_s": max(done.wall_s - loop, 0.0),
+            "peak_rss_bytes": done.peak_rss_bytes,
+            "version": version(),
+        }
+
+
+def _find(tool: str) -> str | None:
+    """Return the path of one of SST/macro's programs: below SSTMACRO_ROOT if that is set, else in PATH."""
+    root = os.environ.get("SSTMACRO_ROOT")
+    return shutil.which(tool, path=str(Path(root, "bin"))) if root else shutil.which(tool)
+
+
+def version() -> str:
+    """Return SST/macro's version, e.g. ``16.0.0``."""
+    return _said_by(_find("sstmacro-config"), "--version")[-1]
+
+
+def _compiler() -> str | None:
+    # sst++ first says where it is.
+    return next((line for line in _said_by(_find("sst++"), "--version") if not line.startswith("/")), None)
+
+
+@functools.cache
+def _said_by(program: str | None, option: str) -> list[str]:
+    if program is None:
+        return ["unknown"]
+    done = subprocess.run([program, option], stdout=subprocess.PIPE, text=True, check=False)
+    return done.stdout.splitlines() or ["unknown"]
+
+
+def build_application() -> Path:
+    """Compile the skeleton for SST/macro unless that has been done; return the library.
+
+    Raises
+    ------
+    RuntimeError
+        If that fails.
+    """
+    hooks = Path(skeleton.ROOT, "sstmacro", "skeleton_hooks.hpp")
+    options = [*_OPTIONS, _RELEASE, *skeleton.options(), "-include", str(hooks)]
+    return _once(options, skeleton.sources(), [*skeleton.headers(), hooks], APPLICATION)
+
+
+def build_plugin() -> Path:
+    """Compile the networks that SST/macro has not (`sstmacro/`) unless that has been done; return the library.
+
+    Raises
+    ------
+    RuntimeError
+        If that fails.
+    """
+    room = Path(skeleton.ROOT, "sstmacro")
+    options = ["--sst-component", *_OPTIONS, f"-I{Path(room, 'headers')}"]
+    return _once(options, sorted(room.glob("*.cpp")), sorted(room.rglob("*.hpp")), PLUGIN)
+
+
+def _once(options: list[str], sources: list[Path], headers: list[Path], library: str) -> Path:
+    tool = str(_find("sst++"))
+    closing = ["-fPIC", "-shared", "-o", library]
+    name = digest([*sources, *headers], [tool, version(), str(_compiler()), *options, *closing])
+    folder = Path(skeleton.ROOT, "build", "sstmacro", name)
+    return once(folder, lambda place: link(tool, options, sources, closing, place)) / library
+
+
+def parameters(point: dict[str, Any], application: Path, plugin: Path | None = None) -> Parameters:
+    """Return SST/macro's parameters for a canonical point, with the libraries of the skeleton and of a plug-in."""
+    machine = point["machine"]
+    protocol, injection, link_ = machine["protocol"], machine["injection"], machine["link"]
+    buffer, packet = f"{machine['buffer']}B", f"{machine['packet']}B"
+    program = {
+        "exe": str(application),
+        "argv": " ".join(skeleton.simulated_arguments(point)),
+        "launch_cmd": f"aprun -n {point['ranks']} -N 1",
+        "start": "0ms",
+        "allocation": "first_available",
+        "indexing": "block",
+        "mpi": {
+            "max_vshort_msg_size": f"{protocol['short_limit']}B",
+            "max_eager_msg_size": f"{protocol['eager_limit']}B",
+        },
+    }
+    memory = _bandwidth(machine["memory"]["bandwidth"])
+    return {
+        **({"external_libs": f"[{plugin}]"} if plugin else {}),
+        "topology": _topology(machine),
+        "node": {
+            "name": "simple",
+            "app1": program,
+            "proc": {"ncores": 1, "frequency": f"{machine['processor']['frequency']}Hz"},
+            "memory": {"name": "pisces", "latency": "10ns", "total_bandwidth": memory, "bandwidth": memory},
+            "nic": {
+                "name": "pisces",
+                "negligible_size": f"{protocol['negligible_size']}B",
+                "injection": {
+                    "arbitrator": "cut_through",
+                    "bandwidth": _bandwidth(injection["bandwidth"]),
+                    "latency": _time(injection["latency"]),
+                    "credits": buffer,
+                    "mtu": packet,
+                },
+            },
+        },
+        "switch": {
+            "name": "pisces",
+            "arbitrator": "cut_through",
+            "mtu": packet,
+            "link": {
+                "bandwidth": _bandwidth(link_["bandwidth"]),
+                "latency": _time(link_["latency"]),
+                "credits": buffer,
+            },
+            "xbar": {"arbitrator": "cut_through", "bandwidth": _bandwidth(machine["crossbar"]["bandwidth"])},
+            "router": {"name": NETWORKS[_shape(machine)][1][machine["routing"]], "seed": point["seed"]},
+            "logp": {
+                "bandwidth": _bandwidth(machine["logp"]["bandwidth"]),
+                "hop_latency": _time(machine["logp"]["hop_latency"]),
+                "out_in_latency": _time(machine["logp"]["out_in_latency"]),
+            },
+        },
+    }
+
+
+def text(values: Parameters) -> str:
+    """Return a parameter file."""
+    return "".join(f"{line}\n" for line in _lines(values, ""))
+
+
+def _lines(values: Parameters, indent: str) -> Iterator[str]:
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield f"{indent}{key} {{"
+            yield from _lines(value, indent + " ")
+            yield f"{indent}}}"
+        else:
+            yield f"{indent}{key} = {value}"
+
+
+def _topology(machine: dict[str, Any]) -> Parameters:
+    shape, geometry = _shape(machine), machine["geometry"]
+    name = {"name": NETWORKS[shape][0]}
+    if shape == "torus":  # which crashes in a dimension of one switch
+        geometry = [extent for extent in geometry if extent > 1]
+    if shape == "fattree3":
+        nodes, leaves, subtrees = geometry["nodes_per_leaf"], geometry["leaves_per_subtree"], geometry["subtrees"]
+        return {
+            **name,
+            "concentration": nodes,
+            "num_agg_subtrees": subtrees,
+            "leaf_switches_per_subtree": leaves,
+            "agg_switches_per_subtree": leaves,
+            "up_ports_per_leaf_switch": nodes,
+            "down_ports_per_agg_switch": nodes,
+            "up_ports_per_agg_switch": nodes,
+            "num_core_switches": nodes * leaves,
+            "down_ports_per_core_switch": subtrees,
+        }
+    described = {
+        **name,
+        "concentration": machine["nodes_per_switch"],
+        "geometry": "[" + ",".join(map(str, geometry)) + "]",
+    }
+    if shape == "dragonfly1d":
+        described |= {"group_connections": machine["global_links"], "inter_group": machine["arrangement"]}
+    return described
+
+
+def _shape(machine: dict[str, Any]) -> str:
+    """Return the topology, with the tree of three levels told from the full one."""
+    return "fattree3" if isinstance(machine["geometry"], dict) else str(machine["topology"])
+
+
+def _network_refusal(machine: dict[str, Any]) -> Refusal | None:
+    """Return what of topology, geometry and routing SST/macro has not."""
+    shape, geometry = _shape(machine), machine["geometry"]
+    if shape == "fattree":
+        allowed = "{nodes_per_leaf, leaves_per_subtree, subtrees}"
+        return Refusal("machine.geometry", geometry, allowed, "sstmacro's tree has three levels")
+    if shape == "torus" and max(geometry) == 1:
+        return Refusal("machine.geometry", geometry, "two switches or more", "sstmacro has no torus of one switch")
+    if _ports(machine) > _MOST_PORTS:
+        allowed = f"{_MOST_PORTS} or less"
+        return Refusal("machine.geometry", f"{_ports(machine)} ports a switch", allowed, "sstmacro loses the others")
+    routings = tuple(NETWORKS[shape][1])
+    return refusal_of("machine.routing", machine["routing"], routings, "not a router of sstmacro")
+
+
+def _ports(machine: dict[str, Any]) -> int:
+    """Return the ports of the largest switch."""
+    shape, geometry = _shape(machine), machine["geometry"]
+    if shape == "fattree3":
+        return max(2 * int(geometry["nodes_per_leaf"]), int(geometry["subtrees"]))
+    wired = {"torus": 6, "dragonfly": sum(geometry), "dragonfly1d": geometry[0] + machine.get("global_links", 0)}
+    return int(wired[shape] + machine["nodes_per_switch"])
+
+
+def _service(machine: dict[str, Any]) -> str:
+    return str(machine["injection"].get("service", "fifo"))
+
+
+def _bandwidth(value: int) -> str:
+    return f"{value / 1e9:.15g}GB/s"
+
+
+def _time(picoseconds: int) -> str:
+    return f"{picoseconds}ps"
+
+
+def _loop_seconds(done: Finished) -> float:
+    """Return the wall time of the simulation itself as SST/macro prints it; all of it if it does not."""
+    for line in reversed((done.output + done.errors).splitlines()):
+        words = line.split()
+        if "SST/macro ran for" in line:
+            return float(words[words.index("for") + 1])
+    return done.wall_s
