@@ -37,6 +37,7 @@ def caption(dataset: xr.Dataset) -> str:
         _scale(dataset),
         *_machines(dataset),
         *_reductions(dataset, spec),
+        *_repeats(dataset),
         _points(dataset),
     ]
     return " ".join(_sentence(text) for text in sentences if text.strip())
@@ -96,6 +97,20 @@ def _reductions(dataset: xr.Dataset, spec: FigureSpec) -> Iterable[str]:
             least, most = (int(how(found[found > 0], initial=start)) for how, start in ((np.min, 10**9), (np.max, 0)))
             members = units.number(most) if least >= most else f"{units.number(least)} to {units.number(most)}"
             yield f"Lines are medians of {members} members, bands their range"
+
+
+def _repeats(dataset: xr.Dataset) -> Iterable[str]:
+    """Say how far times follow from fewer repeats than asked for."""
+    if "repeats_left_out" not in dataset:
+        return
+    cut = dataset["repeats_left_out"] > 0
+    if bool(cut.any()):
+        least = units.number(int(dataset["repeats_simulated"].where(cut).min()))
+        error = units.number(100 * float(dataset["steady_error"].max()), 2)
+        yield (
+            f"At {units.number(int(cut.sum()))} points repeats were cut short when steady, after {least} or more; "
+            f"the error of the time is at most {error}\u202f%"
+        )
 
 
 def gap_note(dataset: xr.Dataset) -> str:

@@ -2,7 +2,8 @@
 
 Every number is the median of repeated runs, each in a process of its own, in CPU time: other work on the machine
 disturbs that less than it disturbs the clock on the wall. The points of `benchmarks/points/long` take minutes to hours
-and are run once, on request; otherwise the table says what they are expected to take.
+and are run once, on request; otherwise the table says what they are expected to take. Two rows are no points: how much
+longer a packet-hop takes at 10^6 ranks than at 10^3, and what the whole paper is expected to take.
 """
 
 import argparse
@@ -18,10 +19,13 @@ from rich.table import Table
 from ruamel.yaml import YAML
 
 from benchmarks.measure import measure
+from benchmarks.paper import hours
 from tramontane.study import load_point
 from tramontane.study.cost import estimate
 
 HERE = Path(__file__).parent
+EXPERIMENTS = HERE.parent / "configs" / "experiments"
+CORES = 2
 AT_LEAST = ("hops_per_s", "over_sst_macro", "over_smpi")
 COLUMNS = {
     "M hops/s": ("hops_per_s", 1e-6, 2),
@@ -29,6 +33,8 @@ COLUMNS = {
     "CPU s": ("cpu_s", 1, 1),
     "set up s": ("setup_s", 1, 2),
     "peak MB": ("peak_rss_bytes", 1e-6, 0),
+    "x cost a hop": ("growth", 1, 2),
+    "h on 2 cores": ("hours", 1, 1),
     "x SST/macro": ("over_sst_macro", 1, 1),
     "x SMPI": ("over_smpi", 1, 1),
 }
@@ -75,6 +81,15 @@ def judge(row: Row, targets: dict[str, float]) -> str:
     return ", ".join(said)
 
 
+def derive(rows: dict[str, Row]) -> dict[str, Row]:
+    """Return what follows from several points that were measured, and what is only estimated."""
+    derived: dict[str, Row] = {"paper": {"hours": hours(EXPERIMENTS, CORES)}}
+    few, many = (rows.get(name, {}).get("hops_per_s") for name in ("allreduce-1e3", "allreduce-1e6"))
+    if few and many:
+        derived["growth, 1e3 to 1e6"] = {"growth": few / many}
+    return derived
+
+
 def run(point: dict[str, Any], repeats: int) -> list[dict[str, Any]]:
     """Measure a point several times, each in a fresh process."""
     runs = []
@@ -98,15 +113,8 @@ def main() -> None:
         parser.error(f"unknown point {', '.join(sorted(unknown))}; allowed: {', '.join(files)}")
     reference, targets = read("reference.yaml"), read("targets.yaml")
     table = Table("point", *COLUMNS, "targets", title="Simulator, one core (in brackets: estimated, not run)")
-    for name in arguments.only or files:
-        point, long = load_point(files[name]).canonical(), files[name].parent.name == "long"
-        measured = not long or arguments.long or bool(arguments.only)
-        if measured:
-            runs = run(point, 1 if long else arguments.repeats)
-            print(f"{name}: {runs[-1]['cpu_s']:.1f} s", file=sys.stderr)
-            row = sum_up(name, runs, reference)
-        else:
-            row = expect(point)
+
+    def show(name: str, row: Row, measured: bool) -> None:
         if arguments.json:
             print(json.dumps({"point": name, "measured": measured, **row}), flush=True)
         cells = []
@@ -114,7 +122,22 @@ def main() -> None:
             value = row.get(key)
             text = "" if value is None else f"{value * scale:.{digits}f}"
             cells.append(f"({text})" if text and not measured else text)
-        table.add_row(name, *cells, judge(row if measured else {}, targets.get(name, {})))
+        judged = row if measured or name == "paper" else {}
+        table.add_row(name, *cells, judge(judged, targets.get(name, {})))
+
+    rows: dict[str, Row] = {}
+    for name in arguments.only or files:
+        point, long = load_point(files[name]).canonical(), files[name].parent.name == "long"
+        measured = not long or arguments.long or bool(arguments.only)
+        if measured:
+            runs = run(point, 1 if long else arguments.repeats)
+            print(f"{name}: {runs[-1]['cpu_s']:.1f} s", file=sys.stderr)
+            rows[name] = row = sum_up(name, runs, reference)
+        else:
+            row = expect(point)
+        show(name, row, measured)
+    for name, row in derive(rows).items():
+        show(name, row, name != "paper")
     if not arguments.json:
         Console(width=None if sys.stdout.isatty() else 160).print(table)
 

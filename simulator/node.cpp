@@ -16,13 +16,14 @@ std::uint32_t checked_rounds(std::int64_t rounds) {
 }  // namespace
 
 Nodes::Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const Allocation& allocation,
-             const Schedule& schedule, const Noise& noise)
+             const Schedule& schedule, const Noise& noise, const Repeats& repeats)
     : engine_(engine),
       fabric_(fabric),
       topology_(topology),
       allocation_(allocation),
       schedule_(schedule),
       noise_(noise),
+      repeats_(repeats),
       rounds_(checked_rounds(schedule.rounds())),
       ranks_(static_cast<std::uint32_t>(schedule.ranks())),
       nodes_(allocate_pages<Node>(ranks_)),
@@ -71,6 +72,10 @@ bool Nodes::begin_round(Node& node, std::uint32_t rank, Ticks now) {
     if (node.phase >= 0)
         phases_[static_cast<std::size_t>(node.phase)].end =
             std::max(phases_[static_cast<std::size_t>(node.phase)].end, now);
+    if (repeats_.watched()) {
+        repeats_.ended(node.round, span_.begin, now);
+        rounds_ = repeats_.rounds();
+    }
     if (node.round == rounds_) {
         node.doing = Doing::ended;
         span_.end = std::max(span_.end, now);

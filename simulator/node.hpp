@@ -19,13 +19,14 @@
 #include "noise.hpp"
 #include "random.hpp"
 #include "schedule.hpp"
+#include "steady.hpp"
 
 namespace tramontane {
 
 class Nodes {
 public:
     Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const Allocation& allocation,
-          const Schedule& schedule, const Noise& noise);
+          const Schedule& schedule, const Noise& noise, const Repeats& repeats);
 
     void start(std::uint32_t rank, Ticks now);
     void resume(std::uint32_t rank, Ticks now) { run(nodes_[rank], rank, now); }
@@ -62,6 +63,7 @@ public:
 
     /// Bytes of the ranks' state, without messages.
     [[nodiscard]] std::uint64_t memory() const { return std::uint64_t{ranks_} * (sizeof(Node) + sizeof(NodeChannel)); }
+    [[nodiscard]] const Repeats& repeats() const { return repeats_; }
     /// Bytes the busiest rank sends over the mean.
     [[nodiscard]] double imbalance() const;
     [[nodiscard]] std::string waiting(int limit) const;
@@ -127,7 +129,8 @@ private:
     const Allocation& allocation_;
     const Schedule& schedule_;
     const Noise noise_;
-    const std::uint32_t rounds_;
+    Repeats repeats_;
+    std::uint32_t rounds_;
     const std::uint32_t ranks_;
     Pages<Node> nodes_;
     Span span_;

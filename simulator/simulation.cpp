@@ -29,6 +29,23 @@ void check(const Machine& m, const Router& router) {
         throw std::invalid_argument("machine.packet: must lie in 1 B ... 1 GB");
 }
 
+/// From the repeats that were simulated to all. They send the same; only how far they send it may differ.
+void extrapolate(Outcome& o, const Repeats& repeats) {
+    o.repeats_simulated = repeats.simulated();
+    if (repeats.left_out() == 0) return;
+    const double rest = repeats.forecast().repeat * static_cast<double>(repeats.left_out()) * seconds_per_tick;
+    o.time_s += rest;
+    for (auto& [name, time] : o.phases) time += rest;
+    o.steady_error = repeats.forecast().half_width * seconds_per_tick / o.time_s;
+    const auto simulated = static_cast<std::uint64_t>(repeats.simulated());
+    const auto left_out = static_cast<std::uint64_t>(repeats.left_out());
+    for (std::uint64_t* count : {&o.messages, &o.packets, &o.bytes, &o.control_packets}) {
+        *count += *count / simulated * left_out;
+    }
+    o.hops += static_cast<std::uint64_t>(static_cast<double>(o.hops) / static_cast<double>(simulated) *
+                                         static_cast<double>(left_out));
+}
+
 }  // namespace
 
 bool checks_invariants() { return checks; }
@@ -45,7 +62,8 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
     Engine engine(machine, run.seed, topology->switches(), topology->switches() + ranks);
     engine.delays = Delays(run.congestion_bins, ranks);
     Fabric fabric(engine, *topology, router, ranks);
-    Nodes nodes(engine, fabric, *topology, allocation, schedule, Noise(run.noise, run.seed));
+    Nodes nodes(engine, fabric, *topology, allocation, schedule, Noise(run.noise, run.seed),
+                Repeats(schedule.ranks(), schedule.rounds(), schedule.repeats(), run.steady_error));
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         const Ticks delay = below(random_bits(~run.seed, rank, 0), from_picoseconds(run.start_jitter) + 1);
         engine.start_at(delay, engine.place_of(rank), event_code(EventKind::start));
@@ -173,6 +191,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
     outcome.events = s.events;
     outcome.delays = std::move(engine.delays);
     outcome.imbalance = nodes.imbalance();
+    extrapolate(outcome, nodes.repeats());
     outcome.network_bytes = fabric.memory();
     outcome.setup_s += seconds_since(begun) - outcome.wall_s;
     return outcome;

@@ -25,9 +25,12 @@ struct Run {
     std::int64_t start_jitter = 0;  ///< [ps] ranks start at a uniformly random time up to this
     AllocationRule allocation;
     NoiseRule noise;
+    double steady_error = 0;            ///< of the time, relative, at which repeats may be cut short; 0: never
     std::uint32_t congestion_bins = 0;  ///< a side of the congestion matrix; 0 for none
 };
 
+/// Of repeats that were cut short, times and counts are those of all; `events`, `delays` and the costs are those of the
+/// repeats that were simulated.
 struct Outcome {
     double time_s = 0;                                   ///< last end minus first start over all ranks
     std::vector<std::pair<std::string, double>> phases;  ///< likewise, by phase
@@ -35,8 +38,10 @@ struct Outcome {
     std::uint64_t control_packets = 0;
     std::uint64_t hops = 0;  ///< switch visits of all packets
     std::uint64_t events = 0;
-    Delays delays;                    ///< of the workload's packets
-    double imbalance = 1;             ///< bytes sent by the busiest rank over the mean
+    Delays delays;  ///< of the workload's packets
+    std::int64_t repeats_simulated = 1;
+    double steady_error = 0;  ///< half-width of the 99 % interval of `time_s`, relative; 0: nothing was left out
+    double imbalance = 1;     ///< bytes sent by the busiest rank over the mean
     std::uint64_t network_bytes = 0;  ///< memory of switch state
     double wall_s = 0;
     double setup_s = 0;

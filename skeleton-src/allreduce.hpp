@@ -304,11 +304,13 @@ public:
     /// \pre stages * repeats < 2^31
     Allreduce(Algorithm algorithm, std::int64_t repeats)
         : algorithm_{std::move(algorithm)},
+          repeats_{repeats},
           rounds_{algorithm_.stages() * repeats},
           stages_{static_cast<std::uint32_t>(algorithm_.stages() > 0 ? algorithm_.stages() : 1)} {}
 
     [[nodiscard]] Rank ranks() const override { return algorithm_.ranks(); }
     [[nodiscard]] std::int64_t rounds() const override { return rounds_; }
+    [[nodiscard]] std::int64_t repeats() const override { return repeats_; }
     [[nodiscard]] std::vector<std::string> phases() const override { return {"allreduce"}; }
 
     [[nodiscard]] Round round(Rank rank, std::int64_t round) const override {
@@ -348,6 +350,7 @@ private:
     [[nodiscard]] static Box vector(Range elements) { return {elements, {0, 1}, {0, 1}}; }
 
     Algorithm algorithm_;
+    std::int64_t repeats_;
     std::int64_t rounds_;
     Divisor stages_;
 };

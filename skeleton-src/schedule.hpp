@@ -40,6 +40,8 @@ public:
     [[nodiscard]] virtual Rank ranks() const = 0;
     /// Number of rounds, the same for every rank.
     [[nodiscard]] virtual std::int64_t rounds() const = 0;
+    /// How often the same rounds come one after the other; divides `rounds()`.
+    [[nodiscard]] virtual std::int64_t repeats() const { return 1; }
     /// Names of the phases in order, e.g. {"a-b", "b-c", "c-d"}.
     [[nodiscard]] virtual std::vector<std::string> phases() const = 0;
     [[nodiscard]] virtual Round round(Rank rank, std::int64_t round) const = 0;

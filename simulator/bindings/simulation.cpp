@@ -130,6 +130,14 @@ NoiseRule noise_of(const nb::dict& point) {
     return rule;
 }
 
+/// In the point in millionths; 0 where repeats are not to be cut short.
+double steady_error_of(const nb::dict& point) {
+    if (!point.contains("steady")) return 0;
+    const auto error = get<std::int64_t>(get<nb::dict>(point, "steady"), "error");
+    if (error < 0) throw std::invalid_argument("steady.error: must not be negative");
+    return static_cast<double>(error) / 1e6;
+}
+
 nb::dict describe_delays(const Delays& delays) {
     // Divided, not multiplied by 1e-16, so that bounds are the doubles nearest to 1e-9, 1e-8, ...
     const auto seconds = [](Ticks ticks) { return static_cast<double>(ticks) / 1e16; };
@@ -183,6 +191,7 @@ nb::dict simulate_point(const nb::dict& point) {
                   .start_jitter = get<std::int64_t>(point, "start_jitter"),
                   .allocation = allocation_of(point),
                   .noise = noise_of(point),
+                  .steady_error = steady_error_of(point),
                   .congestion_bins = congestion_bins_of(point)};
     Outcome o;
     {
@@ -208,6 +217,11 @@ nb::dict simulate_point(const nb::dict& point) {
     result["network_bytes"] = o.network_bytes;
     result["delays"] = describe_delays(o.delays);
     if (o.delays.matrix.wanted()) result["congestion"] = describe_congestion(o.delays.matrix, schedule->ranks());
+    if (run.steady_error > 0) {
+        result["repeats_simulated"] = o.repeats_simulated;
+        result["repeats_left_out"] = schedule->repeats() - o.repeats_simulated;
+        result["steady_error"] = o.steady_error;
+    }
     result["wall_s"] = o.wall_s;
     result["setup_s"] = o.setup_s;
     return result;

@@ -27,6 +27,23 @@ def test_points_without_result_are_counted(factory):
     assert text.endswith("lines are interrupted where there is no result.")
 
 
+def test_repeats_cut_short_are_stated(factory):
+    dataset = factory()
+    everything = {"repeats_simulated": 50.0, "repeats_left_out": 0.0, "steady_error": 0.0}
+    for name, value in everything.items():
+        dataset[name] = dataset["time_s"] * 0 + value
+    assert "cut short" not in caption(dataset)
+    for (simulated, error), ranks in zip([(14, 0.0031), (20, 0.0098)], (10_000, 100_000), strict=True):
+        place = {"series": "burst", "ranks": ranks}
+        dataset["repeats_simulated"].loc[place] = simulated
+        dataset["repeats_left_out"].loc[place] = 50 - simulated
+        dataset["steady_error"].loc[place] = error
+    assert (
+        "At 2 points repeats were cut short when steady, after 14 or more; "
+        "the error of the time is at most 0.98\u202f%." in caption(dataset)
+    )
+
+
 def test_several_machines_are_named_each_with_its_shape(factory):
     text = caption(factory(("torus-M", "fattree-M"), attrs={"machines_json": json.dumps(MACHINES)}))
     assert (

@@ -63,6 +63,22 @@ def test_the_best_radix_stands_where_one_was_searched(project: Path, execute: Ca
     assert found.attrs["units"] == "1"
 
 
+def test_repeats_that_were_cut_short_are_stated(project: Path, execute: Callable[..., Any]) -> None:
+    file = project / "configs" / "experiments" / "tiny.yaml"
+    text = file.read_text().replace("repeats: 1}", "repeats: 50}")
+    steady = "rec-3: {workload.radix: 3, steady.error: 1 %, start_jitter: 1 us}"
+    file.write_text(text.replace("rec-3: {workload.radix: 3}", steady))
+    execute(project, substrate=Simulator())
+    dataset = dataset_of(project)
+    left_out, error = dataset["repeats_left_out"].sel(series="rec-3"), dataset["steady_error"].sel(series="rec-3")
+    both = left_out + dataset["repeats_simulated"].sel(series="rec-3")
+    assert both.sel(ranks=[4, 8]).values.tolist() == [50, 50]
+    assert float(left_out.max()) > 0
+    assert float(error.max()) <= 0.01
+    assert np.isnan(dataset["steady_error"].sel(series="rec-2").values).all()
+    assert dataset["steady_error"].attrs["units"] == "1"
+
+
 def test_every_variable_says_what_it_is_and_in_which_unit(project: Path, execute: Callable[..., Any]) -> None:
     execute(project)
     dataset = dataset_of(project)

@@ -245,6 +245,17 @@ def test_a_search_costs_a_few_runs_or_all() -> None:
     assert few == pytest.approx(promising, rel=0.5)
 
 
+def test_repeats_that_may_be_cut_short_are_counted_but_not_all_paid() -> None:
+    workload = {"kind": "allreduce", "algorithm": "recursive-k", "radix": 2}
+    full = canonical(workload, 64)
+    steady, few = full | {"steady": {"error": 10_000}}, canonical(workload | {"repeats": 4}, 64)
+    assert estimate(steady).messages == estimate(full).messages
+    start = rates()["seconds_per_point"]
+    share = rates()["steady_repeats"] / full["workload"]["repeats"]
+    assert estimate(steady).seconds - start == pytest.approx(share * (estimate(full).seconds - start))
+    assert estimate(few | {"steady": {"error": 10_000}}) == estimate(few)
+
+
 def test_a_burst_needs_memory_for_all_messages_of_a_phase() -> None:
     machine = {"topology": "dragonfly", "geometry": [25, 25, 25], "nodes_per_switch": 25}
     grid = [3600, 1800, 256]

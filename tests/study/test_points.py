@@ -110,6 +110,7 @@ def test_physics_does(write: Write, sample: str, old: str, new: str) -> None:
     [
         ("", "statistics: {congestion: 0}\n"),
         ("", "noise: {duration: 0 s}\n"),
+        ("", "steady: {error: 0 %}\n"),
         ("", "noise: {duration: 0 s, period: 1 s, pattern: random}\n"),
         ("  packet: 4096 B", "  overhead: {send: 0 ns}\n  packet: 4096 B"),
     ],
@@ -360,6 +361,9 @@ TRANSPOSITION = "kind: transposition, algorithm: ring-k, radix: 4, grid: [1440, 
         ),
         # options
         ("seed: 1", "noise: {duration: 2 ms}", "noise.duration: found 2 ms; allowed: less than the period, 1 ms"),
+        ("seed: 1", "steady: {error: 1 %}", "steady.error: found 1 % with workload transposition; allowed: only with"),
+        ("seed: 1", "steady: {error: 0.01}", "steady.error: found 0.01 without a unit; allowed: a number with a unit"),
+        ("seed: 1", "steady: {error: 20 %}", "steady.error: found 20 %; allowed: at most 10 %"),
         ("seed: 1", "noise: {period: 1 h}", "noise.period: found unit 'h' in '1 h'; allowed: a number with a unit"),
         ("seed: 1", "noise: {period: 2000 s}", "noise.period: found 2000 s; allowed: at most 1000 s"),
         (

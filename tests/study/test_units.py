@@ -7,9 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
-from tramontane.study.units import BANDWIDTH, FREQUENCY, SIZE, TIME, Dimension, format_quantity, parse_quantity
+from tramontane.study.units import (
+    BANDWIDTH,
+    FRACTION,
+    FREQUENCY,
+    SIZE,
+    TIME,
+    Dimension,
+    format_quantity,
+    parse_quantity,
+)
 
-DIMENSIONS = [TIME, SIZE, BANDWIDTH, FREQUENCY]
+DIMENSIONS = [TIME, SIZE, BANDWIDTH, FREQUENCY, FRACTION]
 
 
 @pytest.mark.parametrize(
@@ -26,6 +35,7 @@ DIMENSIONS = [TIME, SIZE, BANDWIDTH, FREQUENCY]
         ("32 KiB", SIZE, 32_768),
         ("1 GiB", SIZE, 2**30),
         ("10 GB/s", BANDWIDTH, 10**10),
+        ("0.5 %", FRACTION, 5000),
         ("10000 MB/s", BANDWIDTH, 10**10),
         ("80 Gbit/s", BANDWIDTH, 10**10),
         (" 10GB/s ", BANDWIDTH, 10**10),

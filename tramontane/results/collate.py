@@ -46,6 +46,19 @@ _PHASE_TIME = Quantity(
 
 _BEST_RADIX = Quantity("best_radix", "1", "Best radix", "of those searched, the one that takes the least time")
 
+#: What only some records have; a variable where at least one has it.
+_OPTIONAL = (
+    _BEST_RADIX,
+    Quantity("repeats_simulated", "1", "Repeats that were simulated"),
+    Quantity("repeats_left_out", "1", "Repeats that were not simulated", "their time follows from those that were"),
+    Quantity(
+        "steady_error",
+        "1",
+        "Error of the communication time",
+        "relative half-width of its 99 % interval; 0 where all repeats were simulated",
+    ),
+)
+
 _DELAY_PACKETS = Quantity("delay_packets", "1", "Packets by their queueing delay")
 _DELAY_TOTALS = {
     "sum_s": Quantity("delay_sum", "s", "Queueing delay of all packets", "actual minus unloaded time of the same path"),
@@ -94,7 +107,7 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
     xarray.Dataset
         Over the swept parameters in order of declaration: the `QUANTITIES` as float64 (NaN where there is no result),
         ``id``, ``status`` (ok, failed, missing or excluded) and, over ``phase`` too, ``phase_time_s``. Where records
-        have them: ``best_radix``; ``delay_sum``, ``delay_max`` and, over ``delay_bin``, ``delay_packets``; and over ``source_bin``
+        have them: ``best_radix``; ``repeats_simulated``, ``repeats_left_out`` and ``steady_error``; ``delay_sum``, ``delay_max`` and, over ``delay_bin``, ``delay_packets``; and over ``source_bin``
         and ``destination_bin`` ``congestion_packets``, ``_sum``, ``_max`` and ``_mean``. The same manifest and records
         give the same dataset.
     """
@@ -104,8 +117,8 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
     phases = list(dict.fromkeys(name for row in rows for name in row.phases))
     shape = tuple(len(values) for values in dims.values())
 
-    searched = any(_BEST_RADIX.name in row.numbers for row in rows)
-    quantities = (*QUANTITIES, _BEST_RADIX) if searched else QUANTITIES
+    there = {name for row in rows for name in row.numbers}
+    quantities = (*QUANTITIES, *(quantity for quantity in _OPTIONAL if quantity.name in there))
     numbers = {quantity.name: np.full(shape, np.nan) for quantity in quantities}
     texts = {"id": np.full(shape, "", dtype=object), "status": np.full(shape, "excluded", dtype=object)}
     phase_times = np.full((*shape, len(phases)), np.nan)
@@ -162,7 +175,7 @@ def _row(point: dict[str, Any], store: Store) -> _Row:
         return _Row(identity, "missing")
     record = store.read(identity)
     result = record["result"]
-    names = [quantity.name for quantity in (*QUANTITIES, _BEST_RADIX)]
+    names = [quantity.name for quantity in (*QUANTITIES, *_OPTIONAL)]
     known = {name: result[name] for name in names if result.get(name) is not None}
     return _Row(
         identity,

@@ -81,12 +81,12 @@ def estimate(point: Mapping[str, Any]) -> Cost:
     place = Placement(point)
     hops = math.fsum(number * mean_visits(machine, part, place) for number, part in zip(entering, parts, strict=True))
     messages = sum(part.messages for part in parts)
-    seconds = (
-        speed["seconds_per_point"]
-        + sum(entering) / speed["packets_per_second"]
+    loop = (
+        sum(entering) / speed["packets_per_second"]
         + hops / speed["packet_hops_per_second"]
         + messages / speed["messages_per_second"]
     )
+    seconds = speed["seconds_per_point"] + _simulated(point) * loop
     ranks = point["ranks"]
     ports = used_ports(machine, ranks, scattered=point["allocation"] != "first-available")
     memory = (
@@ -105,6 +105,11 @@ def estimate(point: Mapping[str, Any]) -> Cost:
         bytes=sum(part.bytes for part in parts),
         control_packets=sum(control),
     )
+
+
+def _simulated(point: Mapping[str, Any]) -> float:
+    """Return the part of a point's traffic that is simulated: less than 1 where repeats may be cut short."""
+    return min(1.0, rates()["steady_repeats"] / point["workload"]["repeats"]) if "steady" in point else 1.0
 
 
 def _search(point: Mapping[str, Any]) -> Cost:

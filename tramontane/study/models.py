@@ -17,12 +17,14 @@ from tramontane.study import network
 from tramontane.study.fields import Choice, ChoiceOrNumbers, Count, NonNegative, Text, Whole, WholeList, WholeOrWord
 from tramontane.study.messages import problem
 from tramontane.study.units import (
+    FRACTION,
     SIZE,
     TIME,
     Bandwidth,
     Frequency,
     Latency,
     PositiveSize,
+    Share,
     Size,
     Time,
     format_quantity,
@@ -34,6 +36,8 @@ DOUBLE = 8
 MAX_NODES = 2**31 - 1
 MAX_BUFFER = 2**31 - 1  # the simulator counts a buffer's free bytes in 32 bits
 MAX_CONGESTION_BINS = 512
+MAX_STEADY_ERROR = 100_000
+"""Largest error [ppm] with which repeats may be cut short."""
 MAX_LEVELS = 31
 """Switch levels with which even a binary tree has as many nodes as ranks can be counted."""
 
@@ -455,6 +459,26 @@ class Noise(Settings):
         return self
 
 
+class Steady(Settings):
+    """Whether identical repeats are cut short when those that were simulated tell the time of all."""
+
+    error: Share = Field(
+        0,
+        description="Error of the whole time that is allowed; no more repeats are simulated than that takes. 0 %: all.",
+        examples=["1 %"],
+    )
+
+    @model_validator(mode="after")
+    def _small(self) -> Self:
+        if self.error > MAX_STEADY_ERROR:
+            raise problem(
+                f"found {format_quantity(self.error, FRACTION)}",
+                f"at most {format_quantity(MAX_STEADY_ERROR, FRACTION)}",
+                key="error",
+            )
+        return self
+
+
 class Statistics(Settings):
     """What is kept of a simulation besides its times and counts."""
 
@@ -500,6 +524,7 @@ class Point(Settings):
         description="Ranks start later by a random time of up to this much, which makes members of an ensemble differ.",
     )
     noise: Noise = Field(Noise(), description="Noise of the operating system.")
+    steady: Steady = Field(Steady(), description="Whether repeats are cut short.")
     statistics: Statistics = Field(Statistics(), description="What is kept besides times and counts.")
 
     @model_validator(mode="after")
@@ -510,6 +535,7 @@ class Point(Settings):
             self._fill(system=None)
             self._check_machine()
         self._check_disturbances()
+        self._check_steady()
         if isinstance(self.workload, Allreduce) and self.workload.radix == OPTIMAL and self.substrate != "simulator":
             raise problem(f"found {OPTIMAL} with substrate {self.substrate}", "a whole number", key="workload.radix")
         if not isinstance(self.workload, Allreduce):
@@ -555,6 +581,21 @@ class Point(Settings):
                 raise problem(f"found some with substrate {self.substrate}", "only with simulator", key=key)
             if self.machine and self.machine.model == "pisces-16":
                 raise problem("found some with model pisces-16", "none", key=key)
+
+    def _check_steady(self) -> None:
+        """Refuse to cut repeats short where there are none, or where they may be alike for a while only."""
+        if self.steady.is_default:
+            return
+        machine_model = self.machine.model if self.machine else None
+        for found, wanted, allowed in (
+            (f"substrate {self.substrate}", self.substrate == "simulator", "only with simulator"),
+            (f"workload {self.workload.kind}", isinstance(self.workload, Allreduce), "only with allreduce"),
+            (f"model {machine_model}", machine_model != "pisces-16", "only with model default"),
+            ("noise, whose period may be longer than what is simulated", self.noise.is_default, "only without noise"),
+        ):
+            if not wanted:
+                value = format_quantity(self.steady.error, FRACTION)
+                raise problem(f"found {value} with {found}", allowed, key="steady.error")
 
     def _check_nodes(self, given: tuple[int, ...], machine: Machine) -> None:
         if len(given) != self.ranks:
@@ -612,14 +653,14 @@ class Point(Settings):
     def canonical(self) -> dict[str, Any]:
         """Return plain data in base units (ps, B/s, B, Hz), defaults filled in and keys sorted.
 
-        Overhead, noise and statistics are left out where they ask for nothing.
+        Overhead, noise, steady and statistics are left out where they ask for nothing.
         """
         return dict(json.loads(self._canonical_text))
 
     @cached_property
     def _canonical_text(self) -> str:
         # What asks for nothing is left out, so that a new option renames no point.
-        off = {name for name, value in (("noise", self.noise), ("statistics", self.statistics)) if value.is_default}
+        off = {name for name in ("noise", "steady", "statistics") if getattr(self, name).is_default}
         remarks = {"name", "extends", "description", "source"}
         if self.machine and self.machine.overhead.is_default:
             remarks.add("overhead")

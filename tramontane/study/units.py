@@ -69,6 +69,7 @@ FREQUENCY = Dimension(
     {f"{prefix}Hz": Fraction(10**power) for prefix, power in _DECIMAL.items() if prefix != "K"},
     ("2 GHz",),
 )
+FRACTION = Dimension("fraction", "ppm", {"ppm": Fraction(1), "%": Fraction(10**4)}, ("1 %", "0.5 %"))
 
 
 def parse_quantity(text: object, dimension: Dimension, *, positive: bool = True) -> int:
@@ -118,7 +119,7 @@ def format_quantity(value: int, dimension: Dimension) -> str:
     shown = [unit for unit in dimension.units if "i" not in unit and unit[:2] != "kB" and unit != "µs"]
     if dimension is SIZE and value < 10000:
         return f"{value} B"
-    best = "ns" if dimension is TIME and value == 0 else dimension.base
+    best = {TIME: "ns", FRACTION: "%"}.get(dimension, dimension.base) if value == 0 else dimension.base
     for unit in shown:
         factor = dimension.units[unit]
         if value and value % factor == 0 and factor > dimension.units[best]:
@@ -151,6 +152,7 @@ class Quantity:
         }
 
 
+Share = Annotated[int, Quantity(FRACTION)]
 Time = Annotated[int, Quantity(TIME)]
 Latency = Annotated[int, Quantity(TIME, positive=True)]
 Size = Annotated[int, Quantity(SIZE)]

@@ -40,6 +40,7 @@ def simulator_only(point: dict[str, Any]) -> Refusal | None:
     asked = {
         "machine.overhead": point["machine"].get("overhead"),
         "noise": point.get("noise"),
+        "steady": point.get("steady"),
         "statistics": point.get("statistics"),
     }
     found = next(((key, value) for key, value in asked.items() if value), None)

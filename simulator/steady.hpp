@@ -1,0 +1,157 @@
+/// \file
+/// When identical repeats need not all be simulated: those that were show how long the others take, and how surely.
+///
+/// What repeats is a workload whose ranks wait for one another in each repeat (the allreduces of a Krylov solver). Two
+/// things decide how well the time of those still to come is known:
+/// - Scatter. The method is that of batch means (Law & Kelton): neighbouring repeats, which depend on one another, are
+///   joined to batches that hardly do.
+/// - Drift. Ranks may drift apart for long while every repeat takes the same time, until another rank is the last. But
+///   they cannot do so for ever: in a steady state the first, the mean and the last rank have the same pace.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "ticks.hpp"
+
+namespace tramontane {
+
+/// How long repeats still to come will take.
+struct Forecast {
+    double repeat = 0;      ///< mean duration of one [ticks]
+    double half_width = 0;  ///< of the interval in which the sum of all lies, with 99 % [ticks]
+};
+
+/// Repeats that are looked at, at least: four batches of two.
+inline constexpr std::size_t least_repeats = 8;
+
+/// The 99.5 % quantile of Student's t, by its series in 1 / degrees; within 1 % from 3 degrees on.
+[[nodiscard]] inline double student_t(double degrees) {
+    constexpr double z = 2.5758293035489;
+    constexpr double z2 = z * z;
+    const double v = 1 / degrees;
+    return z *
+           (1 + v * ((z2 + 1) / 4 + v * (((5 * z2 + 16) * z2 + 3) / 96 +
+                                         v * ((((3 * z2 + 19) * z2 + 17) * z2 - 15) / 384 +
+                                              v * ((((79 * z2 + 776) * z2 + 1482) * z2 - 1920) * z2 - 945) / 92160))));
+}
+
+/// What the repeats that took `durations` [ticks] say about `more` of their kind. Batches hold an even number of
+/// repeats, because long and short ones often take turns, and up to a quarter of all; the widest interval counts.
+/// \pre durations.size() >= least_repeats and even
+[[nodiscard]] inline Forecast forecast(std::span<const double> durations, std::int64_t more) {
+    const auto rest = static_cast<double>(more);
+    Forecast result;
+    for (const double duration : durations) result.repeat += duration / static_cast<double>(durations.size());
+    for (std::size_t length = 2; length <= durations.size() / 4; length += 2) {
+        const std::size_t batches = durations.size() / length;
+        const auto used = durations.last(batches * length);
+        const auto n = static_cast<double>(used.size());
+        double mean = 0;
+        for (const double duration : used) mean += duration / n;
+        double squares = 0;
+        for (std::size_t batch = 0; batch < batches; ++batch) {
+            double deviation = 0;
+            for (const double duration : used.subspan(batch * length, length)) deviation += duration - mean;
+            squares += deviation * deviation / static_cast<double>(length);
+        }
+        const auto degrees = static_cast<double>(batches - 1);
+        const double variance = squares / degrees;  // of the sum of k repeats, over k
+        // The mean is not known exactly, and the repeats to come scatter as well.
+        const double error = std::sqrt(variance * rest * (1 + rest / n));
+        result.half_width = std::max(result.half_width, student_t(degrees) * error);
+    }
+    return result;
+}
+
+/// When the ranks ended a repeat.
+class Ends {
+public:
+    void add(Ticks time) {
+        first_ = std::min(first_, time);
+        last_ = std::max(last_, time);
+        sum_ += time;
+        ++ranks_;
+    }
+    [[nodiscard]] double first() const { return static_cast<double>(first_); }
+    [[nodiscard]] double last() const { return static_cast<double>(last_); }
+    [[nodiscard]] double mean() const { return static_cast<double>(sum_) / ranks_; }
+    [[nodiscard]] std::uint32_t ranks() const { return ranks_; }
+
+private:
+    __extension__ using Wide = unsigned __int128;
+    Ticks first_ = std::numeric_limits<Ticks>::max();
+    Ticks last_ = 0;
+    Wide sum_ = 0;
+    std::uint32_t ranks_ = 0;
+};
+
+/// Watches the repeats of a schedule and ends it when those that were simulated tell the time of all well enough.
+class Repeats {
+public:
+    /// \param rounds of the whole schedule
+    /// \param error of the whole time that is allowed, relative; 0: all repeats are simulated
+    Repeats(std::int64_t ranks, std::int64_t rounds, std::int64_t repeats, double error)
+        : ranks_{static_cast<std::uint32_t>(ranks)},
+          rounds_{static_cast<std::uint32_t>(rounds / repeats)},
+          repeats_{repeats},
+          simulated_{repeats},
+          error_{error} {}
+
+    [[nodiscard]] bool watched() const { return error_ > 0 && rounds_ > 0; }
+    /// Rounds after which a rank ends, as far as is known.
+    [[nodiscard]] std::uint32_t rounds() const { return static_cast<std::uint32_t>(simulated_ * rounds_); }
+    [[nodiscard]] std::int64_t simulated() const { return simulated_; }
+    [[nodiscard]] std::int64_t left_out() const { return repeats_ - simulated_; }
+    [[nodiscard]] const Forecast& forecast() const { return forecast_; }
+
+    /// A rank has ended the rounds before `round`. What has begun is never cut off: the last rank to end a repeat finds
+    /// the others in the next one, and that becomes the last. So the run is that of a schedule with fewer repeats.
+    /// \param begin first start of a rank
+    void ended(std::uint32_t round, Ticks begin, Ticks now) {
+        if (round == 0 || round % rounds_ != 0) return;
+        const std::size_t repeat = round / rounds_ - 1;
+        if (repeat == ends_.size()) ends_.emplace_back();
+        ends_[repeat].add(now);
+        if (ends_[repeat].ranks() == ranks_ && left_out() == 0) look(repeat, static_cast<double>(begin));
+    }
+
+private:
+    /// \param last the last repeat that all ranks have ended, counted from 0
+    void look(std::size_t last, double begin) {
+        std::size_t first = std::max<std::size_t>(1, (last + 1) / 4 - 1);  // before, ranks may still feel their start
+        first += (last - first) % 2;
+        const std::size_t n = last - first;
+        const auto simulated = static_cast<std::int64_t>(ends_.size()) + 1;
+        if (last < first + least_repeats || simulated >= repeats_) return;
+        std::vector<double> durations;
+        for (std::size_t i = first; i < last; ++i) durations.push_back(ends_[i + 1].last() - ends_[i].last());
+        const std::int64_t more = repeats_ - simulated;
+        Forecast found = tramontane::forecast(durations, more);
+        const auto pace = [&](auto end) { return (end(ends_[last]) - end(ends_[first])) / static_cast<double>(n); };
+        const double mean = pace([](const Ends& e) { return e.mean(); });
+        const double drift = std::max(std::abs(pace([](const Ends& e) { return e.first(); }) - mean),
+                                      std::abs(pace([](const Ends& e) { return e.last(); }) - mean));
+        found.half_width += drift * static_cast<double>(more);
+        const auto later = static_cast<double>(repeats_ - static_cast<std::int64_t>(last) - 1);
+        const double time = ends_[last].last() - begin + found.repeat * later;
+        if (found.half_width > error_ * time) return;
+        forecast_ = found;
+        simulated_ = simulated;
+    }
+
+    std::uint32_t ranks_;
+    std::uint32_t rounds_;  // of one repeat
+    std::int64_t repeats_;
+    std::int64_t simulated_;
+    double error_;
+    Forecast forecast_;
+    std::vector<Ends> ends_;
+};
+
+}  // namespace tramontane
