@@ -15,28 +15,10 @@
 #include <string>
 
 #include "group_dragonfly.hpp"
+#include "random.hpp"
 
 namespace tramontane::sst {
 namespace {
-
-/// Steele, Lea & Flood, OOPSLA 2014.
-class SplitMix64 {
-public:
-    explicit SplitMix64(std::uint64_t seed) : state_(seed) {}
-
-    /// An integer in [0, range), range > 0.
-    int below(int range) {
-        state_ += 0x9e3779b97f4a7c15U;
-        std::uint64_t z = state_;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-        z ^= z >> 31;
-        return static_cast<int>((z >> 32) * static_cast<std::uint64_t>(range) >> 32);
-    }
-
-private:
-    std::uint64_t state_;
-};
 
 /// One of `range` numbers, but neither `first` nor `second` (which may be equal).
 int skip(int pick, int first, int second) {
@@ -115,8 +97,7 @@ public:
 
     ValiantRouter(SST::Params& params, sstmac::hw::Topology* topology, sstmac::hw::NetworkSwitch* here)
         : MinimalRouter(params, topology, here),
-          random_((static_cast<std::uint64_t>(params.find<long>("seed", 1)) << 32) ^
-                  static_cast<std::uint64_t>(addr())) {}
+          random_(static_cast<std::uint64_t>(params.find<long>("seed", 1)), static_cast<std::uint64_t>(addr())) {}
 
     int numVC() const override { return 4; }
 

@@ -5,6 +5,11 @@
 
 #include <mpi.h>
 
+#include <cstdint>
+#include <cstdlib>
+
+#include "random.hpp"
+
 #define TRAMONTANE_SIMULATED_MPI "SST/macro"
 
 /// Its messages carry sizes; a null pointer is all the data they need.
@@ -37,3 +42,26 @@ inline int MPI_Get_processor_name(char* name, int* length) {
     *length = 0;
     return MPI_SUCCESS;
 }
+
+namespace tramontane::sst {
+
+/// A number of the environment that the parameter file gives the program; 0 without.
+[[nodiscard]] inline std::uint64_t number_of(const char* variable) {
+    const char* const text = sstmac_getenv(variable);
+    return text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
+}
+
+/// A barrier, and random times after it if there are to be any.
+inline void start_together() {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const std::uint64_t picoseconds = number_of("TRAMONTANE_START_JITTER");
+    if (picoseconds == 0) return;
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    SplitMix64 random(~number_of("TRAMONTANE_SEED"), static_cast<std::uint64_t>(rank));
+    sstmac_fsleep(random.fraction() * static_cast<double>(picoseconds) * 1e-12);
+}
+
+}  // namespace tramontane::sst
+
+#define TRAMONTANE_START_TOGETHER() ::tramontane::sst::start_together()

@@ -79,7 +79,6 @@ class SstMacro:
             or _network_refusal(machine)
             or refusal_of("machine.injection.service", _service(machine), ("fifo",), "sstmacro has no other")
             or refusal_of("allocation", point.get("allocation"), (None, "first-available"), "not yet for sstmacro")
-            or refusal_of("start_jitter", point.get("start_jitter", 0), (0,), "sstmacro launches ranks its own way")
         )
 
     def run(self, point: dict[str, Any]) -> dict[str, Any]:
@@ -148,7 +147,8 @@ def build_application() -> Path:
     """
     hooks = Path(skeleton.ROOT, "sstmacro", "skeleton_hooks.hpp")
     options = [*_OPTIONS, _RELEASE, *skeleton.options(), "-include", str(hooks)]
-    return _once(options, skeleton.sources(), [*skeleton.headers(), hooks], APPLICATION)
+    headers = [*skeleton.headers(), hooks, hooks.with_name("random.hpp")]
+    return _once(options, skeleton.sources(), headers, APPLICATION)
 
 
 def build_plugin() -> Path:
@@ -184,6 +184,7 @@ def parameters(point: dict[str, Any], application: Path, plugin: Path | None = N
         "start": "0ms",
         "allocation": "first_available",
         "indexing": "block",
+        "env": {"TRAMONTANE_SEED": point["seed"], "TRAMONTANE_START_JITTER": point.get("start_jitter", 0)},
         "mpi": {
             "max_vshort_msg_size": f"{protocol['short_limit']}B",
             "max_eager_msg_size": f"{protocol['eager_limit']}B",
