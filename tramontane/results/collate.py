@@ -55,7 +55,7 @@ _OPTIONAL = (
         "steady_error",
         "1",
         "Error of the communication time",
-        "relative half-width of its 99 % interval; 0 where all repeats were simulated",
+        "relative half-width of its interval, which holds in about 95 %; 0 where all repeats were simulated",
     ),
 )
 
