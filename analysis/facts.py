@@ -149,8 +149,10 @@ def _text(value: Any, how: Any) -> str:
 
 
 def substrate_text(dataset: xr.Dataset) -> str:
-    """Name what ran the points, with its revision: ``the embedded packet-flow simulator, model revision 3``."""
-    name = str(base(dataset).get("substrate", dataset.attrs.get("substrate", "simulator")))
+    """Name what ran the points, the simulator with its revision: ``SimGrid and the embedded packet-flow simulator``."""
+    known = dataset.attrs.get("substrates") or base(dataset).get("substrate", "simulator")
     revision = dataset.attrs.get("simulator_revision")
-    text = SUBSTRATES.get(name, name)
-    return f"{text}, model revision {revision}" if name == "simulator" and revision not in (None, "") else text
+    stated = f", model revision {revision}" if revision not in (None, "") else ""
+    return " and ".join(
+        f"{SUBSTRATES.get(name, name)}{stated if name == 'simulator' else ''}" for name in str(known).split(", ")
+    )

@@ -116,7 +116,7 @@ Made by Tramontane {about["tramontane"]}: {about["records"]} of {about["points"]
 | file | |
 | --- | --- |
 | `results/{scale}/report.html` | the report; it opens without a network |
-| `results/{scale}/figures/` | figures and captions |
+| `results/{scale}/figures/`, `sheets/`, `schematics/` | figures and captions |
 | `results/{scale}/datasets/` | a NetCDF dataset for each experiment |
 | `results/points/` | a record of each point |
 | `{CLAIMS}` | what became of the papers' statements |

@@ -138,7 +138,9 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
         dataset = dataset.assign_coords(phase=_coordinate("phase", phases))
         dataset[_PHASE_TIME.name] = ((*dims, "phase"), phase_times, _attributes(_PHASE_TIME))
     dataset = dataset.assign(_delays(dims, rows, places)).assign(_congestion(dims, rows, places))
-    return dataset.assign_attrs(_global_attributes(data, [row.provenance for row in rows if row.provenance]))
+    substrates = sorted({row.substrate for row in rows if row.substrate})
+    attributes = _global_attributes(data, [row.provenance for row in rows if row.provenance])
+    return dataset.assign_attrs(attributes | {"substrates": ", ".join(substrates)})
 
 
 def write(dataset: xr.Dataset, path: Path) -> None:
@@ -162,6 +164,7 @@ class _Row(NamedTuple):
     delays: dict[str, Any] = {}  # noqa: RUF012
     congestion: dict[str, Any] = {}  # noqa: RUF012
     provenance: dict[str, Any] = {}  # noqa: RUF012
+    substrate: str = ""
 
 
 def _row(point: dict[str, Any], store: Store) -> _Row:
@@ -185,6 +188,7 @@ def _row(point: dict[str, Any], store: Store) -> _Row:
         result.get("delays", {}),
         store.read_congestion(identity) or {},
         record["provenance"],
+        str(result.get("substrate", "")),
     )
 
 
