@@ -5,6 +5,7 @@ They are records like any others. A campaign takes over those that it lacks, unl
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from tramontane.results.store import PUBLISHED, Store
 
@@ -43,7 +44,7 @@ def publish(root: Path, identities: Iterable[str], least_s: float) -> int:
     return count
 
 
-def _complete(store: Store, identity: str, mark: dict[str, bool]) -> dict[str, object]:
+def _complete(store: Store, identity: str, mark: dict[str, bool]) -> dict[str, Any]:
     """Return a record with its congestion matrix, as it was written."""
     record = store.read(identity)
     congestion = store.read_congestion(identity)
