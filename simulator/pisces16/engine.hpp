@@ -12,9 +12,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "delays.hpp"
 #include "../machine.hpp"
 #include "../pool.hpp"
+#include "delays.hpp"
 #include "ticks.hpp"
 
 namespace tramontane::pisces16 {
