@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import tramontane
-from tramontane.campaign.layout import FIGURE_FORMATS, Layout
+from tramontane.campaign.layout import DRAWN, Layout
 
 #: Where the code lies: the checkout itself, or wherever it was installed.
 CODE = Path(tramontane.__file__).resolve().parent.parent
@@ -197,12 +197,12 @@ class Rules:
 
 def figure_outputs() -> list[str]:
     """Return the outputs of the rule that draws, with wildcards."""
-    return [f"results/{{scale}}/figures/{{experiment}}.{form}" for form in (*FIGURE_FORMATS, "txt")]
+    return [f"results/{{scale}}/figures/{{experiment}}.{form}" for form in DRAWN]
 
 
 def sheet_outputs() -> list[str]:
     """Return the outputs of the rule that draws several experiments as one figure, with wildcards."""
-    return [f"results/{{scale}}/sheets/{{sheet}}.{form}" for form in (*FIGURE_FORMATS, "txt")]
+    return [f"results/{{scale}}/sheets/{{sheet}}.{form}" for form in DRAWN]
 
 
 def schematic_outputs() -> list[str]:
