@@ -1,7 +1,7 @@
 """Draw datasets: ``python -m analysis.draw DATASET.nc... OUTPUT_STEM``.
 
-Writes ``OUTPUT_STEM.svg``, ``.png`` and ``.pdf``, the caption as ``OUTPUT_STEM.txt``, and what the figure shows as tables,
-``OUTPUT_STEM.md``. Several datasets become the panels of one figure.
+Writes ``OUTPUT_STEM.svg``, ``.png`` and ``.pdf``, the caption as ``OUTPUT_STEM.txt``, and what the figure shows as
+tables, ``OUTPUT_STEM.md``. Several datasets become the panels of one figure.
 """
 
 import argparse

@@ -74,6 +74,8 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
 def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
     """Numbers of the curves: a row for each x, a column for each series; gaps say why they are gaps."""
     rows = figure_table(dataset, spec)
+    # A series that the experiment leaves out everywhere would be a column without a number.
+    rows = rows[rows.groupby("series")["status"].transform(lambda known: (known != "excluded").any())]
     unit, factor = y_unit(dataset, spec, rows)
     suffix = f", {unit}" if unit else ""
     labels: dict[str, str] = dict(zip(rows["series"], rows["label"], strict=True))

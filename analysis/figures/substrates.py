@@ -89,7 +89,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         return [Drawn(above), Drawn(under)]
 
     return [
-        Panel(times, spec.letter, note=caption.gap_note(dataset), aspect=ASPECT),
+        Panel(times, spec.letter, _workload(dataset), note=caption.gap_note(dataset), aspect=ASPECT),
         Panel(costs, title="speed and memory", aspect=ASPECT),
     ]
 
@@ -104,9 +104,9 @@ def summaries(dataset: xr.Dataset, _spec: FigureSpec) -> list[Table]:
     found = compare(dataset)
     apart = [
         [
-            _name(each.substrate),
+            each.substrate,
             units.number(each.common),
-            *(_number(value) for value in (each.median_ratio, each.least_ratio, each.largest_ratio)),
+            *(_ratio(value) for value in (each.median_ratio, each.least_ratio, each.largest_ratio)),
             f"{each.agreeing} of {each.orderings}" if each.orderings else NOTHING,
         ]
         for each in found
@@ -114,7 +114,7 @@ def summaries(dataset: xr.Dataset, _spec: FigureSpec) -> list[Table]:
     ]
     costs = [
         [
-            _name(each.substrate),
+            each.substrate,
             units.number(each.own),
             NOTHING if each.wall_s is None else units.seconds(each.wall_s),
             _number(each.wall_ratio),
@@ -130,7 +130,14 @@ def summaries(dataset: xr.Dataset, _spec: FigureSpec) -> list[Table]:
             "Communication time over the embedded simulator's",
         ),
         Table(
-            ["Substrate", "points", "wall time, median", "over the simulator's", "memory, most", "over the simulator's"],
+            [
+                "Substrate",
+                "points",
+                "wall time, median",
+                "over the simulator's",
+                "memory, most",
+                "over the simulator's",
+            ],
             costs,
             "Speed and memory: of the simulation alone; of MPI, the job with the start of its ranks",
         ),
@@ -169,9 +176,12 @@ def _two(figure: "Figure", cell: "SubplotSpec", x_text: str) -> "tuple[Axes, Axe
     return above, under
 
 
-def _name(substrate: str) -> str:
-    text = facts.SUBSTRATES.get(substrate, substrate)
-    return text[:1].upper() + text[1:]
+def _workload(dataset: xr.Dataset) -> str:
+    return str(facts.base(dataset).get("workload", {}).get("kind", ""))
+
+
+def _ratio(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.2f}"
 
 
 def _number(value: float | None) -> str:

@@ -112,7 +112,8 @@ class Rules:
 
     def code_of_analysis(self) -> list[str]:
         """Return the code and style that decide what figures and report look like."""
-        return [str(path) for folder in _ANALYSIS_FOLDERS for path in _files(CODE / folder)]
+        compared = CODE / "tramontane" / "validation" / "substrates.py"
+        return [str(path) for folder in _ANALYSIS_FOLDERS for path in _files(CODE / folder)] + [str(compared)]
 
     def code_of_skeleton(self) -> list[str]:
         """Return the sources of the program that runs schedules with MPI."""
