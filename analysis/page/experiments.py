@@ -27,6 +27,7 @@ PROVENANCE = {
     "compiler": "Compiler",
     "system": "System",
     "processor": "Processor",
+    "published": "Points simulated before and published with the project",
 }
 #: Figures that belong to one of a paper, by the names that experiments give them.
 _OF_PAPER = re.compile(r"fig0*(\d+)")
