@@ -47,7 +47,8 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         If the block names what the dataset lacks.
     """
     if SUBSTRATE not in dataset.dims:
-        raise ValueError(f"figure.kind: 'substrates' needs a dimension '{SUBSTRATE}', found {', '.join(dataset.dims)}")
+        found = ", ".join(map(str, dataset.dims))
+        raise ValueError(f"figure.kind: 'substrates' needs a dimension '{SUBSTRATE}', found {found}")
     rows, symbol = _rows(dataset, spec)
     with_ratios = dataset.assign(time_s=_all_ratios(dataset))
     below, _ = _rows(with_ratios, replace(spec, y_scale="linear"))
