@@ -50,12 +50,12 @@ def row(ranks: int, *, both: bool) -> list[str]:
     table = len(halo_table(canonical["workload"], ranks))
     one = run(canonical, shared=True)
     cells = [f"{ranks:,}", f"{table / 1e6:.3f}", f"{table / ranks:.0f}"]
-    cells += [f"{one.peak_rss_bytes / 1e6:.0f}", f"{one.wall_s:.1f}"]
+    cells += [f"{one.peak_rss_bytes / 1e6:.0f}", f"{one.cpu_s:.1f}"]
     if not both:
         return [*cells, "-", "-", f"{table * (ranks - 1) / 1e6:,.0f} (not run)"]
     own = run(canonical, shared=False)
     saved = (own.peak_rss_bytes - one.peak_rss_bytes) / 1e6
-    return [*cells, f"{own.peak_rss_bytes / 1e6:.0f}", f"{own.wall_s:.1f}", f"{saved:,.0f}"]
+    return [*cells, f"{own.peak_rss_bytes / 1e6:.0f}", f"{own.cpu_s:.1f}", f"{saved:,.0f}"]
 
 
 def main() -> None:
@@ -68,7 +68,7 @@ def main() -> None:
     if missing:
         raise SystemExit(missing)
     table = Table(title="set-up information of a halo exchange by bisection on SST/macro")
-    columns = ["processes", "table MB", "B a process", "shared: MB", "s", "own: MB", "s", "saved MB"]
+    columns = ["P", "table MB", "B a process", "shared: MB", "CPU s", "own: MB", "CPU s", "saved MB"]
     for column in columns:
         table.add_column(column, justify="right")
     for ranks in asked.ranks:

@@ -24,7 +24,7 @@ struct Tile {
 };
 
 /// Recursive coordinate bisection (Berger & Bokhari 1987) of a grid whose points all cost the same. For any number of
-/// processes tiles are nearly square and nearly alike; cuts do not line up, so a tile has any number of neighbours.
+/// processes tiles are compact and nearly alike; cuts do not line up, so a tile has any number of neighbours.
 ///
 /// Half of the processes (the smaller half first) get a part of the longer side, of x where sides are equal; the cut is
 /// the nearest point to their share. It is moved, or made across the other side, where a part would have less points

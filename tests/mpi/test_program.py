@@ -62,7 +62,7 @@ def test_nothing_is_left_unchecked(any_mpi: Program, line: str, elements: int) -
         f"{TRANSPOSITION} implementation=library",
         "kind=halo grid=26x13x3 width=7",
         "kind=halo grid=26x13x3 width=7 implementation=library",
-        "kind=halo grid=26x13x3 width=4 decomposition=bisection",
+        "kind=halo grid=26x24x3 width=4 decomposition=bisection",
         f"{ALLREDUCE} algorithm=recursive-k radix=3",
         f"{ALLREDUCE} algorithm=rabenseifner",
         f"{ALLREDUCE} implementation=library",

@@ -370,7 +370,7 @@ class Halo(Settings):
     decomposition: HaloDecomposition | None = Field(
         None,
         description="Processes [cx, cy] in x and y; or bisection: the grid is cut in two again and again, so that for "
-        "any number of processes tiles are nearly square and alike, but do not line up, and all messages go at once. "
+        "any number of processes tiles are compact and alike, but do not line up, and all messages go at once. "
         "Default: nearest to a square with cx <= nx and cy <= ny.",
         examples=[[16, 16], "bisection"],
     )

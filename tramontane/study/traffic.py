@@ -171,8 +171,7 @@ def _tiled_halo(tile: float, levels: int, width: int, ranks: int) -> Traffic:
     """Return the one round of a halo exchange between square tiles of so many points."""
     side = math.sqrt(tile)
     halo = (side + 2 * width) ** 2 - tile
-    # Cuts that do not line up let a halo meet a tile more along each of its sides.
-    neighbours = min(ranks - 1, math.ceil(halo / tile + 4 * (side + 2 * width) / side))
+    neighbours = min(ranks - 1, (1 + 2 * math.ceil(width / side)) ** 2 - 1)
     sizes = {round(halo * levels * DOUBLE / neighbours): ranks * neighbours} if neighbours else {}
     return Traffic(sizes, 1, ranks, (), 0, ranks)
 
