@@ -40,7 +40,8 @@ def test_an_experiment_without_results_is_one_line(tmp_path: Path) -> None:
 def test_a_page_is_filled_where_it_is_marked_and_nowhere_else(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(
-        "# A\n\n<!-- verdicts: laptop A B -->\nold\n<!-- end -->\n\nwords\n\n<!-- times: paper  tiny -->\n<!-- end -->\n"
+        "# A\n\n<!-- verdicts: laptop A B -->\nold\n<!-- end -->\n\nwords\n\n"
+        "<!-- times: paper  tiny -->\n<!-- end -->\n"
     )
     assert text.asked(page) == [("verdicts", "laptop", ("A", "B")), ("times", "paper", ("tiny",))]
     tables = {asked: f"table of {asked[0]}" for asked in text.asked(page)}
