@@ -65,31 +65,33 @@ public:
     /// \throws std::invalid_argument if a process would have its own points in its halo
     [[nodiscard]] static std::vector<std::byte> make(const Grid& grid, std::int64_t width, const Bisection& shares) {
         const Rank ranks = shares.ranks();
-        std::vector<std::int64_t> offsets{0};
-        std::vector<Tile> tiles;
-        std::vector<Neighbour> all;
+        Header header{format, grid[0], grid[1], width, ranks, 0};
+        std::vector<std::byte> bytes;
+        bytes.reserve(size(ranks, std::int64_t{9} * ranks));  // eight for each, if the halo is narrower than a tile
+        bytes.resize(size(ranks, 0));
+        const auto put = [&bytes](std::size_t at, const auto& value) {
+            std::memcpy(bytes.data() + at, &value, sizeof value);
+        };
+        std::size_t offset = sizeof header,
+                    place = offset + sizeof(std::int64_t) * (static_cast<std::size_t>(ranks) + 1);
         for (Rank rank = 0; rank < ranks; ++rank) {
-            tiles.push_back(shares.tile(rank));
-            const std::int64_t most = std::min(grid[0] - tiles.back().x().size(), grid[1] - tiles.back().y().size());
+            const Tile tile = shares.tile(rank);
+            const std::int64_t most = std::min(grid[0] - tile.x().size(), grid[1] - tile.y().size());
             if (width > most) {
                 refuse("width", std::to_string(width),
                        "at most " + std::to_string(most) + ", so that no process has its own points in its halo");
             }
-            const std::vector<Neighbour> found = around(grid, width, shares, rank, tiles.back());
-            all.insert(all.end(), found.begin(), found.end());
-            offsets.push_back(static_cast<std::int64_t>(all.size()));
+            const std::vector<Neighbour> found = around(grid, width, shares, rank, tile);
+            const auto added = std::as_bytes(std::span{found});
+            bytes.insert(bytes.end(), added.begin(), added.end());
+            put(place, tile);
+            put(offset, header.neighbours);
+            place += sizeof tile;
+            offset += sizeof header.neighbours;
+            header.neighbours += static_cast<std::int64_t>(found.size());
         }
-        const Header header{format, grid[0], grid[1], width, ranks, static_cast<std::int64_t>(all.size())};
-        std::vector<std::byte> bytes(size(ranks, header.neighbours));
-        std::byte* at = bytes.data();
-        const auto put = [&at](const void* from, std::size_t length) {
-            std::memcpy(at, from, length);
-            at += length;
-        };
-        put(&header, sizeof header);
-        put(offsets.data(), offsets.size() * sizeof offsets[0]);
-        put(tiles.data(), tiles.size() * sizeof tiles[0]);
-        if (!all.empty()) put(all.data(), all.size() * sizeof all[0]);
+        put(offset, header.neighbours);
+        put(0, header);
         return bytes;
     }
 

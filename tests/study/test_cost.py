@@ -144,13 +144,14 @@ def test_halo_is_counted_exactly(grid: tuple[int, int, int], cx: int, cy: int, w
     assert (cost.messages, cost.packets, cost.bytes) == count(list(halo(list(grid), [cx, cy], width)))
 
 
-@pytest.mark.parametrize(("grid", "ranks", "width"), [([144, 72, 4], 97, 3), ([300, 300, 1], 50, 10), ([200, 90, 2], 120, 20)])
+@pytest.mark.parametrize(
+    ("grid", "ranks", "width"), [([144, 72, 4], 97, 3), ([300, 300, 1], 50, 10), ([200, 90, 2], 120, 20)]
+)
 def test_halos_of_a_bisection_are_counted_to_a_quarter(grid: list[int], ranks: int, width: int) -> None:
     workload = {"kind": "halo", "width": width, "grid": grid, "decomposition": "bisection"}
     messages, length = _simulator.schedule.Schedule(workload, ranks).totals()["halo"]
     cost = estimate(canonical(workload, ranks))
     assert (cost.messages, cost.bytes) == (pytest.approx(messages, rel=0.25), pytest.approx(length, rel=0.1))
-
 
 
 @settings(max_examples=60, deadline=None)

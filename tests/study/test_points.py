@@ -465,8 +465,14 @@ def test_a_halo_may_be_bisected(write: Write) -> None:
     ("workload", "expected"),
     [
         ("width: 3, grid: [9, 9, 4]", "ranks: found 97, too many to bisect 9 x 9 points; allowed: fewer"),
-        ("width: 60, grid: [144, 72, 4]", "workload.width: found 60; allowed: at most 54, so that no process has its own"),
-        ("width: 3, grid: [144, 72, 4], algorithm: library", "found bisection with algorithm library; allowed: [cx, cy]"),
+        (
+            "width: 60, grid: [144, 72, 4]",
+            "workload.width: found 60; allowed: at most 54, so that no process has its own",
+        ),
+        (
+            "width: 3, grid: [144, 72, 4], algorithm: library",
+            "found bisection with algorithm library; allowed: [cx, cy]",
+        ),
         ("width: 3, grid: [144, 72, 4], decomposition: halves", "each 1 or more, or bisection"),
     ],
 )

@@ -225,7 +225,9 @@ def test_a_table_that_is_not_there_or_anothers_is_refused(tmp_path: Path) -> Non
     missing = "setup: found '/nobody-made-this', allowed: a segment of shared memory"
     assert missing in _alone(canonical, tmp_path, "/nobody-made-this").errors
     with shared_setup(point(ranks=12, workload=TILES, machine=CUBE)) as segment:
-        assert "found a table of halos of 3 points on 48 x 24 for 12 ranks" in _alone(canonical, tmp_path, segment).errors
+        assert (
+            "found a table of halos of 3 points on 48 x 24 for 12 ranks" in _alone(canonical, tmp_path, segment).errors
+        )
 
 
 def test_a_segment_is_gone_when_the_simulation_is() -> None:
