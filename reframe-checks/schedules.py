@@ -6,6 +6,7 @@ if the time lies within the bounds that configs/systems has for it.
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import reframe as rfm
@@ -22,12 +23,15 @@ from reframe.core.builtins import (
 from tramontane.measurement.cases import BATCH, cases, project, reference
 from tramontane.measurement.settings import FEATURE, SCALE
 from tramontane.study import load_system
+from tramontane.substrates import spack
 from tramontane.substrates.mpi.program import REPETITIONS, WARMUP, arguments, complaint
 
 #: Where the sources are, and where the experiments and systems are: as a rule the same checkout.
 SOURCES = Path(__file__).resolve().parents[1]
 ROOT = project()
 CASES = cases(ROOT, os.environ.get(BATCH))
+#: The environment of Spack that ReFrame makes where a system's environment says `build: spack`.
+ENVIRONMENT = "rfm_spack_env"
 
 
 class Program(rfm.CompileOnlyRegressionTest):
@@ -42,8 +46,12 @@ class Program(rfm.CompileOnlyRegressionTest):
         """Build with CMake in the checkout, or with Spack where the environment says so."""
         extras = self.current_environ.extras
         if extras.get("build") == "spack":
-            self.build_system = "Spack"
-            self.build_system.specs = [extras["spec"]]
+            self._build_with_spack(extras["spec"])
+            return
+        if spack.asked():
+            self.build_system = "CustomBuild"
+            module = "tramontane.substrates.mpi.build"
+            self.build_system.commands = [f"cd {SOURCES} && {sys.executable} -m {module} {self.current_environ.name}"]
             return
         self.build_system = "CMake"
         self.build_system.flags_from_environ = False
@@ -59,17 +67,26 @@ class Program(rfm.CompileOnlyRegressionTest):
         ]
         self.build_system.build_opts = ["tramontane-mpi"]
 
+    def _build_with_spack(self, spec):
+        """Build in an environment of Spack that ReFrame makes, with our recipes and this checkout's sources."""
+        self.build_system = "Spack"
+        self.build_system.specs = [spec]
+        self.build_system.install_tree = str(SOURCES / "build" / "spack")
+        self.build_system.config_opts = [f"repos:[{SOURCES / 'spack_repo' / 'tramontane'}]"]
+        package = spec.partition("^")[0].strip()
+        self.build_system.preinstall_cmds = [f"spack -e {ENVIRONMENT} develop --no-clone -p {SOURCES} {package}"]
+
     @property
     def executable_path(self):
-        """What starts the program; Spack puts it into PATH."""
+        """What starts the program."""
         if self.current_environ.extras.get("build") == "spack":
-            return "tramontane-mpi"
+            return str(Path(self.stagedir, ENVIRONMENT, ".spack-env", "view", "bin", "tramontane-mpi"))
         return str(SOURCES / "build" / f"mpi-{self.current_environ.name}" / "tramontane-mpi")
 
     @sanity_function
     def is_built(self):
         """Check that there is a program."""
-        return sn.assert_true("/" not in self.executable_path or Path(self.executable_path).is_file())
+        return sn.assert_true(Path(self.executable_path).is_file(), f"there is no {self.executable_path}")
 
 
 @rfm.simple_test
@@ -80,6 +97,8 @@ class Schedule(rfm.RunOnlyRegressionTest):
     program = fixture(Program, scope="environment")
     #: What the program has printed: all that was measured.
     measured = variable(str, value="", loggable=True)
+    #: What built the program: CMake, or a package of Spack.
+    built_by = variable(str, value="", loggable=True)
     #: Untimed and timed executions; `-S Schedule.repetitions=3` on the command line sets others.
     warmup = variable(int, value=WARMUP)
     repetitions = variable(int, value=REPETITIONS)
@@ -104,6 +123,7 @@ class Schedule(rfm.RunOnlyRegressionTest):
         self.num_tasks = point["ranks"]
         self.num_tasks_per_node = min(point["ranks"], per_node)
         self.executable = self.program.executable_path
+        self.built_by = spack.origin(Path(self.executable)) or spack.CMAKE
         self.executable_opts = [
             *arguments(point, warmup=self.warmup, repetitions=self.repetitions),
             f"ranks={point['ranks']}",

@@ -164,4 +164,5 @@ def _result(point: Mapping[str, Any], outcome: Outcome, system: str) -> Result |
     if outcome.measured is None:
         return outcome.failure
     where = {"name": system, "partition": outcome.partition, "environment": outcome.environment}
-    return {**result_of(dict(point), outcome.measured, where), "wall_s": outcome.seconds, "setup_s": 0.0}
+    here = {"wall_s": outcome.seconds, "setup_s": 0.0, "build": {"by": outcome.built_by}}
+    return {**result_of(dict(point), outcome.measured, where), **here}

@@ -11,7 +11,7 @@ from typing import Any
 from tramontane.measurement.settings import FOLDER
 
 #: Attributes of the checks that a report holds.
-CASE, MEASURED = "case", "measured"
+CASE, MEASURED, BUILT_BY = "case", "measured", "built_by"
 #: Options of ReFrame that make it run cases.
 _RUN = {"-r", "--run"}
 _NOT_RUN = {"skip", "abort"}
@@ -33,6 +33,8 @@ class Outcome:
         Where it ran.
     seconds : float
         How long the job took, with the start of its ranks [s].
+    built_by : str
+        What built the program.
     """
 
     case: str
@@ -41,6 +43,7 @@ class Outcome:
     partition: str
     environment: str
     seconds: float
+    built_by: str = ""
 
 
 def outcomes(report: Path) -> Iterator[Outcome]:
@@ -57,6 +60,7 @@ def outcomes(report: Path) -> Iterator[Outcome]:
             partition=str(test["partition"]),
             environment=str(test["environ"]),
             seconds=float(test.get("time_run") or 0.0),
+            built_by=str(test.get(BUILT_BY) or ""),
         )
 
 
