@@ -436,15 +436,20 @@ def claims_(
     from tramontane.campaign.plan import check_scale
     from tramontane.campaign.text import plural
     from tramontane.claims import evaluate, text
+    from tramontane.claims.times import times
     from tramontane.results.store import write_if_changed
     from tramontane.study import find_root
 
     root = find_root()
     if fill is not None:
         tables = {}
-        for where, wanted in text.asked(fill):
+        for kind, where, wanted in text.asked(fill):
             check_scale(where)
-            tables[" ".join([where, *wanted])] = text.markdown(evaluate(root, where, wanted))
+            tables[kind, where, wanted] = (
+                times(root, where, *wanted)
+                if kind == "times"
+                else text.markdown(evaluate(root, where, wanted), evidence=kind == "claims")
+            )
         changed = write_if_changed(fill, text.filled(fill, tables))
         print(f"{fill}: {plural(len(tables), 'table')} {'made anew' if changed else 'as they were'}", file=sys.stderr)
         return
