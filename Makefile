@@ -9,6 +9,7 @@ EXPERIMENTS ?= all
 REFRESH     ?=
 CORES       ?=
 MEMORY      ?=
+WHERE       ?=
 PROFILE     ?= default
 PYTEST_ARGS ?=
 TABLES      ?= A B C D
@@ -26,6 +27,7 @@ MOVED := $(shell [ ! -e .venv/.place ] || [ "$$(cat .venv/.place)" = "$$PWD" ] |
 help:
 	@echo 'make reproduce   run experiments from YAML to the report'
 	@echo '                 SCALE=smoke|laptop|paper  EXPERIMENTS="all|none|NAMES"  REFRESH=1  CORES=N  MEMORY=64GB'
+	@echo '                 WHERE="ranks == 100000"'
 	@echo '                 PROFILE=default|slurm'
 	@echo 'make test        run every test; PYTEST_ARGS="-k ..." chooses'
 	@echo 'make bench       measure the simulator'
@@ -38,7 +40,8 @@ help:
 
 reproduce: setup
 	@$(BIN)/tramontane reproduce --scale '$(SCALE)' --experiments '$(EXPERIMENTS)' --profile '$(PROFILE)' \
-	  $(if $(filter-out 0 no,$(REFRESH)),--refresh) $(if $(CORES),--cores '$(CORES)') $(if $(MEMORY),--memory '$(MEMORY)')
+	  $(if $(filter-out 0 no,$(REFRESH)),--refresh) $(if $(CORES),--cores '$(CORES)') $(if $(MEMORY),--memory '$(MEMORY)') \
+	  $(if $(WHERE),--where '$(WHERE)')
 
 test: setup
 	@sh workflow/scripts/cpp_tests.sh

@@ -1,7 +1,7 @@
 """Draw datasets: ``python -m analysis.draw DATASET.nc... OUTPUT_STEM``.
 
-Writes ``OUTPUT_STEM.svg``, ``.png`` and ``.pdf``, and the caption as ``OUTPUT_STEM.txt``. Several datasets become the
-panels of one figure.
+Writes ``OUTPUT_STEM.svg``, ``.png`` and ``.pdf``, the caption as ``OUTPUT_STEM.txt``, and what the figure shows as
+tables, ``OUTPUT_STEM.md``. Several datasets become the panels of one figure.
 """
 
 import argparse
@@ -13,11 +13,11 @@ import xarray as xr
 
 from analysis import style
 from analysis.caption import caption
-from analysis.figures import draw, draw_together
+from analysis.figures import draw, draw_together, numbers, summaries
 
 
 def draw_files(dataset_files: Sequence[Path], stem: Path) -> list[Path]:
-    """Draw the figure of one dataset, or of several as its panels, and write its caption.
+    """Draw the figure of one dataset, or of several as its panels, and write its caption and tables.
 
     Parameters
     ----------
@@ -43,7 +43,15 @@ def draw_files(dataset_files: Sequence[Path], stem: Path) -> list[Path]:
     paths = style.save(draw(datasets[0]) if len(datasets) == 1 else draw_together(datasets), stem)
     text = stem.with_name(f"{stem.name}.txt")
     text.write_text("".join(f"{words}\n" for words in sorted(map(caption, datasets))), encoding="utf-8")
-    return [*paths, text]
+    tables = stem.with_name(f"{stem.name}.md")
+    tables.write_text("\n".join(map(_tables, datasets)), encoding="utf-8")
+    return [*paths, text, tables]
+
+
+def _tables(dataset: xr.Dataset) -> str:
+    """Return the numbers of a dataset's figure, and what follows from them, as Markdown."""
+    heading = f"# {dataset.attrs.get('title', 'Numbers')}\n"
+    return "\n".join([heading, *(table.markdown() for table in (numbers(dataset), *summaries(dataset)))])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

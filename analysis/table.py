@@ -27,10 +27,17 @@ COLUMNS = ("series", "label", "x", "y", "low", "high", "members", "choice", "sta
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers as text: a heading for each column, and rows of equal length."""
+    """Numbers as text: a heading for each column, rows of equal length, and what they show."""
 
     headings: list[str]
     rows: list[list[str]]
+    title: str = ""
+
+    def markdown(self) -> str:
+        """Return the table as Markdown, under its title."""
+        lines = [self.headings, ["---"] * len(self.headings), *self.rows]
+        table = "".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |\n" for line in lines)
+        return f"{self.title}:\n\n{table}" if self.title else table
 
 
 def figure_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:

@@ -31,6 +31,10 @@ app = typer.Typer(
 
 Scale = Annotated[str, typer.Option("--scale", "-s", help="smoke, laptop or paper.", metavar="SCALE")]
 Name = Annotated[str, typer.Argument(help="An experiment, as `tramontane list` calls it.", metavar="NAME")]
+Where = Annotated[
+    str | None,
+    typer.Option("--where", help='Only points with such coordinates, e.g. "ranks == 100000".', metavar="EXPRESSION"),
+]
 
 #: Exit status for mistakes in the input, and for points that did not run.
 _MISTAKE, _FAILURE = 2, 1
@@ -248,23 +252,32 @@ def run(
 
 @app.command()
 def estimate(
-    name: Name,
+    names: Annotated[list[str], typer.Argument(help="Experiments, or all.", metavar="NAME...")],
     scale: Scale = "laptop",
+    where: Where = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Estimate what is still to be run of an experiment: points, processor time, memory, batches."""
+    """Estimate what is still to be run of experiments: points, processor time, memory, batches."""
     from tramontane.campaign.machine import cores
     from tramontane.campaign.packing import pack
+    from tramontane.campaign.plan import make_job, make_plan
+    from tramontane.campaign.selection import choose
     from tramontane.campaign.text import duration, plural, size
+    from tramontane.study import find_root
 
-    _, planned = _planned(name, scale)
-    jobs = _jobs(planned, sorted(planned.missing))
+    planned = make_plan(find_root(), scale, names, run=False)
+    experiments, points = planned.experiments, planned.points
+    if where is not None:
+        points = {identity: points[identity] for identity in choose([each.manifest for each in experiments], where)}
+    missing = sorted(points.keys() & {identity for identities in planned.absent.values() for identity in identities})
+    jobs = [make_job(points[identity]) for identity in missing]
     batches = pack(jobs, cores()) if jobs else []
+    title = experiments[0].name if len(experiments) == 1 else plural(len(experiments), "experiment")
     facts = {
-        "experiment": planned.name,
+        "experiment": title,
         "scale": scale,
-        "points": len(planned.points),
-        "done": len(planned.points) - len(jobs),
+        "points": len(points),
+        "done": len(points) - len(jobs),
         "to_run": len(jobs),
         "cpu_s": sum(job.seconds for job in jobs),
         "longest_point_s": max((job.seconds for job in jobs), default=0.0),
@@ -277,8 +290,7 @@ def estimate(
     if as_json:
         print(json.dumps(facts))
         return
-    points = plural(len(planned.points), "point")
-    print(f"{planned.name} at scale {scale}: {points}, {facts['done']} done, {len(jobs)} to run")
+    print(f"{title} at scale {scale}: {plural(len(points), 'point')}, {facts['done']} done, {len(jobs)} to run")
     if jobs:
         print(
             f"about {duration(sum(job.seconds for job in jobs))} of processor time, up to "
@@ -328,6 +340,7 @@ def reproduce(
     profile: Annotated[
         str, typer.Option("--profile", help="A folder of workflow/profiles, e.g. slurm.", metavar="NAME")
     ] = "default",
+    where: Where = None,
     no_run: Annotated[bool, typer.Option("--no-run", help="Run no point: show what is there.")] = False,
 ) -> None:
     """Run experiments from the plan to the report; what is there already is not run again."""
@@ -336,7 +349,9 @@ def reproduce(
     from tramontane.study import find_root
 
     limit = _bytes(memory) or (machine.memory() if profile == "default" else None)
-    options = Options(cores=cores or machine.cores(), memory=limit, profile=profile, refresh=refresh, run=not no_run)
+    options = Options(
+        cores=cores or machine.cores(), memory=limit, profile=profile, refresh=refresh, run=not no_run, where=where
+    )
     raise typer.Exit(reproduce(find_root(), scale, _names(experiments), options))
 
 
@@ -360,6 +375,23 @@ def plan(
         f"about {duration(made.seconds)} of processor time",
         file=sys.stderr,
     )
+
+
+@app.command(hidden=True)
+def publish(
+    experiments: Experiments = None,
+    scale: Scale = "paper",
+    least: Annotated[float, typer.Option("--least", help="Only points that took so long [s].")] = 60.0,
+) -> None:
+    """Keep the records of simulated points with the project; see published/README.md."""
+    from tramontane.campaign.plan import make_plan
+    from tramontane.campaign.text import plural
+    from tramontane.results.published import publish
+    from tramontane.study import find_root
+
+    root = find_root()
+    count = publish(root, make_plan(root, scale, _names(experiments), run=False).points, least)
+    print(f"{plural(count, 'record')} added to published/", file=sys.stderr)
 
 
 @app.command("run-batch", hidden=True)
@@ -404,15 +436,20 @@ def claims_(
     from tramontane.campaign.plan import check_scale
     from tramontane.campaign.text import plural
     from tramontane.claims import evaluate, text
+    from tramontane.claims.times import times
     from tramontane.results.store import write_if_changed
     from tramontane.study import find_root
 
     root = find_root()
     if fill is not None:
         tables = {}
-        for where, wanted in text.asked(fill):
+        for kind, where, wanted in text.asked(fill):
             check_scale(where)
-            tables[" ".join([where, *wanted])] = text.markdown(evaluate(root, where, wanted))
+            tables[kind, where, wanted] = (
+                times(root, where, *wanted)
+                if kind == "times"
+                else text.markdown(evaluate(root, where, wanted), evidence=kind == "claims")
+            )
         changed = write_if_changed(fill, text.filled(fill, tables))
         print(f"{fill}: {plural(len(tables), 'table')} {'made anew' if changed else 'as they were'}", file=sys.stderr)
         return

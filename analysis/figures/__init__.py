@@ -1,9 +1,9 @@
-"""Figures: one module per family, with two functions of a dataset and its ``figure`` block: panels, and numbers."""
+"""Figures: one module per family, with functions of a dataset and its ``figure`` block: panels, numbers, summaries."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from analysis.figures import agreement, calibration, congestion, delays, pattern, radix, scaling
+from analysis.figures import agreement, calibration, congestion, delays, pattern, radix, scaling, substrates
 from analysis.figures.panel import Panel, columns_of, compose
 from analysis.spec import FigureSpec
 from analysis.table import Table
@@ -13,11 +13,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+def _none(_dataset: "xr.Dataset", _spec: FigureSpec) -> list[Table]:
+    return []
+
+
 class Family(NamedTuple):
-    """What can be made of a dataset and its ``figure`` block: the panels, and the same as numbers."""
+    """What can be made of a dataset and its ``figure`` block: the panels, the same as numbers, and what follows."""
 
     panels: Callable[["xr.Dataset", FigureSpec], list[Panel]]
     numbers: Callable[["xr.Dataset", FigureSpec], Table]
+    summaries: Callable[["xr.Dataset", FigureSpec], list[Table]] = _none
 
 
 #: Families by the name that a ``figure`` block gives as its ``kind``.
@@ -27,6 +32,7 @@ FAMILIES: dict[str, Family] = {
     "congestion-matrix": Family(congestion.panels, congestion.numbers),
     "pattern": Family(pattern.panels, pattern.numbers),
     "radix": Family(radix.panels, radix.numbers),
+    "substrates": Family(substrates.panels, substrates.numbers, substrates.summaries),
 }
 #: Families of datasets that no experiment makes: `tramontane compare --dataset` and `tramontane calibrate` write those.
 OTHERS: dict[str, Family] = {
@@ -62,6 +68,18 @@ def numbers(dataset: "xr.Dataset") -> Table:
     """
     spec = FigureSpec.of(dataset)
     return _family(spec).numbers(dataset, spec)
+
+
+def summaries(dataset: "xr.Dataset") -> list[Table]:
+    """Return the tables of what follows from a dataset's figure; most families have none.
+
+    Raises
+    ------
+    ValueError
+        As in `panels`.
+    """
+    spec = FigureSpec.of(dataset)
+    return _family(spec).summaries(dataset, spec)
 
 
 def _family(spec: FigureSpec) -> Family:

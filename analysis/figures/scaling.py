@@ -4,6 +4,7 @@ The family of Zheng & Marguinaud 2018, Figs. 5, 9a-c and 10a-b: logarithmic axes
 of processes. Where a point failed, is missing or was excluded the line is interrupted.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,8 +64,8 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         if drawn.empty:
             empty(axes)
             return [Drawn(axes)]
-        handles = _draw_series(axes, drawn)
-        _set_scales(axes, spec, drawn)
+        handles = draw_series(axes, drawn)
+        set_scales(axes, spec, drawn)
         return [Drawn(axes, handles if list(rows["series"].unique()) != [ALL] else ())]
 
     return [Panel(draw, spec.letter, note=caption.gap_note(dataset))]
@@ -73,6 +74,8 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
 def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
     """Numbers of the curves: a row for each x, a column for each series; gaps say why they are gaps."""
     rows = figure_table(dataset, spec)
+    # A series that the experiment leaves out everywhere would be a column without a number.
+    rows = rows[rows.groupby("series")["status"].transform(lambda known: (known != "excluded").any())]
     unit, factor = y_unit(dataset, spec, rows)
     suffix = f", {unit}" if unit else ""
     labels: dict[str, str] = dict(zip(rows["series"], rows["label"], strict=True))
@@ -95,13 +98,23 @@ def _cell(value: float, low: float, high: float, choice: str, status: str) -> st
     return f"{text} ({choice})" if choice else text
 
 
-def _draw_series(axes: "Axes", drawn: pd.DataFrame) -> "list[Line2D]":
-    """Draw lines, markers and bands; return the legend's entries in order of the series."""
+def draw_series(axes: "Axes", drawn: pd.DataFrame, names: Sequence[str] = ()) -> "list[Line2D]":
+    """Draw lines, markers and bands; return the legend's entries in order of the series.
+
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    drawn
+        Rows of `analysis.table.figure_table` that have a value.
+    names
+        All series of the figure, where other axes of it show more than these rows: it decides the looks.
+    """
     import seaborn  # noqa: PLC0415 - slow to import
     from matplotlib.lines import Line2D  # noqa: PLC0415
 
+    looks = style.series_styles(names or list(drawn["series"].unique()))
     names = list(drawn["series"].unique())
-    looks = style.series_styles(names)
     seaborn.lineplot(
         drawn,
         x="x",
@@ -138,11 +151,12 @@ def _draw_series(axes: "Axes", drawn: pd.DataFrame) -> "list[Line2D]":
             markeredgecolor=EDGE[0],
             markeredgewidth=EDGE[1],
         )
-        for name, look in looks.items()
+        for name, look in ((name, looks[name]) for name in names)
     ]
 
 
-def _set_scales(axes: "Axes", spec: FigureSpec, drawn: pd.DataFrame) -> None:
+def set_scales(axes: "Axes", spec: FigureSpec, drawn: pd.DataFrame) -> None:
+    """Give axes the scales that a ``figure`` block asks for, with limits around the rows."""
     x = sorted(drawn["x"].unique())
     y = [*drawn["low"], *drawn["high"]]
     if spec.x_scale == "log":

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from analysis import facts, svg, units
 from analysis.caption import caption
-from analysis.figures import numbers
+from analysis.figures import numbers, summaries
 from analysis.page import interactive
 from analysis.spec import FigureSpec
 from analysis.table import Table
@@ -27,6 +27,7 @@ PROVENANCE = {
     "compiler": "Compiler",
     "system": "System",
     "processor": "Processor",
+    "published": "Points simulated before and published with the project",
 }
 #: Figures that belong to one of a paper, by the names that experiments give them.
 _OF_PAPER = re.compile(r"fig0*(\d+)")
@@ -62,6 +63,7 @@ class Section:
     links: list[tuple[str, str]]
     command: str
     table: Table
+    summaries: list[Table]
     plot: str
     failures: list[Failure]
     provenance: dict[str, str]
@@ -108,7 +110,11 @@ def section(dataset: xr.Dataset, dataset_file: Path, figures: Path, points: Path
     anchor = anchor_of(name)
     title = str(attrs.get("title", name))
     picture = figures / f"{name}.svg"
-    files = [*((kind.upper(), figures / f"{name}.{kind}") for kind in ("svg", "png", "pdf")), ("NetCDF", dataset_file)]
+    files = [
+        *((kind.upper(), figures / f"{name}.{kind}") for kind in ("svg", "png", "pdf")),
+        ("NetCDF", dataset_file),
+        ("tables", figures / f"{name}.md"),
+    ]
     largest = facts.largest_ranks(dataset)
     return Section(
         anchor=anchor,
@@ -128,6 +134,7 @@ def section(dataset: xr.Dataset, dataset_file: Path, figures: Path, points: Path
         links=links(files, page),
         command=command_of(str(attrs.get("scale", "laptop")), [name]),
         table=numbers(dataset),
+        summaries=summaries(dataset),
         plot=interactive.plot(dataset),
         failures=list(failures(dataset, points)),
         provenance={
@@ -196,6 +203,7 @@ def group(sections: Iterable[tuple[str, Section]], sheets: Path, page: Path) -> 
         title = members[0].title if len(members) == 1 else ("" if number else name.replace("-", " ").capitalize())
         heading = ": ".join(part for part in (f"Figure {int(number[1])}" if number else "", title) if part)
         files = [(kind.upper(), sheets / f"{name}.{kind}") for kind in ("svg", "png", "pdf")]
+        files.append(("tables", sheets / f"{name}.md"))
         groups.append(
             (int(number[1]) if number else 10**6, Group(f"figure-{name.lower()}", heading, members, links(files, page)))
         )

@@ -17,6 +17,7 @@ from analysis import style
 from analysis.figures.scaling import axis_text
 from analysis.spec import FigureSpec
 from analysis.table import figure_table, y_unit
+from tramontane.study.experiments import AGAINST_X
 
 #: Names of dashes in plotly by those of `series.yaml`, and of markers by matplotlib's.
 DASHES = {"solid": "solid", "dashed": "dash", "dotted": "dot", "dashdot": "dashdot"}
@@ -40,7 +41,7 @@ def plot(dataset: xr.Dataset) -> str:
         A collated dataset.
     """
     spec = FigureSpec.of(dataset)
-    if spec.kind != "scaling":
+    if spec.kind not in AGAINST_X:
         return ""
     rows = figure_table(dataset, spec)
     if rows["y"].isna().all():

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "../ticks.hpp"
+#include "ticks.hpp"
 
 namespace tramontane::pisces16 {
 

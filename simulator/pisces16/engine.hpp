@@ -12,10 +12,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "../delays.hpp"
 #include "../machine.hpp"
 #include "../pool.hpp"
-#include "../ticks.hpp"
+#include "delays.hpp"
+#include "ticks.hpp"
 
 namespace tramontane::pisces16 {
 

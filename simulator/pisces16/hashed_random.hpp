@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include "../ticks.hpp"
+#include "ticks.hpp"
 
 namespace tramontane::pisces16 {
 

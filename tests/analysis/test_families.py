@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from matplotlib.colors import LogNorm
 
-from analysis.figures import delays, draw, draw_together, panels, pattern, radix
+from analysis.figures import delays, draw, draw_together, panels, pattern, radix, summaries
 from analysis.spec import FigureSpec
+from analysis.style import series_style
 from tramontane._simulator import schedule
 
 EDGES = np.array([0.0, 1e-6, 1e-5, 1e-4, 1e-3])
@@ -205,3 +206,47 @@ def test_words_of_panels_stay_apart(factory, delayed):
         ]
         for first in range(len(boxes)):
             assert not any(boxes[first].overlaps(other) for other in boxes[first + 1 :])
+
+
+@pytest.fixture
+def on_substrates(factory):
+    figure = {"kind": "substrates", "lines": ["substrate", "machine"]}
+    gaps = {("mpi", 16): "missing"}
+    dataset = factory(
+        ("simulator", "sstmacro", "mpi"),
+        (4, 16),
+        lines="substrate",
+        extra={"machine": ("torus-S",)},
+        gaps=gaps,
+        figure=figure,
+    )
+    return dataset.assign(peak_rss_bytes=dataset["wall_s"] * 1e7)
+
+
+def test_substrates_have_times_ratios_wall_time_and_memory(on_substrates):
+    times, ratio, wall, memory = draw(on_substrates).axes
+    colours = {line.get_label(): line.get_color() for line in times.get_legend().get_lines()}
+    assert colours == {f"{name}, torus-S": series_style(name).colour for name in ("simulator", "sstmacro", "mpi")}
+    assert [axes.get_ylabel() for axes in (ratio, wall, memory)] == [
+        "Time / simulator's",
+        "Wall time of a point (s)",
+        "Memory (MB)",
+    ]
+    lines = [line for line in ratio.get_lines() if len(line.get_xdata()) and line.get_marker() != "None"]
+    values = (on_substrates["time_s"] / on_substrates["time_s"].sel(substrate="simulator")).sel(machine="torus-S")
+    assert lines[0].get_ydata() == pytest.approx(values.sel(substrate="sstmacro").values)
+    assert lines[1].get_ydata() == pytest.approx(values.sel(substrate="mpi").dropna("ranks").values)
+
+
+def test_substrates_are_summarised_in_two_tables(on_substrates):
+    apart, costs = summaries(on_substrates)
+    assert [row[0] for row in apart.rows] == ["sstmacro", "mpi"]
+    low, high = (1.7 * (ranks / 100) ** 0.12 for ranks in (4, 16))  # as the factory makes its times
+    assert apart.rows[0][1:5] == ["2", f"{(low + high) / 2:.2f}", f"{low:.2f}", f"{high:.2f}"]
+    assert [row[0] for row in costs.rows] == ["simulator", "sstmacro", "mpi"]
+    assert costs.rows[0][2:] == ["2 s", "1", "20 MB", "1"]
+
+
+def test_substrates_need_such_a_dimension(factory):
+    with pytest.raises(ValueError, match="needs a dimension 'substrate', found"):
+        draw(factory(("torus-S",), (4, 16), figure={"kind": "substrates"}))

@@ -118,7 +118,7 @@ def test_links_lead_to_the_files_beside_the_page(page, campaign):
     assert "figures/fig05a.pdf" in links
     assert "datasets/fig09a.nc" in links
     assert "figures/fig09a.svg" not in links, "it was not drawn"
-    assert len(links) == 2 * 4 + 1
+    assert len(links) == 2 * 5 + 1
     assert all((scale / link).is_file() for link in links)
 
 
@@ -241,10 +241,13 @@ def test_errors_are_one_line_and_exit_code_2(factory, tmp_path, module):
     assert done.stderr == f"{file}: figure.y: found 'tiem_s', allowed: packets, setup_s, time_s, wall_s\n"
 
 
-def test_drawing_writes_three_formats_and_the_caption(factory, tmp_path):
+def test_drawing_writes_three_formats_the_caption_and_the_tables(factory, tmp_path):
     file = tmp_path / "a.nc"
     factory().to_netcdf(file, engine="h5netcdf")
     assert draw.main([str(file), str(tmp_path / "deep" / "figure.v1")]) == 0
     written = sorted(path.name for path in (tmp_path / "deep").iterdir())
-    assert written == ["figure.v1.pdf", "figure.v1.png", "figure.v1.svg", "figure.v1.txt"]
+    assert written == [f"figure.v1.{form}" for form in ("md", "pdf", "png", "svg", "txt")]
+    title, _, headings, *_ = (tmp_path / "deep" / "figure.v1.md").read_text().splitlines()
+    assert title == "# All-to-all algorithms in the transposition"
+    assert headings == "| Number of MPI processes | burst, ms | bruck, ms | ring-1, ms | ring-4, ms |"
     assert (tmp_path / "deep" / "figure.v1.txt").read_text().startswith("(a) Time of one transposition. Smoke scale")

@@ -92,7 +92,7 @@ def test_the_code_that_matters_exists(name: str) -> None:
 
 
 def test_figures_are_drawn_in_three_forms_and_have_a_caption() -> None:
-    assert [Path(name).suffix for name in figure_outputs()] == [".svg", ".png", ".pdf", ".txt"]
+    assert [Path(name).suffix for name in figure_outputs()] == [".svg", ".png", ".pdf", ".txt", ".md"]
 
 
 def test_experiments_that_name_one_figure_are_drawn_together_too(project: Path, other: Path) -> None:

@@ -274,3 +274,22 @@ def test_the_paper_s_transposition_has_6e8_packets() -> None:
         point = canonical(workload, ranks, machine)
         assert estimate(point).packets == pytest.approx(6e8, rel=0.1)
         assert sum(part.messages for part in traffic(point)) == estimate(point).messages
+
+
+@pytest.mark.parametrize("substrate", ["sstmacro", "simgrid"])
+def test_other_simulators_cost_more_and_build_the_whole_network(substrate: str) -> None:
+    workload = {"kind": "transposition", "algorithm": "ring-k", "radix": 4, "grid": [360, 180, 32]}
+    ours = canonical(workload, 64)
+    theirs = {**ours, "substrate": substrate}
+    assert estimate(theirs).seconds > 2 * (estimate(ours).seconds - rates()["seconds_per_point"])
+    assert estimate(theirs).hops == estimate(ours).hops
+    larger = canonical(workload, 64, {**TORUS, "geometry": [24, 24, 24]}) | {"substrate": substrate}
+    assert estimate(larger).memory_bytes > estimate(theirs).memory_bytes
+    assert estimate(larger).seconds > estimate(theirs).seconds
+
+
+def test_a_search_on_another_simulator_runs_every_radix() -> None:
+    workload = {"kind": "allreduce", "algorithm": "recursive-k", "radix": "optimal", "radices": [2, 32]}
+    ours = canonical(workload, 64)
+    every = canonical({**workload, "exhaustive": True}, 64)
+    assert estimate({**ours, "substrate": "sstmacro"}).messages == estimate(every).messages > estimate(ours).messages

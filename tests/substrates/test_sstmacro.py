@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tramontane.substrates import get, sstmacro
+from tramontane.substrates import get, skeleton, sstmacro
 from tramontane.substrates.sstmacro import SstMacro, parameters, text
 from tramontane.validation.networks import read_networks
 from tramontane.validation.points import make_point
@@ -20,6 +20,8 @@ ROOT = Path(__file__).parents[2]
 TREE = {"topology": "fattree", "geometry": {"nodes_per_leaf": 4, "leaves_per_subtree": 2, "subtrees": 3}}
 FLAT = {"topology": "dragonfly1d", "geometry": [4, 9], "global_links": 2}
 
+COUNTED = ("packets", "control_packets", "hops", "delays")
+
 needs_sstmacro = pytest.mark.skipif(SstMacro().available() is not None, reason=str(SstMacro().available()))
 
 
@@ -27,7 +29,8 @@ needs_sstmacro = pytest.mark.skipif(SstMacro().available() is not None, reason=s
     ("changes", "line"),
     [
         ({"machine": {**TREE, "routing": "d-mod-k"}}, "machine.routing: found 'd-mod-k' (not a router of sstmacro)"),
-        ({"machine": {"topology": "fattree", "geometry": [2, 4]}}, "sstmacro's tree has three levels"),
+        ({"machine": {"topology": "fattree", "geometry": [2, 4], "routing": "round-robin"}}, "allowed: d-mod-k"),
+        ({"machine": {"topology": "fattree", "geometry": [2, 129]}}, "found '258 ports a switch'"),
         ({"machine": {"geometry": [1, 1, 1], "nodes_per_switch": 2}}, "no torus of one switch"),
         ({"machine": {**FLAT, "routing": "par"}}, "allowed: minimal, valiant, ugal"),
         ({"machine": {"topology": "dragonfly", "geometry": [4, 4, 4], "routing": "par"}}, "allowed: minimal, valiant"),
@@ -49,10 +52,12 @@ def test_what_it_has_not_is_refused_before_anything_runs(changes: dict[str, Any]
 
 def test_the_parameter_file_has_the_numbers_of_the_machine() -> None:
     machine = {"buffer": "64 KB", "packet": "1024 B", "link": {"latency": "10 ns"}, "routing": "ugal"}
-    told = parameters(point(machine=machine, seed=7), Path("skeleton.so"))
+    told = parameters(point(machine=machine, seed=7), Path("skeleton.so"), Path("plugin.so"))
     assert told["topology"] == {"name": "torus", "concentration": 1, "geometry": "[2]"}
     assert told["switch"]["link"] == {"bandwidth": "10GB/s", "latency": "10000ps", "credits": "64000B"}
     assert told["switch"]["router"] == {"name": "torus_ugal", "seed": 7}
+    assert told["switch"]["name"] == told["node"]["nic"]["name"] == "tramontane"
+    assert told["node"]["nic"]["log"]["slowest"] == "10GB/s"
     assert told["switch"]["mtu"] == told["node"]["nic"]["injection"]["mtu"] == "1024B"
     assert told["switch"]["xbar"]["bandwidth"] == "70GB/s"
     assert told["node"]["app1"]["launch_cmd"] == "aprun -n 2 -N 1"
@@ -60,16 +65,23 @@ def test_the_parameter_file_has_the_numbers_of_the_machine() -> None:
 
 
 def test_networks_of_several_numbers_have_them_all() -> None:
-    tree = parameters(point(machine={**TREE, "routing": "round-robin"}), Path("skeleton.so"))["topology"]
+    tree = parameters(point(machine={**TREE, "routing": "round-robin"}), Path("skeleton.so"), Path("plugin.so"))[
+        "topology"
+    ]
     assert tree["num_core_switches"] == 8
     assert tree["down_ports_per_core_switch"] == 3
     assert tree["concentration"] == tree["up_ports_per_agg_switch"] == 4
+    full = parameters(
+        point(machine={"topology": "fattree", "geometry": [3, 2]}), Path("skeleton.so"), Path("plugin.so")
+    )
+    assert full["topology"] == {"name": "tramontane_fattree", "concentration": 2, "geometry": "[3,2]"}
+    assert full["switch"]["router"]["name"] == "tramontane_fattree_d_mod_k"
     groups = point(machine={"topology": "dragonfly", "geometry": [2, 3, 4], "routing": "ugal"})
     told = parameters(groups, Path("skeleton.so"), Path("plugin.so"))
     assert told["external_libs"] == "[plugin.so]"
     assert told["topology"]["geometry"] == "[2,3,4]"
     assert told["switch"]["router"]["name"] == "tramontane_dragonfly_ugal"
-    flat = parameters(point(machine=FLAT), Path("skeleton.so"))["topology"]
+    flat = parameters(point(machine=FLAT), Path("skeleton.so"), Path("plugin.so"))["topology"]
     assert (flat["geometry"], flat["group_connections"], flat["inter_group"]) == ("[4,9]", 2, "circulant")
 
 
@@ -93,7 +105,8 @@ def test_a_run_counts_only_with_its_result(
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
     monkeypatch.setenv("SSTMACRO_ROOT", str(tmp_path))
-    monkeypatch.setattr(sstmacro, "build_application", lambda: tmp_path / "skeleton.so")
+    for library in ("application", "plugin"):
+        monkeypatch.setattr(sstmacro, f"build_{library}", lambda: tmp_path / "library.so")
     with pytest.raises(RuntimeError, match=line):
         SstMacro().run(point())
 
@@ -107,6 +120,7 @@ def test_two_ranks_take_the_time_of_the_embedded_simulator_in_its_mode(size: int
     assert theirs["time_s"] == pytest.approx(ours["time_s"], rel=1e-4)
     assert list(theirs["phases"]) == list(ours["phases"])
     assert (theirs["messages"], theirs["bytes"]) == (4, 4 * size)
+    assert {key: theirs[key] for key in COUNTED} == {key: ours[key] for key in COUNTED}
     assert theirs["version"].split(".")[0].isdigit()
 
 
@@ -126,6 +140,58 @@ def test_measured_rows_come_out_again(row: Row) -> None:
     # Ranks that were done disturbed the others there, by reducing their times: chaotic where packets go random ways.
     disturbed = row["routing"] in ("valiant", "ugal") and row["op"] != "allreduce"
     assert found == pytest.approx(row.seconds("tspan_s"), rel=0.06 if disturbed else 2e-4)
+
+
+CUBE = {"topology": "torus", "geometry": [4, 2, 2], "nodes_per_switch": 1}
+
+
+@needs_sstmacro
+@pytest.mark.parametrize("algorithm", [{"algorithm": "burst"}, {"algorithm": "ring-k", "radix": 4}])
+@pytest.mark.parametrize("packet", ["4096 B", "256 B"])
+def test_delays_are_those_of_the_embedded_simulator_in_its_mode(algorithm: dict[str, Any], packet: str) -> None:
+    workload = {"kind": "transposition", **algorithm, "grid": [96, 48, 16], "decomposition": [4, 4]}
+    described = {"ranks": 16, "workload": workload, "statistics": {"congestion": 4}}
+    canonical = point(**described, machine={**CUBE, "packet": packet, "model": "pisces-16"})
+    ours, theirs = get("simulator").run(canonical), SstMacro().run(canonical)
+    counts = [key for key in COUNTED if key != "delays"]
+    assert [theirs[key] for key in counts] == [ours[key] for key in counts]
+    assert theirs["congestion"]["packets"] == ours["congestion"]["packets"]
+    # There, ranks that are done send the result at once (8 B): a few packets wait 0.8 ns more, and change bins.
+    spare = theirs["packets"] * 1e-9
+    assert 0 < theirs["delays"]["sum_s"] == pytest.approx(ours["delays"]["sum_s"], abs=spare)
+    assert theirs["delays"]["max_s"] == pytest.approx(ours["delays"]["max_s"], abs=1e-9)
+    moved = [abs(a - b) for a, b in zip(ours["delays"]["packets"], theirs["delays"]["packets"], strict=True)]
+    assert sum(moved) <= 0.02 * theirs["packets"]
+    for key in ("sum_s", "max_s"):
+        pairs = zip(ours["congestion"][key], theirs["congestion"][key], strict=True)
+        assert all(a == pytest.approx(b, abs=spare) for a, b in pairs)
+    assert theirs["delays"].keys() == ours["delays"].keys()
+    assert theirs["congestion"].keys() == ours["congestion"].keys()
+    assert (theirs["delays"]["lower_s"], theirs["delays"]["upper_s"]) == (
+        ours["delays"]["lower_s"],
+        ours["delays"]["upper_s"],
+    )
+
+
+@needs_sstmacro
+def test_the_log_of_packets_leaves_times_as_they_are(tmp_path: Path) -> None:
+    workload = {"kind": "transposition", "algorithm": "ring-k", "radix": 4, "grid": [96, 48, 16]}
+    canonical = point(ranks=16, workload=workload, machine={**CUBE, "routing": "ugal"})
+    plain = parameters(canonical, sstmacro.build_application(), sstmacro.build_plugin())
+    plain["switch"]["name"] = plain["node"]["nic"]["name"] = "pisces"
+    done = sstmacro.simulate(plain, tmp_path)
+    printed = skeleton.last_object(done.output)
+    assert printed is not None
+    assert skeleton.outcome(printed)["time_s"] == SstMacro().run(canonical)["time_s"]
+    assert not (tmp_path / "packets.json").exists()
+
+
+@needs_sstmacro
+def test_messages_of_a_librarys_collectives_are_not_counted() -> None:
+    workload = {"kind": "transposition", "algorithm": "library", "grid": [8, 8, 8], "decomposition": [2, 2]}
+    found = SstMacro().run(point(ranks=4, workload=workload, substrate="sstmacro", machine=CUBE))
+    assert found["packets"] is None
+    assert "delays" not in found
 
 
 @needs_sstmacro
@@ -170,6 +236,46 @@ LOADS: dict[str, dict[str, Any]] = {
     "halo": {"kind": "halo", "width": 10, "grid": [288, 144, 16]},
     "allreduce": {"kind": "allreduce", "algorithm": "recursive-k", "radix": 4, "repeats": 20},
 }
+
+
+def _per_repeat(substrate: str, machine: dict[str, Any], algorithm: str) -> float:
+    """Time of 20 more allreduces of 8 ranks, in which it no longer shows how ranks started."""
+    times = [
+        get(substrate).run(
+            point(ranks=8, workload={"kind": "allreduce", "algorithm": algorithm, "repeats": repeats}, machine=machine)
+        )["time_s"]
+        for repeats in (20, 40)
+    ]
+    return float(times[1] - times[0])
+
+
+@needs_sstmacro
+@pytest.mark.parametrize("algorithm", ["recursive-doubling", "ring"])
+def test_without_load_a_full_tree_takes_the_time_of_sstmacros_own_and_of_the_embedded_simulators(
+    algorithm: str,
+) -> None:
+    full = {"topology": "fattree", "geometry": [3, 2]}
+    sizes = {"nodes_per_leaf": 2, "leaves_per_subtree": 2, "subtrees": 2}
+    own = {"topology": "fattree", "geometry": sizes, "routing": "round-robin"}
+    found = _per_repeat("sstmacro", full, algorithm)
+    assert found == pytest.approx(_per_repeat("sstmacro", own, algorithm), rel=1e-9)
+    assert found == pytest.approx(_per_repeat("simulator", full, algorithm), rel=1e-9)
+
+
+@needs_sstmacro
+@pytest.mark.slow
+@pytest.mark.parametrize("load", ["ring", "burst"])
+@pytest.mark.parametrize("geometry", [[2, 8], [3, 4], [6, 2]])
+def test_the_plug_ins_full_tree_is_the_embedded_simulators(load: str, geometry: list[int]) -> None:
+    described = {"ranks": 64, "workload": LOADS[load], "machine": {"topology": "fattree", "geometry": geometry}}
+    theirs = SstMacro().run(point(**described))
+    ours = [get("simulator").run(point(**described, seed=seed, start_jitter="1 us")) for seed in range(1, 6)]
+    # Every packet has one way, wherever the others are.
+    assert [theirs[key] for key in ("messages", "packets", "control_packets", "hops")] == [
+        ours[0][key] for key in ("messages", "packets", "control_packets", "hops")
+    ]
+    # Members of our ensemble are up to 6 % from their median.
+    assert theirs["time_s"] == pytest.approx(median(each["time_s"] for each in ours), rel=0.06)
 
 
 @needs_sstmacro

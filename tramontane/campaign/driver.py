@@ -57,6 +57,8 @@ class Options:
         Whether to run results of older model revisions again.
     run : bool
         False: no point is run; figures and report show what is there.
+    where : str or None
+        Expression of the coordinates of the points that are to be run; None for all.
     """
 
     cores: int
@@ -64,6 +66,7 @@ class Options:
     profile: str = "default"
     refresh: bool = False
     run: bool = True
+    where: str | None = None
 
 
 class _Interrupted(BaseException):
@@ -94,6 +97,7 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
             cores=options.cores,
             memory=options.memory,
             run=options.run,
+            where=options.where,
         )
         if not plan.experiments:
             _say("no experiment asked for: everything is set up, nothing was run")
@@ -133,6 +137,8 @@ def header(plan: Plan, options: Options) -> Iterator[str]:
             f"processor time on {plural(options.cores, 'core')}"
         )
     yield line
+    if plan.published:
+        yield f"{plural(len(plan.published), 'point')} of those come with the project (published/)"
     old = len(plan.outdated)
     if old and not options.refresh:
         yield f"{plural(old, 'result')} of an older model revision; REFRESH=1 runs {'it' if old == 1 else 'them'} again"

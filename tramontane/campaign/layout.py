@@ -1,10 +1,14 @@
 """Where the files of a campaign lie: one place for all names, used by the plan, the rules and the driver alike."""
 
+import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
 #: The forms in which each figure is drawn: for the report, for a quick look, for print.
 FIGURE_FORMATS = ("svg", "png", "pdf")
+
+#: All that is written of a figure: its forms, the caption, and the numbers it shows as tables.
+DRAWN = (*FIGURE_FORMATS, "txt", "md")
 
 #: The figures that show how the operations work, whatever is simulated; named as in the paper.
 SCHEMATICS = ("fig03", "fig04")
@@ -92,17 +96,18 @@ class Layout:
         return self.folder / "datasets" / f"{experiment}.nc"
 
     def figures(self, experiment: str) -> list[Path]:
-        """Return the figure of an experiment in all its forms, and its caption."""
+        """Return the figure of an experiment in all its forms, its caption and its tables."""
         return _drawing(self.folder / "figures", experiment)
 
     def schematics(self) -> list[Path]:
         """Return the figures that show schedules, in all their forms, and their captions."""
-        return [path for name in SCHEMATICS for path in _drawing(self.folder / "schematics", name)]
+        forms = (form for form in DRAWN if form != "md")  # they show no numbers
+        return [self.folder / "schematics" / f"{name}.{form}" for name, form in itertools.product(SCHEMATICS, forms)]
 
     def sheet(self, name: str) -> list[Path]:
-        """Return a figure of several experiments in all its forms, and its caption."""
+        """Return a figure of several experiments in all its forms, its captions and its tables."""
         return _drawing(self.folder / "sheets", name)
 
 
 def _drawing(folder: Path, name: str) -> list[Path]:
-    return [folder / f"{name}.{form}" for form in (*FIGURE_FORMATS, "txt")]
+    return [folder / f"{name}.{form}" for form in DRAWN]

@@ -14,10 +14,12 @@ from typing import Any
 from tramontane.campaign import machine
 from tramontane.campaign.layout import Layout
 from tramontane.campaign.packing import Batch, Job, pack_all
+from tramontane.campaign.selection import choose
 from tramontane.errors import InputError, closest
 from tramontane.measurement.execution import find_unmeasurable
 from tramontane.results.manifest import Manifest, manifest
 from tramontane.results.manifest import dump as dump_manifest
+from tramontane.results.published import find_published, take_over
 from tramontane.results.store import Store, dump, write_if_changed
 from tramontane.study import SCALES, Experiment, Point, estimate, expand, list_experiments, load_experiment
 from tramontane.study.models import MEASURED
@@ -75,7 +77,9 @@ class Plan:
     memory : int or None
         How much there is [B]; None if nobody asked.
     absent : dict
-        Points whose substrate can't run, by why it can't and what installs it; they are left out.
+        Points that are left out, by why: their substrate can't run (and what installs it), or nobody asks for them.
+    published : frozenset of str
+        Points that need not be run, because their records come with the project.
     """
 
     root: Path
@@ -86,6 +90,7 @@ class Plan:
     too_large: list[Job] = field(default_factory=list)
     memory: int | None = None
     absent: dict[str, list[str]] = field(default_factory=dict)
+    published: frozenset[str] = frozenset()
 
     @property
     def left_out(self) -> int:
@@ -122,6 +127,7 @@ def make_plan(
     cores: int | None = None,
     memory: int | None = None,
     run: bool = True,
+    where: str | None = None,
 ) -> Plan:
     """Return the plan of a campaign; writes nothing.
 
@@ -141,11 +147,13 @@ def make_plan(
         Largest memory a point may need [B]; by default any.
     run : bool, optional
         False: no point is run; figures and report show what is there.
+    where : str, optional
+        Only points for which this expression of their coordinates holds are run.
 
     Raises
     ------
     InputError
-        If an experiment or the scale does not exist, or an experiment holds a mistake.
+        If an experiment or the scale does not exist, or an experiment or the expression holds a mistake.
     """
     check_scale(scale)
     store = Store(root)
@@ -156,8 +164,16 @@ def make_plan(
     points = {identity: point for experiment in planned for identity, point in experiment.points.items()}
     outdated = frozenset(find_outdated(points, store))
     wanted = {identity for experiment in planned for identity in experiment.missing} | (outdated if refresh else set())
-    asked = {identity: points[identity] for identity in sorted(wanted)}
-    absent = _find_absent(root, asked) if run else {_NOT_ASKED: sorted(wanted)} if wanted else {}
+    published = frozenset(find_published(root, wanted, _revision()))
+    wanted -= published
+    absent = {}
+    if where is not None and (others := wanted - choose([entry.manifest for entry in planned], where)):
+        absent[f"not {where}"] = sorted(others)
+        wanted -= others
+    if run:
+        absent |= _find_absent(root, {identity: points[identity] for identity in sorted(wanted)})
+    elif wanted:
+        absent[_NOT_ASKED] = sorted(wanted)
     wanted -= {identity for identities in absent.values() for identity in identities}
     jobs = [make_job(points[identity]) for identity in sorted(wanted)]
     too_large = [job for job in jobs if memory is not None and job.memory > memory]
@@ -174,7 +190,14 @@ def make_plan(
         too_large=too_large,
         memory=memory,
         absent=absent,
+        published=published,
     )
+
+
+def _revision() -> int | None:
+    """Return the revision of the simulator's model; None if it has not been compiled."""
+    simulator = get("simulator")
+    return simulator.revision() if simulator.available() is None else None
 
 
 def _find_absent(root: Path, points: Mapping[str, Point]) -> dict[str, list[str]]:
@@ -274,13 +297,14 @@ def find_outdated(identities: Iterable[str], store: Store) -> Iterable[str]:
 
 
 def write_plan(plan: Plan) -> None:
-    """Write the manifests, the batches and the plan; remove what earlier plans have left.
+    """Write the manifests, the batches and the plan; take over what is published; remove what earlier plans have left.
 
     A batch holds missing points only, so none of the planned ones has ended: all marks of batches that have are from
     earlier plans and go, lest a batch that is planned again seem to have ended.
     """
     layout = plan.layout
     store = Store(plan.root)
+    take_over(plan.root, plan.published)
     running = {job.identity for job in plan.jobs}
     for experiment in plan.experiments:
         file = layout.manifest(experiment.name)

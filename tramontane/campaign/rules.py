@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import tramontane
-from tramontane.campaign.layout import FIGURE_FORMATS, Layout
+from tramontane.campaign.layout import DRAWN, Layout
 
 #: Where the code lies: the checkout itself, or wherever it was installed.
 CODE = Path(tramontane.__file__).resolve().parent.parent
@@ -112,7 +112,8 @@ class Rules:
 
     def code_of_analysis(self) -> list[str]:
         """Return the code and style that decide what figures and report look like."""
-        return [str(path) for folder in _ANALYSIS_FOLDERS for path in _files(CODE / folder)]
+        compared = CODE / "tramontane" / "validation" / "substrates.py"
+        return [str(path) for folder in _ANALYSIS_FOLDERS for path in _files(CODE / folder)] + [str(compared)]
 
     def code_of_skeleton(self) -> list[str]:
         """Return the sources of the program that runs schedules with MPI."""
@@ -197,12 +198,12 @@ class Rules:
 
 def figure_outputs() -> list[str]:
     """Return the outputs of the rule that draws, with wildcards."""
-    return [f"results/{{scale}}/figures/{{experiment}}.{form}" for form in (*FIGURE_FORMATS, "txt")]
+    return [f"results/{{scale}}/figures/{{experiment}}.{form}" for form in DRAWN]
 
 
 def sheet_outputs() -> list[str]:
     """Return the outputs of the rule that draws several experiments as one figure, with wildcards."""
-    return [f"results/{{scale}}/sheets/{{sheet}}.{form}" for form in (*FIGURE_FORMATS, "txt")]
+    return [f"results/{{scale}}/sheets/{{sheet}}.{form}" for form in DRAWN]
 
 
 def schematic_outputs() -> list[str]:

@@ -10,6 +10,7 @@ import xarray as xr
 
 from tramontane import __version__
 from tramontane.results.manifest import Manifest, manifest
+from tramontane.results.published import MARK
 from tramontane.results.store import Store
 from tramontane.study import Expansion, Experiment
 
@@ -282,6 +283,7 @@ def _global_attributes(data: Manifest, provenances: list[dict[str, Any]]) -> dic
             for name in ("compiler", "system", "processor")
         },
         "created": max((known["created"] for known in provenances), default=""),
+        "published": str(sum(known.get(MARK, False) for known in provenances) or ""),
         "base_json": _text(base),
         "machine_json": _text({**({"name": name} if name else {}), **machine}),
         "machines_json": _text(machines),

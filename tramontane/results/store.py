@@ -18,6 +18,9 @@ from typing import Any
 #: Where records lie below the root of a checkout.
 POINTS = Path("results", "points")
 
+#: Where records lie that come with the project, because simulating their points takes hours.
+PUBLISHED = Path("published")
+
 _RECORD = ".json"
 _FAILURE = ".failed.json"
 _CONGESTION = ".congestion.json.gz"
@@ -71,17 +74,20 @@ class Store:
     ----------
     root : Path
         Root of the checkout (the folder that holds ``configs/`` and ``results/``).
+    folder : Path, optional
+        Where the records lie below the root.
     """
 
     root: Path
+    folder: Path = POINTS
 
     def path(self, identity: str) -> Path:
         """Return where the record of the point `identity` (16 hex digits) lies, or would lie."""
-        return Path(self.root, POINTS, identity[:2], identity + _RECORD)
+        return Path(self.root, self.folder, identity[:2], identity + _RECORD)
 
     def failure_path(self, identity: str) -> Path:
         """Return where the failure of the point `identity` lies, or would lie."""
-        return Path(self.root, POINTS, identity[:2], identity + _FAILURE)
+        return Path(self.root, self.folder, identity[:2], identity + _FAILURE)
 
     def has(self, identity: str) -> bool:
         """Return whether the point has a result, and its last attempt did not fail."""
@@ -123,7 +129,7 @@ class Store:
         write_atomically(self.failure_path(identity), dump(failure))
 
     def _congestion_path(self, identity: str) -> Path:
-        return Path(self.root, POINTS, identity[:2], identity + _CONGESTION)
+        return Path(self.root, self.folder, identity[:2], identity + _CONGESTION)
 
     def changed_at(self, identity: str) -> int:
         """Return when the point last changed here [ns since the epoch]; 0 if nothing is known of it."""
@@ -131,7 +137,7 @@ class Store:
 
     def identities(self) -> Iterator[str]:
         """Yield the identities of all points that have a record, in order."""
-        for path in sorted(Path(self.root, POINTS).glob(f"??/*{_RECORD}")):
+        for path in sorted(Path(self.root, self.folder).glob(f"??/*{_RECORD}")):
             if not path.name.endswith(_FAILURE) and not path.name.startswith("."):
                 yield path.name.removesuffix(_RECORD)
 

@@ -81,21 +81,24 @@ def estimate(point: Mapping[str, Any]) -> Cost:
     place = Placement(point)
     hops = math.fsum(number * mean_visits(machine, part, place) for number, part in zip(entering, parts, strict=True))
     messages = sum(part.messages for part in parts)
-    loop = (
-        sum(entering) / speed["packets_per_second"]
-        + hops / speed["packet_hops_per_second"]
-        + messages / speed["messages_per_second"]
-    )
-    seconds = speed["seconds_per_point"] + _simulated(point) * loop
     ranks = point["ranks"]
-    ports = used_ports(machine, ranks, scattered=point["allocation"] != "first-available")
-    memory = (
-        speed["bytes_per_process"]
-        + ports * speed["bytes_per_port"]
-        + ranks * speed["bytes_per_rank"]
-        + _messages_at_once(point["workload"], ranks, parts) * speed["bytes_per_message"]
-        + min(point.get("statistics", {}).get("congestion", 0), ranks) ** 2 * speed["bytes_per_congestion_cell"]
-    )
+    if point["substrate"] in speed["others"]:
+        seconds, memory = _elsewhere(point, messages, hops)
+    else:
+        loop = (
+            sum(entering) / speed["packets_per_second"]
+            + hops / speed["packet_hops_per_second"]
+            + messages / speed["messages_per_second"]
+        )
+        seconds = speed["seconds_per_point"] + _simulated(point) * loop
+        ports = used_ports(machine, ranks, scattered=point["allocation"] != "first-available")
+        memory = (
+            speed["bytes_per_process"]
+            + ports * speed["bytes_per_port"]
+            + ranks * speed["bytes_per_rank"]
+            + _messages_at_once(point["workload"], ranks, parts) * speed["bytes_per_message"]
+            + min(point.get("statistics", {}).get("congestion", 0), ranks) ** 2 * speed["bytes_per_congestion_cell"]
+        )
     return Cost(
         seconds=float(seconds),
         memory_bytes=round(memory),
@@ -105,6 +108,21 @@ def estimate(point: Mapping[str, Any]) -> Cost:
         bytes=sum(part.bytes for part in parts),
         control_packets=sum(control),
     )
+
+
+def _elsewhere(point: Mapping[str, Any], messages: int, hops: float) -> tuple[float, float]:
+    """Return time [s] and memory [B] on another simulator, which builds the whole network, whatever is used of it."""
+    speed = rates()["others"][point["substrate"]]
+    size = _size(point["machine"])
+    ports = size.switches * size.ports
+    seconds = (
+        speed["seconds_per_point"]
+        + ports * speed["seconds_per_port"]
+        + messages * speed["seconds_per_message"]
+        + hops * speed["seconds_per_packet_hop"]
+    )
+    memory = speed["bytes_per_process"] + ports * speed["bytes_per_port"] + point["ranks"] * speed["bytes_per_rank"]
+    return seconds, memory
 
 
 def _simulated(point: Mapping[str, Any]) -> float:
@@ -132,7 +150,8 @@ def _search(point: Mapping[str, Any]) -> Cost:
         return digits * (latency + 2 * (radix - 1) * copy) + fold
 
     radices = sorted(range(first, last + 1), key=chain)
-    likely = radices if point["workload"]["exhaustive"] else radices[:_RUNS_OF_A_SEARCH]
+    every = point["workload"]["exhaustive"] or point["substrate"] in rates()["others"]  # which know no bounds
+    likely = radices if every else radices[:_RUNS_OF_A_SEARCH]
 
     def with_radix(radix: int) -> Cost:
         workload = {key: value for key, value in point["workload"].items() if key not in ("radices", "exhaustive")}

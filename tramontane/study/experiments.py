@@ -31,10 +31,11 @@ FIGURE_KINDS = {
     "congestion-matrix": "congestion between ranks, a matrix for each series",
     "pattern": "who sends how much to whom, drawn from the schedule",
     "radix": "statistics of the best radix over all points",
+    "substrates": "the same points on several substrates: times, their ratios, and what each costs",
 }
 """Families of figures and what they show."""
 
-AGAINST_X = ("scaling",)
+AGAINST_X = ("scaling", "substrates")
 """Families that have a dimension along the horizontal axis."""
 
 QUANTITIES = (
@@ -119,6 +120,8 @@ class Figure(Settings):
         """Yield every dimension the figure names, with the key it stands at."""
         if self.kind in AGAINST_X:
             yield "x", self.x
+        if self.kind == "substrates":
+            yield "kind", "substrate"
         for name in [self.lines] if isinstance(self.lines, str) else self.lines or []:
             yield "lines", name
         for name in self.reduce:

@@ -35,13 +35,21 @@ def refusal_of(key: str, found: object, allowed: Sequence[object], why: str) -> 
     return None if found in allowed else Refusal(key, found, ", ".join(map(str, allowed)), why)
 
 
-def simulator_only(point: dict[str, Any]) -> Refusal | None:
-    """Return the first thing asked for that only the embedded simulator has; a canonical point names it only then."""
+def simulator_only(point: dict[str, Any], known: Sequence[str] = ()) -> Refusal | None:
+    """Return the first thing asked for that only the embedded simulator has; a canonical point names it only then.
+
+    Parameters
+    ----------
+    point : dict
+        A canonical point.
+    known : sequence of str
+        Keys that a substrate has, too.
+    """
     asked = {
         "machine.overhead": point["machine"].get("overhead"),
         "noise": point.get("noise"),
         "steady": point.get("steady"),
         "statistics": point.get("statistics"),
     }
-    found = next(((key, value) for key, value in asked.items() if value), None)
+    found = next(((key, value) for key, value in asked.items() if value and key not in known), None)
     return Refusal(*found, "none", "only the embedded simulator has it") if found else None

@@ -6,7 +6,17 @@ from typing import Any
 from tramontane import __version__
 from tramontane.substrates.mpi.program import IMPLEMENTATIONS, ROOT, complaint, headers, last_object, sources, spelled
 
-__all__ = ["ROOT", "complaint", "headers", "last_object", "options", "outcome", "simulated_arguments", "sources"]
+__all__ = [
+    "ROOT",
+    "calls_library",
+    "complaint",
+    "headers",
+    "last_object",
+    "options",
+    "outcome",
+    "simulated_arguments",
+    "sources",
+]
 
 
 def options() -> list[str]:
@@ -27,6 +37,11 @@ def simulated_arguments(point: dict[str, Any]) -> list[str]:
     words = [f"{key}={spelled(workload[key])}" for key in sorted(workload)]
     once = ["warmup=0", "repetitions=1", "data=null", "verify=0", "clock=global"]
     return [*words, f"implementation={implementation or 'schedule'}", *once]
+
+
+def calls_library(point: dict[str, Any]) -> bool:
+    """Return whether a point's workload is the MPI library's own operation, and not messages of ours."""
+    return point["workload"].get("algorithm") in IMPLEMENTATIONS
 
 
 def outcome(printed: dict[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ if the skeleton's own line is there.
 """
 
 import functools
+import json
 import os
 import shutil
 import subprocess
@@ -31,19 +32,24 @@ NETWORKS: dict[str, tuple[str, dict[str, str]]] = {
         "dragonfly",
         {"minimal": "dragonfly_minimal", "valiant": "dragonfly_valiant", "ugal": "dragonfly_ugal"},
     ),
-    "dragonfly": (  # our plug-in's
+    # Our plug-in's:
+    "dragonfly": (
         "tramontane_dragonfly",
         {routing: f"tramontane_dragonfly_{routing}" for routing in ("minimal", "valiant", "ugal")},
     ),
+    "fattree": ("tramontane_fattree", {"d-mod-k": "tramontane_fattree_d_mod_k"}),
 }
 
-APPLICATION, PLUGIN = "libtramontane_skeleton.so", "libtramontane_plugin.so"
+APPLICATION, PLUGIN, LOG = "libtramontane_skeleton.so", "libtramontane_plugin.so", "packets.json"
 
 # In release 16 sst++ drops -O and -D, but hands on what it doesn't know.
 _OPTIONS = ("-std=c++20", "-fPIC", "--optimize=2")
 _RELEASE = f"--define-macro=TRAMONTANE_RELEASE={__version__}"
 _MOST_PORTS = 256
 """PISCES keeps a packet's port in eight bits; beyond, packets go astray without a word."""
+
+_UNCOUNTED: dict[str, Any] = {"packets": None, "hops": None}
+"""Of messages that SST/macro's own collectives send, the plug-in can't tell whose they are."""
 
 #: A parameter file: values, and blocks of them.
 Parameters = dict[str, Any]
@@ -75,7 +81,7 @@ class SstMacro:
         """Return what of a point SST/macro can't express."""
         machine = point["machine"]
         return (
-            simulator_only(point)
+            simulator_only(point, known=["statistics"])
             or _network_refusal(machine)
             or refusal_of("machine.injection.service", _service(machine), ("fifo",), "sstmacro has no other")
             or refusal_of("allocation", point.get("allocation"), (None, "first-available"), "not yet for sstmacro")
@@ -89,10 +95,11 @@ class SstMacro:
         if is_search(point):
             return search(point, self.run)
         application = build_application()
-        plugin = build_plugin() if point["machine"]["topology"] == "dragonfly" else None
+        plugin = build_plugin()
         with tempfile.TemporaryDirectory(prefix="tramontane-sstmacro-") as scratch:
-            Path(scratch, "point.ini").write_text(text(parameters(point, application, plugin)), encoding="utf-8")
-            done = run_program([str(_find("sstmac")), "-f", "point.ini"], Path(scratch), {})
+            done = simulate(parameters(point, application, plugin), Path(scratch))
+            log = Path(scratch, LOG)  # not there if SST/macro could not start
+            counted = log.read_text(encoding="utf-8") if log.exists() else ""
         if done.status != 0:
             raise RuntimeError(f"sstmac ended with status {done.status}: {complaint(done)}")
         found = skeleton.last_object(done.output)
@@ -103,14 +110,19 @@ class SstMacro:
         return {
             "substrate": self.name,
             **skeleton.outcome(found),
-            "packets": None,
-            "hops": None,
+            **(_UNCOUNTED if skeleton.calls_library(point) else json.loads(counted)),
             "imbalance": imbalance(point),
             "wall_s": loop,
             "setup_s": max(done.wall_s - loop, 0.0),
             "peak_rss_bytes": done.peak_rss_bytes,
             "version": version(),
         }
+
+
+def simulate(values: Parameters, folder: Path) -> Finished:
+    """Run SST/macro with these parameters in a folder, where all that it writes stays."""
+    Path(folder, "point.ini").write_text(text(values), encoding="utf-8")
+    return run_program([str(_find("sstmac")), "-f", "point.ini"], folder, {})
 
 
 def _find(tool: str) -> str | None:
@@ -160,8 +172,9 @@ def build_plugin() -> Path:
         If that fails.
     """
     room = Path(skeleton.ROOT, "sstmacro")
-    options = ["--sst-component", *_OPTIONS, f"-I{Path(room, 'headers')}"]
-    return _once(options, sorted(room.glob("*.cpp")), sorted(room.rglob("*.hpp")), PLUGIN)
+    options = ["--sst-component", *_OPTIONS, f"-I{Path(room, 'headers')}", f"-I{Path(skeleton.ROOT, 'skeleton-src')}"]
+    headers = [*sorted(room.rglob("*.hpp")), *skeleton.headers()]
+    return _once(options, sorted(room.glob("*.cpp")), headers, PLUGIN)
 
 
 def _once(options: list[str], sources: list[Path], headers: list[Path], library: str) -> Path:
@@ -172,8 +185,8 @@ def _once(options: list[str], sources: list[Path], headers: list[Path], library:
     return once(folder, lambda place: link(tool, options, sources, closing, place)) / library
 
 
-def parameters(point: dict[str, Any], application: Path, plugin: Path | None = None) -> Parameters:
-    """Return SST/macro's parameters for a canonical point, with the libraries of the skeleton and of a plug-in."""
+def parameters(point: dict[str, Any], application: Path, plugin: Path) -> Parameters:
+    """Return SST/macro's parameters for a canonical point, with the libraries of the skeleton and of the plug-in."""
     machine = point["machine"]
     protocol, injection, link_ = machine["protocol"], machine["injection"], machine["link"]
     buffer, packet = f"{machine['buffer']}B", f"{machine['packet']}B"
@@ -192,7 +205,7 @@ def parameters(point: dict[str, Any], application: Path, plugin: Path | None = N
     }
     memory = _bandwidth(machine["memory"]["bandwidth"])
     return {
-        **({"external_libs": f"[{plugin}]"} if plugin else {}),
+        "external_libs": f"[{plugin}]",
         "topology": _topology(machine),
         "node": {
             "name": "simple",
@@ -200,7 +213,8 @@ def parameters(point: dict[str, Any], application: Path, plugin: Path | None = N
             "proc": {"ncores": 1, "frequency": f"{machine['processor']['frequency']}Hz"},
             "memory": {"name": "pisces", "latency": "10ns", "total_bandwidth": memory, "bandwidth": memory},
             "nic": {
-                "name": "pisces",
+                "name": "tramontane",
+                "log": _log(point),
                 "negligible_size": f"{protocol['negligible_size']}B",
                 "injection": {
                     "arbitrator": "cut_through",
@@ -212,7 +226,7 @@ def parameters(point: dict[str, Any], application: Path, plugin: Path | None = N
             },
         },
         "switch": {
-            "name": "pisces",
+            "name": "tramontane",
             "arbitrator": "cut_through",
             "mtu": packet,
             "link": {
@@ -228,6 +242,18 @@ def parameters(point: dict[str, Any], application: Path, plugin: Path | None = N
                 "out_in_latency": _time(machine["logp"]["out_in_latency"]),
             },
         },
+    }
+
+
+def _log(point: dict[str, Any]) -> Parameters:
+    """Return what the plug-in has to know to count packets and their delays."""
+    machine = point["machine"]
+    return {
+        "file": LOG,
+        "ranks": point["ranks"],
+        "congestion": point.get("statistics", {}).get("congestion", 0),
+        "link_latency": _time(machine["link"]["latency"]),
+        "slowest": _bandwidth(min(machine[part]["bandwidth"] for part in ("link", "injection", "crossbar"))),
     }
 
 
@@ -267,7 +293,7 @@ def _topology(machine: dict[str, Any]) -> Parameters:
         }
     described = {
         **name,
-        "concentration": machine["nodes_per_switch"],
+        "concentration": _nodes_per_switch(machine),
         "geometry": "[" + ",".join(map(str, geometry)) + "]",
     }
     if shape == "dragonfly1d":
@@ -283,9 +309,6 @@ def _shape(machine: dict[str, Any]) -> str:
 def _network_refusal(machine: dict[str, Any]) -> Refusal | None:
     """Return what of topology, geometry and routing SST/macro has not."""
     shape, geometry = _shape(machine), machine["geometry"]
-    if shape == "fattree":
-        allowed = "{nodes_per_leaf, leaves_per_subtree, subtrees}"
-        return Refusal("machine.geometry", geometry, allowed, "sstmacro's tree has three levels")
     if shape == "torus" and max(geometry) == 1:
         return Refusal("machine.geometry", geometry, "two switches or more", "sstmacro has no torus of one switch")
     if _ports(machine) > _MOST_PORTS:
@@ -300,8 +323,15 @@ def _ports(machine: dict[str, Any]) -> int:
     shape, geometry = _shape(machine), machine["geometry"]
     if shape == "fattree3":
         return max(2 * int(geometry["nodes_per_leaf"]), int(geometry["subtrees"]))
+    if shape == "fattree":
+        return 2 * int(geometry[1])
     wired = {"torus": 6, "dragonfly": sum(geometry), "dragonfly1d": geometry[0] + machine.get("global_links", 0)}
-    return int(wired[shape] + machine["nodes_per_switch"])
+    return int(wired[shape] + _nodes_per_switch(machine))
+
+
+def _nodes_per_switch(machine: dict[str, Any]) -> int:
+    """Return the nodes of a switch that has any; of a full tree, it has one at each down port."""
+    return int(machine["geometry"][1] if _shape(machine) == "fattree" else machine["nodes_per_switch"])
 
 
 def _service(machine: dict[str, Any]) -> str:

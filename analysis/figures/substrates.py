@@ -1,0 +1,189 @@
+"""The same points on several substrates: times and their ratios at the left, what each substrate costs at the right.
+
+Colour and line say the substrate, in all figures the same; the marker says the machine. What was measured on a real
+machine stands beside the others without a ratio: its network is none of theirs.
+"""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import xarray as xr
+
+from analysis import caption, facts, units
+from analysis.figures import axes as axis_tools
+from analysis.figures import scaling
+from analysis.figures.panel import Drawn, Panel, empty
+from analysis.spec import FigureSpec
+from analysis.table import Table, figure_table, y_unit
+from tramontane.validation.substrates import REFERENCE, SUBSTRATE, compare, over_members, ratios
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.gridspec import SubplotSpec
+
+#: Height over width of a panel: two pairs of axes.
+ASPECT = 0.95
+#: Axis text of the ratios.
+RATIO = "Time / simulator's"
+#: What stands where there is nothing to compare.
+NOTHING = "–"
+
+
+def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
+    """Return two panels: times above their ratios to the simulator's, and wall time above memory.
+
+    Parameters
+    ----------
+    dataset
+        A collated dataset with the dimension ``substrate``.
+    spec
+        Its ``figure`` block.
+
+    Raises
+    ------
+    ValueError
+        If the block names what the dataset lacks.
+    """
+    if SUBSTRATE not in dataset.dims:
+        found = ", ".join(map(str, dataset.dims))
+        raise ValueError(f"figure.kind: 'substrates' needs a dimension '{SUBSTRATE}', found {found}")
+    rows, symbol = _rows(dataset, spec)
+    with_ratios = dataset.assign(time_s=_all_ratios(dataset))
+    below, _ = _rows(with_ratios, replace(spec, y_scale="linear"))
+    wall, wall_symbol = _rows(dataset, replace(spec, y="wall_s"))
+    memory, _ = _rows(_in_mb(dataset), replace(spec, y="peak_rss_bytes"))
+    x_text = scaling.axis_text(dataset, spec.x, spec.x_label, "")
+
+    def times(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
+        above, under = _two(figure, cell, x_text)
+        above.set(ylabel=scaling.axis_text(dataset, spec.y, spec.y_label, symbol))
+        under.set(ylabel=RATIO)
+        if rows.empty:
+            empty(above)
+            return [Drawn(above), Drawn(under)]
+        handles = scaling.draw_series(above, rows)
+        scaling.set_scales(above, spec, rows)
+        if not below.empty:
+            scaling.draw_series(under, below, names=list(rows["series"].unique()))
+        under.axhline(1, color="#333333", linewidth=0.8, zorder=1)
+        axis_tools.set_log_axis(under.xaxis, *above.get_xlim(), values=sorted(rows["x"].unique()))
+        values = [1.0, *below["y"]]
+        reach = max(0.05, 0.15 * (max(values) - min(values)))
+        under.set_ylim(min(values) - reach, max(values) + reach)
+        return [Drawn(above, handles), Drawn(under)]
+
+    def costs(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
+        above, under = _two(figure, cell, x_text)
+        above.set(ylabel=f"Wall time of a point ({wall_symbol})")
+        under.set(ylabel="Memory (MB)")
+        for axes, drawn in ((above, wall), (under, memory)):
+            if drawn.empty:
+                empty(axes)
+                continue
+            scaling.draw_series(axes, drawn, names=list(rows["series"].unique()))
+            scaling.set_scales(axes, replace(spec, y_scale="log"), drawn)
+            axis_tools.set_log_axis(
+                axes.xaxis, *axis_tools.padded(sorted(rows["x"].unique())), values=sorted(rows["x"].unique())
+            )
+        return [Drawn(above), Drawn(under)]
+
+    return [
+        Panel(times, spec.letter, _workload(dataset), note=caption.gap_note(dataset), aspect=ASPECT),
+        Panel(costs, title="speed and memory", aspect=ASPECT),
+    ]
+
+
+def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
+    """Return the times, as for any scaling figure."""
+    return scaling.numbers(dataset, spec)
+
+
+def summaries(dataset: xr.Dataset, _spec: FigureSpec) -> list[Table]:
+    """Return how far the substrates are apart, and what they cost, a row each."""
+    found = compare(dataset)
+    apart = [
+        [
+            each.substrate,
+            units.number(each.common),
+            *(_ratio(value) for value in (each.median_ratio, each.least_ratio, each.largest_ratio)),
+            f"{each.agreeing} of {each.orderings}" if each.orderings else NOTHING,
+        ]
+        for each in found
+        if each.substrate != REFERENCE
+    ]
+    costs = [
+        [
+            each.substrate,
+            units.number(each.own),
+            NOTHING if each.wall_s is None else units.seconds(each.wall_s),
+            _number(each.wall_ratio),
+            NOTHING if each.memory_bytes is None else units.size(round(each.memory_bytes, -6)),
+            _number(each.memory_ratio),
+        ]
+        for each in found
+    ]
+    return [
+        Table(
+            ["Substrate", "common points", "median", "least", "largest", "orderings alike"],
+            apart,
+            "Communication time over the embedded simulator's",
+        ),
+        Table(
+            [
+                "Substrate",
+                "points",
+                "wall time, median",
+                "over the simulator's",
+                "memory, most",
+                "over the simulator's",
+            ],
+            costs,
+            "Speed and memory: of the simulation alone; of MPI, the job with the start of its ranks",
+        ),
+    ]
+
+
+def _rows(dataset: xr.Dataset, spec: FigureSpec) -> "tuple[pd.DataFrame, str]":
+    """Return what is drawn of a variable, in the unit in which it reads best, and that unit."""
+    rows = figure_table(dataset, spec)
+    symbol, factor = y_unit(dataset, spec, rows)
+    drawn = rows[rows["y"].notna()].copy()
+    drawn[["y", "low", "high"]] /= factor
+    return drawn, symbol
+
+
+def _all_ratios(dataset: xr.Dataset) -> xr.DataArray:
+    """Return the ratios of all substrates but the reference, which would be a line at 1."""
+    joined = over_members(dataset)
+    own = [
+        ratios(joined, str(name)).where(str(name) != REFERENCE).expand_dims({SUBSTRATE: [name]})
+        for name in joined[SUBSTRATE].values
+    ]
+    together = xr.concat(own, SUBSTRATE).broadcast_like(dataset["time_s"]).transpose(*dataset["time_s"].dims)
+    return together.assign_attrs(units="1")
+
+
+def _in_mb(dataset: xr.Dataset) -> xr.Dataset:
+    return dataset.assign(peak_rss_bytes=(dataset["peak_rss_bytes"] / 1e6).assign_attrs(units="MB"))
+
+
+def _two(figure: "Figure", cell: "SubplotSpec", x_text: str) -> "tuple[Axes, Axes]":
+    grid = cell.subgridspec(2, 1, height_ratios=[1.8, 1])
+    above, under = (figure.add_subplot(grid[row]) for row in range(2))
+    above.tick_params(labelbottom=False)
+    under.set(xlabel=x_text)
+    return above, under
+
+
+def _workload(dataset: xr.Dataset) -> str:
+    return str(facts.base(dataset).get("workload", {}).get("kind", ""))
+
+
+def _ratio(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.2f}"
+
+
+def _number(value: float | None) -> str:
+    return NOTHING if value is None else units.number(value, 3)

@@ -1,0 +1,75 @@
+"""Tables of a Markdown page: times of an experiment, verdicts, and what is asked for in a wrong way."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tramontane.claims import Verdict, text
+from tramontane.claims.times import times
+from tramontane.errors import InputError
+
+from .data import dataset
+
+
+def store(root: Path) -> None:
+    data = dataset({"a": [1e-3, 2e-3], "b": [np.nan, 0.1234567]}, x=(100, 2000))
+    data.attrs["figure_json"] = json.dumps({"x": "ranks"})
+    file = root / "results" / "laptop" / "datasets" / "tiny.nc"
+    file.parent.mkdir(parents=True)
+    data.to_netcdf(file, engine="h5netcdf")
+
+
+def test_times_are_medians_in_milliseconds_and_gaps_stay_empty(tmp_path: Path) -> None:
+    store(tmp_path)
+    assert times(tmp_path, "laptop", "tiny").splitlines() == [
+        "| series | 100 | 2,000 |",
+        "| --- | ---: | ---: |",
+        "| a | 1 | 2 |",
+        "| b |  | 123 |",
+    ]
+
+
+def test_an_experiment_without_results_is_one_line(tmp_path: Path) -> None:
+    store(tmp_path)
+    with pytest.raises(InputError, match=r"no results of 'huge' at scale laptop; allowed: tiny"):
+        times(tmp_path, "laptop", "huge")
+
+
+def test_a_page_is_filled_where_it_is_marked_and_nowhere_else(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# A\n\n<!-- verdicts: laptop A B -->\nold\n<!-- end -->\n\nwords\n\n"
+        "<!-- times: paper  tiny -->\n<!-- end -->\n"
+    )
+    assert text.asked(page) == [("verdicts", "laptop", ("A", "B")), ("times", "paper", ("tiny",))]
+    tables = {asked: f"table of {asked[0]}" for asked in text.asked(page)}
+    once = text.filled(page, tables)
+    assert once == (
+        "# A\n\n<!-- verdicts: laptop A B -->\n\ntable of verdicts\n\n<!-- end -->\n\nwords\n\n"
+        "<!-- times: paper tiny -->\n\ntable of times\n\n<!-- end -->\n"
+    )
+    page.write_text(once)
+    assert text.filled(page, tables) == once
+
+
+@pytest.mark.parametrize(
+    ("marks", "expected"),
+    [
+        ("nothing", "no table of claims or times"),
+        ("<!-- claims:  -->\n<!-- end -->", "a table without a scale"),
+        ("<!-- times: laptop -->\n<!-- end -->", "found 'laptop'"),
+    ],
+)
+def test_a_page_that_asks_for_nothing_sensible(tmp_path: Path, marks: str, expected: str) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(marks)
+    with pytest.raises(InputError, match=expected):
+        text.asked(page)
+
+
+def test_evidence_is_left_out_on_request() -> None:
+    verdict = Verdict("Z-1", "Z", "Fig. 1", "transposition", "a | b", "reproduced", "because", "laptop")
+    assert text.markdown([verdict]).splitlines()[-1] == r"| Z-1 | Z, Fig. 1 | a \| b | reproduced | because |"
+    assert text.markdown([verdict], evidence=False).splitlines()[-1] == r"| Z-1 | Z, Fig. 1 | a \| b | reproduced |"

@@ -1,0 +1,53 @@
+"""Records that come with the project: points of the paper's scale that take hours, simulated once and kept in `published`.
+
+They are records like any others. A campaign takes over those that it lacks, unless the model has changed since.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from tramontane.results.store import PUBLISHED, Store
+
+#: What marks a record, in its provenance, as taken over.
+MARK = "published"
+
+
+def find_published(root: Path, identities: Iterable[str], revision: int | None) -> set[str]:
+    """Return those of the points that are published as the model's `revision` simulates them."""
+    published = Store(root, PUBLISHED)
+    return {
+        identity
+        for identity in identities
+        if published.has(identity) and published.read(identity)["result"].get("model_revision") == revision
+    }
+
+
+def take_over(root: Path, identities: Iterable[str]) -> None:
+    """Copy published records into the store, marked as such."""
+    published, store = Store(root, PUBLISHED), Store(root)
+    for identity in identities:
+        store.write(_complete(published, identity, {MARK: True}))
+
+
+def publish(root: Path, identities: Iterable[str], least_s: float) -> int:
+    """Copy the records of points that took `least_s` [s] or more to where those of the project lie; return how many."""
+    store, published = Store(root), Store(root, PUBLISHED)
+    count = 0
+    for identity in identities:
+        if not store.has(identity) or published.has(identity):
+            continue
+        record = _complete(store, identity, {})
+        if record["result"].get("wall_s", 0.0) >= least_s and record["result"].get("substrate") == "simulator":
+            published.write(record)
+            count += 1
+    return count
+
+
+def _complete(store: Store, identity: str, mark: dict[str, bool]) -> dict[str, Any]:
+    """Return a record with its congestion matrix, as it was written."""
+    record = store.read(identity)
+    congestion = store.read_congestion(identity)
+    if congestion is not None:
+        record["result"]["congestion"] = congestion
+    return {**record, "provenance": {**record["provenance"], **mark}}
