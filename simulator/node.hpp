@@ -120,8 +120,8 @@ private:
     void post(Index message, Ticks now);
     void answer(Index message, Message::Kind kind, Ticks now);
     /// Does what the NIC has left for later: credits came back while its port was busy with packets that had left the
-    /// injection buffer before. When exactly others followed them into the buffers nobody can see as long as the port is
-    /// busy; so the NIC has an event only when it is free, and before the rank posts more.
+    /// injection buffer before. When exactly others followed them into the buffers nobody can see as long as the port
+    /// is busy; so the NIC has an event only when it is free, and before the rank posts more.
     /// \param with_sudden also what would have been a sudden event (Engine::sudden) of this tick
     void catch_up(Node& node, std::uint32_t rank, Ticks now, bool with_sudden);
     void take_buffer_credits(Node& node, std::uint32_t rank, Ticks now);
