@@ -169,7 +169,9 @@ def build_application() -> Path:
 
 
 def build_plugin() -> Path:
-    """Compile the networks that SST/macro has not (`sstmacro/`) unless that has been done; return the library.
+    """Compile the networks that SST/macro has not and the log of packets (`sstmacro/`); return the library.
+
+    What has been done before is taken from there.
 
     Raises
     ------
@@ -184,7 +186,7 @@ def build_plugin() -> Path:
 
 def _once(options: list[str], sources: list[Path], headers: list[Path], library: str) -> Path:
     tool = str(_find("sst++"))
-    closing = ["-fPIC", "-shared", "-o", library]
+    closing = ["-fPIC", "-shared", *skeleton.LIBRARIES, "-o", library]
     name = digest([*sources, *headers], [tool, version(), str(_compiler()), *options, *closing])
     folder = Path(skeleton.ROOT, "build", "sstmacro", name)
     return once(folder, lambda place: link(tool, options, sources, closing, place)) / library
