@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from benchmarks.measure import idle_rank_bytes
-from benchmarks.rates import candidates, describe, fit
+from benchmarks.rates import candidates, describe, fit, fit_with_growth
 from tramontane.study import Point
+from tramontane.study.cost import more_with_ranks
 
 TORUS = {"topology": "torus", "geometry": [6, 6, 6], "nodes_per_switch": 2}
 DRAGONFLY = {"topology": "dragonfly", "geometry": [25, 25, 25], "nodes_per_switch": 25}
@@ -32,10 +33,18 @@ def test_a_few_points_that_took_far_too_long_change_little() -> None:
     assert table @ fit(table, seconds) == pytest.approx(table @ COST, rel=0.1)
 
 
+def test_growth_with_ranks_is_found_again() -> None:
+    table, ranks = counts(40), 10 ** np.random.default_rng(3).uniform(1, 5, 40)
+    cost, growth = fit_with_growth(table, table @ COST * more_with_ranks(ranks, 0.35), ranks)
+    assert growth == pytest.approx(0.35)
+    assert cost == pytest.approx(COST, rel=1e-3)
+    assert more_with_ranks(np.array([1.0, 100, 10_000]), 0.35) == pytest.approx([1, 1, 1.7])
+
+
 def test_what_costs_nothing_is_not_negative() -> None:
     table = counts(40)
     cost = fit(table, table @ np.array([0.0, 1e-6, 0.0]))
-    assert np.all(cost >= 0)
+    assert np.all(cost > 0)
     assert table @ cost == pytest.approx(table[:, 1] * 1e-6, rel=0.05)
 
 
