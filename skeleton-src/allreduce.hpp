@@ -47,8 +47,15 @@ concept AllreduceAlgorithm = requires(const A& a, Rank rank, std::int32_t stage,
 /// (P - k^p) / k^p guests. With k > P, p is 0 and rank 0 hosts all.
 class RecursiveK {
 public:
+    /// How guests find their hosts.
+    enum class Remainder : std::uint8_t {
+        paper,   ///< as above
+        modulo,  ///< host(i) = i mod k^p whatever P
+    };
+
     /// \pre ranks >= 1, radix >= 2, count >= 1
-    RecursiveK(Rank ranks, std::int64_t radix, std::int64_t count) : ranks_{ranks}, count_{count} {
+    RecursiveK(Rank ranks, std::int64_t radix, std::int64_t count, Remainder remainder = Remainder::paper)
+        : ranks_{ranks}, count_{count} {
         while (std::int64_t{core_} * radix <= ranks) {
             place_values_[static_cast<std::size_t>(digits_)] = Divisor{static_cast<std::uint32_t>(core_)};
             core_ = static_cast<Rank>(core_ * radix);
@@ -58,16 +65,19 @@ public:
             radix_ = Divisor{static_cast<std::uint32_t>(radix)};
         }
         guests_ = ranks - core_;
+        shifted_ = remainder == Remainder::paper && guests_ <= core_;
         by_core_ = Divisor{static_cast<std::uint32_t>(core_)};
     }
 
     [[nodiscard]] Rank ranks() const { return ranks_; }
     [[nodiscard]] std::int64_t count() const { return count_; }
     [[nodiscard]] std::int64_t stages() const { return guests_ == 0 ? digits_ : digits_ + 2; }
+    /// k^p, the number of ranks that exchange.
+    [[nodiscard]] Rank core() const { return core_; }
 
     /// The rank below k^p that stands in for rank i >= k^p.
     [[nodiscard]] Rank host(Rank i) const {
-        return guests_ <= core_ ? i - guests_ : static_cast<Rank>(by_core_.remainder(static_cast<std::uint32_t>(i)));
+        return shifted_ ? i - guests_ : static_cast<Rank>(by_core_.remainder(static_cast<std::uint32_t>(i)));
     }
 
     [[nodiscard]] std::int32_t sends(Rank rank, std::int32_t stage) const {
@@ -101,7 +111,7 @@ private:
     }
 
     [[nodiscard]] std::int32_t guests_of(Rank host) const {
-        if (guests_ <= core_) {
+        if (shifted_) {
             return host >= core_ - guests_ ? 1 : 0;
         }
         return static_cast<std::int32_t>(by_core_.quotient(static_cast<std::uint32_t>(ranks_ - 1 - host)));
@@ -110,7 +120,7 @@ private:
     [[nodiscard]] Portion message(Rank rank, std::int32_t stage, std::int32_t index, bool forward) const {
         const Range all{0, count_};
         if (!is_exchange(stage)) {
-            const Rank peer = rank >= core_ ? host(rank) : rank + (guests_ <= core_ ? guests_ : (index + 1) * core_);
+            const Rank peer = rank >= core_ ? host(rank) : rank + (shifted_ ? guests_ : (index + 1) * core_);
             return {peer, all, stage == 0};
         }
         const Divisor& value = place_values_[static_cast<std::size_t>(guests_ == 0 ? stage : stage - 1)];
@@ -126,9 +136,65 @@ private:
     Rank core_ = 1;            ///< k^p
     std::int32_t digits_ = 0;  ///< p
     Rank guests_ = 0;          ///< P - k^p
+    bool shifted_ = false;     ///< each guest has a host of its own, P - k^p below it
     Divisor radix_{2};
     Divisor by_core_;
     std::array<Divisor, 31> place_values_;
+};
+
+/// Recursive-k with guests next to their hosts: the ranks are cut into k^p runs, as long as each other or longer by
+/// one, whose first rank hosts the others. A guest then mostly shares a switch with its host, and hosts are spread
+/// over the whole job. Otherwise as RecursiveK.
+class AdjacentRecursiveK {
+public:
+    /// \pre ranks >= 1, radix >= 2, count >= 1
+    AdjacentRecursiveK(Rank ranks, std::int64_t radix, std::int64_t count)
+        : numbered_{ranks, radix, count, RecursiveK::Remainder::modulo},
+          run_{static_cast<std::uint32_t>(ranks / numbered_.core())},
+          longer_run_{run_.value() + 1},
+          core_{static_cast<std::uint32_t>(numbered_.core())},
+          longer_{ranks % numbered_.core()} {}
+
+    [[nodiscard]] Rank ranks() const { return numbered_.ranks(); }
+    [[nodiscard]] std::int64_t count() const { return numbered_.count(); }
+    [[nodiscard]] std::int64_t stages() const { return numbered_.stages(); }
+
+    [[nodiscard]] std::int32_t sends(Rank rank, std::int32_t stage) const {
+        return numbered_.sends(number(rank), stage);
+    }
+    [[nodiscard]] std::int32_t receives(Rank rank, std::int32_t stage) const {
+        return numbered_.receives(number(rank), stage);
+    }
+    [[nodiscard]] Portion send(Rank rank, std::int32_t stage, std::int32_t index) const {
+        return placed(numbered_.send(number(rank), stage, index));
+    }
+    [[nodiscard]] Portion receive(Rank rank, std::int32_t stage, std::int32_t index) const {
+        return placed(numbered_.receive(number(rank), stage, index));
+    }
+
+private:
+    /// Number of a rank among those of RecursiveK: run + place in the run * k^p.
+    [[nodiscard]] Rank number(Rank rank) const {
+        const Rank border = longer_ * static_cast<Rank>(longer_run_.value());
+        const bool in_longer = rank < border;
+        const Divisor& length = in_longer ? longer_run_ : run_;
+        const auto offset = static_cast<std::uint32_t>(in_longer ? rank : rank - border);
+        const auto run = static_cast<Rank>(length.quotient(offset)) + (in_longer ? 0 : longer_);
+        return run + static_cast<Rank>(length.remainder(offset) * core_.value());
+    }
+
+    [[nodiscard]] Portion placed(Portion portion) const {
+        const auto number = static_cast<std::uint32_t>(portion.peer);
+        const auto run = static_cast<Rank>(core_.remainder(number));
+        const Rank first = run * static_cast<Rank>(run_.value()) + (run < longer_ ? run : longer_);
+        portion.peer = first + static_cast<Rank>(core_.quotient(number));
+        return portion;
+    }
+
+    RecursiveK numbered_;
+    Divisor run_, longer_run_;  ///< lengths of the runs
+    Divisor core_;
+    Rank longer_;  ///< how many of them, from the first, are longer
 };
 
 /// How the power-of-two algorithms deal with the r = P - 2^m ranks too many, as MPICH does: of the first 2 r ranks

@@ -26,6 +26,7 @@ struct WorkloadSpec {
                             ///< allreduce: recursive-k | recursive-doubling | ring | rabenseifner
     Rank ranks = 1;
     std::int64_t radix = 0;                       ///< of ring-k, sliding-window (>= 1), bruck, recursive-k (>= 2)
+    std::string remainder;                        ///< of recursive-k: paper (the default) | adjacent
     std::int64_t width = 0;                       ///< of the halo [points]
     std::int64_t count = 0;                       ///< of the allreduce's vector [doubles]
     std::int64_t repeats = 1;                     ///< allreduces one after the other
@@ -138,6 +139,12 @@ template <AllreduceAlgorithm Algorithm>
         }
         if (spec.algorithm == "recursive-k") {
             detail::require_from("radix", spec.radix, 2);
+            if (spec.remainder == "adjacent") {
+                return detail::make_allreduce(AdjacentRecursiveK{spec.ranks, spec.radix, spec.count}, spec.repeats);
+            }
+            if (!spec.remainder.empty() && spec.remainder != "paper") {
+                refuse("remainder", "'" + spec.remainder + "'", "paper, adjacent");
+            }
             return detail::make_allreduce(RecursiveK{spec.ranks, spec.radix, spec.count}, spec.repeats);
         }
         if (spec.algorithm == "recursive-doubling") {

@@ -252,6 +252,7 @@ WorkloadSpec workload_from_dict(const nb::dict& workload, std::int64_t ranks) {
         spec.repeats = reader.find<std::int64_t>("repeats", integer).value_or(1);
         if (spec.algorithm == "recursive-k") {
             spec.radix = reader.get<std::int64_t>("radix", integer);
+            spec.remainder = reader.find<std::string>("remainder", "paper, adjacent").value_or("paper");
         }
     } else if (spec.kind == "transposition" || spec.kind == "halo") {
         spec.grid = reader.get<std::array<std::int64_t, 3>>("grid", "three integers");

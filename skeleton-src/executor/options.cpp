@@ -28,6 +28,9 @@ void read_workload(Arguments& arguments, bool library, WorkloadSpec& spec) {
         spec.algorithm = arguments.text("algorithm", "");
         if (spec.algorithm == "ring-k" || spec.algorithm == "sliding-window" || spec.algorithm == "recursive-k") {
             spec.radix = arguments.number("radix", 0, 1);
+            if (spec.algorithm == "recursive-k") {
+                spec.remainder = arguments.word("remainder", "paper", {"paper", "adjacent"});
+            }
         } else if (spec.algorithm == "bruck") {
             spec.radix = arguments.number("radix", 2, 2);
         }

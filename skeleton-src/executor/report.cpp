@@ -41,6 +41,9 @@ template <std::size_t N>
         if (spec.radix > 0) {
             list.add("radix", json::number(spec.radix));
         }
+        if (spec.remainder == "adjacent") {
+            list.add("remainder", json::quoted(spec.remainder));
+        }
     }
     if (spec.kind == "allreduce") {
         list.add("count", json::number(spec.count)).add("repeats", json::number(spec.repeats));

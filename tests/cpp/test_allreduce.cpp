@@ -49,6 +49,7 @@ TEST_CASE("Every contribution is reduced exactly once, by every algorithm, for a
         for (const std::int64_t count : {1, 3, 23}) {
             for (const std::int64_t radix : {2, 3, 4, 7, 30}) {
                 check_contributions(Allreduce{RecursiveK{ranks, radix, count}, 1}, count);
+                check_contributions(Allreduce{AdjacentRecursiveK{ranks, radix, count}, 1}, count);
             }
             check_contributions(Allreduce{RecursiveDoubling{ranks, count}, 1}, count);
             check_contributions(Allreduce{RingAllreduce{ranks, count}, 1}, count);
@@ -66,6 +67,21 @@ TEST_CASE("The remainder rule is the paper's up to 2 k^p, and modulo beyond") {
     REQUIRE(large.host(59) == 11);
     REQUIRE(large.receives(11, 0) == 3);
     REQUIRE(large.receives(12, 0) == 2);
+}
+
+TEST_CASE("Guests may sit next to their hosts") {
+    const AdjacentRecursiveK algorithm{22, 4, 1};  // k^p = 16: six runs of two ranks, then ten of one
+    REQUIRE(algorithm.sends(1, 0) == 1);
+    REQUIRE(algorithm.send(1, 0, 0).peer == 0);
+    REQUIRE(algorithm.receives(10, 0) == 1);
+    REQUIRE(algorithm.receive(10, 0, 0).peer == 11);
+    REQUIRE(algorithm.receives(12, 0) == 0);
+    REQUIRE(algorithm.send(0, 1, 0).peer == 2);   // from the first run to the second
+    REQUIRE(algorithm.send(21, 2, 0).peer == 6);  // 15 to 3 in base 4, fourth run
+    const AdjacentRecursiveK many{60, 4, 1};      // twelve runs of four, then four of three
+    REQUIRE(many.receives(0, 0) == 3);
+    REQUIRE(many.receives(48, 0) == 2);
+    REQUIRE(many.send(50, 0, 0).peer == 48);
 }
 
 TEST_CASE("Partners differ in one digit, and come in cyclic order") {
@@ -91,6 +107,7 @@ TEST_CASE("Stages: floor(log_k P), plus two for a remainder") {
 TEST_CASE("Both ends agree at 10^6 ranks") {
     std::vector<std::unique_ptr<ContentSchedule>> schedules;
     schedules.push_back(std::make_unique<Allreduce<RecursiveK>>(RecursiveK{1000000, 21, 3}, 50));
+    schedules.push_back(std::make_unique<Allreduce<AdjacentRecursiveK>>(AdjacentRecursiveK{1000000, 21, 3}, 50));
     schedules.push_back(std::make_unique<Allreduce<RecursiveDoubling>>(RecursiveDoubling{1000000, 3}, 50));
     schedules.push_back(std::make_unique<Allreduce<RingAllreduce>>(RingAllreduce{1000000, 1000003}, 50));
     schedules.push_back(std::make_unique<Allreduce<Rabenseifner>>(Rabenseifner{1000000, 1000003}, 50));

@@ -26,11 +26,12 @@ def workloads(draw, longest=20):
     }
     if workload["algorithm"] == "recursive-k":
         workload["radix"] = draw(st.integers(2, 12))
+        workload["remainder"] = draw(st.sampled_from(["paper", "adjacent"]))
     return workload
 
 
-def recursive(radix, count=1, repeats=1):
-    return {"kind": "allreduce", "algorithm": "recursive-k", "radix": radix, "count": count, "repeats": repeats}
+def recursive(radix, count=1, repeats=1, **more):
+    return {"kind": "allreduce", "algorithm": "recursive-k", "radix": radix, "count": count, "repeats": repeats, **more}
 
 
 def execute(schedule, vectors, rounds):
@@ -141,6 +142,25 @@ def test_remainder_rule(ranks, radix):
     for host in range(core):
         assert schedule.round(host, 0).receives == schedule.round(host, last).sends == guests_of[host]
         assert schedule.round(host, 0).sends == schedule.round(host, last).receives == 0
+
+
+@settings(deadline=None)
+@given(ranks=st.integers(2, 700), radix=st.integers(2, 40))
+def test_adjacent_guests_follow_their_hosts(ranks, radix):
+    """k^p runs of neighbours, as long as each other or longer by one; the first of a run hosts the others."""
+    core = radix ** digits(ranks, radix)
+    schedule = Schedule(recursive(radix, remainder="adjacent"), ranks)
+    if ranks == core:
+        return
+    hosts = [rank for rank in range(ranks) if schedule.round(rank, 0).sends == 0]
+    assert (hosts[0], len(hosts)) == (0, core)
+    lengths = [after - host for host, after in zip(hosts, [*hosts[1:], ranks], strict=True)]
+    assert max(lengths) - min(lengths) <= 1
+    for host, length in zip(hosts, lengths, strict=True):
+        for guest in range(host + 1, host + length):
+            assert schedule.send(guest, 0, 0).peer == schedule.receive(guest, schedule.rounds - 1, 0).peer == host
+    same = Schedule(recursive(radix), ranks)
+    assert (schedule.rounds, schedule.totals()) == (same.rounds, same.totals())
 
 
 @given(exponent=st.integers(1, 3), radix=st.integers(2, 6))

@@ -132,6 +132,19 @@ def test_bruck_of_radix_2_is_bruck(write: Write, sample: str) -> None:
     assert three.canonical()["workload"]["radix"] == 3
 
 
+def test_the_remainder_rule_of_the_paper_is_the_default(write: Write, sample: str) -> None:
+    allreduce = "workload: {kind: allreduce, algorithm: recursive-k, radix: 3"
+    head = "ranks: 64\nmachine: torus-S\n"
+    plain, paper, adjacent = (
+        load_point(write(f"{head}{allreduce}{more}}}\n"))
+        for more in ("", ", remainder: paper", ", remainder: adjacent")
+    )
+    assert plain.id == paper.id != adjacent.id
+    assert "remainder" not in plain.canonical()["workload"]
+    with pytest.raises(InputError, match=r"workload\.remainder: found adjacent, but algorithm ring has none"):
+        load_point(write(f"{head}workload: {{kind: allreduce, algorithm: ring, remainder: adjacent}}\n"))
+
+
 def test_what_is_on_belongs_to_the_canonical_form(write: Write, sample: str) -> None:
     on = load_point(write(sample + "statistics: {congestion: 512}\n"))
     assert on.id != IDENTITY

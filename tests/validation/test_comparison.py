@@ -30,6 +30,25 @@ def by(time: Callable[[dict[str, Any]], float]) -> Runner:
 ONE = Options("default", members=1)
 
 
+def test_parts_tell_apart_what_an_ensemble_can_decide(write: Write, checkout: Path) -> None:
+    file = write(
+        {"P": 16, "cx": 4, "cy": 4, "tspan_s": "1.0e-3"},
+        {"P": 16, "cx": 4, "cy": 4, "tspan_s": "2.0e-6"},
+        {"P": 4, "cx": 2, "cy": 2, "tspan_s": "1.0e-3"},
+        {"P": 4, "cx": 2, "cy": 2, "routing": "valiant", "tspan_s": "1.0e-3"},
+    )
+    found = compare(file, checkout, ONE, by(lambda point: 1.04e-3))
+    ours, longer, others = found.parts().values()
+    assert list(found.parts()) == [
+        "deterministic routings",
+        "  with 16 ranks or more and 10 us or more",
+        "random routings",
+    ]
+    assert (ours.n, longer.n, others.n) == (3, 1, 1)
+    assert (ours.near, longer.near, others.near) == (pytest.approx(2 / 3), 1.0, 1.0)
+    assert "within 5 %" in text.as_text(found)
+
+
 def test_ratios_groups_and_orderings_by_hand(write: Write, checkout: Path) -> None:
     file = write(
         {"k": 1, "tspan_s": "1.0e-3"},

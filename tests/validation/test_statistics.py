@@ -59,7 +59,7 @@ def test_the_order_of_rows_does_not_matter(ratios: list[float], random: object) 
 
 @given(st.integers(1, 50))
 def test_equal_times_agree_exactly(n: int) -> None:
-    assert summarise([1.0] * n) == Summary(n, 1.0, 0.0, 0.0, 0.0)
+    assert summarise([1.0] * n) == Summary(n, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
 def test_orderings_by_hand() -> None:

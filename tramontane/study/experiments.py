@@ -50,6 +50,7 @@ QUANTITIES = (
     "hops",
     "peak_rss_bytes",
     "imbalance",
+    "best_radix",
 )
 """Variables of a dataset that can be drawn."""
 

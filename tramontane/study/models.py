@@ -44,6 +44,7 @@ MAX_LEVELS = 31
 TRANSPOSITION_ALGORITHMS = ("ring-k", "burst", "bruck", "pairwise", "sliding-window")
 BRUCK_RADIX = 2
 """Left out of the canonical form, as it was before there were others."""
+REMAINDERS = ("paper", "adjacent")
 ALLREDUCE_ALGORITHMS = ("recursive-k", "recursive-doubling", "ring", "rabenseifner")
 OPTIMAL = "optimal"
 RADICES = (2, 32)
@@ -392,12 +393,24 @@ class Allreduce(Settings):
         description="With radix optimal, whether every radix is run, also those that a lower bound proves slower. "
         "Default: false.",
     )
+    remainder: Annotated[str, Choice(REMAINDERS)] | None = Field(
+        None,
+        description="Who stands in for rank i beyond the largest power of k: paper: rank i - (P - k^p), or i mod k^p "
+        "where P > 2 k^p; adjacent: the first of a run of neighbours. Only for recursive-k. Default: paper.",
+    )
     count: Count = Field(3, description="Doubles to reduce.")
     repeats: Count = Field(50, description="Allreduces one after the other; 2N for GCR with N iterations.")
 
     @model_validator(mode="after")
     def _radix(self) -> Self:
         check_radix(self.algorithm, ("recursive-k",), self.radix, minimum=2)
+        if self.remainder is not None and self.algorithm != "recursive-k":
+            raise problem(
+                f"found {self.remainder}, but algorithm {self.algorithm} has none",
+                "only with recursive-k",
+                key="remainder",
+            )
+        self._fill(remainder=None if self.remainder == REMAINDERS[0] else self.remainder)
         if self.radix != OPTIMAL:
             for key in ("radices", "exhaustive"):
                 if getattr(self, key) is not None:

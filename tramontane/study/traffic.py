@@ -198,7 +198,9 @@ def _allreduce(workload: Mapping[str, Any], ranks: int) -> Iterator[Traffic]:
     while core * radix <= ranks:
         core, digits = core * radix, digits + 1
     guests = ranks - core  # they hand in their vector before and get the result after
-    if guests and algorithm == "recursive-k":
+    if guests and workload.get("remainder") == "adjacent":
+        yield Traffic({count * DOUBLE: 2 * guests * repeats}, 1, ranks, (1,), 0, ranks)
+    elif guests and algorithm == "recursive-k":
         yield Traffic({count * DOUBLE: 2 * guests * repeats}, 1, ranks, (ranks - min(guests, core),), core, ranks)
     elif guests:
         yield Traffic({count * DOUBLE: 2 * guests * repeats}, 1, 2, (1,), 0, 2 * guests)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tramontane import __version__
-from tramontane.substrates import skeleton
+from tramontane.substrates import skeleton, spack
 from tramontane.substrates.building import digest, link, once
 from tramontane.substrates.imbalance import imbalance
 from tramontane.substrates.programs import Finished, complaint, run_program
@@ -76,6 +76,10 @@ class SstMacro:
     def compiler(self) -> str | None:
         """Return the compiler that ``sst++`` calls."""
         return _compiler()
+
+    def builder(self) -> str:
+        """Return SST/macro's wrapper, or the package of Spack that it came with."""
+        return spack.origin(Path(str(_find("sst++")))) or "sst++"
 
     def refusal(self, point: dict[str, Any]) -> Refusal | None:
         """Return what of a point SST/macro can't express."""

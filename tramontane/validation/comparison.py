@@ -22,6 +22,10 @@ MODELS = tuple(dict.fromkeys((COMPATIBLE, *NETWORK_MODELS)))
 AGAINST = ("row", "ensemble")
 #: Members of an ensemble.
 MEMBERS = 10
+#: Routings that draw switches at random.
+RANDOM = ("valiant", "ugal")
+#: Ranks and time [s] from which an operation is clearly longer than the delays of its ranks' starts.
+MANY, LONG = 16, 10e-6
 #: Largest random delay of a rank's start in an ensemble [ps], the same in all models: about as far apart as SST/macro's
 #: ranks leave their barrier. Much less, and the members of a model without a launch keep step with each other all the
 #: way, while those of the compatible model keep the pattern of its launch; these are different states of the network.
@@ -146,6 +150,22 @@ class Comparison:
     def summary(self) -> Summary:
         """All rows together."""
         return summarise([row.ratio for row in self.rows])
+
+    def parts(self) -> dict[str, Summary]:
+        """Return summaries of what an ensemble can and can't tell apart.
+
+        Random routings draw differently in SST/macro. With few ranks, or in few microseconds, an operation is hardly
+        longer than the delays of its ranks' starts.
+        """
+        ours = [row for row in self.rows if row.row["routing"] not in RANDOM]
+        longer = [row for row in ours if int(row.row["P"]) >= MANY and row.entry.theirs >= LONG]
+        others = [row for row in self.rows if row.row["routing"] in RANDOM]
+        parts = {
+            "deterministic routings": ours,
+            f"  with {MANY} ranks or more and {LONG * 1e6:g} us or more": longer,
+            "random routings": others,
+        }
+        return {name: summarise([row.ratio for row in rows]) for name, rows in parts.items() if rows}
 
     def groups(self) -> dict[Group, tuple[Summary, list[Ordering]]]:
         """Return each group's summary and the orderings in which a row of it takes part."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+#: A ratio this close to 1 is near; the target is 95 % of the rows.
+NEAR = 0.05
 #: Reference times that differ by less say nothing about an order.
 MARGIN = 0.05
 #: What two rows of an ordering may differ in.
@@ -24,6 +26,8 @@ class Summary:
         Median of ours/theirs.
     p90_deviation, p95_deviation, worst_deviation : float
         Percentiles (linear interpolation) and maximum of ``|ours/theirs - 1|``.
+    near : float
+        Share of the rows with ``|ours/theirs - 1| <= NEAR``.
     """
 
     n: int
@@ -31,6 +35,7 @@ class Summary:
     p90_deviation: float | None = None
     p95_deviation: float | None = None
     worst_deviation: float | None = None
+    near: float | None = None
 
 
 def summarise(ratios: Sequence[float]) -> Summary:
@@ -40,7 +45,10 @@ def summarise(ratios: Sequence[float]) -> Summary:
     values = np.asarray(ratios, dtype=np.float64)
     deviations = np.abs(values - 1)
     ninety, ninety_five = np.percentile(deviations, [90, 95])
-    return Summary(len(ratios), float(np.median(values)), float(ninety), float(ninety_five), float(deviations.max()))
+    near = float(np.mean(deviations <= NEAR))
+    return Summary(
+        len(ratios), float(np.median(values)), float(ninety), float(ninety_five), float(deviations.max()), near
+    )
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,12 @@
 """A comparison in words and tables, and as plain data."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tramontane.campaign.text import plural, table
 from tramontane.study.units import TIME, format_quantity
 from tramontane.validation.comparison import COMPATIBLE, Comparison, LeftOut, Options
-from tramontane.validation.statistics import AXES, Ordering, Summary, agreement
+from tramontane.validation.statistics import AXES, NEAR, Ordering, Summary, agreement
 
 #: Deviations below are those of ten printed digits.
 SMALLEST = 1e-8
@@ -50,6 +50,7 @@ def as_text(comparison: Comparison) -> str:
     rows.append(("all", "", "", "", *_cells(comparison.summary, comparison.pairs)))
     columns = ("topology", "routing", "workload", "algorithm", *_HEAD)
     parts = [heading(comparison), table(columns, rows, right=range(4, len(columns)))]
+    parts.append(_parts(comparison.parts()))
     if comparison.pairs:
         parts.append(_axes(comparison.pairs))
     return "\n\n".join([*parts, *left_out(comparison)])
@@ -93,6 +94,12 @@ def _spans(numbers: Sequence[int]) -> str:
         else:
             runs.append([number, number])
     return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+def _parts(summaries: Mapping[str, Summary]) -> str:
+    rows = [(name, *_cells(own, ())[: len(_HEAD) - 2], _share(own.near)) for name, own in summaries.items()]
+    columns = ("rows with", *_HEAD[:-2], f"within {NEAR:.0%}".replace("%", " %"))
+    return table(columns, rows, right=range(1, len(columns)))
 
 
 def _axes(pairs: Sequence[Ordering]) -> str:
