@@ -44,8 +44,8 @@ def test_growth_with_ranks_is_found_again() -> None:
 def test_what_costs_nothing_is_not_negative() -> None:
     table = counts(40)
     cost = fit(table, table @ np.array([0.0, 1e-6, 0.0]))
-    assert np.all(cost > 0)
-    assert table @ cost == pytest.approx(table[:, 1] * 1e-6, rel=0.05)
+    assert cost[1] == pytest.approx(1e-6, rel=1e-3)
+    assert np.all((cost > 0) & (cost <= [1e-8, 1e-5, 1e-8]))
 
 
 def test_only_points_of_the_simulator_that_do_not_take_too_long(tmp_path: Path) -> None:
