@@ -74,6 +74,45 @@ def test_make_takes_one_of_two_and_says_what_is_missing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_make_installs_once_and_runs_the_campaign_from_the_view(tmp_path: Path) -> None:
+    place = tmp_path / "environment"
+    place.mkdir()
+    command = tmp_path / "spack"
+    campaign = '#!/bin/sh\necho "$TRAMONTANE_BUILD $PATH $@"\n'
+    command.write_text(
+        f"""#!/bin/sh
+echo "$@" >>{tmp_path}/said
+mkdir -p {place}/.spack-env/view/bin
+printf '%s' '{campaign}' >{place}/.spack-env/view/bin/tramontane
+chmod +x {place}/.spack-env/view/bin/tramontane
+"""
+    )
+    command.chmod(0o755)
+
+    def make() -> str:
+        words = ["reproduce", "BUILD=spack", f"SPACK={command} -C site", f"SPACK_ENV={place}", "SCALE=smoke"]
+        done = subprocess.run(["make", "-s", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    said = make()
+    assert said.startswith(f"spack {place}/.spack-env/view/bin:")
+    assert " reproduce --scale smoke --experiments all --profile default" in said
+    steps = f"-C site -e {place} concretize\n-C site -e {place} install\n"
+    assert (tmp_path / "said").read_text() == steps
+    assert make() == said
+    assert (tmp_path / "said").read_text() == steps, "what is installed is not installed again"
+    command.write_text("#!/bin/sh\necho ==\\> Error: no such compiler\nexit 1\n")
+    (place / ".spack-env" / ".installed").unlink()
+    words = ["reproduce", "BUILD=spack", f"SPACK={command}", f"SPACK_ENV={place}"]
+    done = subprocess.run(["make", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[1:3] == [
+        "==> Error: no such compiler",
+        f"BUILD=spack: spack concretize failed; all of it in {place}/.spack-env/install.log",
+    ]
+
+
 def test_a_file_of_spack_is_known_by_its_package(installed: Path) -> None:
     assert spack.origin(installed) == "tramontane-skeleton@main/abcdefg by Spack 1.1.1"
     assert spack.origin(Path(__file__)) is None

@@ -70,6 +70,11 @@ def schedule(workload: dict[str, Any], ranks: int) -> Any:
     return _extension().schedule.Schedule(workload, ranks)
 
 
+def halo_table(workload: dict[str, Any], ranks: int) -> bytes:
+    """Return tiles and neighbours of all processes of a canonical halo exchange by bisection."""
+    return bytes(_extension().schedule.halo_table(workload, ranks))
+
+
 def _extension() -> ModuleType:
     return importlib.import_module("tramontane._simulator")
 
