@@ -13,8 +13,26 @@ WHERE       ?=
 PROFILE     ?= default
 PYTEST_ARGS ?=
 TABLES      ?= A B C D
+BUILD       ?= cmake
+
+ifeq ($(filter cmake spack,$(BUILD)),)
+$(error BUILD: found '$(BUILD)', allowed: cmake, spack)
+endif
+
+# With BUILD=spack a campaign runs in Spack's environment, with all that is compiled from there: the environment that is
+# activated, else that of spack.yaml (docs/spack.md).
+SPACK_PLACE := $(or $(SPACK_ENV),$(CURDIR))
+export TRAMONTANE_BUILD := $(BUILD)
 
 BIN := .venv/bin
+ifeq ($(BUILD),spack)
+CAMPAIGN := $(SPACK_PLACE)/.spack-env/view/bin
+READY := $(SPACK_PLACE)/.spack-env/.installed
+export PATH := $(CAMPAIGN):$(PATH)
+else
+CAMPAIGN := $(BIN)
+READY := .venv/.compiled
+endif
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard skeleton-src/*.hpp simulator/*.hpp simulator/*.cpp \
              simulator/pisces16/*.hpp simulator/pisces16/*.cpp simulator/bindings/*.hpp simulator/bindings/*.cpp)
 
@@ -28,7 +46,7 @@ help:
 	@echo 'make reproduce   run experiments from YAML to the report'
 	@echo '                 SCALE=smoke|laptop|paper  EXPERIMENTS="all|none|NAMES"  REFRESH=1  CORES=N  MEMORY=64GB'
 	@echo '                 WHERE="ranks == 100000"'
-	@echo '                 PROFILE=default|slurm'
+	@echo '                 PROFILE=default|slurm  BUILD=cmake|spack'
 	@echo 'make test        run every test; PYTEST_ARGS="-k ..." chooses'
 	@echo 'make bench       measure the simulator'
 	@echo 'make validate    compare the simulator with SST/macro and SimGrid; TABLES="A D" chooses'
@@ -38,8 +56,8 @@ help:
 	@echo 'make lock        write requirements.lock anew from pyproject.toml'
 	@echo 'make clean       remove what was built;  make distclean  .venv too;  results/ is never touched'
 
-reproduce: setup
-	@$(BIN)/tramontane reproduce --scale '$(SCALE)' --experiments '$(EXPERIMENTS)' --profile '$(PROFILE)' \
+reproduce: $(READY)
+	@$(CAMPAIGN)/tramontane reproduce --scale '$(SCALE)' --experiments '$(EXPERIMENTS)' --profile '$(PROFILE)' \
 	  $(if $(filter-out 0 no,$(REFRESH)),--refresh) $(if $(CORES),--cores '$(CORES)') $(if $(MEMORY),--memory '$(MEMORY)') \
 	  $(if $(WHERE),--where '$(WHERE)')
 
@@ -54,6 +72,9 @@ validate: setup
 	@sh workflow/scripts/validate.sh $(TABLES)
 
 setup: .venv/.compiled
+
+$(SPACK_PLACE)/.spack-env/.installed: $(SOURCES) requirements.lock $(wildcard spack_repo/tramontane/packages/*/package.py)
+	@sh workflow/scripts/spack.sh '$(SPACK_PLACE)'
 
 .venv/.packages: requirements.lock workflow/scripts/setup.sh $(MOVED)
 	@PYTHON='$(PYTHON)' sh workflow/scripts/setup.sh packages

@@ -1,4 +1,4 @@
-"""Every point of an experiment that names the substrate `mpi`, as a regression check.
+"""Every point of an experiment that names the substrate `mpi`, and every case of a calibration, as a regression check.
 
 A check passes if as many ranks ran as were asked for, if every element that they moved arrived where it belongs, and
 if the time lies within the bounds that configs/systems has for it.
@@ -6,6 +6,7 @@ if the time lies within the bounds that configs/systems has for it.
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import reframe as rfm
@@ -19,15 +20,21 @@ from reframe.core.builtins import (
     variable,
 )
 
+from tramontane.measurement.calibration import TAG, messages_arguments
 from tramontane.measurement.cases import BATCH, cases, project, reference
+from tramontane.measurement.outcome import note_passed
 from tramontane.measurement.settings import FEATURE, SCALE
 from tramontane.study import load_system
+from tramontane.substrates import spack
 from tramontane.substrates.mpi.program import REPETITIONS, WARMUP, arguments, complaint
 
 #: Where the sources are, and where the experiments and systems are: as a rule the same checkout.
 SOURCES = Path(__file__).resolve().parents[1]
 ROOT = project()
 CASES = cases(ROOT, os.environ.get(BATCH))
+POINTS = [name for name, case in CASES.items() if case.point is not None]
+#: The environment of Spack that ReFrame makes where a system's environment says `build: spack`.
+ENVIRONMENT = "rfm_spack_env"
 
 
 class Program(rfm.CompileOnlyRegressionTest):
@@ -39,12 +46,18 @@ class Program(rfm.CompileOnlyRegressionTest):
 
     @run_before("compile")
     def set_build(self):
-        """Build with CMake in the checkout, or with Spack where the environment says so."""
+        """Build with CMake in the checkout, or with Spack where the environment, or BUILD=spack, says so."""
         extras = self.current_environ.extras
         if extras.get("build") == "spack":
-            self.build_system = "Spack"
-            self.build_system.specs = [extras["spec"]]
+            self._build_with_spack(extras["spec"])
             return
+        if spack.asked():
+            self.build_system = "CustomBuild"
+            module = "tramontane.substrates.mpi.build"
+            self.build_system.commands = [f"cd {SOURCES} && {sys.executable} -m {module} {self.current_environ.name}"]
+            return
+        # A link to Spack's program, of an earlier BUILD=spack, would pass for an up-to-date one.
+        self.prebuild_cmds = [f"test ! -L {self.executable_path} || rm {self.executable_path}"]
         self.build_system = "CMake"
         self.build_system.flags_from_environ = False
         self.build_system.configuredir = str(SOURCES)
@@ -59,55 +72,52 @@ class Program(rfm.CompileOnlyRegressionTest):
         ]
         self.build_system.build_opts = ["tramontane-mpi"]
 
+    def _build_with_spack(self, spec):
+        """Build in an environment of Spack that ReFrame makes, with our recipes and this checkout's sources."""
+        self.build_system = "Spack"
+        self.build_system.specs = [spec]
+        self.build_system.install_tree = str(SOURCES / "build" / "spack")
+        self.build_system.config_opts = [f"repos:[{SOURCES / 'spack_repo' / 'tramontane'}]"]
+        package = spec.partition("^")[0].strip()
+        self.build_system.preinstall_cmds = [f"spack -e {ENVIRONMENT} develop --no-clone -p {SOURCES} {package}"]
+
     @property
     def executable_path(self):
-        """What starts the program; Spack puts it into PATH."""
+        """What starts the program."""
         if self.current_environ.extras.get("build") == "spack":
-            return "tramontane-mpi"
+            return str(Path(self.stagedir, ENVIRONMENT, ".spack-env", "view", "bin", "tramontane-mpi"))
         return str(SOURCES / "build" / f"mpi-{self.current_environ.name}" / "tramontane-mpi")
 
     @sanity_function
     def is_built(self):
         """Check that there is a program."""
-        return sn.assert_true("/" not in self.executable_path or Path(self.executable_path).is_file())
+        return sn.assert_true(Path(self.executable_path).is_file(), f"there is no {self.executable_path}")
 
 
-@rfm.simple_test
-class Schedule(rfm.RunOnlyRegressionTest):
-    """One point."""
+class Measured(rfm.RunOnlyRegressionTest):
+    """A run of the program, which prints one line of results."""
 
-    case = parameter(list(CASES), loggable=True)
     program = fixture(Program, scope="environment")
     #: What the program has printed: all that was measured.
     measured = variable(str, value="", loggable=True)
-    #: Untimed and timed executions; `-S Schedule.repetitions=3` on the command line sets others.
-    warmup = variable(int, value=WARMUP)
-    repetitions = variable(int, value=REPETITIONS)
+    #: What built the program: CMake, or a package of Spack.
+    built_by = variable(str, value="", loggable=True)
     time_limit = "10m"
 
     @run_after("init")
-    def set_place(self):
-        """Take the tags of the case, and partitions that serve one of them."""
-        tags = CASES[self.case].tags
-        self.descr = f"{self.case}: real data, all of it checked"
-        self.tags = set(tags)
+    def set_environments(self):
+        """Take every environment with an MPI library."""
         self.valid_prog_environs = [f"+{FEATURE}"]
-        self.valid_systems = [f"+{SCALE}{tag}" for tag in sorted(tags)] or ["*"]
 
-    @run_before("run")
-    def set_command(self):
-        """Start as many ranks as the point has."""
-        point = CASES[self.case].point
+    def start(self, ranks, words):
+        """Start so many ranks with these arguments."""
         most = self.current_partition.extras["ranks"]
-        self.skip_if(point["ranks"] > most, f"{point['ranks']} ranks, at most {most} here")
-        per_node = self.current_partition.extras["ranks_per_node"]
-        self.num_tasks = point["ranks"]
-        self.num_tasks_per_node = min(point["ranks"], per_node)
+        self.skip_if(ranks > most, f"{ranks} ranks, at most {most} here")
+        self.num_tasks = ranks
+        self.num_tasks_per_node = min(ranks, self.current_partition.extras["ranks_per_node"])
         self.executable = self.program.executable_path
-        self.executable_opts = [
-            *arguments(point, warmup=self.warmup, repetitions=self.repetitions),
-            f"ranks={point['ranks']}",
-        ]
+        self.built_by = spack.origin(Path(self.executable)) or spack.CMAKE
+        self.executable_opts = [*words, f"ranks={ranks}"]
 
     @sanity_function
     def has_verified_data(self):
@@ -120,26 +130,96 @@ class Schedule(rfm.RunOnlyRegressionTest):
             [
                 sn.assert_eq(len(lines), 1, f"no single result of {self.num_tasks} ranks: {said}"),
                 sn.assert_eq(result.get("ranks"), self.num_tasks, "{0} ranks ran, not {1}"),
-                sn.assert_true(result.get("verified"), "data were not verified"),
+                *self.further(result),
             ]
         )
+
+    def further(self, result):
+        """Return what else is to be true of a result."""
+        return []
+
+    @run_after("performance")
+    def note(self):
+        """Leave what was measured for a campaign that is stopped before ReFrame has reported."""
+        if BATCH in os.environ:
+            place = {"partition": self.current_partition.name, "environ": self.current_environ.name}
+            own = {"case": self.case, "measured": self.measured, "built_by": self.built_by}
+            note_passed(Path(os.environ[BATCH]), {**own, **place})
 
     def _text(self, file):
         return Path(self.stagedir, file.evaluate()).read_text(errors="replace")
 
-    def _time(self, key):
-        return json.loads(self.measured)["time_s"][key] * 1e6
+    def perform(self, **values):
+        """Report values, each with its unit."""
+        self.perf_variables = {
+            name: sn.make_performance_function(sn.defer(value), unit) for name, (value, unit) in values.items()
+        }
+
+
+@rfm.simple_test
+class Schedule(Measured):
+    """One point."""
+
+    case = parameter(POINTS, loggable=True)
+    #: Untimed and timed executions; `-S Schedule.repetitions=3` on the command line sets others.
+    warmup = variable(int, value=WARMUP)
+    repetitions = variable(int, value=REPETITIONS)
+
+    @run_after("init")
+    def set_place(self):
+        """Take the tags of the case, and partitions that serve one of them."""
+        tags = CASES[self.case].tags
+        self.descr = f"{self.case}: real data, all of it checked"
+        self.tags = set(tags)
+        self.valid_systems = [f"+{SCALE}{tag}" for tag in sorted(tags - {TAG})] or ["*"]
+
+    @run_before("run")
+    def set_command(self):
+        """Start as many ranks as the point has."""
+        point = CASES[self.case].point
+        self.start(point["ranks"], arguments(point, warmup=self.warmup, repetitions=self.repetitions))
+
+    def further(self, result):
+        """Return that data were verified."""
+        return [sn.assert_true(result.get("verified"), "data were not verified")]
 
     @run_before("performance")
     def set_reference(self):
         """Look up what the case is expected to take here."""
-        keys = ("median", "min", "max")
-        self.perf_variables = {
-            f"time_{key}": sn.make_performance_function(sn.defer(self._time(key)), "us") for key in keys
-        }
+        times = json.loads(self.measured)["time_s"]
+        self.perform(**{f"time_{key}": (times[key] * 1e6, "us") for key in ("median", "min", "max")})
         partition, environment = self.current_partition, self.current_environ.name
         system = load_system(self.current_system.name, ROOT)
         expected = reference(self.case, system, partition.name, environment)
         if expected is not None:
             bounds = (expected.time / 1e6, expected.lower, expected.upper, "us")
             self.reference = {partition.fullname: {"time_median": bounds}}
+
+
+@rfm.simple_test
+class Messages(Measured):
+    """Messages between two ranks: latency, bandwidth, and how many small ones pass in a second."""
+
+    case = parameter([name for name in CASES if name not in POINTS], loggable=True)
+    descr = "messages between two ranks"
+
+    @run_after("init")
+    def set_place(self):
+        """Run everywhere, where a calibration is asked for."""
+        self.tags = {TAG}
+        self.valid_systems = ["*"]
+
+    @run_before("run")
+    def set_command(self):
+        """Start two ranks."""
+        self.start(2, messages_arguments())
+
+    @run_before("performance")
+    def set_values(self):
+        """Take the ends of the ranges of sizes."""
+        sizes = json.loads(self.measured)["sizes"]
+        self.perform(
+            latency=(min(each["one_way_s"]["median"] for each in sizes) * 1e6, "us"),
+            bandwidth=(max(each["bytes"] / each["gap_s"]["median"] for each in sizes) / 1e9, "GB/s"),
+            message_rate=(1e-6 / min(each["gap_s"]["median"] for each in sizes), "million/s"),
+        )

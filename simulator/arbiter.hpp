@@ -73,9 +73,6 @@ public:
 
     void prefetch(const Pool<Gaps>& pool) const { pool.prefetch(gaps_); }
 
-    /// When what is booked so far ends.
-    [[nodiscard]] Ticks open() const { return open_; }
-
 private:
     void forget_past(Pool<Gaps>& pool, Ticks slot, Ticks now) {
         Gaps& gaps = pool[gaps_];

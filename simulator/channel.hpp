@@ -263,9 +263,15 @@ public:
         while (is_due(now)) apply_one(pool);
     }
 
-    /// Whether an event for the next credit is pending.
-    [[nodiscard]] bool wake() const { return wake_ != 0; }
-    void set_wake(bool wake) { wake_ = wake ? 1 : 0; }
+    /// Whether something waits for a credit that is on its way.
+    [[nodiscard]] bool awaited() const { return expects() && !waiting.empty(); }
+
+    /// A switch: whether an event for the next credit is pending.
+    [[nodiscard]] bool wake() const { return mark_ != 0; }
+    void set_wake(bool wake) { mark_ = wake ? 1 : 0; }
+    /// A node, which catches up instead: whether that event would be a sudden one, see Engine::sudden.
+    [[nodiscard]] bool sudden() const { return mark_ != 0; }
+    void set_sudden(bool sudden) { mark_ = sudden ? 1 : 0; }
 
     /// Brings what is not in the channel itself into the cache.
     void prefetch(const Pool<Credits>& pool) const { pool.prefetch(first_); }
@@ -295,7 +301,7 @@ private:
     Index first_ : index_bits = none;  ///< of the pool's
     std::uint32_t count_ : 2 = 0;      ///< of credits kept here
     Index last_ : index_bits = none;   ///< meaningful where there is a first
-    std::uint32_t wake_ : 2 = 0;
+    std::uint32_t mark_ : 2 = 0;
 };
 
 /// Of a switch's buffers: one cache line. Of a node's: two of them and the rest of an idle rank take less than 200 B.

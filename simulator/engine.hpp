@@ -18,15 +18,14 @@
 namespace tramontane {
 
 enum class EventKind : std::uint32_t {
-    crossbar_credit,   ///< switch: space in an output buffer is free again, packets wait before the crossbar
-    output_credit,     ///< switch: space behind a link is free again, packets wait in the output buffer
-    injection_credit,  ///< node: space in the first switch is free again, packets wait in the injection buffer
-    nic_credit,        ///< node: space in the injection buffer is free again, messages wait in the NIC
-    start,             ///< node: the rank starts
-    resume,            ///< node: the rank goes on after a copy
-    head,              ///< switch: a packet's head arrives
-    output,            ///< switch: a packet's head leaves the crossbar
-    message,           ///< node: a message's last byte arrives
+    crossbar_credit,  ///< switch: space in an output buffer is free again, packets wait before the crossbar
+    output_credit,    ///< switch: space behind a link is free again, packets wait in the output buffer
+    injection,        ///< node: its NIC goes on; packets or messages wait there
+    start,            ///< node: the rank starts
+    resume,           ///< node: the rank goes on after a copy
+    head,             ///< switch: a packet's head arrives
+    output,           ///< switch: a packet's head leaves the crossbar
+    message,          ///< node: a message's last byte arrives
 };
 
 /// Kind, port and virtual channel of an event in 32 bits.
@@ -137,6 +136,19 @@ public:
         schedule(channel.next_time(), place, wake_code);
     }
 
+    // Where a place leaves steps for later and then does each as if it had been an event at its time, it must know what
+    // would have come first at the same tick: events that were stored before their window began come before `sudden`
+    // ones, which were made in it.
+
+    /// Whether an event that is made at `now` for `time` is sudden.
+    [[nodiscard]] bool sudden(Ticks now, Ticks time) const { return queue_.same_window(now, time); }
+    /// Whether the current event is sudden.
+    [[nodiscard]] bool is_sudden() const { return sudden_; }
+    /// Whether no other than sudden events follow the current one at its place and tick.
+    [[nodiscard]] bool is_last_of_tick(Ticks now) const {
+        return rest_.empty() || rest_.front().place != here_ || begin_ + rest_.front().offset != now;
+    }
+
     /// Handles every event. Memory is slow: `fetch(event)` is called well ahead for what the event names,
     /// `approach(event)` somewhat ahead for what that leads to, `reach(event)` shortly before for what that leads to in
     /// turn, `handle(event, time)` when it is due; `poll()` every now and then. Nothing is called ahead while
@@ -160,7 +172,8 @@ public:
                 while (true) {  // this place's events, old and new, in order of time
                     const bool more = i < n && events[i].place == here_;
                     Event event;
-                    if (!nearby_.empty() && (!more || nearby_.front().offset < events[i].offset)) {
+                    sudden_ = !nearby_.empty() && (!more || nearby_.front().offset < events[i].offset);
+                    if (sudden_) {
                         event = nearby_.front();
                         std::pop_heap(nearby_.begin(), nearby_.end(), after_);
                         nearby_.pop_back();
@@ -169,6 +182,7 @@ public:
                             order_ties(events, i);
                         }
                         event = events[i++];
+                        rest_ = events.subspan(i);
                         if (i + far < ahead) fetch(events[i + far]);
                         if (i + near < ahead) approach(events[i + near]);
                         if (i + next < ahead) reach(events[i + next]);
@@ -236,6 +250,8 @@ private:
     After after_{this};
     std::uint32_t order_ = 0;
     Place here_ = nowhere;
+    bool sudden_ = false;
+    std::span<const Event> rest_;  // of the window
     Ticks begin_ = 0;
     Ticks end_ = 0;
 };

@@ -115,9 +115,10 @@ void Fabric::enter_crossbar(SwitchId at, Index item, Output& output, Ticks now) 
                      event_code(EventKind::output_credit, packet.upstream_port, packet.upstream_channel),
                      passage.head_leaves + engine_.parameters.link_latency, packet.bytes);
     } else {
-        engine_.give(packet.upstream, injection(packet.upstream - engine_.switches),
-                     event_code(EventKind::injection_credit),
-                     passage.head_leaves + engine_.parameters.injection_latency, packet.bytes);
+        const std::uint32_t rank = packet.upstream - engine_.switches;
+        const Ticks time = passage.head_leaves + engine_.parameters.injection_latency;
+        injection_[rank].channel.give(engine_.credits, time, packet.bytes);
+        if (injection_[rank].wake == never && !injection_[rank].channel.waiting.empty()) wake_injection(rank, time);
     }
     if (passage.head_leaves == now) {
         leave_crossbar(at, item, now);

@@ -27,8 +27,20 @@ public:
     void crossbar_credit(SwitchId at, Port port, std::uint8_t channel, Ticks now);
     void output_credit(SwitchId at, Port port, std::uint8_t channel, Ticks now);
 
-    /// Flow control between the injection buffer of a rank's node and its switch; not divided by virtual channels.
-    [[nodiscard]] NodeChannel& injection(std::uint32_t rank) { return injection_[rank].channel; }
+    static constexpr Ticks never = ~Ticks{0};
+
+    /// Between the injection buffer of a rank's node and its switch; not divided by virtual channels.
+    struct alignas(64) Injection {
+        NodeChannel channel;
+        Ticks wake = never;  ///< when the NIC goes on; never: with the next message, or credit if packets wait
+    };
+    static_assert(sizeof(Injection) == 64);
+    [[nodiscard]] Injection& injection(std::uint32_t rank) { return injection_[rank]; }
+    /// Lets the NIC go on at `time`.
+    void wake_injection(std::uint32_t rank, Ticks time) {
+        injection_[rank].wake = time;
+        engine_.schedule(time, engine_.place_of(rank), event_code(EventKind::injection));
+    }
     void prefetch_injection(std::uint32_t rank) const { prefetch_line(&injection_[rank]); }
     void approach_injection(std::uint32_t rank) const { injection_[rank].channel.prefetch(engine_.credits); }
 
@@ -119,9 +131,6 @@ private:
     std::size_t switches_a_page_, room_ = 0;
     std::uint64_t memory_ = 0;
     std::vector<std::uint32_t> counters_;  // of ports that are taken in turn
-    struct alignas(64) Injection {
-        NodeChannel channel;
-    };
     Pages<Injection> injection_;
 };
 

@@ -36,7 +36,22 @@ Nodes::Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const All
 void Nodes::start(std::uint32_t rank, Ticks now) {
     span_.begin = std::min(span_.begin, now);
     if (in_detour(rank, now)) return resume_after(rank, now, 0);
-    run(nodes_[rank], rank, now);
+    resume(rank, now);
+}
+
+void Nodes::resume(std::uint32_t rank, Ticks now) {
+    Node& node = nodes_[rank];
+    catch_up(node, rank, now, engine_.is_sudden());
+    run(node, rank, now);
+    wake(node, rank, now);
+}
+
+void Nodes::message(Index item, Ticks now) {
+    const std::uint32_t rank = engine_.messages[item].target;
+    Node& node = nodes_[rank];
+    catch_up(node, rank, now, engine_.is_sudden());
+    deliver(item, now);
+    wake(node, rank, now);
 }
 
 /// Goes on until the rank is busy, waits for the network, or has ended.
@@ -266,18 +281,71 @@ void Nodes::post(Index item, Ticks now) {
         return;
     }
     if constexpr (checks) engine_.ledger.post(m.unsent);
+    NodeChannel& link = fabric_.injection(m.source).channel;
+    const bool nic_waits = node.nic.awaited(), link_waits = link.awaited();
     if (node.nic.waiting.empty()) {
         node.nic.apply(engine_.credits, now);
         while (cut_packet(node, m.source, item, now)) {
         }
-        if (m.unsent == 0) return;
     }
-    node.nic.waiting.lane().append(engine_.messages, item);
-    engine_.wake_if_needed(engine_.place_of(m.source), node.nic, event_code(EventKind::nic_credit));
+    if (m.unsent > 0) node.nic.waiting.lane().append(engine_.messages, item);
+    if (!nic_waits) begin_waiting(node.nic, now);
+    if (!link_waits) begin_waiting(link, now);
 }
 
-void Nodes::nic_credit(std::uint32_t rank, Ticks now) {
-    Node& node = nodes_[rank];
+void Nodes::injection(std::uint32_t rank, Ticks now) {
+    Ticks& due = fabric_.injection(rank).wake;
+    if (due != now) return;  // an earlier one has seen to everything
+    due = Fabric::never;
+    catch_up(nodes_[rank], rank, now, engine_.is_last_of_tick(now));
+    wake(nodes_[rank], rank, now);
+}
+
+void Nodes::wake(Node& node, std::uint32_t rank, Ticks now) {
+    const auto& [link, due] = fabric_.injection(rank);
+    Ticks time = Fabric::never;
+    if (node.nic.awaited()) {  // its credits come as packets leave, before the port is free
+        time = node.busy_until;
+    } else if (link.awaited()) {
+        time = std::max(node.busy_until, link.next_time());
+    }
+    time = std::max(time, now);
+    if (time < due) fabric_.wake_injection(rank, time);
+}
+
+void Nodes::catch_up(Node& node, std::uint32_t rank, Ticks now, bool with_sudden) {
+    NodeChannel& nic = node.nic;
+    NodeChannel& link = fabric_.injection(rank).channel;
+    const auto is_past = [&](const NodeChannel& channel) {
+        return channel.next_time() < now || (channel.next_time() == now && (with_sudden || !channel.sudden()));
+    };
+    // At the same tick the switch's credits are first, unless they alone are sudden.
+    const auto switch_first = [&] {
+        if (nic.next_time() != link.next_time()) return link.next_time() < nic.next_time();
+        return !link.sudden() || nic.sudden();
+    };
+    while (true) {
+        const bool nic_waits = nic.awaited(), link_waits = link.awaited();
+        if (!nic_waits && !link_waits) return;
+        const bool first = link_waits && (!nic_waits || switch_first());
+        NodeChannel& next = first ? link : nic;
+        if (!is_past(next)) return;
+        const Ticks time = next.next_time();
+        if (first) {
+            take_switch_credits(node, rank, time);
+        } else {
+            take_buffer_credits(node, rank, time);
+        }
+        if (first || !link_waits) begin_waiting(link, time);
+        if (!first || !nic_waits) begin_waiting(nic, time);
+    }
+}
+
+void Nodes::begin_waiting(NodeChannel& channel, Ticks now) const {
+    channel.set_sudden(channel.awaited() && engine_.sudden(now, channel.next_time()));
+}
+
+void Nodes::take_buffer_credits(Node& node, std::uint32_t rank, Ticks now) {
     node.nic.apply(engine_.credits, now);
     while (!node.nic.waiting.empty()) {
         const Index item = node.nic.waiting.lane().first;
@@ -288,8 +356,6 @@ void Nodes::nic_credit(std::uint32_t rank, Ticks now) {
             node.nic.waiting.lane().append(engine_.messages, node.nic.waiting.lane().pop(engine_.messages));
         }
     }
-    node.nic.set_wake(false);
-    engine_.wake_if_needed(engine_.place_of(rank), node.nic, event_code(EventKind::nic_credit));
 }
 
 /// Hands the message's next packet to the injection buffer; false when all are cut or there is no space. As in PISCES,
@@ -310,14 +376,13 @@ bool Nodes::cut_packet(Node& node, std::uint32_t rank, Index item, Ticks now) {
     if constexpr (checks) engine_.ledger.cut(packet.bytes);
     if (!m.carries_payload()) ++engine_.statistics.control_packets;
     node.nic.take(packet.bytes);
-    NodeChannel& link = fabric_.injection(rank);
+    NodeChannel& link = fabric_.injection(rank).channel;
     if (link.waiting.empty()) link.apply(engine_.credits, now);
     if (link.credits() >= packet.bytes) {
         inject(node, rank, index, now);
     } else {
         packet.order = engine_.next_order();
         link.waiting.append(engine_.packets, index, engine_.parameters.packet);
-        engine_.wake_if_needed(packet.upstream, link, event_code(EventKind::injection_credit));
     }
     return true;
 }
@@ -325,25 +390,23 @@ bool Nodes::cut_packet(Node& node, std::uint32_t rank, Index item, Ticks now) {
 void Nodes::inject(Node& node, std::uint32_t rank, Index index, Ticks now) {
     const Parameters& p = engine_.parameters;
     Packet& packet = engine_.packets[index];
-    fabric_.injection(rank).take(packet.bytes);
-    const Ticks turn = std::max(packet.due, node.injection.open());
-    packet.due = turn + p.injection_latency + packet.bytes * p.slowest_slot;
-    const Passage passage = node.injection.book(engine_.gaps, p.injection_slot, now, packet.bytes, packet.spacing);
-    packet.spacing = static_cast<std::uint32_t>((passage.tail_leaves - passage.head_leaves) / packet.bytes);
-    engine_.give(packet.upstream, node.nic, event_code(EventKind::nic_credit), passage.head_leaves, packet.bytes);
-    engine_.schedule(passage.head_leaves + p.injection_latency, switch_of(rank), event_code(EventKind::head), index);
+    fabric_.injection(rank).channel.take(packet.bytes);
+    packet.due = std::max(packet.due, node.busy_until) + p.injection_latency + packet.bytes * p.slowest_slot;
+    const Ticks leaves = std::max(node.busy_until, now);
+    node.busy_until = leaves + packet.bytes * p.injection_slot;
+    packet.spacing = static_cast<std::uint32_t>(p.injection_slot);
+    node.nic.give(engine_.credits, leaves, packet.bytes);
+    engine_.schedule(leaves + p.injection_latency, switch_of(rank), event_code(EventKind::head), index);
 }
 
-void Nodes::injection_credit(std::uint32_t rank, Ticks now) {
-    NodeChannel& link = fabric_.injection(rank);
+void Nodes::take_switch_credits(Node& node, std::uint32_t rank, Ticks now) {
+    NodeChannel& link = fabric_.injection(rank).channel;
     link.apply(engine_.credits, now);
     while (true) {
         const Index index = link.waiting.take_fitting(engine_.packets, link.credits(), engine_.parameters.packet);
         if (index == none) break;
-        inject(nodes_[rank], rank, index, now);
+        inject(node, rank, index, now);
     }
-    link.set_wake(false);
-    engine_.wake_if_needed(engine_.place_of(rank), link, event_code(EventKind::injection_credit));
 }
 
 void Nodes::deliver(Index item, Ticks now) {
@@ -363,7 +426,7 @@ void Nodes::deliver(Index item, Ticks now) {
 }
 
 void Nodes::verify(std::uint32_t rank, bool idle) const {
-    for (const auto* buffer : {&nodes_[rank].nic, &fabric_.injection(rank)}) {
+    for (const auto* buffer : {&nodes_[rank].nic, &fabric_.injection(rank).channel}) {
         const std::int64_t promised = buffer->credits_at(engine_.credits, std::numeric_limits<Ticks>::max() - 1);
         verify_buffer(buffer->credits(), promised, engine_.parameters.buffer, idle);
     }

@@ -28,11 +28,11 @@ public:
     Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const Allocation& allocation,
           const Schedule& schedule, const Noise& noise, const Repeats& repeats);
 
+    // Events.
     void start(std::uint32_t rank, Ticks now);
-    void resume(std::uint32_t rank, Ticks now) { run(nodes_[rank], rank, now); }
-    void message(Index message, Ticks now) { deliver(message, now); }
-    void nic_credit(std::uint32_t rank, Ticks now);
-    void injection_credit(std::uint32_t rank, Ticks now);
+    void resume(std::uint32_t rank, Ticks now);
+    void message(Index message, Ticks now);
+    void injection(std::uint32_t rank, Ticks now);
 
     void prefetch(std::uint32_t rank) const {
         const auto* node = reinterpret_cast<const std::byte*>(&nodes_[rank]);
@@ -82,8 +82,8 @@ private:
 
     struct alignas(64) Node {
         // NIC
-        NodeChannel nic;  ///< messages that wait for space in the injection buffer
-        Arbiter injection;
+        NodeChannel nic;             ///< messages that wait for space in the injection buffer
+        Ticks busy_until = 0;        ///< the injection port, with packets that have space in the first switch
         std::uint32_t injected = 0;  ///< packets so far; counts random numbers
         // rank
         std::uint32_t round = 0;
@@ -119,6 +119,17 @@ private:
     [[nodiscard]] SwitchId switch_of(std::uint32_t rank) const { return topology_.switch_of(allocation_.node(rank)); }
     void post(Index message, Ticks now);
     void answer(Index message, Message::Kind kind, Ticks now);
+    /// Does what the NIC has left for later: credits came back while its port was busy with packets that had left the
+    /// injection buffer before. When exactly others followed them into the buffers nobody can see as long as the port
+    /// is busy; so the NIC has an event only when it is free, and before the rank posts more.
+    /// \param with_sudden also what would have been a sudden event (Engine::sudden) of this tick
+    void catch_up(Node& node, std::uint32_t rank, Ticks now, bool with_sudden);
+    void take_buffer_credits(Node& node, std::uint32_t rank, Ticks now);
+    void take_switch_credits(Node& node, std::uint32_t rank, Ticks now);
+    /// Says of a channel of which a credit is awaited from now on whether its event would be sudden.
+    void begin_waiting(NodeChannel& channel, Ticks now) const;
+    /// Sees to it that the NIC goes on in time.
+    void wake(Node& node, std::uint32_t rank, Ticks now);
     bool cut_packet(Node& node, std::uint32_t rank, Index message, Ticks now);
     void inject(Node& node, std::uint32_t rank, Index packet, Ticks now);
     void deliver(Index message, Ticks now);

@@ -108,8 +108,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
                        case EventKind::output_credit:
                            fabric.approach_credit(event.place, event.code);
                            break;
-                       case EventKind::injection_credit:
-                       case EventKind::nic_credit:
+                       case EventKind::injection:
                        case EventKind::resume:
                        case EventKind::message:
                            nodes.approach(event.place - switches);
@@ -136,11 +135,8 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
                        case EventKind::output_credit:
                            fabric.output_credit(event.place, port_of(event.code), channel_of(event.code), now);
                            break;
-                       case EventKind::injection_credit:
-                           nodes.injection_credit(rank, now);
-                           break;
-                       case EventKind::nic_credit:
-                           nodes.nic_credit(rank, now);
+                       case EventKind::injection:
+                           nodes.injection(rank, now);
                            break;
                        case EventKind::start:
                            nodes.start(rank, now);

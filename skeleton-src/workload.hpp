@@ -3,9 +3,11 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -15,6 +17,7 @@
 #include "halo.hpp"
 #include "refusal.hpp"
 #include "schedule.hpp"
+#include "tiled_halo.hpp"
 #include "transposition.hpp"
 
 namespace tramontane {
@@ -32,6 +35,7 @@ struct WorkloadSpec {
     std::int64_t repeats = 1;                     ///< allreduces one after the other
     std::array<std::int64_t, 3> grid{};           ///< points along x, y, z
     std::array<std::int64_t, 2> decomposition{};  ///< processes along x, y; {0, 0}: nearest to square
+    bool bisection = false;                       ///< of a halo: decomposed so, see Bisection
     /// Let a transposition have ranks without points in some layout; their messages have 0 bytes. No model would run
     /// so, but a few reference points of two or four ranks do (a grid with ny = 1).
     bool allow_empty_blocks = false;
@@ -114,8 +118,10 @@ template <AllreduceAlgorithm Algorithm>
     return detail::checked_decomposition(spec, kind == "halo" ? halo_limits(grid) : transposition_limits(grid));
 }
 
+/// \param setup a HaloTable that outlives the schedule; without, a schedule that needs one makes its own
 /// \throws std::invalid_argument with one line that names key, what was found and what is allowed
-[[nodiscard]] inline std::unique_ptr<ContentSchedule> make_content_schedule(const WorkloadSpec& spec) {
+[[nodiscard]] inline std::unique_ptr<ContentSchedule> make_content_schedule(const WorkloadSpec& spec,
+                                                                            std::span<const std::byte> setup = {}) {
     if (spec.ranks < 1) {
         refuse("ranks", std::to_string(spec.ranks), "an integer from 1");
     }
@@ -128,6 +134,7 @@ template <AllreduceAlgorithm Algorithm>
     if (spec.kind == "halo") {
         detail::require_from("width", spec.width, 1);
         detail::require_countable(spec.grid, spec.width);
+        if (spec.bisection) return std::make_unique<TiledHalo>(spec.grid, spec.ranks, spec.width, setup);
         return std::make_unique<HaloExchange>(spec.grid, detail::checked_decomposition(spec, halo_limits(spec.grid)),
                                               spec.width);
     }

@@ -67,6 +67,9 @@ class Fake:
     def compiler(self) -> str | None:
         return "none"
 
+    def builder(self) -> str | None:
+        return "nobody"
+
     def run(self, point: dict[str, Any]) -> dict[str, Any]:
         ranks = point["ranks"]
         if ranks == self.FAILING:

@@ -566,41 +566,51 @@ def calibrate(
         str | None, typer.Option("--environment", help="MPI library; by default the first.", metavar="NAME")
     ] = None,
     ranks: Annotated[
-        str, typer.Option("--ranks", help="Also measure and simulate points of so many ranks.", metavar="2,4")
-    ] = "2,4",
+        str, typer.Option("--ranks", help="Measure and simulate operations of so many ranks, too.", metavar="2,4,8")
+    ] = "2,4,8",
 ) -> None:
-    """Measure messages on this machine and fit the simulator's parameters to them."""
+    """Measure messages and small operations through ReFrame, and fit the simulator's parameters to them."""
     from tramontane.calibration import comparison, fit, machine, measurement, text
     from tramontane.calibration.dataset import as_dataset
-    from tramontane.campaign.machine import cores
+    from tramontane.measurement.calibration import SMALL_ALLREDUCE, operations
+    from tramontane.measurement.settings import processors
     from tramontane.results.collate import write
     from tramontane.results.store import write_atomically
     from tramontane.study import find_root
     from tramontane.substrates import get, require
-    from tramontane.substrates.mpi.libraries import library_of, ranks_per_node
+    from tramontane.substrates.mpi.libraries import ranks_per_node
 
     counts = _counts(ranks)
     if output.suffix != ".yaml":
         raise InputError("--output", "", str(output), "a file that ends in .yaml, e.g. configs/machines/here.yaml")
     require("mpi")
-    choice = {"name": system, "partition": partition, "environment": environment}
+    given = {"name": system, "partition": partition, "environment": environment}
+    choice = {key: value for key, value in given.items() if value is not None}
+    root = find_root()
+    place = root / "results" / "calibration" / output.stem
     try:
-        library = library_of(choice)
-        run_program = measurement.runner(library)
-        measured = measurement.messages(run_program)
-        found = fit.fit(measured.sizes, measured.one_way, measured.send, measured.receive)
-        described = machine.settings(found, max(2, ranks_per_node(choice), *counts))
-        print("\n".join(text.summary(measured, found)))
-        rows = list(comparison.compare(run_program, get("simulator").run, described, counts))
+        wanted = list(operations(counts, choice))
+        found = measurement.measure(measurement.runner(choice, place, root), wanted)
+        free = processors(root, choice)
+        small = [each for each in found.operations if each[0].name == SMALL_ALLREDUCE and each[0].ranks <= free]
+        made = [fit.stages(own.ranks, own.point["workload"], measurement.without_copies(said)) for own, said in small]
+        stages = [stage for stage in made if stage is not None]
+        timed = found.messages
+        fitted = fit.fit(timed.sizes, timed.one_way, timed.send, timed.receive, stages)
+        described = machine.settings(fitted, max(2, ranks_per_node(choice), *counts))
+        print("\n".join(text.summary(timed, fitted, stages)))
+        rows = list(comparison.compare(found.operations, get("simulator").run, described))
     except (ValueError, RuntimeError) as error:
         _fail(f"calibrate: {error}", _FAILURE)
     if rows:
-        print(f"\n{text.comparison(rows, cores())}")
-    words = f"One switch, fitted to messages between two ranks of system {system} with {library.name}."
-    write_atomically(output, machine.text(described, words, str(measured.printed["mpi_library"])))
-    dataset = find_root() / "results" / "calibration" / f"{output.stem}.nc"
-    write(as_dataset(output.stem, measured, found, rows), dataset)
-    stem = os.path.relpath(dataset.with_suffix(""))
+        print(f"\n{text.comparison(rows, free)}")
+    for case, why in found.failures.items():
+        print(f"{case}: {why}", file=sys.stderr)
+    words = f"One switch, fitted to messages and small allreduces on system {system} with {found.environment}."
+    write_atomically(output, machine.text(described, words, str(timed.printed["mpi_library"])))
+    dataset = place.with_suffix(".nc")
+    write(as_dataset(output.stem, timed, fitted, rows, stages), dataset)
+    stem = os.path.relpath(place)
     print(f"\nmachine: {output}\nfigure:  python -m analysis.draw {stem}.nc {stem}")
 
 

@@ -1,7 +1,8 @@
 """How a network's parameters fit what messages took: times over sizes, and below them the residuals of the fit.
 
 The data are those of `tramontane calibrate`: one-way times between two ranks, of which the shortest repetitions were
-fitted. The step of the fitted line is the eager limit.
+fitted. The step of the fitted line is the eager limit. A stage of small allreduces is a message, too, one for each
+number of ranks that share no processor.
 """
 
 import json
@@ -37,6 +38,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         Its ``figure`` block.
     """
     size, best, median, fitted, residual = _columns(dataset)
+    stage_size, stage, stage_residual = _stages(dataset)
     limit = json.loads(dataset.attrs["parameters_json"])["eager_limit"]
 
     def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
@@ -58,6 +60,17 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         for part in (eager, ~eager):
             (line,) = times.plot(size[part], fitted[part] / seconds, color="#333333", linewidth=1.0, label="fit")
         handles.append(line)
+        if len(stage):
+            look = style.series_style("recursive-doubling")
+            handles += times.plot(
+                stage_size,
+                stage / seconds,
+                marker=look.marker,
+                color=look.colour,
+                label="stage of an allreduce",
+                **dots,
+            )
+            below.plot(stage_size, 100 * stage_residual, marker=look.marker, color=look.colour, **dots)
         below.axhline(0, color="#333333", linewidth=0.8)
         below.plot(size, 100 * residual, marker=shortest.marker, color=shortest.colour, **dots)
         for axes in (times, below):
@@ -68,9 +81,9 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
             axes.set_xticks(ticks, [units.size(tick) for tick in ticks], rotation=30, ha="right")
             axes.set_xticks([], minor=True)
         times.tick_params(labelbottom=False)
-        axis_tools.set_log_axis(times.yaxis, *axis_tools.padded([*(best / seconds), *(fitted / seconds)]))
+        axis_tools.set_log_axis(times.yaxis, *axis_tools.padded([*(np.concatenate([best, fitted, stage]) / seconds)]))
         times.set(ylabel=f"One-way time ({unit})")
-        reach = 1.25 * max(5.0, float(np.abs(100 * residual).max()))
+        reach = 1.25 * max(5.0, float(np.abs(100 * np.concatenate([residual, stage_residual])).max()))
         below.set(xlabel="Message size", ylabel="Residual (%)", ylim=(-reach, reach))
         return [Drawn(times, handles), Drawn(below)]
 
@@ -83,9 +96,23 @@ def numbers(dataset: xr.Dataset, _spec: FigureSpec) -> Table:
         [units.size(int(size)), *(units.seconds(value) for value in (best, median, fitted)), f"{100 * residual:+.0f} %"]
         for size, best, median, fitted, residual in zip(*_columns(dataset), strict=True)
     ]
+    for number, own in zip(_numbers_of_ranks(dataset), zip(*_stages(dataset), strict=True), strict=True):
+        size, best, residual = own
+        name = f"{units.size(int(size))}, stage of an allreduce of {number} ranks"
+        rows.append([name, units.seconds(best), "", units.seconds(best * (1 + residual)), f"{100 * residual:+.0f} %"])
     return Table(["Message", "shortest", "median", "fit", "residual"], rows)
 
 
 def _columns(dataset: xr.Dataset) -> "tuple[np.ndarray, ...]":
     names = ("size", "one_way_s", "one_way_median_s", "fitted_s", "residual")
     return tuple(np.asarray(dataset[name].values, dtype=np.float64) for name in names)
+
+
+def _stages(dataset: xr.Dataset) -> "tuple[np.ndarray, ...]":
+    """Return size, time and residual of stages of allreduces; empty where there are none."""
+    names = ("stage_size", "stage_s", "stage_residual")
+    return tuple(np.asarray(dataset[name].values if name in dataset else [], dtype=np.float64) for name in names)
+
+
+def _numbers_of_ranks(dataset: xr.Dataset) -> list[int]:
+    return [int(number) for number in dataset["ranks"].values] if "ranks" in dataset.coords else []

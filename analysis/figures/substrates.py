@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.gridspec import SubplotSpec
 
-#: Height over width of a panel: two pairs of axes.
-ASPECT = 0.95
+#: Height over width of a panel: two pairs of axes, and a legend below them where it would cover too much of them.
+ASPECT, LEGEND = 0.95, 0.17
+#: So many series have their legend beside the lines.
+FEW = 4
 #: Axis text of the ratios.
 RATIO = "Time / simulator's"
 #: What stands where there is nothing to compare.
@@ -56,8 +58,11 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
     memory, _ = _rows(_in_mb(dataset), replace(spec, y="peak_rss_bytes"))
     x_text = scaling.axis_text(dataset, spec.x, spec.x_label, "")
 
+    below_axes = rows["series"].nunique() > FEW
+    aspect = ASPECT + (LEGEND if below_axes else 0)
+
     def times(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
-        above, under = _two(figure, cell, x_text)
+        above, under, words = _axes(figure, cell, x_text, below_axes)
         above.set(ylabel=scaling.axis_text(dataset, spec.y, spec.y_label, symbol))
         under.set(ylabel=RATIO)
         if rows.empty:
@@ -72,10 +77,14 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         values = [1.0, *below["y"]]
         reach = max(0.05, 0.15 * (max(values) - min(values)))
         under.set_ylim(min(values) - reach, max(values) + reach)
-        return [Drawn(above, handles), Drawn(under)]
+        if words is None:
+            return [Drawn(above, handles), Drawn(under)]
+        legend = words.legend(handles=handles, loc="center", ncols=2, frameon=False)
+        legend.set_in_layout(False)  # it would narrow the axes above it
+        return [Drawn(above), Drawn(under)]
 
     def costs(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
-        above, under = _two(figure, cell, x_text)
+        above, under, _ = _axes(figure, cell, x_text, below_axes)
         above.set(ylabel=f"Wall time of a point ({wall_symbol})")
         under.set(ylabel="Memory (MB)")
         for axes, drawn in ((above, wall), (under, memory)):
@@ -90,8 +99,8 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         return [Drawn(above), Drawn(under)]
 
     return [
-        Panel(times, spec.letter, _workload(dataset), note=caption.gap_note(dataset), aspect=ASPECT),
-        Panel(costs, title="speed and memory", aspect=ASPECT),
+        Panel(times, spec.letter, _workload(dataset), note=caption.gap_note(dataset), aspect=aspect),
+        Panel(costs, title="speed and memory", aspect=aspect),
     ]
 
 
@@ -169,12 +178,16 @@ def _in_mb(dataset: xr.Dataset) -> xr.Dataset:
     return dataset.assign(peak_rss_bytes=(dataset["peak_rss_bytes"] / 1e6).assign_attrs(units="MB"))
 
 
-def _two(figure: "Figure", cell: "SubplotSpec", x_text: str) -> "tuple[Axes, Axes]":
-    grid = cell.subgridspec(2, 1, height_ratios=[1.8, 1])
-    above, under = (figure.add_subplot(grid[row]) for row in range(2))
+def _axes(figure: "Figure", cell: "SubplotSpec", x_text: str, with_legend: bool) -> "tuple[Axes, Axes, Axes | None]":
+    """Return two pairs of axes with one horizontal axis, and below them room for a legend where it is wanted."""
+    ratios = [1.8, 1, 3 * LEGEND] if with_legend else [1.8, 1]
+    grid = cell.subgridspec(len(ratios), 1, height_ratios=ratios)
+    above, under, *others = (figure.add_subplot(grid[row]) for row in range(len(ratios)))
     above.tick_params(labelbottom=False)
     under.set(xlabel=x_text)
-    return above, under
+    for axes in others:
+        axes.set_axis_off()
+    return above, under, others[0] if others else None
 
 
 def _workload(dataset: xr.Dataset) -> str:

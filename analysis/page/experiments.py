@@ -25,6 +25,7 @@ PROVENANCE = {
     "git_commit": "Commit",
     "created": "Created",
     "compiler": "Compiler",
+    "built_by": "Built by",
     "system": "System",
     "processor": "Processor",
     "published": "Points simulated before and published with the project",

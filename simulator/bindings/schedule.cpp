@@ -59,6 +59,14 @@ public:
         return result;
     }
 
+    /// Whether a key that may also be something else has this word as its value.
+    bool is_word(const char* key, const char* word) {
+        std::string value;
+        if (!source_.contains(key) || !nb::try_cast<std::string>(source_[key], value, /*convert=*/false)) return false;
+        known_.emplace_back(key);
+        return value == word;
+    }
+
     template <class T>
     T get(const char* key, const char* allowed) {
         if (auto value = find<T>(key, allowed)) {
@@ -226,6 +234,13 @@ std::pair<std::int64_t, std::int64_t> as_pair(Range range) { return {range.first
 
 auto as_tuple(const Box& box) { return std::tuple{as_pair(box.x), as_pair(box.y), as_pair(box.z)}; }
 
+nb::bytes halo_table(const nb::dict& workload, std::int64_t ranks) {
+    const WorkloadSpec spec = workload_from_dict(workload, ranks);
+    if (!spec.bisection) throw std::invalid_argument("workload.decomposition: only bisection has a table of halos");
+    const std::vector<std::byte> table = HaloTable::make(spec.grid, spec.width, Bisection{spec.grid, spec.ranks});
+    return nb::bytes(table.data(), table.size());
+}
+
 Blocks checked_blocks(std::int64_t points, std::int64_t parts) {
     if (points < 0 || points > std::numeric_limits<Rank>::max()) {
         throw std::invalid_argument("points: found " + std::to_string(points) +
@@ -256,8 +271,11 @@ WorkloadSpec workload_from_dict(const nb::dict& workload, std::int64_t ranks) {
         }
     } else if (spec.kind == "transposition" || spec.kind == "halo") {
         spec.grid = reader.get<std::array<std::int64_t, 3>>("grid", "three integers");
-        spec.decomposition =
-            reader.find<std::array<std::int64_t, 2>>("decomposition", "two integers").value_or(spec.decomposition);
+        spec.bisection = spec.kind == "halo" && reader.is_word("decomposition", "bisection");
+        if (!spec.bisection) {
+            spec.decomposition =
+                reader.find<std::array<std::int64_t, 2>>("decomposition", "two integers").value_or(spec.decomposition);
+        }
         if (spec.kind == "halo") {
             spec.width = reader.get<std::int64_t>("width", integer);
         } else {
@@ -354,6 +372,9 @@ void bind_schedule(nb::module_& module) {
              "senders\n"
              "(``side=\"send\"``) or their receivers (``side=\"receive\"``) see them, by rank and index.")
         .def("totals", &CheckedSchedule::totals, "``{phase: (messages, bytes)}`` over all ranks and rounds.");
+
+    m.def("halo_table", &halo_table, "workload"_a, "ranks"_a,
+          "Tiles and neighbours of all processes of a halo exchange by bisection, as simulated processes share them.");
 
     m.def(
         "block",

@@ -2,12 +2,15 @@
 /// tramontane-mpi: executes the schedule of a workload with MPI, checks every element, and prints one line of JSON.
 ///
 /// Exit status: 0; 1 if data arrived wrong or the run failed; 2 for a mistake in the arguments. What went wrong is one
-/// line on standard error. There is no static data, because in some simulators all ranks live in one process.
+/// line on standard error. There is no static data of ranks, because in some simulators all of them live in one
+/// process.
 #include <mpi.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <exception>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +19,7 @@
 #include "options.hpp"
 #include "pingpong.hpp"
 #include "report.hpp"
+#include "setup_segment.hpp"
 
 namespace {
 
@@ -86,7 +90,8 @@ void complain(const std::string& complaint, Rank rank, Rank ranks) {
         return run_pingpong(arguments, rank, ranks);
     }
     const Options options = read_options(arguments, ranks);
-    const auto schedule = make_content_schedule(options.workload);
+    const auto setup = options.setup.empty() ? std::span<const std::byte>{} : attached(options.setup);
+    const auto schedule = make_content_schedule(options.workload, setup);
     const auto operation = make_operation(options, *schedule, rank);
     std::string complaint;
     const Measurement measurement = measure(options, *schedule, *operation, rank, complaint);

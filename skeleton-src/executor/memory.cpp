@@ -40,8 +40,12 @@ Memory::Memory(const ContentSchedule& schedule, const WorkloadSpec& spec, Rank r
         if (nx * ny * nz >= std::int64_t{1} << index_bits) {
             refuse("grid", std::to_string(nx * ny * nz) + " points", "less than 2^38 with real data");
         }
-        x_by_cx_ = Blocks{nx, static_cast<Rank>(spec_.decomposition[0])};
-        y_by_cy_ = Blocks{ny, static_cast<Rank>(spec_.decomposition[1])};
+        if (spec_.bisection) {
+            bisection_.emplace(spec_.grid, spec_.ranks);
+        } else {
+            x_by_cx_ = Blocks{nx, static_cast<Rank>(spec_.decomposition[0])};
+            y_by_cy_ = Blocks{ny, static_cast<Rank>(spec_.decomposition[1])};
+        }
     }
     for (std::int32_t phase = spec_.kind == "transposition" ? 0 : phases; phase <= phases; ++phase) {
         const Box box = schedule_.held(rank_, phase);
@@ -73,7 +77,7 @@ void Memory::plan_phases() {
             const Box stays = common(schedule_.held(rank_, phase), schedule_.held(rank_, phase + 1));
             phases_[static_cast<std::size_t>(phase)].before.push_back(
                 {part(area_of(phase), stays), part(area_of(phase + 1), stays)});
-        } else if (spec_.kind == "halo") {
+        } else if (spec_.kind == "halo" && !spec_.bisection) {
             plan_images(phase);
         }
     }
@@ -352,6 +356,10 @@ void Memory::corrupt(double* values, std::int64_t count, std::int64_t message) {
     }
 }
 
+Rank Memory::owner(std::int64_t x, std::int64_t y) const {
+    return bisection_ ? bisection_->owner(x, y) : y_by_cy_.owner(y) * x_by_cx_.parts() + x_by_cx_.owner(x);
+}
+
 void Memory::check_result() { check_phase(static_cast<std::int32_t>(phases_.size())); }
 
 void Memory::check_phase(std::int32_t phase) {
@@ -385,12 +393,11 @@ void Memory::check_field(std::int32_t phase) {
     for (std::int64_t z = box.z.first; z < box.z.last; ++z) {
         for (std::int64_t y = box.y.first; y < box.y.last; ++y) {
             const std::int64_t gy = modulo(y, ny);
-            const Rank row = y_by_cy_.owner(gy) * x_by_cx_.parts();
             const double* const values = areas_[held.area].values.data() + held.first +
                                          held.stride_y * (y - box.y.first) + held.stride_z * (z - box.z.first);
             for (std::int64_t x = box.x.first; x < box.x.last; ++x) {
                 const std::int64_t gx = modulo(x, nx);
-                const Rank origin = row + x_by_cx_.owner(gx);
+                const Rank origin = owner(gx, gy);
                 const double found = values[x - box.x.first];
                 if (!same(found, encode({repetition_ % 16, origin, gx + nx * (gy + ny * z)}))) {
                     const Origin is = decode(found);

@@ -4,9 +4,11 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "bisection.hpp"
 #include "blocks.hpp"
 #include "contents.hpp"
 #include "pattern.hpp"
@@ -117,6 +119,8 @@ private:
     void check_phase(std::int32_t phase);
     void check_sums(std::int64_t repeat);
     void check_field(std::int32_t phase);
+    /// Who has a point of the field at first.
+    [[nodiscard]] Rank owner(std::int64_t x, std::int64_t y) const;
     void report(const std::string& where, const std::string& found, const std::string& expected);
 
     const ContentSchedule& schedule_;
@@ -131,6 +135,7 @@ private:
     std::vector<RoundPlan> rounds_;
     std::vector<double> sending_, receiving_, own_;
     Blocks x_by_cx_{1, 1}, y_by_cy_{1, 1};
+    std::optional<Bisection> bisection_;
     std::int64_t repetition_ = 0;
     bool checking_ = false;
     Findings findings_;

@@ -53,6 +53,8 @@ void read_workload(Arguments& arguments, bool library, WorkloadSpec& spec) {
         refuse_option("grid", "nothing", "3 integers from 1 with x between them");
     }
     std::copy(grid.begin(), grid.end(), spec.grid.begin());
+    spec.bisection = spec.kind == "halo" && !library && arguments.text("decomposition", "") == "bisection";
+    if (spec.bisection) return;
     const auto decomposition = arguments.numbers("decomposition", 2, 1);
     if (decomposition.empty()) {
         const Decomposition found = default_decomposition(spec.kind, spec.ranks, spec.grid);
@@ -72,6 +74,7 @@ Options read_options(const std::vector<std::string>& given, Rank ranks) {
         arguments.word("implementation", "schedule", {"schedule", "library", "nonblocking", "persistent"});
     options.implementation = implementation_of(options.implementation_name);
     read_workload(arguments, options.implementation != Implementation::schedule, options.workload);
+    options.setup = options.workload.bisection ? arguments.text("setup", "") : "";
     options.real_data = arguments.word("data", "real", {"real", "null"}) == "real";
     options.verify = arguments.word("verify", options.real_data ? "1" : "0", {"0", "1"}) == "1";
     if (options.verify && !options.real_data) {

@@ -29,6 +29,7 @@ struct Options {
     std::int64_t warmup = 1;
     std::int64_t repetitions = 5;
     Fault fault = Fault::none;
+    std::string setup;  ///< name of the segment of shared memory with the set-up information of all ranks, if any
 };
 
 /// \param arguments what follows the program's name

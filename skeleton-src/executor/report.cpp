@@ -52,7 +52,8 @@ template <std::size_t N>
     if (spec.kind == "halo") {
         list.add("width", json::number(spec.width));
     }
-    list.add("grid", array(spec.grid)).add("decomposition", array(spec.decomposition));
+    list.add("grid", array(spec.grid));
+    list.add("decomposition", spec.bisection ? json::quoted("bisection") : array(spec.decomposition));
     return list.object();
 }
 

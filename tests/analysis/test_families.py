@@ -250,3 +250,16 @@ def test_substrates_are_summarised_in_two_tables(on_substrates):
 def test_substrates_need_such_a_dimension(factory):
     with pytest.raises(ValueError, match="needs a dimension 'substrate', found"):
         draw(factory(("torus-S",), (4, 16), figure={"kind": "substrates"}))
+
+
+def test_many_series_on_substrates_have_their_legend_below(factory):
+    names = ("simulator", "sstmacro", "simgrid")
+    figure = {"kind": "substrates", "lines": ["substrate", "machine"]}
+    machines = {"machine": ("torus-S", "dragonfly-S")}
+    dataset = factory(names, (4, 16), lines="substrate", extra=machines, figure=figure)
+    times, _, words, *_ = draw(dataset.assign(peak_rss_bytes=dataset["wall_s"] * 1e7)).axes
+    assert times.get_legend() is None
+    assert len(words.get_legend().get_texts()) == 6
+    looks = {(line.get_color(), line.get_marker()) for line in words.get_legend().get_lines()}
+    assert len(looks) == 6
+    assert len({colour for colour, _ in looks}) == 3, "one colour a substrate"

@@ -1,6 +1,7 @@
 """Fits recover the machine whose times they are given, and the simulator then gives those times back."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 
 from tramontane.calibration import comparison, fit, machine, measurement, text
 from tramontane.calibration.dataset import as_dataset
+from tramontane.measurement import calibration
+from tramontane.measurement.outcome import Outcome
 from tramontane.study import Point, validate_file
 from tramontane.substrates import get
 
@@ -19,7 +22,7 @@ def printed(parameters: fit.Parameters, noise: float = 0.0) -> dict[str, Any]:
     """Return what the program would print on a machine with these parameters."""
     draw = np.random.default_rng(3)
     sizes = []
-    for size, time in zip(measurement.SIZES, fit.predict(parameters, measurement.SIZES), strict=True):
+    for size, time in zip(calibration.SIZES, fit.predict(parameters, calibration.SIZES), strict=True):
         best = float(time * (1 + noise * draw.uniform(-1, 1)))
         times = {"min": best, "median": 1.1 * best, "max": 3 * best}
         gap = {key: value / 2 for key, value in times.items()}
@@ -30,7 +33,7 @@ def printed(parameters: fit.Parameters, noise: float = 0.0) -> dict[str, Any]:
 
 
 def measured(parameters: fit.Parameters, noise: float = 0.0) -> measurement.Messages:
-    return measurement.messages(lambda ranks, arguments: printed(parameters, noise))
+    return measurement.messages(printed(parameters, noise))
 
 
 def fitted(messages: measurement.Messages) -> fit.Parameters:
@@ -56,7 +59,7 @@ def test_noise_moves_a_fit_by_no_more_than_itself() -> None:
     assert found.eager_limit == TRUTH.eager_limit
     assert found.latency == pytest.approx(TRUTH.latency, rel=0.1)
     assert found.bandwidth == pytest.approx(TRUTH.bandwidth, rel=0.1)
-    assert 0.005 < fit.deviation(found, measurement.SIZES, measured(TRUTH, noise=0.05).one_way) < 0.05
+    assert 0.005 < fit.deviation(found, calibration.SIZES, measured(TRUTH, noise=0.05).one_way) < 0.05
 
 
 def test_times_that_fit_no_machine_are_refused() -> None:
@@ -87,22 +90,57 @@ def test_the_file_is_a_machine(tmp_path: Path) -> None:
     assert "eager_limit: 4096 B" in file.read_text()
 
 
+def outcome(case: str, said: dict[str, Any] | None, failure: str = "") -> tuple[str, Outcome]:
+    return case, Outcome(case, said, failure, "cores", "openmpi", 1.0, "cmake")
+
+
+def operation(time: float) -> dict[str, Any]:
+    """Return what the program would print of an operation, a fifth of which is copies."""
+    return {"time_s": {"min": time, "median": 1.5 * time}, "copy_s": {"min": time / 5}}
+
+
 def test_points_are_measured_and_simulated_alike() -> None:
-    asked = []
+    asked: list[dict[str, Any]] = []
 
-    def run(ranks: int, arguments: list[str]) -> dict[str, Any]:
-        asked.append((ranks, arguments))
-        return {"time_s": {"min": 2e-4, "median": 3e-4}, "copy_s": {"min": 1e-4}}
+    def run(entries: Sequence[dict[str, Any]]) -> list[tuple[str, Outcome]]:
+        asked.extend(entries)
+        first, *others = entries
+        done = [outcome(each["id"], operation(2e-4)) for each in others[:-1]]
+        return [outcome(first["id"], printed(TRUTH)), *done, outcome(others[-1]["id"], None, "wrong data")]
 
-    rows = list(comparison.compare(run, get("simulator").run, machine.settings(TRUTH, 4), [2, 4]))
-    assert len(rows) == len(asked) == 2 * len(comparison.WORKLOADS)
-    assert [row.ranks for row in rows] == [ranks for ranks, _ in asked]
+    wanted = list(calibration.operations([2, 4], {"name": "generic"}))
+    found = measurement.measure(run, wanted)
+    assert [each["id"] for each in asked] == [calibration.MESSAGES, *(own.case for own in wanted)]
+    assert all(each["point"]["system"] == {"name": "generic"} for each in asked[1:])
+    assert found.failures == {wanted[-1].case: "wrong data"}
+    assert found.environment == "openmpi"
+    rows = list(comparison.compare(found.operations, get("simulator").run, machine.settings(TRUTH, 4)))
+    assert [row.ranks for row in rows] == [own.ranks for own in wanted[:-1]]
+    assert rows[0].name == "allreduce recursive-doubling"
     library = next(row for row in rows if row.name == "allreduce library")
-    assert "implementation=library" in asked[rows.index(library)][1]
     assert library.simulated == rows[0].simulated > 0
-    assert rows[0].ratio_without_copies == pytest.approx(2 * rows[0].ratio)
+    assert rows[0].ratio_without_copies == pytest.approx(1.25 * rows[0].ratio)
     table = text.comparison(rows, processors=2)
-    assert table.count("ranks share processors") == len(comparison.WORKLOADS)
+    assert table.count("ranks share processors") == len(calibration.WORKLOADS) - 1
+
+
+def test_without_messages_there_is_nothing_to_fit() -> None:
+    with pytest.raises(RuntimeError, match="no MPI library"):
+        measurement.measure(lambda entries: [(entries[0]["id"], "no MPI library")], [])
+
+
+def test_allreduces_enter_the_fit_stage_by_stage() -> None:
+    workload = next(calibration.operations([8])).point["workload"]
+    assert fit.stages(6, workload, 1.0) is None, "folding in the others is no stage"
+    truth = float(fit.predict(TRUTH, [24])[0])
+    stage = fit.stages(8, workload, 3 * workload["repeats"] * truth)
+    assert stage == fit.Stages(8, 24, pytest.approx(truth))
+    messages = measured(TRUTH)
+    given = (messages.sizes, messages.one_way, messages.send, messages.receive)
+    assert fit.fit(*given, [stage]).latency == pytest.approx(TRUTH.latency, rel=1e-6)
+    slower = [fit.Stages(ranks, 24, 1.5 * truth) for ranks in (2, 4, 8, 16)]
+    assert TRUTH.latency * 1.05 < fit.fit(*given, slower).latency < TRUTH.latency * 1.5
+    assert fit.fit(*given, slower).eager_limit in messages.sizes
 
 
 def test_a_calibration_can_be_drawn(tmp_path: Path) -> None:
@@ -111,12 +149,15 @@ def test_a_calibration_can_be_drawn(tmp_path: Path) -> None:
     from tramontane.results.collate import write
 
     messages = measured(TRUTH, noise=0.1)
-    dataset = as_dataset("here", messages, fitted(messages), [])
+    stages = [fit.Stages(2, 24, 1.2e-6), fit.Stages(4, 24, 1.3e-6)]
+    dataset = as_dataset("here", messages, fitted(messages), [], stages)
     assert json.loads(dataset.attrs["parameters_json"])["eager_limit"] == TRUTH.eager_limit
     write(dataset, tmp_path / "here.nc")
     written = draw_files([tmp_path / "here.nc"], tmp_path / "here")
     assert all(file.stat().st_size > 0 for file in written)
-    assert len(numbers(dataset).rows) == len(measurement.SIZES)
+    rows = numbers(dataset).rows
+    assert len(rows) == len(calibration.SIZES) + 2
+    assert rows[-1][:2] == ["24 B, stage of an allreduce of 4 ranks", "1.3 µs"]
 
 
 def test_the_summary_names_all_that_was_asked_for() -> None:

@@ -36,7 +36,7 @@ PARTS = {
     "results": {"errors", "study"},
     "measurement": {"errors", "study", "substrates", "results"},
     "campaign": {"errors", "study", "substrates", "results", "measurement"},
-    "calibration": {"errors", "study", "substrates", "results", "campaign"},
+    "calibration": {"errors", "study", "substrates", "results", "measurement", "campaign"},
     "validation": {"errors", "study", "substrates", "results", "campaign"},
     "claims": {"errors", "study", "substrates", "campaign"},
     "archive": {"errors", "study", "results", "campaign", "claims"},

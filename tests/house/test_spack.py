@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import os
 import re
 import shutil
 import subprocess
+import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +110,51 @@ def test_what_a_recipe_builds_exists(recipe: Path) -> None:
         assert f"add_executable({target} " in cmake
     for folder in re.findall(r'build_directory = "(\w+)"', text):
         assert (ROOT / folder / "Makefile").is_file()
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.parent.name)
+@pytest.mark.parametrize("generation", ["0.23", "1.x"])
+def test_a_recipe_can_be_imported(recipe: Path, generation: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spack is played: directives are noted, base classes are empty and lie where the generation has them."""
+    said: list[str] = []
+    package = types.ModuleType("spack.package")
+    for name in ("version", "depends_on", "license", "conflicts"):
+        setattr(package, name, lambda *words, name=name, **_: said.append(" ".join([name, *words])))
+    places = {f"spack_repo.builtin.build_systems.{kind}": types.ModuleType(kind) for kind in ("cmake", "generic")}
+    for owner in [package] if generation == "0.23" else places.values():
+        for name in ("Package", "CMakePackage"):
+            setattr(owner, name, type(name, (), {}))
+    builtin = dict.fromkeys(places) if generation == "0.23" else places
+    for name, module in ({"spack": types.ModuleType("spack"), "spack.package": package} | builtin).items():
+        monkeypatch.setitem(sys.modules, name, module)
+    spec = importlib.util.spec_from_file_location("recipe", recipe)
+    assert spec is not None
+    assert spec.loader is not None
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    assert "version main" in said
+    assert any(line.startswith("depends_on") for line in said)
+    [described] = [each for each in vars(loaded).values() if getattr(each, "__module__", "") == "recipe"]
+    assert described.git == ROOT.as_uri()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("spack") is None, reason="Spack is not installed: docs/spack.md")
+def test_the_environment_fits_spacks_own_schema(tmp_path: Path) -> None:
+    script = tmp_path / "check.py"
+    script.write_text(
+        "import spack.schema.env\n"
+        "try:  # from 1.1 on Spack's libraries have a room of their own\n"
+        "    from spack.vendor import jsonschema\n"
+        "    from spack.vendor.ruamel.yaml import YAML\n"
+        "except ImportError:\n"
+        "    import jsonschema\n"
+        "    from ruamel.yaml import YAML\n"
+        f"found = YAML(typ='safe').load(open({str(ROOT / 'spack.yaml')!r}))\n"
+        "jsonschema.validate(found, spack.schema.env.schema)\n"
+    )
+    done = subprocess.run(["spack", "python", str(script)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.slow

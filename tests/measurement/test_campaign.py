@@ -15,6 +15,7 @@ from tramontane.campaign.batch import run_batch
 from tramontane.campaign.packing import pack_all
 from tramontane.campaign.plan import make_plan, write_plan
 from tramontane.results.store import Store
+from tramontane.study import Point
 
 ROOT = Path(__file__).parents[2]
 
@@ -86,3 +87,40 @@ def test_without_an_mpi_library_the_others_run_and_the_missing_one_is_named(
         "substrate mpi: system generic: nothing of it can be used here: generic, environment openmpi"
     )
     assert reason.endswith("(Debian: apt-get install libopenmpi-dev openmpi-bin)")
+
+
+@pytest.mark.slow
+@needs_openmpi
+def test_what_was_measured_before_a_stop_is_kept(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ReFrame reports in the end only; whoever stops it between two cases keeps the first."""
+    from tramontane.measurement import execution
+
+    points = [
+        Point.model_validate(
+            {"ranks": ranks, "workload": {"kind": "allreduce", "algorithm": "recursive-doubling"}, "substrate": "mpi"}
+        )
+        for ranks in (2, 4)
+    ]
+    entries = [{"id": point.id, "point": point.canonical()} for point in points]
+
+    class StoppedError(BaseException):
+        pass
+
+    run = execution._run_reframe
+
+    def stopped(*arguments: object) -> int:
+        run(*arguments)  # type: ignore[arg-type]
+        passed = sorted((here / "measured" / "passed").iterdir())
+        assert len(passed) == 2
+        passed[1].unlink()  # as if it had been stopped before
+        raise StoppedError
+
+    monkeypatch.setattr(execution, "_run_reframe", stopped)
+    found = execution.measure(entries, here / "measured", here, (here / "log").open("w"))
+    identity, result = next(found)
+    assert identity in {point.id for point in points}
+    assert isinstance(result, dict)
+    assert result["measurement"]["verified"]
+    assert result["build"] == {"by": "cmake"}
+    with pytest.raises(StoppedError):
+        next(found)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tramontane.errors import InputError
+from tramontane.measurement.calibration import MESSAGES, RANKS, TAG, WORKLOADS
 from tramontane.measurement.cases import cases, mentions_mpi, reference, tags
 from tramontane.measurement.execution import choose
 from tramontane.measurement.outcome import failed_builds, outcomes, ran, refuse_empty_run
@@ -75,13 +76,21 @@ def test_nothing_at_all_is_one_line(commands: Path, tmp_path: Path) -> None:
 
 
 def test_cases_are_the_measured_points_of_experiments() -> None:
-    found = cases(ROOT)
+    found = {name: case for name, case in cases(ROOT).items() if case.tags != {TAG}}
     assert found
     assert {case.point["substrate"] for case in found.values()} == {"mpi"}
     in_ci = [case for case in found.values() if "CI" in case.tags]
     assert max(case.point["ranks"] for case in in_ci) >= 16
     names = [path.stem for path in (ROOT / "configs/experiments").glob("*.yaml") if mentions_mpi(load_experiment(path))]
     assert all(name.startswith(tuple(names)) for name in found)
+
+
+def test_cases_of_a_calibration_are_messages_and_operations_at_several_numbers_of_ranks() -> None:
+    found = {name: case for name, case in cases(ROOT).items() if case.tags == {TAG}}
+    assert [name for name, case in found.items() if case.point is None] == [MESSAGES]
+    ranks = {case.point["ranks"] for case in found.values() if case.point and "allreduce" in case.name}
+    assert ranks == set(RANKS)
+    assert len(found) == 1 + len(RANKS) * len(WORKLOADS)
 
 
 def test_tags_are_scales() -> None:

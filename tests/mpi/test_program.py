@@ -21,6 +21,7 @@ WORKLOADS = [
     f"{HALO} width=7",  # over several neighbours
     f"{HALO} width=40",  # around the grid, and further
     *(f"{HALO} width=7 implementation={name}" for name in LIBRARY),
+    "kind=halo grid=26x13x3 width=5 decomposition=bisection",
     *(f"{ALLREDUCE} algorithm={name}" for name in ("recursive-doubling", "ring", "rabenseifner")),
     *(f"{ALLREDUCE} algorithm=recursive-k radix={radix}" for radix in (2, 3, 16)),
     *(f"{ALLREDUCE} implementation={name}" for name in LIBRARY),
@@ -61,6 +62,7 @@ def test_nothing_is_left_unchecked(any_mpi: Program, line: str, elements: int) -
         f"{TRANSPOSITION} implementation=library",
         "kind=halo grid=26x13x3 width=7",
         "kind=halo grid=26x13x3 width=7 implementation=library",
+        "kind=halo grid=26x24x3 width=4 decomposition=bisection",
         f"{ALLREDUCE} algorithm=recursive-k radix=3",
         f"{ALLREDUCE} algorithm=rabenseifner",
         f"{ALLREDUCE} implementation=library",

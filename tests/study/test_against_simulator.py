@@ -95,6 +95,14 @@ def test_counts_wherever_the_ranks_are(name: str, allocation: object) -> None:
     assert cost.hops == pytest.approx(counted["hops"], rel=0.15)
 
 
+@pytest.mark.parametrize("ranks", [40, 100])
+def test_hops_of_detours_between_neighbours_on_one_switch(ranks: int) -> None:
+    workload = {"kind": "transposition", "algorithm": "burst", "grid": [60, 60, 60]}
+    machine = {"topology": "dragonfly", "geometry": [5, 5, 5], "nodes_per_switch": 8, "routing": "valiant"}
+    point = Point.model_validate({"ranks": ranks, "workload": workload, "machine": machine}).canonical()
+    assert estimate(point).hops == pytest.approx(_simulator.simulate(point)["hops"], rel=0.15)
+
+
 SMALL = {
     entry.point.id: entry.point
     for path in list_experiments(ROOT)

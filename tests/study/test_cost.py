@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tramontane import _simulator
 from tramontane.study import Point, estimate
 from tramontane.study.cost import rates, total
 from tramontane.study.decomposition import block
@@ -141,6 +142,16 @@ def test_halo_is_counted_exactly(grid: tuple[int, int, int], cx: int, cy: int, w
     workload = {"kind": "halo", "width": width, "grid": list(grid), "decomposition": [cx, cy]}
     cost = estimate(canonical(workload, cx * cy))
     assert (cost.messages, cost.packets, cost.bytes) == count(list(halo(list(grid), [cx, cy], width)))
+
+
+@pytest.mark.parametrize(
+    ("grid", "ranks", "width"), [([144, 72, 4], 97, 3), ([300, 300, 1], 50, 10), ([200, 90, 2], 120, 20)]
+)
+def test_halos_of_a_bisection_are_counted_to_a_quarter(grid: list[int], ranks: int, width: int) -> None:
+    workload = {"kind": "halo", "width": width, "grid": grid, "decomposition": "bisection"}
+    messages, length = _simulator.schedule.Schedule(workload, ranks).totals()["halo"]
+    cost = estimate(canonical(workload, ranks))
+    assert (cost.messages, cost.bytes) == (pytest.approx(messages, rel=0.25), pytest.approx(length, rel=0.1))
 
 
 @settings(max_examples=60, deadline=None)

@@ -454,6 +454,34 @@ def test_a_count_no_decomposition_fits(write: Write, line: Line) -> None:
     assert line(load_point, write(text)).startswith(expected)
 
 
+def test_a_halo_may_be_bisected(write: Write) -> None:
+    text = "ranks: 97\nworkload: {kind: halo, width: 3, grid: [144, 72, 4], decomposition: bisection}\n"
+    point = load_point(write(f"{text}machine: torus-M\n"))
+    assert point.canonical()["workload"]["decomposition"] == "bisection"
+    assert Point.from_canonical(point.canonical()).id == point.id
+
+
+@pytest.mark.parametrize(
+    ("workload", "expected"),
+    [
+        ("width: 3, grid: [9, 9, 4]", "ranks: found 97, too many to bisect 9 x 9 points; allowed: fewer"),
+        (
+            "width: 60, grid: [144, 72, 4]",
+            "workload.width: found 60; allowed: at most 54, so that no process has its own",
+        ),
+        (
+            "width: 3, grid: [144, 72, 4], algorithm: library",
+            "found bisection with algorithm library; allowed: [cx, cy]",
+        ),
+        ("width: 3, grid: [144, 72, 4], decomposition: halves", "each 1 or more, or bisection"),
+    ],
+)
+def test_what_cannot_be_bisected(write: Write, line: Line, workload: str, expected: str) -> None:
+    asked = workload if "decomposition" in workload else f"{workload}, decomposition: bisection"
+    path = write(f"ranks: 97\nworkload: {{kind: halo, {asked}}}\nmachine: torus-M\n")
+    assert expected in line(load_point, path)
+
+
 def test_the_bound_of_the_paper(write: Write, line: Line) -> None:
     """Z is divided by cx: 300 columns do not fit 256 levels (statement Z-T3)."""
     text = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 
 from tramontane.substrates import get, skeleton, sstmacro
+from tramontane.substrates.programs import Finished
+from tramontane.substrates.shared_setup import shared_setup
 from tramontane.substrates.sstmacro import SstMacro, parameters, text
 from tramontane.validation.networks import read_networks
 from tramontane.validation.points import make_point
@@ -192,6 +195,51 @@ def test_messages_of_a_librarys_collectives_are_not_counted() -> None:
     found = SstMacro().run(point(ranks=4, workload=workload, substrate="sstmacro", machine=CUBE))
     assert found["packets"] is None
     assert "delays" not in found
+
+
+TILES = {"kind": "halo", "width": 3, "grid": [48, 24, 4], "decomposition": "bisection"}
+
+
+def _alone(canonical: dict[str, Any], folder: Path, setup: str | None) -> Finished:
+    """Simulate a point with what is named as its set-up information."""
+    libraries = sstmacro.build_application(), sstmacro.build_plugin()
+    return sstmacro.simulate(parameters(canonical, *libraries, setup), folder)
+
+
+@needs_sstmacro
+def test_one_table_for_all_ranks_gives_what_a_table_of_each_gives(tmp_path: Path) -> None:
+    canonical = point(ranks=11, workload=TILES, machine=CUBE)
+    shared, ours = SstMacro().run(canonical), get("simulator").run(canonical)
+    printed = skeleton.last_object(_alone(canonical, tmp_path, None).output)
+    assert printed is not None
+    assert skeleton.outcome(printed).items() <= shared.items()
+    assert [shared[key] for key in ("messages", "bytes", "packets", "hops")] == [
+        ours[key] for key in ("messages", "bytes", "packets", "hops")
+    ]
+    assert shared["imbalance"] == ours["imbalance"] == pytest.approx(12 * 9 * 11 / (48 * 24), rel=0.2)
+
+
+@needs_sstmacro
+def test_a_table_that_is_not_there_or_anothers_is_refused(tmp_path: Path) -> None:
+    canonical = point(ranks=11, workload=TILES, machine=CUBE)
+    missing = "setup: found '/nobody-made-this', allowed: a segment of shared memory"
+    assert missing in _alone(canonical, tmp_path, "/nobody-made-this").errors
+    with shared_setup(point(ranks=12, workload=TILES, machine=CUBE)) as segment:
+        assert (
+            "found a table of halos of 3 points on 48 x 24 for 12 ranks" in _alone(canonical, tmp_path, segment).errors
+        )
+
+
+def test_a_segment_is_gone_when_the_simulation_is() -> None:
+    with shared_setup(point(ranks=11, workload=TILES, machine=CUBE)) as segment:
+        assert segment is not None
+        table = SharedMemory(segment)
+        assert len(table.buf or b"") > 11 * 16
+        table.close()
+    with pytest.raises(FileNotFoundError):
+        SharedMemory(segment)
+    with shared_setup(point()) as nothing:
+        assert nothing is None
 
 
 @needs_sstmacro

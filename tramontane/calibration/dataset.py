@@ -9,15 +9,18 @@ import xarray as xr
 
 from tramontane import __version__
 from tramontane.calibration.comparison import Row
-from tramontane.calibration.fit import Parameters, deviation, predict, residuals
+from tramontane.calibration.fit import Parameters, Stages, deviation, predict, residuals
 from tramontane.calibration.measurement import Messages
 
 
-def as_dataset(name: str, measured: Messages, parameters: Parameters, rows: Sequence[Row]) -> xr.Dataset:
-    """Return times over the dimension ``size``, and compared points over ``row``."""
+def as_dataset(
+    name: str, measured: Messages, parameters: Parameters, rows: Sequence[Row], allreduces: Sequence[Stages] = ()
+) -> xr.Dataset:
+    """Return times over ``size``, stages of allreduces over ``ranks``, and compared points over ``row``."""
     library = str(measured.printed["mpi_library"]).split(",")[0]
     words = (
-        f"One-way time of messages between two ranks with {library}: measured, fitted and, below, the fit's residuals"
+        f"One-way time of messages between two ranks, and of a stage of small allreduces, with {library}: measured, "
+        "fitted and, below, the fit's residuals"
     )
     dataset = xr.Dataset(coords={"size": ("size", list(measured.sizes), {"units": "B", "long_name": "Message size"})})
     columns = {
@@ -29,6 +32,15 @@ def as_dataset(name: str, measured: Messages, parameters: Parameters, rows: Sequ
     }
     for key, (values, long_name, units) in columns.items():
         dataset[key] = ("size", np.asarray(values, dtype=np.float64), {"units": units, "long_name": long_name})
+    if allreduces:
+        stage_sizes, times = [each.size for each in allreduces], [each.time for each in allreduces]
+        dataset = dataset.assign_coords(ranks=("ranks", [each.ranks for each in allreduces]))
+        for key, values, long_name, units in (
+            ("stage_size", stage_sizes, "Message of a stage of an allreduce", "B"),
+            ("stage_s", times, "Time of a stage of an allreduce, shortest of the repetitions", "s"),
+            ("stage_residual", residuals(parameters, stage_sizes, times), "Fitted over measured, less 1", "1"),
+        ):
+            dataset[key] = ("ranks", np.asarray(values, dtype=np.float64), {"units": units, "long_name": long_name})
     if rows:
         dataset["point"] = ("row", np.asarray([f"{row.name}, {row.ranks}" for row in rows], dtype=str))
         for key, values in {

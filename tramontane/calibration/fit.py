@@ -6,15 +6,21 @@ B: bandwidth, M: bandwidth of copies in memory):
     eager        o + 2 L + n / B + 2 max(n - 64, 0) / M        the head passes two links; sender and receiver copy
     rendezvous   o + 6 L + (n + 128) / B                       header and get request, 64 B each, go before
 
+A small allreduce by recursive doubling on a power of two ranks is, stage by stage, a message that all send and receive
+at the same time: each number of ranks adds one more time of a message.
+
 The overheads are measured by themselves, so times are linear in L, 1/B and 1/M for any eager limit; the limit is the
 one that fits best.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from tramontane.study.models import DOUBLE
 
 Values = npt.NDArray[np.float64]
 
@@ -24,6 +30,33 @@ UNCOPIED = 64
 """What a copy begins to take time beyond [B]."""
 SMALL = 64
 """Messages that are as short as can be: their sending and receiving is overhead [B]."""
+
+
+@dataclass(frozen=True)
+class Stages:
+    """What a stage of small allreduces takes at one number of ranks.
+
+    Attributes
+    ----------
+    ranks : int
+        A power of two.
+    size : int
+        Of each message [B].
+    time : float
+        Of a stage [s].
+    """
+
+    ranks: int
+    size: int
+    time: float
+
+
+def stages(ranks: int, workload: Mapping[str, Any], time: float) -> Stages | None:
+    """Return the time of a stage of repeated allreduces that took `time` [s]; None where stages are not all alike."""
+    number = ranks.bit_length() - 1
+    if ranks != 2**number or ranks < 2:
+        return None
+    return Stages(ranks, DOUBLE * int(workload["count"]), time / (int(workload["repeats"]) * number))
 
 
 @dataclass(frozen=True)
@@ -61,7 +94,9 @@ def predict(parameters: Parameters, sizes: Sequence[int] | Values) -> Values:
     return np.asarray(parameters.send + parameters.receive + columns @ values, dtype=np.float64)
 
 
-def fit(sizes: Sequence[int], one_way: Sequence[float], send: float, receive: float) -> Parameters:
+def fit(
+    sizes: Sequence[int], one_way: Sequence[float], send: float, receive: float, allreduces: Sequence[Stages] = ()
+) -> Parameters:
     """Return the parameters that fit measured times best, in relative terms.
 
     Parameters
@@ -72,14 +107,18 @@ def fit(sizes: Sequence[int], one_way: Sequence[float], send: float, receive: fl
         Their times [s].
     send, receive : float
         Measured overheads [s].
+    allreduces : sequence of Stages, optional
+        Small allreduces on ranks that share no processor; each counts like a size of message.
 
     Raises
     ------
     ValueError
         If the times fit no machine: they do not grow with size, or are less than the overheads.
     """
+    sizes, one_way = [*sizes, *(each.size for each in allreduces)], [*one_way, *(each.time for each in allreduces)]
     n, times = np.asarray(sizes, dtype=np.float64), np.asarray(one_way, dtype=np.float64)
-    found = [solution for limit in sizes if (solution := _solve(n, times, send, receive, int(limit))) is not None]
+    limits = sorted(set(sizes) - {each.size for each in allreduces})
+    found = [solution for limit in limits if (solution := _solve(n, times, send, receive, int(limit))) is not None]
     if not found:
         raise ValueError("the measured times fit no machine: they don't grow with size, or are less than overheads")
     # Of equally good limits the largest: where no step shows, all messages are eager.

@@ -1,23 +1,17 @@
-"""Measures what messages cost between two ranks, by the skeleton program's `kind=pingpong`."""
+"""Measures what messages and operations cost on a machine: the cases of a calibration, run through ReFrame."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tramontane.calibration import fit
-from tramontane.substrates.mpi import measure
-from tramontane.substrates.mpi.build import build_program
-from tramontane.substrates.mpi.libraries import Library
-
-SIZES = tuple(2**exponent for exponent in range(19))
-"""Messages from 1 B to 256 KiB: beyond, times are those of caches more than those of a network."""
-_WINDOW, _REPETITIONS, _WARMUP = 16, 200, 20
+from tramontane.measurement.calibration import MESSAGES, Operation
+from tramontane.measurement.execution import run_cases
+from tramontane.measurement.outcome import Outcome
 
 #: Of the repetitions the shortest counts: whatever disturbs a message makes it slower, never faster.
 STATISTIC = "min"
-
-#: Starts the program on so many ranks with these arguments and returns what it prints; tests put a model in place.
-Run = Callable[[int, list[str]], dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -59,16 +53,73 @@ class Messages:
         return max(size / gap for size, gap in zip(self.sizes, self.gap, strict=True))
 
 
-def runner(library: Library) -> Run:
-    """Return what runs the program with `library`, built now if need be."""
-    executable = build_program(library)
-    return lambda ranks, arguments: measure(library, executable, ranks, arguments)
+@dataclass(frozen=True)
+class Measured:
+    """All that a calibration has measured.
+
+    Attributes
+    ----------
+    messages : Messages
+        Between two ranks.
+    operations : list
+        Operations with what the program printed of each; those that failed are not among them.
+    failures : dict
+        Why the others failed, by case.
+    environment : str
+        The MPI library, as the system calls it.
+    """
+
+    messages: Messages
+    operations: list[tuple[Operation, dict[str, Any]]]
+    failures: dict[str, str]
+    environment: str
 
 
-def messages(run: Run) -> Messages:
-    """Measure messages of `SIZES`."""
-    timing = [f"window={_WINDOW}", f"repetitions={_REPETITIONS}", f"warmup={_WARMUP}"]
-    printed = run(2, ["kind=pingpong", f"sizes={','.join(map(str, SIZES))}", *timing])
+#: Runs cases and yields what came of each; tests put a model in place.
+Run = Callable[[Sequence[dict[str, Any]]], Sequence[tuple[str, Outcome | str]]]
+
+
+def runner(choice: dict[str, Any], folder: Path, root: Path) -> Run:
+    """Return what runs cases on a system through ReFrame, whose files go to `folder`."""
+
+    def run(entries: Sequence[dict[str, Any]]) -> Sequence[tuple[str, Outcome | str]]:
+        folder.mkdir(parents=True, exist_ok=True)
+        with Path(folder, "reframe.log").open("w", encoding="utf-8") as log:
+            return list(run_cases(entries, choice, folder, root, log))
+
+    return run
+
+
+def measure(run: Run, wanted: Sequence[Operation]) -> Measured:
+    """Measure messages and operations.
+
+    Raises
+    ------
+    RuntimeError
+        If the messages could not be measured, without which there is nothing to fit.
+    """
+    entries: list[dict[str, Any]] = [{"id": MESSAGES}, *({"id": own.case, "point": own.point} for own in wanted)]
+    found = {}
+    failures = {}
+    for case, outcome in run(entries):
+        if isinstance(outcome, str) or outcome.measured is None:
+            failures[case] = outcome if isinstance(outcome, str) else outcome.failure
+        else:
+            found[case] = outcome
+    if MESSAGES not in found:
+        raise RuntimeError(failures[MESSAGES])
+    outcome = found[MESSAGES]
+    measured = [(own, printed) for own in wanted if own.case in found and (printed := found[own.case].measured)]
+    return Measured(messages(outcome.measured or {}), measured, failures, outcome.environment)
+
+
+def without_copies(printed: dict[str, Any]) -> float:
+    """Return the shortest time of an operation less the least that a rank spent on copies [s]; networks have none."""
+    return float(printed["time_s"][STATISTIC] - printed["copy_s"][STATISTIC])
+
+
+def messages(printed: dict[str, Any]) -> Messages:
+    """Return the times of messages from what the program has printed."""
     entries = printed["sizes"]
     small = [entry for entry in entries if entry["bytes"] <= fit.SMALL]
     return Messages(

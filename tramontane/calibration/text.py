@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from tramontane.calibration.comparison import Row
-from tramontane.calibration.fit import Parameters, deviation
+from tramontane.calibration.fit import Parameters, Stages, deviation, residuals
 from tramontane.calibration.measurement import Messages
 from tramontane.campaign.text import table
 
 
-def summary(measured: Messages, parameters: Parameters) -> Iterator[str]:
+def summary(measured: Messages, parameters: Parameters, allreduces: Sequence[Stages] = ()) -> Iterator[str]:
     """Yield the parameters in words, and how well they fit."""
     library, hosts = measured.printed["mpi_library"], measured.printed["hosts"]
     yield f"{library}; 2 ranks on {len(hosts)} {'host' if len(hosts) == 1 else 'hosts'}"
@@ -20,9 +20,13 @@ def summary(measured: Messages, parameters: Parameters) -> Iterator[str]:
     copies = "take no time" if parameters.copies is None else f"{parameters.copies / 1e9:.3g} GB/s"
     yield f"copies in memory     {copies}"
     yield f"overheads            o_s {parameters.send * 1e9:.3g} ns, o_r {parameters.receive * 1e9:.3g} ns"
-    yield f"message rate         {measured.rate / 1e6:.3g} million/s"
+    slower = max(parameters.send, parameters.receive)
+    yield f"message rate         {measured.rate / 1e6:.3g} million/s (of the fitted machine: {1e-6 / slower:.3g})"
     yield f"eager limit          {parameters.eager_limit} B"
     yield f"residuals            {100 * deviation(parameters, measured.sizes, measured.one_way):.0f} % (rms, relative)"
+    for each in allreduces:
+        [off] = residuals(parameters, [each.size], [each.time])
+        yield f"allreduce            {each.ranks} ranks: {each.time * 1e9:.3g} ns a stage, the fit {100 * off:+.0f} %"
 
 
 def _one_way(parameters: Parameters) -> str:

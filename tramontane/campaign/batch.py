@@ -90,8 +90,13 @@ def record(
         "id": identity,
         "point": point,
         "result": {"id": identity, **result},
-        "provenance": provenance(root, substrate.revision(), substrate.compiler()),
+        "provenance": _provenance(root, substrate, result.get("build", {}).get("by")),
     }
+
+
+def _provenance(root: Path, substrate: Substrate, builder: str | None = None) -> dict[str, Any]:
+    """Return where a point comes from; `builder` is what its result says itself, as it does where programs differ."""
+    return provenance(root, substrate.revision(), substrate.compiler(), builder or substrate.builder())
 
 
 def stop_on_signals() -> None:
@@ -133,7 +138,7 @@ def _run_point(identity: str, point: dict[str, Any], root: Path, store: Store, r
     try:
         result = run_forked(point, substrate)
     except PointError as error:
-        store.failed(identity, point, str(error), provenance(root, substrate.revision(), substrate.compiler()))
+        store.failed(identity, point, str(error), _provenance(root, substrate))
         print(f"{identity} failed: {error}", file=log, flush=True)
         return False
     store.write(record(identity, point, result, root, substrate))

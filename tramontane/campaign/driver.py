@@ -25,6 +25,7 @@ from tramontane.campaign.slurm import commands_first, uses_slurm
 from tramontane.campaign.text import duration, plural, size, table
 from tramontane.errors import InputError, display_path
 from tramontane.results.store import Store
+from tramontane.substrates import spack
 from tramontane.substrates.isolation import end_with_parent
 
 #: How often the store is looked at [s].
@@ -82,6 +83,7 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
     InputError
         If an experiment, the scale or the profile does not exist, or an experiment holds a mistake.
     """
+    spack.asked()  # refuses at once what can't be had
     profile = find_profile(root, options.profile)
     first = commands_first() if uses_slurm(profile) else []
     layout = Layout(root, scale)

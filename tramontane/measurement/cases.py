@@ -1,6 +1,7 @@
 """What the regression checks run: the points of experiments that name the substrate `mpi`, or those of one batch."""
 
 import fnmatch
+import itertools
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tramontane.measurement import calibration
 from tramontane.study import Experiment, System, expand, find_root, list_experiments, load_experiment
 from tramontane.study.systems import Performance
 
@@ -32,15 +34,15 @@ class Case:
         What a report calls it.
     identity : str
         Identity of the point.
-    point : dict
-        Its canonical form.
+    point : dict or None
+        Its canonical form; None for the messages between two ranks of a calibration.
     tags : frozenset of str
         Scales it belongs to.
     """
 
     name: str
     identity: str
-    point: dict[str, Any]
+    point: dict[str, Any] | None
     tags: frozenset[str]
 
 
@@ -50,14 +52,21 @@ def project() -> Path:
 
 
 def cases(root: Path, batch: str | None = None) -> dict[str, Case]:
-    """Return the cases by name: those of a batch's file, else those of all experiments below `root`."""
-    found = _of_batch(Path(batch)) if batch else _of_experiments(root)
+    """Return the cases by name: those of a batch's file, else those of experiments below `root` and of calibrations."""
+    found = _of_batch(Path(batch)) if batch else itertools.chain(_of_experiments(root), _of_calibration())
     return {case.name: case for case in found}
 
 
 def _of_batch(file: Path) -> Iterator[Case]:
     for entry in json.loads(file.read_text(encoding="utf-8"))["points"]:
-        yield Case(entry["id"], entry["id"], entry["point"], frozenset())
+        yield Case(entry["id"], entry["id"], entry.get("point"), frozenset())
+
+
+def _of_calibration() -> Iterator[Case]:
+    tags = frozenset({calibration.TAG})
+    yield Case(calibration.MESSAGES, calibration.MESSAGES, None, tags)
+    for own in calibration.operations(calibration.RANKS):
+        yield Case(own.case, own.case, own.point, tags)
 
 
 def _of_experiments(root: Path) -> Iterator[Case]:

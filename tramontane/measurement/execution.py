@@ -1,6 +1,7 @@
 """Runs points on a real machine through ReFrame and turns its report into results."""
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from tramontane.measurement.cases import BATCH, PROJECT
-from tramontane.measurement.outcome import Outcome, failed_builds, outcomes
+from tramontane.measurement.outcome import Outcome, failed_builds, finished_in, outcome_of, outcomes
 from tramontane.measurement.settings import Site, look_around
 from tramontane.results.store import dump, write_atomically
 from tramontane.study.models import MEASURED
@@ -44,30 +45,60 @@ def measure(
     if not points:
         return
     choice = points[0]["point"]["system"]
+    by_identity = {each["id"]: each["point"] for each in points}
+    for identity, outcome in run_cases(points, choice, folder, root, log):
+        if isinstance(outcome, str):
+            yield identity, outcome
+        else:
+            yield identity, _result(by_identity[identity], outcome, choice["name"])
+
+
+def run_cases(
+    entries: Sequence[Mapping[str, Any]], choice: Mapping[str, Any], folder: Path, root: Path, log: TextIO
+) -> Iterator[tuple[str, Outcome | str]]:
+    """Run cases on a system and yield the identity of each, with what came of it or why it could not be run.
+
+    Whoever stops it gets those that have passed before it ends; parameters as in :func:`measure`, but that a case
+    without a ``point`` measures messages, and that `choice` is the block `system` of points.
+    """
     folder = folder.resolve()
     cases, report = folder / "cases.json", folder / "report.json"
     site = look_around(root)
     try:
         partition, environment = choose(site, choice)
     except ValueError as error:
-        yield from ((each["id"], str(error)) for each in points)
+        yield from ((each["id"], str(error)) for each in entries)
         return
     most = site.partitions[choice["name"]][partition].ranks
-    for each in points:
-        if each["point"]["ranks"] > most:
-            yield each["id"], f"{each['point']['ranks']} ranks, at most {most} here (partition {partition})"
-    points = [each for each in points if each["point"]["ranks"] <= most]
-    if not points:
+    fitting = [each for each in entries if ranks_of(each) <= most]
+    for each in entries:
+        if each not in fitting:
+            yield each["id"], f"{ranks_of(each)} ranks, at most {most} here (partition {partition})"
+    if not fitting:
         return
-    write_atomically(cases, dump({"points": [{"id": each["id"], "point": each["point"]} for each in points]}))
+    write_atomically(cases, dump({"points": [{key: each.get(key) for key in ("id", "point")} for each in fitting]}))
     report.unlink(missing_ok=True)
+    for old in finished_in(cases):
+        old.unlink()
     log.flush()
-    status = _run_reframe(_command(f"{choice['name']}:{partition}", environment, folder, report), cases, root, log)
+    command = _command(f"{choice['name']}:{partition}", environment, folder, report)
+    try:
+        status = _run_reframe(command, cases, root, log)
+    except BaseException:  # its report, which it writes in the end, is lost
+        for file in finished_in(cases):
+            own = outcome_of(json.loads(file.read_text(encoding="utf-8")))
+            yield own.case, own
+        raise
     found = {outcome.case: outcome for outcome in outcomes(report)} if report.exists() else {}
     why = _nothing_said(report, status)
-    for each in points:
-        outcome = found.get(each["id"])
-        yield each["id"], why if outcome is None else _result(each["point"], outcome, choice["name"])
+    for each in fitting:
+        yield each["id"], found.get(each["id"], why)
+
+
+def ranks_of(entry: Mapping[str, Any]) -> int:
+    """Return the ranks of a case; messages are between two."""
+    point = entry.get("point")
+    return int(point["ranks"]) if point else 2
 
 
 def choose(site: Site, choice: Mapping[str, str]) -> tuple[str, str]:
@@ -164,4 +195,5 @@ def _result(point: Mapping[str, Any], outcome: Outcome, system: str) -> Result |
     if outcome.measured is None:
         return outcome.failure
     where = {"name": system, "partition": outcome.partition, "environment": outcome.environment}
-    return {**result_of(dict(point), outcome.measured, where), "wall_s": outcome.seconds, "setup_s": 0.0}
+    here = {"wall_s": outcome.seconds, "setup_s": 0.0, "build": {"by": outcome.built_by}}
+    return {**result_of(dict(point), outcome.measured, where), **here}

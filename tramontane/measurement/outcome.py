@@ -3,15 +3,16 @@
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tramontane.measurement.settings import FOLDER
+from tramontane.results.store import dump, write_atomically
 
 #: Attributes of the checks that a report holds.
-CASE, MEASURED = "case", "measured"
+CASE, MEASURED, BUILT_BY = "case", "measured", "built_by"
 #: Options of ReFrame that make it run cases.
 _RUN = {"-r", "--run"}
 _NOT_RUN = {"skip", "abort"}
@@ -33,6 +34,8 @@ class Outcome:
         Where it ran.
     seconds : float
         How long the job took, with the start of its ranks [s].
+    built_by : str
+        What built the program.
     """
 
     case: str
@@ -41,6 +44,7 @@ class Outcome:
     partition: str
     environment: str
     seconds: float
+    built_by: str = ""
 
 
 def outcomes(report: Path) -> Iterator[Outcome]:
@@ -48,16 +52,33 @@ def outcomes(report: Path) -> Iterator[Outcome]:
     for test in _tests(report):
         if test.get("fixture") or test["result"] in _NOT_RUN or CASE not in test:
             continue
-        passed = test["result"] == "pass"
-        reason = " ".join(str(test.get("fail_reason") or f"failed in {test.get('fail_phase')}").split())
-        yield Outcome(
-            case=str(test[CASE]),
-            measured=json.loads(test[MEASURED]) if passed else None,
-            failure="" if passed else reason,
-            partition=str(test["partition"]),
-            environment=str(test["environ"]),
-            seconds=float(test.get("time_run") or 0.0),
-        )
+        yield outcome_of(test)
+
+
+def outcome_of(test: Mapping[str, Any]) -> Outcome:
+    """Return what came of a case from what ReFrame reports of it."""
+    passed = test["result"] == "pass"
+    reason = " ".join(str(test.get("fail_reason") or f"failed in {test.get('fail_phase')}").split())
+    return Outcome(
+        case=str(test[CASE]),
+        measured=json.loads(test[MEASURED]) if passed else None,
+        failure="" if passed else reason,
+        partition=str(test["partition"]),
+        environment=str(test["environ"]),
+        seconds=float(test.get("time_run") or 0.0),
+        built_by=str(test.get(BUILT_BY) or ""),
+    )
+
+
+def finished_in(cases: Path) -> list[Path]:
+    """Return the files of the cases of a batch that have passed, each as ReFrame would report it."""
+    return sorted(cases.with_name("passed").glob("*.json"))
+
+
+def note_passed(cases: Path, test: Mapping[str, Any]) -> None:
+    """Write down that a case of a batch has passed, for those who stop ReFrame before it reports."""
+    file = cases.with_name("passed") / f"{test[CASE]}.json"
+    write_atomically(file, dump({**test, "result": "pass"}))
 
 
 def failed_builds(report: Path) -> list[str]:

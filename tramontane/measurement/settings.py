@@ -3,9 +3,10 @@
 What is not there (an MPI library, a Slurm that answers) is left out, and said; checks that ask for it are not run then.
 """
 
+import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,16 @@ def _problem_of_slurm() -> str:
     except subprocess.TimeoutExpired:
         return f"Slurm does not answer within {PATIENCE} s"
     return "" if done.returncode == 0 else "Slurm does not answer"
+
+
+def processors(root: Path, choice: Mapping[str, Any]) -> int:
+    """Return how many ranks of a partition share no processor: on the machine at hand as many as it has.
+
+    Where a batch system is in charge a node has what its partition says.
+    """
+    partitions = load_system(choice["name"], root).partitions
+    partition = partitions[choice.get("partition") or next(iter(partitions))]
+    return len(os.sched_getaffinity(0)) if partition.scheduler == "local" else partition.ranks
 
 
 def settings(root: Path, site: Site) -> dict[str, Any]:

@@ -280,7 +280,7 @@ def _global_attributes(data: Manifest, provenances: list[dict[str, Any]]) -> dic
         "git_commit": ", ".join(sorted({_commit(known) for known in provenances})),
         **{
             name: ", ".join(sorted({str(known[name]) for known in provenances if known.get(name)}))
-            for name in ("compiler", "system", "processor")
+            for name in ("compiler", "built_by", "system", "processor")
         },
         "created": max((known["created"] for known in provenances), default=""),
         "published": str(sum(known.get(MARK, False) for known in provenances) or ""),

@@ -12,7 +12,9 @@ from typing import Any
 from tramontane import __version__
 
 
-def provenance(root: Path, model_revision: int | None = None, compiler: str | None = None) -> dict[str, Any]:
+def provenance(
+    root: Path, model_revision: int | None = None, compiler: str | None = None, builder: str | None = None
+) -> dict[str, Any]:
     """Return what is needed to tell one result from another of the same point.
 
     Parameters
@@ -23,6 +25,8 @@ def provenance(root: Path, model_revision: int | None = None, compiler: str | No
         Revision of the substrate's model.
     compiler : str, optional
         What compiled the substrate.
+    builder : str, optional
+        What drove the compiler: CMake, or a package of Spack.
 
     Notes
     -----
@@ -35,6 +39,7 @@ def provenance(root: Path, model_revision: int | None = None, compiler: str | No
         "git_dirty": dirty,
         "model_revision": model_revision,
         "compiler": compiler,
+        "built_by": builder,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),

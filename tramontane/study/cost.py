@@ -247,12 +247,15 @@ def mean_visits(machine: Mapping[str, Any], part: Traffic, place: Placement) -> 
     member = source // part.stride % part.members
     target = source + ((member + shifts) % part.members - member) * part.stride
     source, target = place.nodes(source), place.nodes(target)
-    shortest = float(_visits(machine, source, target).mean())
+    visits = _visits(machine, source, target)
+    shortest = float(visits.mean())
     routing = machine["routing"]
     if routing in network.SHORTEST:
         return shortest
     via = _intermediate(machine, source, target)
-    detour = float((_visits(machine, source, via) + _visits(machine, via, target) - 1).mean())
+    # Neighbours on one switch have arrived before a detour could begin.
+    detours = np.where(visits == 1, 1, _visits(machine, source, via) + _visits(machine, via, target) - 1)
+    detour = float(detours.mean())
     # Adaptive routings take the detour only where the way is congested: half-way between, for want of better.
     return detour if routing.startswith("valiant") else (shortest + detour) / 2
 

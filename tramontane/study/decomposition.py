@@ -3,10 +3,14 @@
 A decomposition `[cx, cy]` places rank r at column ``r % cx`` and row ``r // cx``. For the transposition the bounds
 follow from the four layouts of the paper's Fig. 3 (Zheng & Marguinaud 2018, section 3.1): x is divided by cx, then z
 by cx, then x by cy, then y by cx; so cx may exceed none of nx, nz, ny and cy neither ny nor nx.
+
+A halo exchange may also be decomposed by recursive bisection (Berger & Bokhari 1987; `skeleton-src/bisection.hpp`).
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from math import isqrt
+from typing import NamedTuple
 
 Grid = tuple[int, int, int]
 Bound = tuple[str, str, int]
@@ -50,3 +54,35 @@ def nearest_square(ranks: int, limits: list[Bound]) -> tuple[int, int] | None:
 def block(extent: int, parts: int, index: int) -> int:
     """Return the size of part `index` when `extent` points are divided: the first ``extent % parts`` get one more."""
     return extent // parts + (index < extent % parts)
+
+
+BISECTION = "bisection"
+
+
+class Largest(NamedTuple):
+    """Largest extents and area [points] among the tiles of a bisection, not all of the same tile."""
+
+    x: int
+    y: int
+    area: int
+
+
+@lru_cache(maxsize=4096)
+def bisected(x: int, y: int, ranks: int) -> Largest | None:
+    """Return how large tiles get when `x` times `y` points are bisected for `ranks`; None where that is impossible."""
+    if ranks == 1:
+        return Largest(x, y, x * y)
+    below, above = ranks // 2, ranks - ranks // 2
+    for along_x in (x >= y, x < y):
+        side, across = (x, y) if along_x else (y, x)
+        least, most = -(-below // across), side - -(-above // across)
+        if least > most:
+            continue
+        cut = min(max((2 * side * below + ranks) // (2 * ranks), least), most)
+        parts = [
+            bisected(*((length, across) if along_x else (across, length)), count)
+            for length, count in ((cut, below), (side - cut, above))
+        ]
+        found = [part for part in parts if part is not None]
+        return Largest(*map(max, zip(*found, strict=True))) if len(found) == len(parts) else None
+    return None

@@ -60,12 +60,15 @@ class WholeList:
         How many entries at the end may be left out.
     keys : tuple of str
         A mapping with these keys, as many as `names`, may be written instead.
+    word : str
+        A word that may be written instead, and stays.
     """
 
     names: tuple[str, ...]
     instead: str = ""
     optional: int = 0
     keys: tuple[str, ...] = ()
+    word: str = ""
 
     @property
     def allowed(self) -> str:
@@ -73,11 +76,15 @@ class WholeList:
         text = f"a list of whole numbers [{', '.join(self.names)}], each 1 or more"
         if self.keys:
             text += f", or a mapping {{{', '.join(self.keys)}}}"
+        if self.word:
+            text += f", or {self.word}"
         return f"{text}, or {self.instead}" if self.instead else text
 
     def read(self, value: object) -> object:
-        """Return the numbers as a tuple or raise the error that says what is allowed."""
+        """Return the numbers as a tuple, or the word, or raise the error that says what is allowed."""
         given = value
+        if self.word and value == self.word:
+            return value
         if self.keys and isinstance(value, dict) and set(value) == set(self.keys):
             value = [value[key] for key in self.keys]
         lengths = range(len(self.names) - self.optional, len(self.names) + 1)
@@ -101,6 +108,8 @@ class WholeList:
         options: list[dict[str, Any]] = [numbers]
         if self.instead:
             options.append({"type": "string"})
+        if self.word:
+            options.append({"const": self.word})
         if self.keys:
             sizes = {key: {"type": "integer", "minimum": 1} for key in self.keys}
             own = {"type": "object", "properties": sizes, "required": list(self.keys), "additionalProperties": False}

@@ -322,6 +322,8 @@ def _annotation_text(item: object) -> str | None:
             numbers = "list of 2 or 3 whole numbers" if item.optional else f"`[{', '.join(item.names)}]`"
             if item.keys:
                 numbers += f" or `{{{', '.join(item.keys)}}}`"
+            if item.word:
+                numbers += f" or `{item.word}`"
             return f"{numbers} or a name" if item.instead else numbers
         case Words():
             return "text"

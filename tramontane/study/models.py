@@ -65,6 +65,7 @@ DEFAULT_SYSTEM = "generic"
 GRID = WholeList(("nx", "ny", "nz"), instead="the name of a grid in configs/workloads/grids.yaml")
 Grid = Annotated[tuple[int, int, int], GRID]
 Decomposition = Annotated[tuple[int, int], WholeList(("cx", "cy"))]
+HaloDecomposition = Annotated[tuple[int, int] | Literal["bisection"], WholeList(("cx", "cy"), word=blocks.BISECTION)]
 
 
 class Settings(BaseModel):
@@ -367,9 +368,19 @@ class Halo(Settings):
     )
     width: Count = Field(description="Width of the halo in grid points.", examples=[20])
     grid: Grid = Field(description="Grid points [nx, ny, nz].", examples=["paper"])
-    decomposition: Decomposition | None = Field(
-        None, description="Processes [cx, cy] in x and y. Default: nearest to a square with cx <= nx and cy <= ny."
+    decomposition: HaloDecomposition | None = Field(
+        None,
+        description="Processes [cx, cy] in x and y; or bisection: the grid is cut in two again and again, so that for "
+        "any number of processes tiles are compact and alike, but do not line up, and all messages go at once. "
+        "Default: nearest to a square with cx <= nx and cy <= ny.",
+        examples=[[16, 16], "bisection"],
     )
+
+    @model_validator(mode="after")
+    def _library(self) -> Self:
+        if self.algorithm is not None and self.decomposition == blocks.BISECTION:
+            raise problem(f"found {blocks.BISECTION} with algorithm {self.algorithm}", "[cx, cy]", key="decomposition")
+        return self
 
 
 class Allreduce(Settings):
@@ -621,8 +632,11 @@ class Point(Settings):
     def _spell_allocation(self, allocation: str | tuple[int, ...]) -> str | dict[str, list[int]]:
         return allocation if isinstance(allocation, str) else {"nodes": list(allocation)}
 
-    def _decomposed(self, workload: Transposition | Halo) -> tuple[int, int]:
+    def _decomposed(self, workload: Transposition | Halo) -> tuple[int, int] | str:
         """Return the decomposition, the default one if none is given, or say which bound it violates."""
+        if isinstance(workload.decomposition, str):
+            self._check_bisection(workload)
+            return workload.decomposition
         limits = blocks.bounds(workload.kind, workload.grid)
         if workload.decomposition is None:
             found = blocks.nearest_square(self.ranks, limits)
@@ -650,6 +664,16 @@ class Point(Settings):
                 key="workload.decomposition",
             )
         return cx, cy
+
+    def _check_bisection(self, workload: Transposition | Halo) -> None:
+        nx, ny, _ = workload.grid
+        largest = blocks.bisected(nx, ny, self.ranks)
+        if largest is None:
+            raise problem(f"found {self.ranks}, too many to bisect {nx} x {ny} points", "fewer", key="ranks")
+        most = min(nx - largest.x, ny - largest.y)
+        if isinstance(workload, Halo) and workload.width > most:
+            allowed = f"at most {most}, so that no process has its own points in its halo"
+            raise problem(f"found {workload.width}", allowed, key="workload.width")
 
     @classmethod
     def from_canonical(cls, canonical: dict[str, Any]) -> "Point":

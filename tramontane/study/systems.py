@@ -39,7 +39,9 @@ class Environment(Settings):
     variables: dict[str, Text] = Field({}, description="Environment variables to set.")
     build: Annotated[str, Choice(BUILDS)] = Field("cmake", description="What builds the program in this environment.")
     spec: Text | None = Field(
-        None, description="Spack's spec of the program, for `build: spack`.", examples=["tramontane-mpi ^openmpi@5"]
+        None,
+        description="Spack's spec of the program, for `build: spack`.",
+        examples=["tramontane-skeleton@main ^openmpi@5"],
     )
 
     @model_validator(mode="after")

@@ -1,9 +1,11 @@
 """Counts what a workload sends, in closed form: how many messages of which size, between which ranks.
 
 The numbers are exact, but for `bruck`, whose messages gather blocks of different sizes and are taken as equally large
-here. A test holds them against a count message by message.
+here, and for halos of a bisection, whose tiles are taken as equal squares. A test holds them against a count message
+by message.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tramontane.study.decomposition import BISECTION
 from tramontane.study.models import BRUCK_RADIX, DOUBLE
 
 CONTROL = 64
@@ -147,8 +150,11 @@ def _bruck(slab: _Slab, radix: int) -> Iterator[tuple[int, int]]:
 def _halo(workload: Mapping[str, Any], ranks: int) -> Iterator[Traffic]:
     """Yield the sweep in x and the sweep in y, whose lines include the halo of the first (Fig. 4b)."""
     nx, ny, nz = workload["grid"]
-    cx, cy = workload["decomposition"]
     width = workload["width"]
+    if workload["decomposition"] == BISECTION:
+        yield _tiled_halo(nx * ny / ranks, nz, width, ranks)
+        return
+    cx, cy = workload["decomposition"]
     lines_x = [(rows * nz, len(group)) for rows, group in block_sizes(ny, cy)]
     lines_y = [((columns + 2 * width) * nz, len(group)) for columns, group in block_sizes(nx, cx)]
     for extent, parts, stride, lines in ((nx, cx, 1, lines_x), (ny, cy, cx, lines_y)):
@@ -159,6 +165,15 @@ def _halo(workload: Mapping[str, Any], ranks: int) -> Iterator[Traffic]:
                     if times:
                         sizes[points * line * DOUBLE] += count * times
             yield Traffic(sizes, stride, parts, (shift,), 0, ranks)
+
+
+def _tiled_halo(tile: float, levels: int, width: int, ranks: int) -> Traffic:
+    """Return the one round of a halo exchange between square tiles of so many points."""
+    side = math.sqrt(tile)
+    halo = (side + 2 * width) ** 2 - tile
+    neighbours = min(ranks - 1, (1 + 2 * math.ceil(width / side)) ** 2 - 1)
+    sizes = {round(halo * levels * DOUBLE / neighbours): ranks * neighbours} if neighbours else {}
+    return Traffic(sizes, 1, ranks, (), 0, ranks)
 
 
 def _segments(extent: int, parts: int, width: int) -> Iterator[tuple[int, dict[int, int]]]:

@@ -31,6 +31,10 @@ class Substrate(Protocol):
         """Return what compiled the substrate, if it knows."""
         ...
 
+    def builder(self) -> str | None:
+        """Return what built the substrate: ``cmake``, the wrapper of another simulator, or a package of Spack."""
+        ...
+
     def refusal(self, point: dict[str, Any]) -> Refusal | None:
         """Return what of a canonical point the substrate has no counterpart for, or None if it can run it."""
         ...

@@ -6,6 +6,8 @@ levels over 250 processes leave some of them 1.95 times the mean (statement Z-T3
 
 from typing import Any
 
+from tramontane.study.decomposition import BISECTION, bisected
+
 
 def largest_share(extent: int, parts: int) -> float:
     """Return the size of the largest of `parts` blocks of `extent` points, relative to the mean."""
@@ -30,6 +32,9 @@ def imbalance(point: dict[str, Any]) -> float:
     if workload["kind"] == "allreduce":
         return 1.0
     nx, ny, nz = workload["grid"]
+    if workload["decomposition"] == BISECTION:
+        largest = bisected(nx, ny, point["ranks"])
+        return largest.area * point["ranks"] / (nx * ny) if largest else 1.0
     cx, cy = workload["decomposition"]
     layouts = [(nx, ny)] if workload["kind"] == "halo" else [(nx, ny), (nz, ny), (nz, nx), (ny, nx)]
     return max(largest_share(first, cx) * largest_share(second, cy) for first, second in layouts)

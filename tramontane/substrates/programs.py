@@ -21,8 +21,8 @@ class Finished:
         Its exit status; negative: the signal that ended it.
     output, errors : str
         What it printed.
-    wall_s : float
-        Wall time [s].
+    wall_s, cpu_s : float
+        Wall time, and time of the processors [s].
     peak_rss_bytes : int
         Peak of memory of its largest process [B].
     """
@@ -31,6 +31,7 @@ class Finished:
     output: str
     errors: str
     wall_s: float
+    cpu_s: float
     peak_rss_bytes: int
 
 
@@ -55,6 +56,7 @@ def run_program(command: Sequence[str], folder: Path, environment: Mapping[str, 
         said.read_text(encoding="utf-8", errors="replace"),
         complained.read_text(encoding="utf-8", errors="replace"),
         time.monotonic() - begin,
+        usage.ru_utime + usage.ru_stime,
         usage.ru_maxrss * 1024,
     )
 

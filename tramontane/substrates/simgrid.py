@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tramontane.substrates import skeleton
+from tramontane.substrates import skeleton, spack
 from tramontane.substrates.building import digest, link, once
 from tramontane.substrates.imbalance import imbalance
 from tramontane.substrates.programs import Finished, complaint, run_program
@@ -62,6 +62,10 @@ class SimGrid:
     def compiler(self) -> str | None:
         """Return the compiler that SMPI's wrapper calls."""
         return _compiler()
+
+    def builder(self) -> str:
+        """Return SMPI's wrapper, or the package of Spack that it came with."""
+        return spack.origin(Path(str(shutil.which("smpicxx")))) or "smpicxx"
 
     def refusal(self, point: dict[str, Any]) -> Refusal | None:
         """Return what of a point a fluid model can't express."""
@@ -125,7 +129,7 @@ def build_program() -> Path:
     hooks = Path(skeleton.ROOT, "simulator", "simgrid", "skeleton_hooks.hpp")
     sources, options = skeleton.sources(), [*_OPTIONS, *skeleton.options(), "-include", str(hooks)]
     headers = [*skeleton.headers(), hooks, Path(hooks.parents[1], "random.hpp")]
-    return _once("smpicxx", options, sources, headers, ["-o", PROGRAM]) / PROGRAM
+    return _once("smpicxx", options, sources, headers, [*skeleton.LIBRARIES, "-o", PROGRAM]) / PROGRAM
 
 
 def build_platform() -> Path:

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tramontane.substrates import spack
 from tramontane.substrates.imbalance import imbalance
 from tramontane.substrates.search import is_search, search
 
@@ -31,6 +32,10 @@ class Simulator:
     def compiler(self) -> str | None:
         """Return the compiler that built the extension."""
         return getattr(_extension(), "COMPILER", None)
+
+    def builder(self) -> str:
+        """Return what built the extension: CMake, or the package of Spack that it came with."""
+        return spack.origin(Path(str(_extension().__file__))) or spack.CMAKE
 
     def build(self) -> str:
         """Return 16 hex digits that tell this build of the extension from any other."""
@@ -63,6 +68,11 @@ def schedule(workload: dict[str, Any], ranks: int) -> Any:
         Number of processes.
     """
     return _extension().schedule.Schedule(workload, ranks)
+
+
+def halo_table(workload: dict[str, Any], ranks: int) -> bytes:
+    """Return tiles and neighbours of all processes of a canonical halo exchange by bisection."""
+    return bytes(_extension().schedule.halo_table(workload, ranks))
 
 
 def _extension() -> ModuleType:

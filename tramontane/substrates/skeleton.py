@@ -1,5 +1,6 @@
 """The skeleton program as simulators of MPI run it: without data, once, with one clock for all ranks."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ from tramontane import __version__
 from tramontane.substrates.mpi.program import IMPLEMENTATIONS, ROOT, complaint, headers, last_object, sources, spelled
 
 __all__ = [
+    "LIBRARIES",
     "ROOT",
     "calls_library",
     "complaint",
@@ -17,6 +19,10 @@ __all__ = [
     "simulated_arguments",
     "sources",
 ]
+
+
+LIBRARIES = ["-lrt"] if sys.platform == "linux" else []
+"""What the program is linked with: before glibc 2.34, shared memory has a library of its own."""
 
 
 def options() -> list[str]:

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from tramontane import __version__
-from tramontane.substrates import skeleton
+from tramontane.substrates import skeleton, spack
 from tramontane.substrates.building import digest, link, once
 from tramontane.substrates.imbalance import imbalance
 from tramontane.substrates.programs import Finished, complaint, run_program
 from tramontane.substrates.refusal import Refusal, refusal_of, simulator_only
 from tramontane.substrates.search import is_search, search
+from tramontane.substrates.shared_setup import shared_setup
 
 INSTALL = "spack install sst-macro@16.0.0, and SSTMACRO_ROOT or PATH that leads to it"
 
@@ -77,6 +78,10 @@ class SstMacro:
         """Return the compiler that ``sst++`` calls."""
         return _compiler()
 
+    def builder(self) -> str:
+        """Return SST/macro's wrapper, or the package of Spack that it came with."""
+        return spack.origin(Path(str(_find("sst++")))) or "sst++"
+
     def refusal(self, point: dict[str, Any]) -> Refusal | None:
         """Return what of a point SST/macro can't express."""
         machine = point["machine"]
@@ -96,8 +101,8 @@ class SstMacro:
             return search(point, self.run)
         application = build_application()
         plugin = build_plugin()
-        with tempfile.TemporaryDirectory(prefix="tramontane-sstmacro-") as scratch:
-            done = simulate(parameters(point, application, plugin), Path(scratch))
+        with tempfile.TemporaryDirectory(prefix="tramontane-sstmacro-") as scratch, shared_setup(point) as setup:
+            done = simulate(parameters(point, application, plugin, setup), Path(scratch))
             log = Path(scratch, LOG)  # not there if SST/macro could not start
             counted = log.read_text(encoding="utf-8") if log.exists() else ""
         if done.status != 0:
@@ -164,7 +169,9 @@ def build_application() -> Path:
 
 
 def build_plugin() -> Path:
-    """Compile the networks that SST/macro has not (`sstmacro/`) unless that has been done; return the library.
+    """Compile the networks that SST/macro has not and the log of packets (`sstmacro/`); return the library.
+
+    What has been done before is taken from there.
 
     Raises
     ------
@@ -179,20 +186,30 @@ def build_plugin() -> Path:
 
 def _once(options: list[str], sources: list[Path], headers: list[Path], library: str) -> Path:
     tool = str(_find("sst++"))
-    closing = ["-fPIC", "-shared", "-o", library]
+    closing = ["-fPIC", "-shared", *skeleton.LIBRARIES, "-o", library]
     name = digest([*sources, *headers], [tool, version(), str(_compiler()), *options, *closing])
     folder = Path(skeleton.ROOT, "build", "sstmacro", name)
     return once(folder, lambda place: link(tool, options, sources, closing, place)) / library
 
 
-def parameters(point: dict[str, Any], application: Path, plugin: Path) -> Parameters:
-    """Return SST/macro's parameters for a canonical point, with the libraries of the skeleton and of the plug-in."""
+def parameters(point: dict[str, Any], application: Path, plugin: Path, setup: str | None = None) -> Parameters:
+    """Return SST/macro's parameters for a canonical point.
+
+    Parameters
+    ----------
+    point : dict
+        A canonical point.
+    application, plugin : Path
+        The libraries of the skeleton and of the plug-in.
+    setup : str, optional
+        Name of the segment of shared memory that holds the set-up information of all ranks.
+    """
     machine = point["machine"]
     protocol, injection, link_ = machine["protocol"], machine["injection"], machine["link"]
     buffer, packet = f"{machine['buffer']}B", f"{machine['packet']}B"
     program = {
         "exe": str(application),
-        "argv": " ".join(skeleton.simulated_arguments(point)),
+        "argv": " ".join([*skeleton.simulated_arguments(point), *([f"setup={setup}"] if setup else [])]),
         "launch_cmd": f"aprun -n {point['ranks']} -N 1",
         "start": "0ms",
         "allocation": "first_available",

@@ -137,7 +137,7 @@ def _keep(
 ) -> Outcome:
     """Store what a point gave."""
     if "error" in answer:
-        known = provenance(root, simulator.revision(), simulator.compiler())
+        known = provenance(root, simulator.revision(), simulator.compiler(), simulator.builder())
         store.failed(identity, point, answer["error"], known | {BUILD: simulator.build()})
         return Outcome(error=answer["error"])
     made = record(identity, point, answer["result"], root, simulator)

@@ -75,7 +75,7 @@ def measured_point(ranks: int, workload: dict[str, Any], machine: dict[str, Any]
     if ranks > nodes:
         raise CannotRunError(f"{ranks} ranks on {nodes} nodes")
     if not isinstance(what, Allreduce):
-        cx, cy = what.decomposition or (0, 0)
+        cx, cy = what.decomposition if isinstance(what.decomposition, tuple) else (0, 0)
         if cx * cy != ranks:
             raise CannotRunError(f"cx * cy = {cx * cy} for {ranks} ranks")
     return Point.model_construct(ranks=ranks, workload=what, machine=network, seed=seed)

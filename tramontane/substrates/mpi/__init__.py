@@ -33,6 +33,9 @@ class Mpi:
     def compiler(self) -> str | None:
         """Return None: results name the MPI library they were measured with."""
 
+    def builder(self) -> None:
+        """Return None: results say what built the program they were measured with."""
+
     def refusal(self, point: dict[str, Any]) -> None:
         """Return None: what a system can't run shows when the program is built and started."""
 
@@ -54,7 +57,7 @@ class Mpi:
         here = {
             "wall_s": time.monotonic() - built,
             "setup_s": built - begin,
-            "build": provenance(library),
+            "build": provenance(library, executable),
         }
         return {**result_of(point, measured, {"name": library.system, "environment": library.name}), **here}
 

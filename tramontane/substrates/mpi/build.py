@@ -1,5 +1,7 @@
 """Builds the skeleton program with an MPI library, on demand and once: in ``build/mpi-<environment>/``.
 
+Where Spack is to build (`tramontane.substrates.spack`), a link to the program of its environment stands there instead.
+
 By hand: ``python -m tramontane.substrates.mpi.build openmpi``, with the name of an environment of the system `generic`.
 """
 
@@ -9,7 +11,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tramontane.errors import InputError
 from tramontane.study.models import DEFAULT_SYSTEM
+from tramontane.substrates import spack
 from tramontane.substrates.mpi import program
 from tramontane.substrates.mpi.libraries import Library, find_command, library_of
 
@@ -39,11 +43,30 @@ def build_program(library: Library) -> Path:
     executable, stamp = folder / program.NAME, folder / "built-from"
     with Path(folder, ".lock").open("w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # several points may want it at once
+        if spack.asked():
+            return _from_spack(executable, stamp)
         wanted = _digest(library)
-        if not (executable.exists() and stamp.exists() and stamp.read_text(encoding="ascii") == wanted):
-            stamp.unlink(missing_ok=True)
+        there = executable.is_file() and not executable.is_symlink() and stamp.exists()
+        if not (there and stamp.read_text(encoding="ascii") == wanted):
+            for old in (stamp, executable):  # which may be a link to Spack's
+                old.unlink(missing_ok=True)
             _cmake(library, folder)
             stamp.write_text(wanted, encoding="ascii")
+    return executable
+
+
+def _from_spack(executable: Path, stamp: Path) -> Path:
+    """Link to the program of Spack's environment, which is installed if it is not; sources are Spack's business."""
+    made = spack.find(program.NAME, program.ROOT)
+    if made is None:
+        spack.install(program.ROOT)
+        made = spack.find(program.NAME, program.ROOT)
+    if made is None:
+        where = spack.environment(program.ROOT)
+        raise RuntimeError(f"{program.NAME} is not in the view of Spack's environment {where}: add tramontane-skeleton")
+    stamp.unlink(missing_ok=True)
+    executable.unlink(missing_ok=True)
+    executable.symlink_to(made)
     return executable
 
 
@@ -78,9 +101,12 @@ def _digest(library: Library) -> str:
     return known.hexdigest()[:16]
 
 
-def provenance(library: Library) -> dict[str, str]:
+def provenance(library: Library, executable: Path) -> dict[str, str]:
     """Return how the program was built, for the record of a result."""
-    return {"by": "cmake", "compiler": library.compiler, "sources": _digest(library)}
+    package = spack.origin(executable)
+    if package:
+        return {"by": package}
+    return {"by": spack.CMAKE, "compiler": library.compiler, "sources": _digest(library)}
 
 
 def main(arguments: list[str]) -> int:
@@ -90,7 +116,7 @@ def main(arguments: list[str]) -> int:
         return 2
     try:
         print(build_program(library_of({"name": DEFAULT_SYSTEM, "environment": arguments[0]})))
-    except ValueError as mistake:
+    except (ValueError, InputError) as mistake:
         print(mistake, file=sys.stderr)
         return 2
     except RuntimeError as failure:

@@ -34,5 +34,6 @@ class TramontaneSkeleton(CMakePackage):
         ]
 
     def install(self, spec, prefix):
-        # Not the target install, which would compile the simulator as well.
-        cmake("--install", self.build_directory)
+        # Not the target install, which would compile the simulator as well. The folder of a build under development may
+        # have been configured for another tree of packages, and Spack does not configure it again.
+        cmake("--install", self.build_directory, "--prefix", prefix)

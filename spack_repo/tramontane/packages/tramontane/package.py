@@ -38,6 +38,8 @@ class Tramontane(Package):
         build = os.path.join(self.stage.path, "build")
         # cmake and ninja come with the packages of the lock.
         with set_env(PATH=os.pathsep.join([os.path.join(place, "bin"), os.environ["PATH"]])):
-            pip("install", "--no-build-isolation", "--no-deps", "--config-settings=build-dir=" + build, ".")
+            # Of a checkout under development Python's sources stay where they are; what is compiled is installed.
+            source = ("-e", ".") if "dev_path" in spec.variants else (".",)
+            pip("install", "--no-build-isolation", "--no-deps", "--config-settings=build-dir=" + build, *source)
         mkdirp(prefix.bin)
         symlink(os.path.join(place, "bin", "tramontane"), prefix.bin.tramontane)

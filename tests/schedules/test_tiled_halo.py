@@ -1,0 +1,89 @@
+"""Halo exchange of an irregular decomposition, by recursive bisection."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from tramontane import _simulator
+from tramontane.study.decomposition import bisected
+
+from .machine import matched, slices
+
+Schedule = _simulator.schedule.Schedule
+
+
+@st.composite
+def workloads(draw):
+    """Halos narrower than a tile and wider than several, on grids of any shape."""
+    nx, ny = draw(st.integers(2, 24)), draw(st.integers(2, 24))
+    ranks = draw(st.integers(2, 40))
+    largest = bisected(nx, ny, ranks) if ranks <= nx * ny else None
+    assume(largest is not None)
+    most = min(nx - largest.x, ny - largest.y)
+    assume(most >= 1)
+    width = draw(st.integers(1, most))
+    return {"kind": "halo", "width": width, "grid": [nx, ny, 2], "decomposition": "bisection"}, ranks
+
+
+@given(workloads())
+def test_tiles_are_the_grid_and_as_large_as_said(given_):
+    workload, ranks = given_
+    nx, ny, _ = workload["grid"]
+    schedule = Schedule(workload, ranks)
+    held = np.zeros((nx, ny), dtype=int)
+    tiles = [schedule.held(rank, 0) for rank in range(ranks)]
+    for x, y, _ in tiles:
+        held[slice(*x), slice(*y)] += 1
+    assert (held == 1).all()
+    sides = [(x[1] - x[0], y[1] - y[0]) for x, y, _ in tiles]
+    assert bisected(nx, ny, ranks) == (max(x for x, _ in sides), max(y for _, y in sides), max(x * y for x, y in sides))
+
+
+@given(workloads())
+def test_every_point_of_a_halo_arrives_once_with_the_right_value(given_):
+    workload, ranks = given_
+    width, (nx, ny, nz) = workload["width"], workload["grid"]
+    schedule = Schedule(workload, ranks)
+    field = np.arange(nx * ny * nz, dtype=float).reshape(nx, ny, nz)
+    full = [schedule.held(rank, 1) for rank in range(ranks)]
+    own = [schedule.held(rank, 0) for rank in range(ranks)]
+    values = [np.full([b - a for a, b in box], np.nan) for box in full]
+    filled = [np.zeros(each.shape, dtype=int) for each in values]
+    for rank in range(ranks):
+        assert full[rank] == (*((a - width, b + width) for a, b in own[rank][:2]), own[rank][2])
+        values[rank][slices(own[rank], full[rank])] = field[slices(own[rank])]
+        filled[rank][slices(own[rank], full[rank])] += 1
+    for message in matched(schedule, 0):
+        (sent,), (received,) = message.sent, message.received
+        source, target = message.source, message.destination
+        assert all(a >= c and b <= d for (a, b), (c, d) in zip(sent.box, own[source], strict=True))
+        values[target][slices(received.box, full[target])] = field[slices(sent.box)]
+        filled[target][slices(received.box, full[target])] += 1
+    for rank in range(ranks):
+        assert (filled[rank] == 1).all()
+        (x, y, _) = full[rank]
+        assert (values[rank] == field[np.ix_(np.arange(*x) % nx, np.arange(*y) % ny, np.arange(nz))]).all()
+
+
+def test_tiles_are_alike_for_any_number_of_processes():
+    for ranks in (97, 100, 1000, 9973):  # primes among them, which leave others 1 x P
+        assert bisected(1440, 720, ranks).area * ranks / (1440 * 720) < 1.15
+
+
+@pytest.mark.parametrize(
+    ("grid", "ranks", "width", "line"),
+    [
+        ([2, 2, 1], 5, 1, "workload.decomposition: found bisection for 5 ranks"),
+        ([8, 8, 1], 4, 5, "workload.width: found 5, allowed: at most 4"),
+        ([8, 8, 1], 1, 1, "workload.width: found 1, allowed: at most 0"),
+    ],
+)
+def test_what_cannot_be_is_refused(grid, ranks, width, line):
+    with pytest.raises(ValueError, match=line):
+        Schedule({"kind": "halo", "width": width, "grid": grid, "decomposition": "bisection"}, ranks)
+
+
+def test_only_a_bisection_has_a_table():
+    with pytest.raises(ValueError, match="only bisection"):
+        _simulator.schedule.halo_table({"kind": "halo", "width": 1, "grid": [8, 8, 1], "decomposition": [2, 2]}, 4)

@@ -1,0 +1,68 @@
+"""What a calibration runs on a machine: messages between two ranks, and operations at several numbers of ranks.
+
+The checks run all of it with the tag `calibration`, so that latency, bandwidth, rate of messages and small allreduces
+are watched like anything else; `tramontane calibrate` runs the same cases and fits a machine to them.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tramontane.study import Point
+
+#: ReFrame's tag.
+TAG = "calibration"
+#: Name of the case that measures messages.
+MESSAGES = "calibration-messages"
+#: Numbers of ranks of the checks; a partition that holds fewer skips the others.
+RANKS = (2, 4, 8, 16)
+
+SIZES = tuple(2**exponent for exponent in range(19))
+"""Messages from 1 B to 256 KiB: beyond, times are those of caches more than those of a network."""
+_WINDOW, _REPETITIONS, _WARMUP = 16, 200, 20
+_GRID = [64, 48, 32]
+
+#: What is measured, and simulated, at each number of ranks. The library's allreduce is simulated as recursive doubling.
+WORKLOADS: dict[str, dict[str, Any]] = {
+    "allreduce-recursive-doubling": {"kind": "allreduce", "algorithm": "recursive-doubling"},
+    "allreduce-library": {"kind": "allreduce", "algorithm": "library"},
+    "transposition-burst": {"kind": "transposition", "algorithm": "burst", "grid": _GRID},
+    "transposition-bruck": {"kind": "transposition", "algorithm": "bruck", "grid": _GRID},
+    "transposition-ring-1": {"kind": "transposition", "algorithm": "ring-k", "radix": 1, "grid": _GRID},
+    "halo-3": {"kind": "halo", "width": 3, "grid": _GRID},
+}
+#: The one whose stages are single messages, so that it says something about the machine.
+SMALL_ALLREDUCE = "allreduce-recursive-doubling"
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operation that a calibration measures."""
+
+    name: str
+    ranks: int
+    point: dict[str, Any]
+
+    @property
+    def case(self) -> str:
+        """What a report calls it."""
+        return f"{TAG}-{self.name}-{self.ranks}"
+
+
+def operations(ranks: Iterable[int], system: dict[str, Any] | None = None) -> Iterator[Operation]:
+    """Yield each workload at each number of ranks, as canonical points of a system."""
+    for number in ranks:
+        for name, workload in WORKLOADS.items():
+            settings = {
+                "ranks": number,
+                "workload": workload,
+                "substrate": "mpi",
+                **({"system": system} if system else {}),
+            }
+            yield Operation(name, number, Point.model_validate(settings).canonical())
+
+
+def messages_arguments() -> list[str]:
+    """Return the program's arguments for times of messages."""
+    timing = [f"window={_WINDOW}", f"repetitions={_REPETITIONS}", f"warmup={_WARMUP}"]
+    return ["kind=pingpong", f"sizes={','.join(map(str, SIZES))}", *timing]
