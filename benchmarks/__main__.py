@@ -2,13 +2,13 @@
 
 Every number is the median of repeated runs, each in a process of its own, in CPU time: other work on the machine
 disturbs that less than it disturbs the clock on the wall. The points of `benchmarks/points/long` take minutes to hours
-and are run once, on request; otherwise the table says what they are expected to take. Two rows are no points: how much
-longer a packet-hop takes at 10^6 ranks than at 10^3, and what the whole paper is expected to take.
+and are run once, on request; otherwise the table says what they are expected to take. Three rows are no points: how
+much longer a packet-hop takes at 10^6 ranks than at 10^3, how much memory each of 10^6 ranks takes that do nothing, and
+what the whole paper is expected to take.
 """
 
 import argparse
 import json
-import multiprocessing
 import statistics
 import sys
 from pathlib import Path
@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from ruamel.yaml import YAML
 
-from benchmarks.measure import measure
+from benchmarks.measure import idle_rank_bytes, measure_apart
 from benchmarks.paper import hours
 from tramontane.study import load_point
 from tramontane.study.cost import estimate
@@ -33,6 +33,7 @@ COLUMNS = {
     "CPU s": ("cpu_s", 1, 1),
     "set up s": ("setup_s", 1, 2),
     "peak MB": ("peak_rss_bytes", 1e-6, 0),
+    "B a rank": ("idle_rank_bytes", 1, 0),
     "x cost a hop": ("growth", 1, 2),
     "h on 2 cores": ("hours", 1, 1),
     "x SST/macro": ("over_sst_macro", 1, 1),
@@ -82,21 +83,16 @@ def judge(row: Row, targets: dict[str, float]) -> str:
 
 
 def derive(rows: dict[str, Row]) -> dict[str, Row]:
-    """Return what follows from several points that were measured, and what is only estimated."""
-    derived: dict[str, Row] = {"paper": {"hours": hours(EXPERIMENTS, CORES)}}
+    """Return what follows from several points that were measured, or is measured of no run, or only estimated."""
+    idle = load_point(HERE / "points" / "long" / "allreduce-1e6.yaml").canonical()
+    derived: dict[str, Row] = {
+        "paper": {"hours": hours(EXPERIMENTS, CORES)},
+        "idle, 1e6 ranks": {"idle_rank_bytes": idle_rank_bytes(idle)},
+    }
     few, many = (rows.get(name, {}).get("hops_per_s") for name in ("allreduce-1e3", "allreduce-1e6"))
     if few and many:
         derived["growth, 1e3 to 1e6"] = {"growth": few / many}
     return derived
-
-
-def run(point: dict[str, Any], repeats: int) -> list[dict[str, Any]]:
-    """Measure a point several times, each in a fresh process."""
-    runs = []
-    for _ in range(repeats):
-        with multiprocessing.get_context("spawn").Pool(1) as pool:
-            runs.append(pool.apply(measure, (point,)))
-    return runs
 
 
 def main() -> None:
@@ -130,7 +126,7 @@ def main() -> None:
         point, long = load_point(files[name]).canonical(), files[name].parent.name == "long"
         measured = not long or arguments.long or bool(arguments.only)
         if measured:
-            runs = run(point, 1 if long else arguments.repeats)
+            runs = [measure_apart(point) for _ in range(1 if long else arguments.repeats)]
             print(f"{name}: {runs[-1]['cpu_s']:.1f} s", file=sys.stderr)
             rows[name] = row = sum_up(name, runs, reference)
         else:

@@ -1,10 +1,14 @@
 """One measurement, as the processes of the benchmark run it."""
 
+import multiprocessing
 import resource
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from tramontane import _simulator
+
+Result = TypeVar("Result")
 
 
 def measure(point: dict[str, Any]) -> dict[str, Any]:
@@ -14,3 +18,24 @@ def measure(point: dict[str, Any]) -> dict[str, Any]:
     result["cpu_s"] = time.process_time() - start
     result["peak_rss_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return result
+
+
+def measure_apart(point: dict[str, Any]) -> dict[str, Any]:
+    """Measure a canonical point in a fresh process."""
+    return apart(measure, point)
+
+
+def idle_rank_bytes(point: dict[str, Any]) -> float:
+    """Return what a rank of a canonical point takes as long as nothing is sent [B], network included."""
+    return apart(idle_bytes, point) / int(point["ranks"])
+
+
+def idle_bytes(point: dict[str, Any]) -> int:
+    """Return what network and ranks of a canonical point take in this process [B]."""
+    return int(_simulator.idle_bytes(point))
+
+
+def apart(function: Callable[[dict[str, Any]], Result], point: dict[str, Any]) -> Result:
+    """Return what a function says of a point, called in a fresh process."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(function, (point,))

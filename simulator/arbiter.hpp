@@ -93,6 +93,27 @@ private:
         gaps_ = none;
     }
 
+    /// The usual case by itself, because it is most of the work at a crossbar: the first gaps end before the packet
+    /// does, and take only some of its bytes. Returns the first gap that is different.
+    static std::size_t trickle(Gaps& gaps, Ticks slot, Ticks now, Ticks last, Ticks spacing, std::uint64_t& left,
+                               std::uint64_t& sent, Ticks& tail_leaves) {
+        std::size_t i = 0;
+        if (spacing <= slot) return i;
+        for (; i < gaps.size() && left > 2; ++i) {
+            Gap& gap = gaps[i];
+            const Ticks end = gap.start + gap.slots * slot;
+            if (last <= gap.start || last < end) break;
+            const std::uint64_t arrived = (end - now) / spacing;
+            const std::uint64_t can = std::min(left, arrived > sent ? arrived - sent : 0);
+            if (can >= gap.slots) break;
+            gap.slots -= can;
+            left -= can;
+            sent += can;
+            tail_leaves = end;
+        }
+        return i;
+    }
+
     Passage interleave(Pool<Gaps>& pool, Ticks slot, Ticks now, std::uint32_t bytes, Ticks spacing) {
         if (gaps_ == none) {
             gaps_ = pool.take();
@@ -105,7 +126,7 @@ private:
         passage.tail_leaves = passage.head_leaves;
         std::uint64_t left = bytes;
         std::uint64_t sent = 0;
-        std::size_t i = 0;
+        std::size_t i = trickle(gaps, slot, now, last, spacing, left, sent, passage.tail_leaves);
         // Bytes that whole slots cannot place (at most two, from truncation) are dropped: they take no time.
         while (left > 2) {
             const bool unbounded = i == gaps.size();

@@ -107,7 +107,7 @@ private:
 /// No packet is looked at before it goes, as far as possible: those that wait have long left the cache.
 class Queue {
 public:
-    [[nodiscard]] bool empty() const { return small_.empty() && other_.empty() && full_.empty(); }
+    [[nodiscard]] bool empty() const { return (full_.first | small_.last() | other_.last()) == none; }
 
     /// Appends a packet; its `order` tells when it came.
     /// \param full size of a full packet [B]

@@ -233,10 +233,23 @@ private:
         while (last < events.size() && events[last].place == here_ && events[last].offset == events[first].offset) {
             ++last;
         }
-        std::sort(events.begin() + static_cast<std::ptrdiff_t>(first),
-                  events.begin() + static_cast<std::ptrdiff_t>(last),
-                  [this](const Event& a, const Event& b) { return tie(a) < tie(b); });
+        // There are few; looking up what orders them takes longer than the rest.
+        ties_.clear();
+        for (const Event& event : events.subspan(first, last - first)) {
+            const Tied tied{tie(event), event};
+            std::size_t to = ties_.size();
+            ties_.push_back(tied);
+            for (; to > 0 && ties_[to - 1].tie > tied.tie; --to) ties_[to] = ties_[to - 1];
+            ties_[to] = tied;
+        }
+        for (const Tied& tied : ties_) events[first++] = tied.event;
     }
+
+    struct Tied {
+        std::uint64_t tie;
+        Event event;
+    };
+    std::vector<Tied> ties_;
 
     struct After {
         const Engine* engine;

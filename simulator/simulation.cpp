@@ -1,7 +1,11 @@
 #include "simulation.hpp"
 
+#include <unistd.h>
+
 #include <chrono>
+#include <fstream>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 
 #include "engine.hpp"
@@ -29,6 +33,37 @@ void check(const Machine& m, const Router& router) {
         throw std::invalid_argument("machine.packet: must lie in 1 B ... 1 GB");
 }
 
+/// All that there is before the first event.
+struct Parts {
+    Parts(const Machine& machine, const Schedule& schedule, const Run& run)
+        : topology(make_topology(machine)),
+          router(*topology, machine.routing),
+          ranks(static_cast<std::uint32_t>(schedule.ranks())),
+          allocation(run.allocation, ranks, *topology, run.seed),
+          engine(machine, run.seed, topology->switches(), topology->switches() + ranks),
+          fabric(engine, *topology, router, ranks),
+          nodes(engine, fabric, *topology, allocation, schedule, Noise(run.noise, run.seed),
+                Repeats(schedule.ranks(), schedule.rounds(), schedule.repeats(), run.steady_error)) {
+        check(machine, router);
+        engine.delays = Delays(run.congestion_bins, ranks);
+    }
+
+    const std::unique_ptr<Topology> topology;
+    const Router router;
+    const std::uint32_t ranks;
+    const Allocation allocation;
+    Engine engine;
+    Fabric fabric;
+    Nodes nodes;
+};
+
+/// Memory of this process that is in use [B]; 0 where the system does not tell.
+std::uint64_t resident_bytes() {
+    std::uint64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages >> pages;  // the second number
+    return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
 /// From the repeats that were simulated to all. They send the same; only how far they send it may differ.
 void extrapolate(Outcome& o, const Repeats& repeats) {
     o.repeats_simulated = repeats.simulated();
@@ -50,20 +85,20 @@ void extrapolate(Outcome& o, const Repeats& repeats) {
 
 bool checks_invariants() { return checks; }
 
+std::uint64_t idle_bytes(const Machine& machine, const Schedule& schedule, const Run& run) {
+    const std::uint64_t before = resident_bytes();
+    const Parts parts(machine, schedule, run);
+    return resident_bytes() - before;
+}
+
 Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& run, const std::function<void()>& poll) {
     if (machine.model == "pisces-16") return pisces16::simulate(machine, schedule, run, poll);
     const auto entered = std::chrono::steady_clock::now();
-    const auto topology = make_topology(machine);
-    const Router router(*topology, machine.routing);
-    const auto ranks = static_cast<std::uint32_t>(schedule.ranks());
-    check(machine, router);
-    const Allocation allocation(run.allocation, ranks, *topology, run.seed);
-
-    Engine engine(machine, run.seed, topology->switches(), topology->switches() + ranks);
-    engine.delays = Delays(run.congestion_bins, ranks);
-    Fabric fabric(engine, *topology, router, ranks);
-    Nodes nodes(engine, fabric, *topology, allocation, schedule, Noise(run.noise, run.seed),
-                Repeats(schedule.ranks(), schedule.rounds(), schedule.repeats(), run.steady_error));
+    Parts parts(machine, schedule, run);
+    Engine& engine = parts.engine;
+    Fabric& fabric = parts.fabric;
+    Nodes& nodes = parts.nodes;
+    const std::uint32_t ranks = parts.ranks;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         const Ticks delay = below(random_bits(~run.seed, rank, 0), from_picoseconds(run.start_jitter) + 1);
         engine.start_at(delay, engine.place_of(rank), event_code(EventKind::start));
@@ -72,7 +107,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
     Outcome outcome;
     outcome.setup_s = seconds_since(entered);
     const auto begun = std::chrono::steady_clock::now();
-    const SwitchId switches = topology->switches();
+    const SwitchId switches = engine.switches;
     engine.run([&] { return fabric.memory() + nodes.memory(); },
                [&](const Event& event) {
                    switch (kind_of(event.code)) {

@@ -50,6 +50,10 @@ struct Outcome {
 /// Whether this build checks at each event that bytes, packets and credits are conserved and time goes forward.
 [[nodiscard]] bool checks_invariants();
 
+/// How much memory the process takes more once network and ranks are there and nothing has been sent [B], as the system
+/// counts it; 0 where it does not.
+[[nodiscard]] std::uint64_t idle_bytes(const Machine& machine, const Schedule& schedule, const Run& run);
+
 /// \param poll called every now and then; may throw to stop
 /// \throws std::invalid_argument for a machine or allocation that cannot work, std::runtime_error on deadlock
 [[nodiscard]] Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& run,

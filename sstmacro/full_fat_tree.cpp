@@ -7,12 +7,9 @@
 #include <cstdint>
 #include <limits>
 
+#include "ports.hpp"
+
 namespace tramontane::sst {
-namespace {
-
-constexpr int most_ports = 256;  // PISCES keeps a packet's port in eight bits
-
-}  // namespace
 
 FullFatTree::FullFatTree(SST::Params& params) : StructuredTopology(params) {
     std::vector<int> sizes;
@@ -22,9 +19,7 @@ FullFatTree::FullFatTree(SST::Params& params) : StructuredTopology(params) {
     }
     levels_ = sizes[0];
     down_ = sizes[1];
-    if (maxNumPorts() > most_ports) {
-        throw sprockit::InputError("tramontane_fattree: more than 256 ports a switch, which PISCES can't number");
-    }
+    require_numbered_ports("tramontane_fattree", maxNumPorts());
     if (concentration() != down_) {
         throw sprockit::InputError("tramontane_fattree: concentration must be the number of down ports");
     }

@@ -3,12 +3,9 @@
 #include <sprockit/errors.h>
 #include <sprockit/sim_parameters.h>
 
+#include "ports.hpp"
+
 namespace tramontane::sst {
-namespace {
-
-constexpr int most_ports = 256;  // PISCES keeps a packet's port in eight bits
-
-}  // namespace
 
 GroupDragonfly::GroupDragonfly(SST::Params& params) : StructuredTopology(params) {
     std::vector<int> sizes;
@@ -19,9 +16,7 @@ GroupDragonfly::GroupDragonfly(SST::Params& params) : StructuredTopology(params)
     x_ = sizes[0];
     y_ = sizes[1];
     groups_ = sizes[2];
-    if (maxNumPorts() > most_ports) {
-        throw sprockit::InputError("tramontane_dragonfly: more than 256 ports a switch, which PISCES can't number");
-    }
+    require_numbered_ports("tramontane_dragonfly", maxNumPorts());
 }
 
 void GroupDragonfly::connectedOutports(sstmac::SwitchId at, std::vector<Connection>& links) const {

@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -180,19 +181,38 @@ nb::dict describe_congestion(const CongestionMatrix& matrix, std::int64_t ranks)
     return result;
 }
 
-nb::dict simulate_point(const nb::dict& point) {
-    const Machine machine = machine_from_dict(get<nb::dict>(point, "machine"));
-    // Ranks without points in some layout are refused in what users write (tramontane.study); points measured with
-    // another simulator may have them.
+/// Ranks without points in some layout are refused in what users write (tramontane.study); points measured with another
+/// simulator may have them.
+std::unique_ptr<Schedule> schedule_of(const nb::dict& point) {
     WorkloadSpec workload = workload_from_dict(get<nb::dict>(point, "workload"), get<std::int64_t>(point, "ranks"));
     workload.allow_empty_blocks = true;
-    const auto schedule = make_schedule(workload);
-    const Run run{.seed = static_cast<std::uint64_t>(get<std::int64_t>(point, "seed")),
-                  .start_jitter = get<std::int64_t>(point, "start_jitter"),
-                  .allocation = allocation_of(point),
-                  .noise = noise_of(point),
-                  .steady_error = steady_error_of(point),
-                  .congestion_bins = congestion_bins_of(point)};
+    return make_schedule(workload);
+}
+
+/// A point as the simulator takes it.
+struct Task {
+    explicit Task(const nb::dict& point)
+        : machine(machine_from_dict(get<nb::dict>(point, "machine"))),
+          schedule(schedule_of(point)),
+          run{.seed = static_cast<std::uint64_t>(get<std::int64_t>(point, "seed")),
+              .start_jitter = get<std::int64_t>(point, "start_jitter"),
+              .allocation = allocation_of(point),
+              .noise = noise_of(point),
+              .steady_error = steady_error_of(point),
+              .congestion_bins = congestion_bins_of(point)} {}
+
+    const Machine machine;
+    const std::unique_ptr<Schedule> schedule;
+    const Run run;
+};
+
+std::uint64_t idle_bytes_of_point(const nb::dict& point) {
+    const Task task(point);
+    return idle_bytes(task.machine, *task.schedule, task.run);
+}
+
+nb::dict simulate_point(const nb::dict& point) {
+    const Task task(point);
     Outcome o;
     {
         const nb::gil_scoped_release released;
@@ -200,7 +220,7 @@ nb::dict simulate_point(const nb::dict& point) {
             const nb::gil_scoped_acquire acquired;
             if (PyErr_CheckSignals() != 0) throw nb::python_error();
         };
-        o = simulate(machine, *schedule, run, poll);
+        o = simulate(task.machine, *task.schedule, task.run, poll);
     }
     nb::dict phases;
     for (const auto& [name, time] : o.phases) phases[name.c_str()] = time;
@@ -216,10 +236,10 @@ nb::dict simulate_point(const nb::dict& point) {
     result["imbalance"] = o.imbalance;
     result["network_bytes"] = o.network_bytes;
     result["delays"] = describe_delays(o.delays);
-    if (o.delays.matrix.wanted()) result["congestion"] = describe_congestion(o.delays.matrix, schedule->ranks());
-    if (run.steady_error > 0) {
+    if (o.delays.matrix.wanted()) result["congestion"] = describe_congestion(o.delays.matrix, task.schedule->ranks());
+    if (task.run.steady_error > 0) {
         result["repeats_simulated"] = o.repeats_simulated;
-        result["repeats_left_out"] = schedule->repeats() - o.repeats_simulated;
+        result["repeats_left_out"] = task.schedule->repeats() - o.repeats_simulated;
         result["steady_error"] = o.steady_error;
     }
     result["wall_s"] = o.wall_s;
@@ -229,9 +249,7 @@ nb::dict simulate_point(const nb::dict& point) {
 
 nb::tuple earliest_ends_of_point(const nb::dict& point) {
     const Machine machine = machine_from_dict(get<nb::dict>(point, "machine"));
-    WorkloadSpec workload = workload_from_dict(get<nb::dict>(point, "workload"), get<std::int64_t>(point, "ranks"));
-    workload.allow_empty_blocks = true;
-    const auto schedule = make_schedule(workload);
+    const auto schedule = schedule_of(point);
     const auto seed = static_cast<std::uint64_t>(get<std::int64_t>(point, "seed"));
     const EarliestEnds ends = earliest_ends(machine, *schedule, seed, allocation_of(point));
     return nb::make_tuple(ends.first_s, ends.last_s);
@@ -258,6 +276,8 @@ void bind_simulation(nb::module_& module) {
     module.def("simulate", &tramontane::bindings::simulate_point, "point"_a,
                "Simulate a canonical point.\n\nRaises ValueError for what cannot be simulated and RuntimeError on "
                "deadlock, with what waits for what.");
+    module.def("idle_bytes", &tramontane::bindings::idle_bytes_of_point, "point"_a,
+               "Memory that a canonical point takes before anything is sent [B]; 0 where the system does not tell.");
     module.def("earliest_ends", &tramontane::bindings::earliest_ends_of_point, "point"_a,
                "Lower bounds of a canonical point: how long after the first start the first rank ends [s], and the "
                "last one [s].");

@@ -197,6 +197,20 @@ def test_messages_of_a_librarys_collectives_are_not_counted() -> None:
     assert "delays" not in found
 
 
+@needs_sstmacro
+@pytest.mark.parametrize(
+    ("network", "line"),
+    [
+        ({"topology": "fattree", "geometry": [2, 129]}, "tramontane_fattree: 258 ports a switch"),
+        ({"topology": "dragonfly", "geometry": [200, 2, 60]}, "tramontane_dragonfly: 264 ports a switch"),
+    ],
+)
+def test_the_plug_in_itself_refuses_too_many_ports(tmp_path: Path, network: dict[str, Any], line: str) -> None:
+    done = _alone(point(machine=network), tmp_path, None)
+    assert done.status != 0
+    assert line in done.output + done.errors
+
+
 TILES = {"kind": "halo", "width": 3, "grid": [48, 24, 4], "decomposition": "bisection"}
 
 

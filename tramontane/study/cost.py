@@ -90,7 +90,8 @@ def estimate(point: Mapping[str, Any]) -> Cost:
             + hops / speed["packet_hops_per_second"]
             + messages / speed["messages_per_second"]
         )
-        seconds = speed["seconds_per_point"] + _simulated(point) * loop
+        growth = float(more_with_ranks(np.float64(ranks), speed["growth_with_ranks"]))
+        seconds = speed["seconds_per_point"] + _simulated(point) * loop * growth
         ports = used_ports(machine, ranks, scattered=point["allocation"] != "first-available")
         memory = (
             speed["bytes_per_process"]
@@ -123,6 +124,18 @@ def _elsewhere(point: Mapping[str, Any], messages: int, hops: float) -> tuple[fl
     )
     memory = speed["bytes_per_process"] + ports * speed["bytes_per_port"] + point["ranks"] * speed["bytes_per_rank"]
     return seconds, memory
+
+
+def more_with_ranks(ranks: Any, growth: float) -> Any:
+    """Return how much longer everything takes than with few ranks, whose state is in the cache.
+
+    Parameters
+    ----------
+    ranks : float or ndarray
+    growth : float
+        What each factor of ten beyond 100 ranks adds.
+    """
+    return 1 + growth * np.log10(np.maximum(ranks, 100) / 100)
 
 
 def _simulated(point: Mapping[str, Any]) -> float:

@@ -1,0 +1,74 @@
+"""The rates that estimates are made of: their fit to points that were run, and the memory of a rank."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.measure import idle_rank_bytes
+from benchmarks.rates import candidates, describe, fit, fit_with_growth
+from tramontane.study import Point
+from tramontane.study.cost import more_with_ranks
+
+TORUS = {"topology": "torus", "geometry": [6, 6, 6], "nodes_per_switch": 2}
+DRAGONFLY = {"topology": "dragonfly", "geometry": [25, 25, 25], "nodes_per_switch": 25}
+COST = np.array([2e-7, 1e-6, 5e-7])
+
+
+def counts(points: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return np.asarray(10 ** np.random.default_rng(1).uniform(4, 7, size=(points, 3)))
+
+
+def test_costs_are_found_again() -> None:
+    table = counts(40)
+    assert fit(table, table @ COST) == pytest.approx(COST, rel=1e-3)
+
+
+def test_a_few_points_that_took_far_too_long_change_little() -> None:
+    table = counts(40)
+    seconds = table @ COST * np.random.default_rng(2).uniform(0.95, 1.05, 40)
+    seconds[::10] *= 8
+    assert table @ fit(table, seconds) == pytest.approx(table @ COST, rel=0.1)
+
+
+def test_growth_with_ranks_is_found_again() -> None:
+    table, ranks = counts(40), 10 ** np.random.default_rng(3).uniform(1, 5, 40)
+    cost, growth = fit_with_growth(table, table @ COST * more_with_ranks(ranks, 0.35), ranks)
+    assert growth == pytest.approx(0.35)
+    assert cost == pytest.approx(COST, rel=1e-3)
+    assert more_with_ranks(np.array([1.0, 100, 10_000]), 0.35) == pytest.approx([1, 1, 1.7])
+
+
+def test_what_costs_nothing_is_not_negative() -> None:
+    table = counts(40)
+    cost = fit(table, table @ np.array([0.0, 1e-6, 0.0]))
+    assert cost[1] == pytest.approx(1e-6, rel=1e-3)
+    assert np.all((cost > 0) & (cost <= [1e-8, 1e-5, 1e-8]))
+
+
+def test_only_points_of_the_simulator_that_do_not_take_too_long(tmp_path: Path) -> None:
+    def record(name: str, **changes: Any) -> None:
+        workload = {"kind": "transposition", "algorithm": "burst", "grid": [1200, 600, 64]}
+        point = Point.model_validate({"ranks": 64, "workload": workload, "machine": TORUS} | changes).canonical()
+        (tmp_path / "points" / name).mkdir(parents=True)
+        (tmp_path / "points" / name / "record.json").write_text(json.dumps({"point": point}))
+
+    record("aa")
+    record("bb", workload={"kind": "transposition", "algorithm": "burst", "grid": [6000, 3000, 640]})
+    record("cc", workload={"kind": "allreduce", "algorithm": "ring"})
+    ranks = [(point["ranks"], point["workload"]["kind"]) for point in candidates(tmp_path, longest=10)]
+    assert ranks == [(64, "transposition")]
+
+
+def test_how_good_estimates_are_in_words() -> None:
+    text = describe("these", np.array([0.5, 1.0, 1.1, 2.0]))
+    assert text == "these: measured over estimated 1.05, eight in ten 0.65 to 1.73; 50% of 4 within a factor of 1.3"
+
+
+def test_a_rank_that_does_nothing_takes_little() -> None:
+    workload = {"kind": "allreduce", "algorithm": "ring"}
+    point = {"ranks": 300_000, "workload": workload, "machine": DRAGONFLY}
+    found = idle_rank_bytes(Point.model_validate(point).canonical())
+    assert 150 < found < 220  # the state of a rank, in whole pages; without a network nobody uses
