@@ -9,6 +9,9 @@ from tramontane.campaign.driver import Options, header
 from tramontane.campaign.plan import Plan, make_plan, write_plan
 from tramontane.results.published import find_published, publish
 from tramontane.results.store import PUBLISHED, Store
+from tramontane.study import Point
+
+ROOT = Path(__file__).parents[2]
 
 Execute = Callable[..., Plan]
 
@@ -61,3 +64,13 @@ def test_quick_points_and_those_of_other_substrates_are_not_published(project: P
 
 def test_nothing_published_is_nothing_found(project: Path) -> None:
     assert find_published(project, ["0" * 16], 1) == set()
+
+
+def test_records_that_come_with_the_project_are_what_they_say() -> None:
+    store = Store(ROOT, PUBLISHED)
+    for identity in store.identities():
+        record = store.read(identity)
+        assert Point.from_canonical(record["point"]).id == record["id"] == identity
+        assert record["result"]["substrate"] == record["point"]["substrate"] == "simulator"
+        assert record["provenance"]["git_dirty"] is False
+        assert record["provenance"]["model_revision"] == record["result"]["model_revision"]
