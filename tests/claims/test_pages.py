@@ -14,14 +14,14 @@ from .data import dataset
 
 
 def store(root: Path) -> None:
-    data = dataset({"a": [1e-3, 2e-3], "b": [np.nan, 0.1234567]}, x=(100, 2000))
+    data = dataset({"a": [1e-3, np.nan, 2e-3], "b": [np.nan, np.nan, 0.1234567]}, x=(100, 500, 2000))
     data.attrs["figure_json"] = json.dumps({"x": "ranks"})
     file = root / "results" / "laptop" / "datasets" / "tiny.nc"
     file.parent.mkdir(parents=True)
     data.to_netcdf(file, engine="h5netcdf")
 
 
-def test_times_are_medians_in_milliseconds_and_gaps_stay_empty(tmp_path: Path) -> None:
+def test_times_are_medians_in_milliseconds_gaps_stay_empty_and_empty_columns_are_left_out(tmp_path: Path) -> None:
     store(tmp_path)
     assert times(tmp_path, "laptop", "tiny").splitlines() == [
         "| series | 100 | 2,000 |",

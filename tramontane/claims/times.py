@@ -14,7 +14,7 @@ _MILLI = 1e3
 
 
 def times(root: Path, scale: str, experiment: str) -> str:
-    """Return the median times [ms] of an experiment, with a column for each value along the x axis of its figure.
+    """Return the median times [ms] of an experiment, with a column for each value along the x axis that has one.
 
     Raises
     ------
@@ -31,6 +31,7 @@ def times(root: Path, scale: str, experiment: str) -> str:
         time = dataset["time_s"].load() * _MILLI
     if _MEMBER in time.dims:
         time = time.median(_MEMBER)
+    time = time.dropna(along, how="all")
     lines = [str(dim) for dim in time.dims if dim != along]
     if lines:
         rows = time.stack(row=lines).dropna("row", how="all").transpose("row", along)
@@ -46,4 +47,4 @@ def times(root: Path, scale: str, experiment: str) -> str:
 
 
 def _number(value: object) -> str:
-    return f"{value:,g}" if isinstance(value, int | float) and abs(value) < 1e6 else str(value)
+    return f"{value:,g}" if isinstance(value, int | float) and abs(value) < 1e9 else str(value)
