@@ -47,4 +47,6 @@ def times(root: Path, scale: str, experiment: str) -> str:
 
 
 def _number(value: object) -> str:
-    return f"{value:,g}" if isinstance(value, int | float) and abs(value) < 1e9 else str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,g}" if isinstance(value, float) else str(value)
