@@ -19,7 +19,7 @@ def times(root: Path, scale: str, experiment: str) -> str:
     Raises
     ------
     InputError
-        If there is no dataset of that experiment, or more than times of single operations.
+        If there is no dataset of that experiment.
     """
     file = Layout(root, scale).dataset(experiment)
     if not file.exists():
