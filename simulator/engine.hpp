@@ -11,6 +11,7 @@
 #include "channel.hpp"
 #include "delays.hpp"
 #include "event_queue.hpp"
+#include "exchange.hpp"
 #include "ledger.hpp"
 #include "machine.hpp"
 #include "records.hpp"
@@ -87,16 +88,47 @@ struct Statistics {
     std::uint64_t hops = 0;             ///< switch visits of all packets
     std::uint64_t events = 0;
     std::uint64_t delivered_bytes = 0;  ///< of the workload
+
+    void add(const Statistics& other) {
+        messages += other.messages;
+        bytes += other.bytes;
+        packets += other.packets;
+        control_packets += other.control_packets;
+        hops += other.hops;
+        events += other.events;
+        delivered_bytes += other.delivered_bytes;
+    }
 };
 
+/// Handles the events of all places, or, where several threads simulate one point, of those of one thread. Messages are
+/// then common records, because both ends write them (each fields of its own); all else belongs to one thread.
 class Engine {
 public:
-    Engine(const Machine& machine, std::uint64_t seed_, SwitchId switches_, Place places)
-        : parameters(machine), seed(seed_), switches(switches_), queue_(parameters.lookahead(), places) {}
+    /// \param exchange with the engines of other threads; null where there are none
+    Engine(const Machine& machine, std::uint64_t seed_, SwitchId switches_, Place places_, Exchange* exchange)
+        : parameters(machine),
+          seed(seed_),
+          switches(switches_),
+          places(places_),
+          queue_(parameters.lookahead(), places),
+          exchange_(exchange) {}
+
+    /// The engine of another thread. \pre nothing has been simulated
+    Engine(Engine& first, std::uint32_t thread)
+        : parameters(first.parameters),
+          seed(first.seed),
+          switches(first.switches),
+          places(first.places),
+          messages(Pool<Message>::Shared{first.messages}),
+          delays(first.delays),
+          queue_(parameters.lookahead(), places),
+          exchange_(first.exchange_),
+          thread_(thread) {}
 
     const Parameters parameters;
     const std::uint64_t seed;
     const SwitchId switches;
+    const Place places;
     Pool<Packet> packets;
     Pool<Message> messages;
     Pool<Credits> credits;
@@ -120,6 +152,26 @@ public:
 #endif
             queue_.push(time, place, code, item);
         }
+    }
+
+    /// Whether this engine handles the place's events.
+    [[nodiscard]] bool owns(Place place) const {
+        return exchange_ == nullptr || exchange_->owner(place) == thread_;
+    }
+
+    /// As `schedule`, where the place may be another thread's. A packet whose head arrives there goes along.
+    void send(Ticks time, Place place, std::uint32_t code, Index item) {
+        if (owns(place)) return schedule(time, place, code, item);
+        Outbox& box = tell(time, place, code, item);
+        if (kind_of(code) != EventKind::head) return;
+        box.packets.push_back(packets[item]);
+        if constexpr (checks) ledger.leave(packets[item].bytes);
+        packets.give_back(item);
+    }
+
+    /// Gives credits back to an output of another thread's switch.
+    void send_credit(Ticks time, SwitchId at, Port port, std::uint8_t channel, std::uint32_t bytes) {
+        tell(time, at, event_code(EventKind::output_credit, port, channel), bytes);
     }
 
     /// Gives credits back to `channel` of `place` at `time`, and sees to it that what waits there is woken.
@@ -151,14 +203,18 @@ public:
 
     /// Handles every event. Memory is slow: `fetch(event)` is called well ahead for what the event names,
     /// `approach(event)` somewhat ahead for what that leads to, `reach(event)` shortly before for what that leads to in
-    /// turn, `handle(event, time)` when it is due; `poll()` every now and then. Nothing is called ahead while
-    /// `memory()` [B] is so little that it stays in the cache: it would cost a fifth of the rate.
-    template <class Memory, class Fetch, class Approach, class Reach, class Handle, class Poll>
-    void run(Memory&& memory, Fetch&& fetch, Approach&& approach, Reach&& reach, Handle&& handle, Poll&& poll) {
+    /// turn, `handle(event, time)` when it is due; `credit(crossing)` when another thread has given back credits;
+    /// `poll()` every now and then. Nothing is called ahead while `memory()` [B] is so little that it stays in the
+    /// cache: it would cost a fifth of the rate.
+    template <class Memory, class Fetch, class Approach, class Reach, class Handle, class Credit, class Poll>
+    void run(Memory&& memory, Fetch&& fetch, Approach&& approach, Reach&& reach, Handle&& handle, Credit&& credit,
+             Poll&& poll) {
         std::uint64_t polled = 0;
         while (true) {
-            const auto events = queue_.next_window();
-            if (events.empty()) break;
+            std::uint64_t window = queue_.next();
+            if (exchange_ != nullptr) window = exchange(window, credit);
+            if (window == EventQueue::ended) break;
+            const auto events = queue_.open(window);
             begin_ = queue_.begin();
             end_ = queue_.end();
             const std::size_t n = events.size();
@@ -207,7 +263,49 @@ public:
 
     void start_at(Ticks time, Place place, std::uint32_t code) { queue_.push(time, place, code, none); }
 
+    /// Ends all threads' runs, because this one has failed.
+    void fail() {
+        if (exchange_ != nullptr) exchange_->fail(thread_);
+    }
+
 private:
+    Outbox& tell(Ticks time, Place place, std::uint32_t code, Index item) {
+        if constexpr (checks) {
+            if (time < end_) throw std::logic_error("simulator: an event reaches another thread within a window");
+        }
+        Outbox& box = exchange_->box(thread_, exchange_->owner(place));
+        box.events.push_back({time, place, code, item});
+        told_ = std::min(told_, queue_.number_of(time));
+        return box;
+    }
+
+    /// Ends a window together with the other threads. Returns the number of the next one.
+    template <class Credit>
+    std::uint64_t exchange(std::uint64_t next, Credit&& credit) {
+        const std::uint64_t window = exchange_->agree(thread_, std::min(next, told_));
+        told_ = EventQueue::ended;
+        if (window == EventQueue::ended) return window;
+        for (std::uint32_t other = 0; other < exchange_->threads(); ++other) {
+            Outbox& box = exchange_->received(other, thread_);
+            const Packet* packet = box.packets.data();
+            for (const Crossing& crossing : box.events) {
+                if (kind_of(crossing.code) == EventKind::output_credit) {
+                    credit(crossing);
+                    continue;
+                }
+                Index item = crossing.item;
+                if (kind_of(crossing.code) == EventKind::head) {
+                    item = packets.take();
+                    if constexpr (checks) ledger.enter(packet->bytes);
+                    packets[item] = *packet++;
+                }
+                queue_.push(crossing.time, crossing.place, crossing.code, item);
+            }
+            box.clear();
+        }
+        return window;
+    }
+
     static constexpr std::uint64_t cached = std::uint64_t{1} << 19;  // half of a usual second-level cache
     static constexpr std::size_t far = 24;
     static constexpr std::size_t near = 12;
@@ -215,14 +313,20 @@ private:
     static constexpr Place nowhere = ~Place{0};
 
     /// What happens first at the same place and tick: returning credits, ranks, then packets in a random order that
-    /// belongs to the packets, so that no port is favoured and the result does not depend on how events were stored.
+    /// belongs to the packets, so that no port is favoured and the result does not depend on how events were stored,
+    /// nor on the number of threads. Should two draw the same number, it is decided by where they come from.
     [[nodiscard]] std::uint64_t tie(const Event& event) const {
+        const auto drawn = [](std::uint32_t number, std::uint32_t from) {
+            return std::uint64_t{1} << 63 | std::uint64_t{number} << 31 | (from & 0x7fff'ffff);
+        };
         switch (kind_of(event.code)) {
             case EventKind::head:
-            case EventKind::output:
-                return std::uint64_t{1} << 32 | packets[event.item].tie;
+            case EventKind::output: {
+                const Packet& packet = packets[event.item];
+                return drawn(packet.tie, packet.upstream << 9 ^ packet.upstream_port);
+            }
             case EventKind::message:
-                return std::uint64_t{1} << 32 | messages[event.item].arrival_tie;
+                return drawn(messages[event.item].arrival_tie, messages[event.item].source);
             default:
                 return event.code;
         }
@@ -259,6 +363,9 @@ private:
     };
 
     EventQueue queue_;
+    Exchange* const exchange_;  // null: there is one thread
+    const std::uint32_t thread_ = 0;
+    std::uint64_t told_ = EventQueue::ended;  // first window for which other threads have been told something
     std::vector<Event> nearby_;  // heap of new events of the current place and window
     After after_{this};
     std::uint32_t order_ = 0;

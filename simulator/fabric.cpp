@@ -20,6 +20,19 @@ Fabric::Fabric(Engine& engine, const Topology& topology, const Router& router, s
     for (std::uint32_t rank = 0; rank < ranks; ++rank) injection_[rank].channel = NodeChannel(engine.parameters.buffer);
 }
 
+Fabric::Fabric(const Fabric& first, Engine& engine)
+    : engine_(engine),
+      topology_(first.topology_),
+      router_(first.router_),
+      channels_(first.channels_),
+      space_(first.space_),
+      outputs_offset_(first.outputs_offset_),
+      lines_(first.lines_),
+      switches_(first.switches_.size(), nullptr),
+      switches_a_page_(first.switches_a_page_),
+      counters_(first.counters_.size()),
+      injection_(first.injection_) {}
+
 void Fabric::create(SwitchId at) {
     if (room_ == 0) {
         pages_.push_back(allocate_pages<Line64>(switches_a_page_ * lines_));
@@ -70,6 +83,7 @@ void Fabric::reach_credit(SwitchId at, std::uint32_t code) const {
 
 void Fabric::prefetch_upstream(const Packet& packet) const {
     if (packet.upstream < engine_.switches) {
+        if (!switches_[packet.upstream]) return;
         prefetch_line(&existing_out(packet.upstream, packet.upstream_port, packet.upstream_channel).behind);
     } else {
         prefetch_line(&injection_[packet.upstream - engine_.switches]);
@@ -111,9 +125,14 @@ void Fabric::enter_crossbar(SwitchId at, Index item, Output& output, Ticks now) 
         crossbar(at).book(engine_.gaps, engine_.parameters.crossbar_slot, now, packet.bytes, packet.spacing);
     packet.spacing = static_cast<std::uint32_t>((passage.tail_leaves - passage.head_leaves) / packet.bytes);
     if (packet.upstream < engine_.switches) {
-        engine_.give(packet.upstream, out(packet.upstream, packet.upstream_port, packet.upstream_channel).behind,
-                     event_code(EventKind::output_credit, packet.upstream_port, packet.upstream_channel),
-                     passage.head_leaves + engine_.parameters.link_latency, packet.bytes);
+        const Ticks time = passage.head_leaves + engine_.parameters.link_latency;
+        if (switches_[packet.upstream]) {
+            engine_.give(packet.upstream, out(packet.upstream, packet.upstream_port, packet.upstream_channel).behind,
+                         event_code(EventKind::output_credit, packet.upstream_port, packet.upstream_channel), time,
+                         packet.bytes);
+        } else {
+            engine_.send_credit(time, packet.upstream, packet.upstream_port, packet.upstream_channel, packet.bytes);
+        }
     } else {
         const std::uint32_t rank = packet.upstream - engine_.switches;
         const Ticks time = passage.head_leaves + engine_.parameters.injection_latency;
@@ -166,8 +185,8 @@ void Fabric::enter_link(SwitchId at, Index item, Output& output, Ticks now) {
         packet.upstream = at;
         packet.upstream_port = packet.port;
         packet.upstream_channel = packet.channel;
-        engine_.schedule(passage.head_leaves + p.link_latency, topology_.neighbour(at, packet.port),
-                         event_code(EventKind::head), item);
+        engine_.send(passage.head_leaves + p.link_latency, topology_.neighbour(at, packet.port),
+                     event_code(EventKind::head), item);
     }
 }
 
@@ -186,8 +205,9 @@ void Fabric::eject(Index item, Ticks tail) {
     }
     message.missing -= packet.bytes;
     if constexpr (checks) {
-        engine_.ledger.arrive(packet.bytes);
-        if (message.missing < message.unsent) {
+        engine_.ledger.leave(packet.bytes);
+        // What has not been sent only its owner may look at.
+        if (engine_.owns(engine_.place_of(message.source)) && message.missing < message.unsent) {
             throw std::logic_error("simulator: more bytes of a message arrived than were sent");
         }
     }
@@ -256,23 +276,22 @@ void Fabric::verify(SwitchId at, bool idle) const {
     }
 }
 
-std::string Fabric::waiting(int limit) const {
+std::string Fabric::waiting(SwitchId at, int& limit) const {
     std::string text;
+    if (!switches_[at]) return text;
     const std::size_t outputs = std::size_t{topology_.ports()} * channels_;
-    for (SwitchId at = 0; at < switches_.size(); ++at) {
-        if (!switches_[at]) continue;
-        const auto* output = reinterpret_cast<const Output*>(switches_[at]->bytes + outputs_offset_);
-        for (std::size_t i = 0; i < outputs; ++i, ++output) {
-            for (const SwitchChannel* channel : {&output->before, &output->behind}) {
-                if (channel->waiting.empty()) continue;
-                if (limit-- == 0) return text;
-                const Packet& packet = engine_.packets[channel->waiting.any(engine_.packets)];
-                text += "; switch " + std::to_string(at) + " port " + std::to_string(i / channels_) + " channel " +
-                        std::to_string(i % channels_) + ": a packet of " + std::to_string(packet.bytes) +
-                        " B to node " + std::to_string(packet.route.destination) + " waits for " +
-                        (channel == &output->before ? "the output buffer" : "space behind the link") + " (" +
-                        std::to_string(channel->credits()) + " B free)";
-            }
+    const auto* output = reinterpret_cast<const Output*>(switches_[at]->bytes + outputs_offset_);
+    for (std::size_t i = 0; i < outputs; ++i, ++output) {
+        for (const SwitchChannel* channel : {&output->before, &output->behind}) {
+            if (channel->waiting.empty()) continue;
+            if (limit == 0) return text;
+            --limit;
+            const Packet& packet = engine_.packets[channel->waiting.any(engine_.packets)];
+            text += "; switch " + std::to_string(at) + " port " + std::to_string(i / channels_) + " channel " +
+                    std::to_string(i % channels_) + ": a packet of " + std::to_string(packet.bytes) + " B to node " +
+                    std::to_string(packet.route.destination) + " waits for " +
+                    (channel == &output->before ? "the output buffer" : "space behind the link") + " (" +
+                    std::to_string(channel->credits()) + " B free)";
         }
     }
     return text;

@@ -31,6 +31,19 @@ Nodes::Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const All
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) nodes_[rank].nic = NodeChannel(engine.parameters.buffer);
 }
 
+Nodes::Nodes(const Nodes& first, Engine& engine, Fabric& fabric)
+    : engine_(engine),
+      fabric_(fabric),
+      topology_(first.topology_),
+      allocation_(first.allocation_),
+      schedule_(first.schedule_),
+      noise_(first.noise_),
+      repeats_(first.repeats_),
+      rounds_(first.rounds_),
+      ranks_(first.ranks_),
+      nodes_(first.nodes_),
+      phases_(first.phases_.size()) {}
+
 // --- the rank --------------------------------------------------------------------------------------------------------
 
 void Nodes::start(std::uint32_t rank, Ticks now) {
@@ -277,7 +290,7 @@ void Nodes::post(Index item, Ticks now) {
         m.arrival =
             now + p.logp_out_in_latency + hops * p.logp_hop_latency + static_cast<Ticks>(m.unsent) * p.logp_slot;
         m.arrival_tie = m.tie;
-        engine_.schedule(m.arrival, engine_.place_of(m.target), event_code(EventKind::message), item);
+        engine_.send(m.arrival, engine_.place_of(m.target), event_code(EventKind::message), item);
         return;
     }
     if constexpr (checks) engine_.ledger.post(m.unsent);

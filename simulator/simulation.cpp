@@ -2,15 +2,22 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <exception>
 #include <fstream>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <stdexcept>
+#include <system_error>
+#include <thread>
 
 #include "engine.hpp"
+#include "exchange.hpp"
 #include "fabric.hpp"
 #include "node.hpp"
+#include "partition.hpp"
 #include "pisces16/simulation.hpp"
 
 namespace tramontane {
@@ -33,28 +40,60 @@ void check(const Machine& m, const Router& router) {
         throw std::invalid_argument("machine.packet: must lie in 1 B ... 1 GB");
 }
 
+/// Threads that may simulate the point: one where an event looks at more than its place.
+std::uint32_t threads_of(const Machine& machine, const Run& run) {
+    if (machine.routing == "ugal-g") return 1;  // reads the queues of other switches
+    if (run.steady_error > 0) return 1;         // ranks end repeats in an order that decides which one is the last
+    return std::clamp(run.threads, 1U, max_threads);
+}
+
+/// What one thread simulates.
+struct alignas(64) Part {
+    Part(const Machine& machine, const Schedule& schedule, const Run& run, const Topology& topology,
+         const Router& router, const Allocation& allocation, Exchange* exchange)
+        : engine(machine, run.seed, topology.switches(),
+                 topology.switches() + static_cast<std::uint32_t>(schedule.ranks()), exchange),
+          fabric(engine, topology, router, static_cast<std::uint32_t>(schedule.ranks())),
+          nodes(engine, fabric, topology, allocation, schedule, Noise(run.noise, run.seed),
+                Repeats(schedule.ranks(), schedule.rounds(), schedule.repeats(), run.steady_error)) {
+        engine.delays = Delays(run.congestion_bins, static_cast<std::uint32_t>(schedule.ranks()));
+    }
+    Part(Part& first, std::uint32_t thread)
+        : engine(first.engine, thread), fabric(first.fabric, engine), nodes(first.nodes, engine, fabric) {}
+
+    Engine engine;
+    Fabric fabric;
+    Nodes nodes;
+};
+
 /// All that there is before the first event.
 struct Parts {
     Parts(const Machine& machine, const Schedule& schedule, const Run& run)
         : topology(make_topology(machine)),
           router(*topology, machine.routing),
           ranks(static_cast<std::uint32_t>(schedule.ranks())),
-          allocation(run.allocation, ranks, *topology, run.seed),
-          engine(machine, run.seed, topology->switches(), topology->switches() + ranks),
-          fabric(engine, *topology, router, ranks),
-          nodes(engine, fabric, *topology, allocation, schedule, Noise(run.noise, run.seed),
-                Repeats(schedule.ranks(), schedule.rounds(), schedule.repeats(), run.steady_error)) {
+          allocation(run.allocation, ranks, *topology, run.seed) {
         check(machine, router);
-        engine.delays = Delays(run.congestion_bins, ranks);
+        if (const std::uint32_t threads = threads_of(machine, run); threads > 1) {
+            partition.emplace(*topology, allocation, ranks, threads);
+            if (partition->parts() > 1) exchange.emplace(*partition);
+        }
+        parts.push_back(std::make_unique<Part>(machine, schedule, run, *topology, router, allocation,
+                                               exchange ? &*exchange : nullptr));
+        while (exchange && parts.size() < exchange->threads()) {
+            parts.push_back(std::make_unique<Part>(*parts[0], static_cast<std::uint32_t>(parts.size())));
+        }
     }
+
+    [[nodiscard]] Part& owner(Place place) { return *parts[exchange ? exchange->owner(place) : 0]; }
 
     const std::unique_ptr<Topology> topology;
     const Router router;
     const std::uint32_t ranks;
     const Allocation allocation;
-    Engine engine;
-    Fabric fabric;
-    Nodes nodes;
+    std::optional<Partition> partition;
+    std::optional<Exchange> exchange;  // where there are several parts
+    std::vector<std::unique_ptr<Part>> parts;
 };
 
 /// Memory of this process that is in use [B]; 0 where the system does not tell.
@@ -81,32 +120,11 @@ void extrapolate(Outcome& o, const Repeats& repeats) {
                                          static_cast<double>(left_out));
 }
 
-}  // namespace
-
-bool checks_invariants() { return checks; }
-
-std::uint64_t idle_bytes(const Machine& machine, const Schedule& schedule, const Run& run) {
-    const std::uint64_t before = resident_bytes();
-    const Parts parts(machine, schedule, run);
-    return resident_bytes() - before;
-}
-
-Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& run, const std::function<void()>& poll) {
-    if (machine.model == "pisces-16") return pisces16::simulate(machine, schedule, run, poll);
-    const auto entered = std::chrono::steady_clock::now();
-    Parts parts(machine, schedule, run);
-    Engine& engine = parts.engine;
-    Fabric& fabric = parts.fabric;
-    Nodes& nodes = parts.nodes;
-    const std::uint32_t ranks = parts.ranks;
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-        const Ticks delay = below(random_bits(~run.seed, rank, 0), from_picoseconds(run.start_jitter) + 1);
-        engine.start_at(delay, engine.place_of(rank), event_code(EventKind::start));
-    }
-
-    Outcome outcome;
-    outcome.setup_s = seconds_since(entered);
-    const auto begun = std::chrono::steady_clock::now();
+/// Handles all events of a part.
+void run(Part& part, const std::function<void()>& poll) {
+    Engine& engine = part.engine;
+    Fabric& fabric = part.fabric;
+    Nodes& nodes = part.nodes;
     const SwitchId switches = engine.switches;
     engine.run([&] { return fabric.memory() + nodes.memory(); },
                [&](const Event& event) {
@@ -192,27 +210,108 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
                        }
                    }
                },
-               poll);
+               [&](const Crossing& crossing) { fabric.credit(crossing); }, poll);
+}
+
+/// Every part by a thread of its own, the first by this one, which is also the one that polls.
+void run_all(Parts& parts, const std::function<void()>& poll) {
+    std::vector<std::exception_ptr> errors(parts.parts.size());
+    const auto run_part = [&](std::size_t i, const std::function<void()>& its_poll) {
+        try {
+            run(*parts.parts[i], its_poll);
+        } catch (...) {
+            errors[i] = std::current_exception();
+            parts.parts[i]->engine.fail();
+        }
+    };
+    {
+        std::vector<std::jthread> threads;
+        try {
+            for (std::size_t i = 1; i < parts.parts.size(); ++i) threads.emplace_back(run_part, i, [] {});
+        } catch (const std::system_error&) {  // the system has no more threads; those that run wait for the others
+            errors[0] = std::current_exception();
+            for (std::size_t i = threads.size() + 1; i < parts.parts.size(); ++i) parts.parts[i]->engine.fail();
+            parts.parts[0]->engine.fail();
+        }
+        if (!errors[0]) run_part(0, poll);
+    }
+    for (const std::exception_ptr& error : errors) {
+        if (error) std::rethrow_exception(error);
+    }
+}
+
+std::string waiting_packets(Parts& parts, int limit) {
+    std::string text;
+    for (SwitchId at = 0; at < parts.topology->switches() && limit > 0; ++at) {
+        text += parts.owner(at).fabric.waiting(at, limit);
+    }
+    return text;
+}
+
+}  // namespace
+
+bool checks_invariants() { return checks; }
+
+std::uint64_t idle_bytes(const Machine& machine, const Schedule& schedule, const Run& run) {
+    const std::uint64_t before = resident_bytes();
+    const Parts parts(machine, schedule, run);
+    return resident_bytes() - before;
+}
+
+Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& run, const std::function<void()>& poll) {
+    if (machine.model == "pisces-16") return pisces16::simulate(machine, schedule, run, poll);
+    const auto entered = std::chrono::steady_clock::now();
+    Parts parts(machine, schedule, run);
+    const std::uint32_t ranks = parts.ranks;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        const Ticks delay = below(random_bits(~run.seed, rank, 0), from_picoseconds(run.start_jitter) + 1);
+        const Place place = parts.topology->switches() + rank;
+        parts.owner(place).engine.start_at(delay, place, event_code(EventKind::start));
+    }
+
+    Outcome outcome;
+    outcome.delays = Delays(run.congestion_bins, ranks);
+    outcome.threads = static_cast<std::uint32_t>(parts.parts.size());
+    outcome.setup_s = seconds_since(entered);
+    const auto begun = std::chrono::steady_clock::now();
+    run_all(parts, poll);
     outcome.wall_s = seconds_since(begun);
 
-    if (nodes.ended() < ranks) {
-        throw std::runtime_error("deadlock: " + std::to_string(ranks - nodes.ended()) + " of " + std::to_string(ranks) +
-                                 " ranks never end" + nodes.waiting(3) + fabric.waiting(3));
+    const Nodes& nodes = parts.parts[0]->nodes;
+    Statistics s;
+    Nodes::Span span;
+    std::vector<Nodes::Span> phases(nodes.phases().size());
+    std::uint32_t ended = 0;
+    std::uint64_t packets = 0, messages = 0;
+    for (const auto& part : parts.parts) {
+        s.add(part->engine.statistics);
+        outcome.delays.add(part->engine.delays);
+        span.add(part->nodes.span());
+        for (std::size_t i = 0; i < phases.size(); ++i) phases[i].add(part->nodes.phases()[i]);
+        ended += part->nodes.ended();
+        packets += part->engine.packets.used();
+        messages += part->engine.messages.used();
+        outcome.network_bytes += part->fabric.memory();
     }
-    const Statistics& s = engine.statistics;
-    if (s.delivered_bytes != s.bytes || engine.packets.used() != 0 || engine.messages.used() != 0) {
+    if (ended < ranks) {
+        throw std::runtime_error("deadlock: " + std::to_string(ranks - ended) + " of " + std::to_string(ranks) +
+                                 " ranks never end" + nodes.waiting(3) + waiting_packets(parts, 3));
+    }
+    if (s.delivered_bytes != s.bytes || packets != 0 || messages != 0) {
         throw std::logic_error("simulator: " + std::to_string(s.bytes) + " B were sent, " +
                                std::to_string(s.delivered_bytes) + " B arrived");
     }
     if constexpr (checks) {
-        engine.ledger.verify_closed(engine.packets.used());
-        fabric.verify_all_idle();
-        nodes.verify_all_idle();
+        for (const auto& part : parts.parts) {
+            part->engine.ledger.verify_closed(part->engine.packets.used());
+            part->fabric.verify_all_idle();
+            part->nodes.verify_all_idle();
+        }
     }
-    outcome.time_s = to_seconds(nodes.span().length());
+    outcome.time_s = to_seconds(span.length());
     const auto names = schedule.phases();
     for (std::size_t i = 0; i < names.size(); ++i) {
-        outcome.phases.emplace_back(names[i], to_seconds(nodes.phases()[i].length()));
+        outcome.phases.emplace_back(names[i], to_seconds(phases[i].length()));
     }
     outcome.messages = s.messages;
     outcome.packets = s.packets;
@@ -220,10 +319,8 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
     outcome.control_packets = s.control_packets;
     outcome.hops = s.hops;
     outcome.events = s.events;
-    outcome.delays = std::move(engine.delays);
     outcome.imbalance = nodes.imbalance();
     extrapolate(outcome, nodes.repeats());
-    outcome.network_bytes = fabric.memory();
     outcome.setup_s += seconds_since(begun) - outcome.wall_s;
     return outcome;
 }
