@@ -100,11 +100,11 @@ struct Statistics {
     }
 };
 
-/// Handles the events of all places, or, where several threads simulate one point, of those of one thread. Messages are
-/// then common records, because both ends write them (each fields of its own); all else belongs to one thread.
+/// Events, records and counters of all places, or, where several threads simulate one point, of those of one part.
+/// Messages are then the same records for all parts, because both ends write them (each fields of its own).
 class Engine {
 public:
-    /// \param exchange with the engines of other threads; null where there are none
+    /// \param exchange with other parts; null where there are none
     Engine(const Machine& machine, std::uint64_t seed_, SwitchId switches_, Place places_, Exchange* exchange)
         : parameters(machine),
           seed(seed_),
@@ -113,17 +113,17 @@ public:
           queue_(parameters.lookahead(), places),
           exchange_(exchange) {}
 
-    /// The engine of another thread. \pre nothing has been simulated
-    Engine(Engine& first, std::uint32_t thread)
+    /// The engine of another part. \pre nothing has been simulated
+    Engine(Engine& first, std::uint32_t part)
         : parameters(first.parameters),
           seed(first.seed),
           switches(first.switches),
           places(first.places),
-          messages(Pool<Message>::Shared{first.messages}),
+          messages(Pool<Message>::SameAs{first.messages}),
           delays(first.delays),
           queue_(parameters.lookahead(), places),
           exchange_(first.exchange_),
-          thread_(thread) {}
+          part_(part) {}
 
     const Parameters parameters;
     const std::uint64_t seed;
@@ -144,8 +144,7 @@ public:
 
     void schedule(Ticks time, Place place, std::uint32_t code, Index item = none) {
         if (place == here_ && time < end_) {
-            nearby_.push_back({static_cast<std::uint32_t>(time - begin_), place, item, code});
-            std::push_heap(nearby_.begin(), nearby_.end(), after_);
+            add_nearby({static_cast<std::uint32_t>(time - begin_), place, item, code});
         } else {
 #ifdef TRAMONTANE_CHECKS
             if (time < end_) throw std::logic_error("simulator: an event reaches another place within a window");
@@ -154,12 +153,10 @@ public:
         }
     }
 
-    /// Whether this engine handles the place's events.
-    [[nodiscard]] bool owns(Place place) const {
-        return exchange_ == nullptr || exchange_->owner(place) == thread_;
-    }
+    /// Whether the place is of this part.
+    [[nodiscard]] bool owns(Place place) const { return exchange_ == nullptr || exchange_->owner(place) == part_; }
 
-    /// As `schedule`, where the place may be another thread's. A packet whose head arrives there goes along.
+    /// As `schedule`, where the place may be another part's. A packet whose head arrives there goes along.
     void send(Ticks time, Place place, std::uint32_t code, Index item) {
         if (owns(place)) return schedule(time, place, code, item);
         Outbox& box = tell(time, place, code, item);
@@ -169,7 +166,7 @@ public:
         packets.give_back(item);
     }
 
-    /// Gives credits back to an output of another thread's switch.
+    /// Gives credits back to an output of another part's switch.
     void send_credit(Ticks time, SwitchId at, Port port, std::uint8_t channel, std::uint32_t bytes) {
         tell(time, at, event_code(EventKind::output_credit, port, channel), bytes);
     }
@@ -198,95 +195,20 @@ public:
     [[nodiscard]] bool is_sudden() const { return sudden_; }
     /// Whether no other than sudden events follow the current one at its place and tick.
     [[nodiscard]] bool is_last_of_tick(Ticks now) const {
-        return rest_.empty() || rest_.front().place != here_ || begin_ + rest_.front().offset != now;
+        return next_->place != here_ || begin_ + next_->offset != now;
     }
 
-    /// Handles every event. Memory is slow: `fetch(event)` is called well ahead for what the event names,
-    /// `approach(event)` somewhat ahead for what that leads to, `reach(event)` shortly before for what that leads to in
-    /// turn, `handle(event, time)` when it is due; `credit(crossing)` when another thread has given back credits;
-    /// `poll()` every now and then. Nothing is called ahead while `memory()` [B] is so little that it stays in the
-    /// cache: it would cost a fifth of the rate.
-    template <class Memory, class Fetch, class Approach, class Reach, class Handle, class Credit, class Poll>
-    void run(Memory&& memory, Fetch&& fetch, Approach&& approach, Reach&& reach, Handle&& handle, Credit&& credit,
-             Poll&& poll) {
-        std::uint64_t polled = 0;
-        while (true) {
-            std::uint64_t window = queue_.next();
-            if (exchange_ != nullptr) window = exchange(window, credit);
-            if (window == EventQueue::ended) break;
-            const auto events = queue_.open(window);
-            begin_ = queue_.begin();
-            end_ = queue_.end();
-            const std::size_t n = events.size();
-            const std::size_t ahead = memory() > cached ? n : 0;  // events that are prepared
-            for (std::size_t i = 0; i < std::min(ahead, far); ++i) fetch(events[i]);
-            for (std::size_t i = 0; i < std::min(ahead, near); ++i) approach(events[i]);
-            for (std::size_t i = 0; i < std::min(ahead, next); ++i) reach(events[i]);
-            for (std::size_t i = 0; i < n;) {
-                here_ = events[i].place;
-                [[maybe_unused]] std::uint32_t latest = 0;
-                while (true) {  // this place's events, old and new, in order of time
-                    const bool more = i < n && events[i].place == here_;
-                    Event event;
-                    sudden_ = !nearby_.empty() && (!more || nearby_.front().offset < events[i].offset);
-                    if (sudden_) {
-                        event = nearby_.front();
-                        std::pop_heap(nearby_.begin(), nearby_.end(), after_);
-                        nearby_.pop_back();
-                    } else if (more) {
-                        if (i + 1 < n && events[i + 1].place == here_ && events[i + 1].offset == events[i].offset) {
-                            order_ties(events, i);
-                        }
-                        event = events[i++];
-                        rest_ = events.subspan(i);
-                        if (i + far < ahead) fetch(events[i + far]);
-                        if (i + near < ahead) approach(events[i + near]);
-                        if (i + next < ahead) reach(events[i + next]);
-                    } else {
-                        break;
-                    }
-#ifdef TRAMONTANE_CHECKS
-                    if (event.offset < latest) throw std::logic_error("simulator: time went backwards");
-                    latest = event.offset;
-#endif
-                    ++statistics.events;
-                    handle(event, begin_ + event.offset);
-                }
-            }
-            here_ = nowhere;
-            if (statistics.events - polled > 2'000'000) {
-                polled = statistics.events;
-                poll();
-            }
-        }
-    }
+    /// The next window in which this part has events, or others those that it has told them.
+    [[nodiscard]] std::uint64_t next_window() const { return std::min(queue_.next(), told_); }
 
-    void start_at(Ticks time, Place place, std::uint32_t code) { queue_.push(time, place, code, none); }
-
-    /// Ends all threads' runs, because this one has failed.
-    void fail() {
-        if (exchange_ != nullptr) exchange_->fail(thread_);
-    }
-
-private:
-    Outbox& tell(Ticks time, Place place, std::uint32_t code, Index item) {
-        if constexpr (checks) {
-            if (time < end_) throw std::logic_error("simulator: an event reaches another thread within a window");
-        }
-        Outbox& box = exchange_->box(thread_, exchange_->owner(place));
-        box.events.push_back({time, place, code, item});
-        told_ = std::min(told_, queue_.number_of(time));
-        return box;
-    }
-
-    /// Ends a window together with the other threads. Returns the number of the next one.
+    /// Takes what other parts have told since the last time: events, and credits, with which `credit(crossing)` is
+    /// called. To be done before each window by each part.
     template <class Credit>
-    std::uint64_t exchange(std::uint64_t next, Credit&& credit) {
-        const std::uint64_t window = exchange_->agree(thread_, std::min(next, told_));
+    void receive(Credit&& credit) {
+        if (exchange_ == nullptr) return;
         told_ = EventQueue::ended;
-        if (window == EventQueue::ended) return window;
-        for (std::uint32_t other = 0; other < exchange_->threads(); ++other) {
-            Outbox& box = exchange_->received(other, thread_);
+        for (std::uint32_t other = 0; other < exchange_->parts(); ++other) {
+            Outbox& box = exchange_->box(turn_, other, part_);
             const Packet* packet = box.packets.data();
             for (const Crossing& crossing : box.events) {
                 if (kind_of(crossing.code) == EventKind::output_credit) {
@@ -303,7 +225,69 @@ private:
             }
             box.clear();
         }
-        return window;
+        turn_ = !turn_;
+    }
+
+    /// Handles the events of a window. Memory is slow: `fetch(event)` is called well ahead for what the event names,
+    /// `approach(event)` somewhat ahead for what that leads to, `reach(event)` shortly before for what that leads to in
+    /// turn, `handle(event, time)` when it is due. Nothing is called ahead while `memory` [B] is so little that it stays
+    /// in the cache: it would cost a fifth of the rate.
+    template <class Fetch, class Approach, class Reach, class Handle>
+    void handle_window(std::uint64_t window, std::uint64_t memory, Fetch&& fetch, Approach&& approach, Reach&& reach,
+                       Handle&& handle) {
+        const auto events = queue_.open(window);
+        begin_ = queue_.begin();
+        end_ = queue_.end();
+        const std::size_t n = events.size();
+        const std::size_t ahead = memory > cached ? n : 0;  // events that are prepared
+        for (std::size_t i = 0; i < std::min(ahead, far); ++i) fetch(events[i]);
+        for (std::size_t i = 0; i < std::min(ahead, near); ++i) approach(events[i]);
+        for (std::size_t i = 0; i < std::min(ahead, next); ++i) reach(events[i]);
+        next_ = events.data();
+        Event* const last = next_ + n;  // of no place
+        while (next_ != last) {
+            here_ = next_->place;
+            [[maybe_unused]] std::uint32_t latest = 0;
+            while (true) {  // this place's events, old and new, in order of time
+                const bool more = next_->place == here_;
+                Event event;
+                sudden_ = any_nearby() && (!more || nearby_[first_nearby_].offset < next_->offset);
+                if (sudden_) {
+                    event = take_nearby();
+                } else if (more) {
+                    if (tied(next_[0], next_[1])) order_ties(next_);
+                    event = *next_++;
+                    if (ahead > 0) {
+                        const auto left = static_cast<std::size_t>(last - next_);
+                        if (left > far) fetch(next_[far]);
+                        if (left > near) approach(next_[near]);
+                        if (left > next) reach(next_[next]);
+                    }
+                } else {
+                    break;
+                }
+#ifdef TRAMONTANE_CHECKS
+                if (event.offset < latest) throw std::logic_error("simulator: time went backwards");
+                latest = event.offset;
+#endif
+                ++statistics.events;
+                handle(event, begin_ + event.offset);
+            }
+        }
+        here_ = nowhere;
+    }
+
+    void start_at(Ticks time, Place place, std::uint32_t code) { queue_.push(time, place, code, none); }
+
+private:
+    Outbox& tell(Ticks time, Place place, std::uint32_t code, Index item) {
+        if constexpr (checks) {
+            if (time < end_) throw std::logic_error("simulator: an event reaches another part within a window");
+        }
+        Outbox& box = exchange_->box(turn_, part_, exchange_->owner(place));
+        box.events.push_back({time, place, code, item});
+        told_ = std::min(told_, queue_.number_of(time));
+        return box;
     }
 
     static constexpr std::uint64_t cached = std::uint64_t{1} << 19;  // half of a usual second-level cache
@@ -314,7 +298,7 @@ private:
 
     /// What happens first at the same place and tick: returning credits, ranks, then packets in a random order that
     /// belongs to the packets, so that no port is favoured and the result does not depend on how events were stored,
-    /// nor on the number of threads. Should two draw the same number, it is decided by where they come from.
+    /// nor on the number of threads. Should two have drawn the same, it is decided by where they come from.
     [[nodiscard]] std::uint64_t tie(const Event& event) const {
         const auto drawn = [](std::uint32_t number, std::uint32_t from) {
             return std::uint64_t{1} << 63 | std::uint64_t{number} << 31 | (from & 0x7fff'ffff);
@@ -332,21 +316,22 @@ private:
         }
     }
 
-    void order_ties(std::span<Event> events, std::size_t first) {
-        std::size_t last = first + 2;
-        while (last < events.size() && events[last].place == here_ && events[last].offset == events[first].offset) {
-            ++last;
-        }
+    /// Whether two events are of the same place and tick.
+    [[nodiscard]] static bool tied(const Event& a, const Event& b) {
+        return a.offset == b.offset && a.place == b.place;
+    }
+
+    void order_ties(Event* first) {
         // There are few; looking up what orders them takes longer than the rest.
         ties_.clear();
-        for (const Event& event : events.subspan(first, last - first)) {
-            const Tied tied{tie(event), event};
+        for (const Event* event = first; tied(*event, *first); ++event) {
+            const Tied tied{tie(*event), *event};
             std::size_t to = ties_.size();
             ties_.push_back(tied);
             for (; to > 0 && ties_[to - 1].tie > tied.tie; --to) ties_[to] = ties_[to - 1];
             ties_[to] = tied;
         }
-        for (const Tied& tied : ties_) events[first++] = tied.event;
+        for (const Tied& tied : ties_) *first++ = tied.event;
     }
 
     struct Tied {
@@ -355,23 +340,40 @@ private:
     };
     std::vector<Tied> ties_;
 
-    struct After {
-        const Engine* engine;
-        bool operator()(const Event& a, const Event& b) const {
-            return a.offset != b.offset ? a.offset > b.offset : engine->tie(a) > engine->tie(b);
+    [[nodiscard]] bool any_nearby() const { return first_nearby_ < nearby_.size(); }
+
+    /// Most come in the order of their times.
+    void add_nearby(const Event& event) {
+        std::size_t to = nearby_.size();
+        nearby_.push_back(event);
+        for (; to > first_nearby_ && after(nearby_[to - 1], event); --to) nearby_[to] = nearby_[to - 1];
+        nearby_[to] = event;
+    }
+
+    Event take_nearby() {
+        const Event event = nearby_[first_nearby_++];
+        if (!any_nearby()) {
+            nearby_.clear();
+            first_nearby_ = 0;
         }
-    };
+        return event;
+    }
+
+    [[nodiscard]] bool after(const Event& a, const Event& b) const {
+        return a.offset != b.offset ? a.offset > b.offset : tie(a) > tie(b);
+    }
 
     EventQueue queue_;
-    Exchange* const exchange_;  // null: there is one thread
-    const std::uint32_t thread_ = 0;
-    std::uint64_t told_ = EventQueue::ended;  // first window for which other threads have been told something
-    std::vector<Event> nearby_;  // heap of new events of the current place and window
-    After after_{this};
+    Exchange* const exchange_;  // null: there is one part
+    const std::uint32_t part_ = 0;
+    bool turn_ = false;                       // which of the exchange's boxes are filled
+    std::uint64_t told_ = EventQueue::ended;  // the first window for which other parts have been told something
+    std::vector<Event> nearby_;  // new events of the current place and window, by time
+    std::size_t first_nearby_ = 0;
     std::uint32_t order_ = 0;
     Place here_ = nowhere;
     bool sudden_ = false;
-    std::span<const Event> rest_;  // of the window
+    Event* next_ = nullptr;  // of the window
     Ticks begin_ = 0;
     Ticks end_ = 0;
 };

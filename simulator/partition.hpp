@@ -1,5 +1,5 @@
 /// \file
-/// Which thread simulates which places.
+/// Which places each part of a simulation has, where several threads simulate one point.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace tramontane {
 
-/// A node belongs to its switch's part, so that only what passes between switches may change threads. Switches whose
+/// A node belongs to its switch's part, so that only what passes between switches may change parts. Switches whose
 /// nodes have ranks are cut into blocks of neighbours with equally many ranks: traffic between neighbours stays in a
 /// part. What the other switches have to do depends on the routing; every one goes to another part in turn.
 class Partition {

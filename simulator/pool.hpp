@@ -1,9 +1,9 @@
 /// \file
-/// Records that come and go by the million: addressed by 32-bit index, kept in blocks that never move, reused last in
-/// first out so that the youngest (cached) record is taken next. Index 0 means "none".
+/// Records that come and go by the million: addressed by 32-bit index, never moved, reused last in first out so that
+/// the youngest (cached) record is taken next. Index 0 means "none".
 #pragma once
 
-#include <bit>
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -20,35 +20,26 @@ inline constexpr Index none = 0;
 
 template <class T>
 class Pool {
-    // A block is one large page.
-    static constexpr std::uint32_t block_bits = std::bit_width(large_page / sizeof(T)) - 1;
-    static constexpr std::uint32_t block_size = 1U << block_bits;
-    static constexpr std::size_t most_blocks = std::size_t{1} << (32 - block_bits);
-    static constexpr std::size_t batch = 4096;  // records that change threads at a time
+    static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= large_page && sizeof(T) <= large_page);
 
 public:
     Pool() : store_(std::make_shared<Store>()) {}
 
-    /// A pool for another thread: records taken from one may be given back to the other. Traffic that goes one way
-    /// only does not make memory grow: what one thread has too many of, others take.
-    /// \pre nothing has been taken from `other`
-    struct Shared {
+    /// How another thread gets a pool of the same records: what is taken from one may be given back to the other. What
+    /// one has too many of, others take, so that traffic that goes one way only does not make memory grow.
+    struct SameAs {
         Pool& other;
     };
-    explicit Pool(Shared shared) : store_(shared.other.store_) {
-        store_->blocks.reserve(most_blocks);  // it must not move under those who read
-        blocks_ = shared.other.blocks_ = store_->blocks.data();
-        most_free_ = shared.other.most_free_ = 2 * batch;
-    }
+    explicit Pool(SameAs same) : store_(same.other.store_) { most_free_ = same.other.most_free_ = 2 * batch; }
 
-    [[nodiscard]] T& operator[](Index i) { return blocks_[i >> block_bits][i & (block_size - 1)]; }
-    [[nodiscard]] const T& operator[](Index i) const { return blocks_[i >> block_bits][i & (block_size - 1)]; }
+    [[nodiscard]] T& operator[](Index i) { return records_[i]; }
+    [[nodiscard]] const T& operator[](Index i) const { return records_[i]; }
 
     /// A record with unspecified contents.
     [[nodiscard]] Index take() {
         ++used_;
         if (free_.empty()) {
-            if (next_ == end_) refill();
+            if (next_ == end_) grow();
             if (free_.empty()) return next_++;
         }
         const Index i = free_.back();
@@ -60,53 +51,58 @@ public:
         --used_;
         free_.push_back(i);
         if (free_.size() == most_free_) [[unlikely]] {
-            spare();
+            leave_to_others();
         }
     }
 
-    /// Taken and not given back; of pools that share records, the sum modulo 2^64 is meant.
+    /// Taken less given back; only the sum over all pools of the same records is meant, modulo 2^64.
     [[nodiscard]] std::uint64_t used() const { return used_; }
     void prefetch(Index i) const {
-        if (i != none) prefetch_line(&(*this)[i]);
+        if (i != none) prefetch_line(&records_[i]);
     }
 
 private:
-    /// What pools that share records have in common.
+    static constexpr std::size_t most = std::size_t{1} << 32;
+    static constexpr std::size_t records_a_page = large_page / sizeof(T);
+    static constexpr std::size_t batch = 4096;  // records that change pools at a time
+
+    /// What pools of the same records have in common.
     struct Store {
         std::mutex mutex;
-        std::vector<Pages<T>> blocks;
+        Reservation memory{most * sizeof(T)};
+        std::uint64_t room = 0;
         std::vector<Index> free;
     };
 
-    /// Takes free records of others, or else a new block.
-    void refill() {
+    /// Takes free records of others, or else those of a new page.
+    [[gnu::noinline]] void grow() {
         const std::lock_guard lock(store_->mutex);
-        if (const std::size_t n = std::min(batch, store_->free.size()); n > 0) {
-            free_.assign(store_->free.end() - static_cast<std::ptrdiff_t>(n), store_->free.end());
-            store_->free.resize(store_->free.size() - n);
+        auto& [mutex, memory, room, free] = *store_;
+        if (const std::size_t n = std::min(batch, free.size()); n > 0) {
+            free_.assign(free.end() - static_cast<std::ptrdiff_t>(n), free.end());
+            free.resize(free.size() - n);
             return;
         }
-        auto& blocks = store_->blocks;
-        if (blocks.size() == most_blocks) throw std::runtime_error("simulator: a pool is full");
-        next_ = static_cast<Index>(blocks.size() << block_bits);
-        if (next_ == none) ++next_;
-        end_ = static_cast<Index>((blocks.size() + 1) << block_bits);
-        blocks.push_back(allocate_pages<T>(block_size));
-        blocks_ = blocks.data();
+        if (room + records_a_page > most || !memory.grow()) throw std::runtime_error("simulator: a pool is full");
+        std::uninitialized_default_construct_n(records_ + room, records_a_page);
+        next_ = static_cast<Index>(std::max<std::uint64_t>(room, none + 1));
+        room += records_a_page;
+        end_ = room;
     }
 
-    void spare() {
+    [[gnu::noinline]] void leave_to_others() {
         const std::lock_guard lock(store_->mutex);
         store_->free.insert(store_->free.end(), free_.begin(), free_.begin() + batch);
         free_.erase(free_.begin(), free_.begin() + batch);
     }
 
-    const Pages<T>* blocks_ = nullptr;
+    std::shared_ptr<Store> store_;
+    T* const records_ = reinterpret_cast<T*>(store_->memory.first());
     std::vector<Index> free_;
-    Index next_ = 0, end_ = 0;  // never taken so far, of one block
+    Index next_ = 0;
+    std::uint64_t end_ = 0;  // of the page whose records have not been taken yet from `next_` on
     std::uint64_t used_ = 0;
     std::size_t most_free_ = std::numeric_limits<std::size_t>::max();
-    std::shared_ptr<Store> store_;
 };
 
 }  // namespace tramontane

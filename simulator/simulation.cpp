@@ -4,15 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <fstream>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
-#include <system_error>
-#include <thread>
 
+#include "crew.hpp"
 #include "engine.hpp"
 #include "exchange.hpp"
 #include "fabric.hpp"
@@ -47,7 +46,7 @@ std::uint32_t threads_of(const Machine& machine, const Run& run) {
     return std::clamp(run.threads, 1U, max_threads);
 }
 
-/// What one thread simulates.
+/// What one thread simulates; all of it where there is one.
 struct alignas(64) Part {
     Part(const Machine& machine, const Schedule& schedule, const Run& run, const Topology& topology,
          const Router& router, const Allocation& allocation, Exchange* exchange)
@@ -58,8 +57,12 @@ struct alignas(64) Part {
                 Repeats(schedule.ranks(), schedule.rounds(), schedule.repeats(), run.steady_error)) {
         engine.delays = Delays(run.congestion_bins, static_cast<std::uint32_t>(schedule.ranks()));
     }
-    Part(Part& first, std::uint32_t thread)
-        : engine(first.engine, thread), fabric(first.fabric, engine), nodes(first.nodes, engine, fabric) {}
+    Part(Part& first, std::uint32_t part)
+        : engine(first.engine, part), fabric(first.fabric, engine), nodes(first.nodes, engine, fabric) {}
+
+    [[nodiscard]] std::uint64_t next() const { return engine.next_window(); }
+    /// Handles the events of a window; see crew.hpp.
+    std::uint64_t step(std::uint64_t window);
 
     Engine engine;
     Fabric fabric;
@@ -80,7 +83,7 @@ struct Parts {
         }
         parts.push_back(std::make_unique<Part>(machine, schedule, run, *topology, router, allocation,
                                                exchange ? &*exchange : nullptr));
-        while (exchange && parts.size() < exchange->threads()) {
+        while (exchange && parts.size() < exchange->parts()) {
             parts.push_back(std::make_unique<Part>(*parts[0], static_cast<std::uint32_t>(parts.size())));
         }
     }
@@ -120,13 +123,11 @@ void extrapolate(Outcome& o, const Repeats& repeats) {
                                          static_cast<double>(left_out));
 }
 
-/// Handles all events of a part.
-void run(Part& part, const std::function<void()>& poll) {
-    Engine& engine = part.engine;
-    Fabric& fabric = part.fabric;
-    Nodes& nodes = part.nodes;
+std::uint64_t Part::step(std::uint64_t window) {
+    engine.receive([&](const Crossing& crossing) { fabric.credit(crossing); });
+    const std::uint64_t before = engine.statistics.events;
     const SwitchId switches = engine.switches;
-    engine.run([&] { return fabric.memory() + nodes.memory(); },
+    engine.handle_window(window, fabric.memory() + nodes.memory(),
                [&](const Event& event) {
                    switch (kind_of(event.code)) {
                        case EventKind::head:
@@ -209,35 +210,8 @@ void run(Part& part, const std::function<void()>& poll) {
                            nodes.verify(rank, false);
                        }
                    }
-               },
-               [&](const Crossing& crossing) { fabric.credit(crossing); }, poll);
-}
-
-/// Every part by a thread of its own, the first by this one, which is also the one that polls.
-void run_all(Parts& parts, const std::function<void()>& poll) {
-    std::vector<std::exception_ptr> errors(parts.parts.size());
-    const auto run_part = [&](std::size_t i, const std::function<void()>& its_poll) {
-        try {
-            run(*parts.parts[i], its_poll);
-        } catch (...) {
-            errors[i] = std::current_exception();
-            parts.parts[i]->engine.fail();
-        }
-    };
-    {
-        std::vector<std::jthread> threads;
-        try {
-            for (std::size_t i = 1; i < parts.parts.size(); ++i) threads.emplace_back(run_part, i, [] {});
-        } catch (const std::system_error&) {  // the system has no more threads; those that run wait for the others
-            errors[0] = std::current_exception();
-            for (std::size_t i = threads.size() + 1; i < parts.parts.size(); ++i) parts.parts[i]->engine.fail();
-            parts.parts[0]->engine.fail();
-        }
-        if (!errors[0]) run_part(0, poll);
-    }
-    for (const std::exception_ptr& error : errors) {
-        if (error) std::rethrow_exception(error);
-    }
+               });
+    return engine.statistics.events - before;
 }
 
 std::string waiting_packets(Parts& parts, int limit) {
@@ -274,7 +248,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
     outcome.threads = static_cast<std::uint32_t>(parts.parts.size());
     outcome.setup_s = seconds_since(entered);
     const auto begun = std::chrono::steady_clock::now();
-    run_all(parts, poll);
+    Crew(std::span<const std::unique_ptr<Part>>(parts.parts), run.grain, poll).run();
     outcome.wall_s = seconds_since(begun);
 
     const Nodes& nodes = parts.parts[0]->nodes;
