@@ -30,7 +30,7 @@ struct Run {
     double steady_error = 0;            ///< of the time, relative, at which repeats may be cut short; 0: never
     std::uint32_t congestion_bins = 0;  ///< a side of the congestion matrix; 0 for none
     std::uint32_t threads = 1;          ///< that may be used; results do not depend on them
-    std::uint32_t grain = 128;          ///< events of a window that are worth several threads; 0: all are
+    std::uint32_t grain = 512;          ///< events of a window that are worth several threads; 0: all are
 };
 
 /// Of repeats that were cut short, times and counts are those of all; `events`, `delays` and the costs are those of the
