@@ -9,7 +9,6 @@
 #include <exception>
 #include <functional>
 #include <memory>
-#include <span>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -90,7 +89,7 @@ template <class Part>
 class Crew {
 public:
     /// One thread for each part. \param poll called by the thread that runs all this, every now and then; may throw
-    Crew(std::span<const std::unique_ptr<Part>> parts, std::uint32_t grain, const std::function<void()>& poll)
+    Crew(const std::vector<std::unique_ptr<Part>>& parts, std::uint32_t grain, const std::function<void()>& poll)
         : parts_(parts),
           poll_(poll),
           barrier_(static_cast<std::uint32_t>(parts.size())),
@@ -197,7 +196,7 @@ private:
         barrier_.arrive();
     }
 
-    const std::span<const std::unique_ptr<Part>> parts_;
+    const std::vector<std::unique_ptr<Part>>& parts_;
     const std::function<void()>& poll_;
     Barrier barrier_;
     const State begin_;

@@ -22,12 +22,12 @@ public:
         waiting_ -= bytes;
         enter(bytes);
     }
-    /// A packet has arrived, or is another thread's from now on.
+    /// A packet has arrived, or is another part's from now on.
     void leave(std::uint32_t bytes) {
         under_way_ -= bytes;
         --packets_;
     }
-    /// A packet comes from another thread.
+    /// A packet comes from another part.
     void enter(std::uint32_t bytes) {
         under_way_ += bytes;
         ++packets_;

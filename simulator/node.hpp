@@ -29,7 +29,7 @@ class Nodes {
 public:
     Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const Allocation& allocation,
           const Schedule& schedule, const Noise& noise, const Repeats& repeats);
-    /// The same nodes as another thread sees them; each node is used by its owner only.
+    /// The same nodes as another part sees them; each node is used by its owner only.
     Nodes(const Nodes& first, Engine& engine, Fabric& fabric);
 
     // Events.
@@ -59,7 +59,7 @@ public:
             end = std::max(end, other.end);
         }
     };
-    /// First start and last end over all ranks of this thread; `phases` likewise, and how many have `ended`.
+    /// First start and last end over all ranks of this part; `phases` likewise, and how many have `ended`.
     [[nodiscard]] const Span& span() const { return span_; }
     [[nodiscard]] const std::vector<Span>& phases() const { return phases_; }
     [[nodiscard]] std::uint32_t ended() const { return ended_; }

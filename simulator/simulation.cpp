@@ -8,7 +8,6 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <span>
 #include <stdexcept>
 
 #include "crew.hpp"
@@ -175,7 +174,7 @@ std::uint64_t Part::step(std::uint64_t window) {
                    if (kind_of(event.code) <= EventKind::output_credit) fabric.reach_credit(event.place, event.code);
                },
                [&](const Event& event, Ticks now) {
-                   const std::uint32_t rank = event.place - switches;  // meant only for events of nodes
+                   const auto rank = [&] { return event.place - switches; };  // of a node's event
                    switch (kind_of(event.code)) {
                        case EventKind::head:
                            fabric.head(event.place, event.item, now);
@@ -190,13 +189,13 @@ std::uint64_t Part::step(std::uint64_t window) {
                            fabric.output_credit(event.place, port_of(event.code), channel_of(event.code), now);
                            break;
                        case EventKind::injection:
-                           nodes.injection(rank, now);
+                           nodes.injection(rank(), now);
                            break;
                        case EventKind::start:
-                           nodes.start(rank, now);
+                           nodes.start(rank(), now);
                            break;
                        case EventKind::resume:
-                           nodes.resume(rank, now);
+                           nodes.resume(rank(), now);
                            break;
                        case EventKind::message:
                            nodes.message(event.item, now);
@@ -207,7 +206,7 @@ std::uint64_t Part::step(std::uint64_t window) {
                        if (event.place < switches) {
                            fabric.verify(event.place, false);
                        } else {
-                           nodes.verify(rank, false);
+                           nodes.verify(rank(), false);
                        }
                    }
                });
@@ -248,7 +247,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
     outcome.threads = static_cast<std::uint32_t>(parts.parts.size());
     outcome.setup_s = seconds_since(entered);
     const auto begun = std::chrono::steady_clock::now();
-    Crew(std::span<const std::unique_ptr<Part>>(parts.parts), run.grain, poll).run();
+    Crew(parts.parts, run.grain, poll).run();
     outcome.wall_s = seconds_since(begun);
 
     const Nodes& nodes = parts.parts[0]->nodes;

@@ -164,8 +164,8 @@ TEST_CASE("a node is in its switch's part, and parts have equally many ranks") {
 }
 
 TEST_CASE("records that one thread takes and another gives back are used again") {
-    Pool<Message> first;
-    Pool<Message> second(Pool<Message>::SameAs{first});
+    Pool<tramontane::Message> first;
+    Pool<tramontane::Message> second(Pool<tramontane::Message>::SameAs{first});
     std::vector<Index> under_way;
     Index largest = 0;
     for (int i = 0; i < 1'000'000; ++i) {
@@ -185,11 +185,11 @@ TEST_CASE("an error of one thread ends all, and is thrown on") {
     for (const std::uint32_t grain : {0U, ~0U}) {
         for (const std::uint64_t fails_at : {1ULL, 150ULL, 300ULL}) {
             const auto parts = counting(4, fails_at);
-            Crew crew(std::span(parts), grain, poll);
+            Crew crew(parts, grain, poll);
             CHECK_THROWS_WITH(crew.run(), "part that fails");
         }
         const auto parts = counting(4, ~0ULL);
-        Crew(std::span(parts), grain, poll).run();
+        Crew(parts, grain, poll).run();
         for (const auto& part : parts) CHECK(part->done == 300);
     }
 }
