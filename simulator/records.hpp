@@ -1,5 +1,5 @@
 /// \file
-/// The two records that travel: messages, and the packets they are cut into.
+/// The records that travel: envelopes, which say what a message is, messages of several packets, and packets.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,13 @@
 
 namespace tramontane {
 
+/// Headers, get requests and acknowledgements are of this size [B] (SST/macro 16.0).
+inline constexpr std::int64_t control_bytes = 64;
+
 /// One transfer of the schedule on its way through the protocol. The same record is header, get request, payload and
-/// acknowledgement in turn; each is one message on the network.
-struct alignas(64) Message {
+/// acknowledgement in turn; each is one message on the network. It says no more than which transfer it is, because a
+/// burst has as many of them as messages: what else there is to know follows from the schedule.
+struct Envelope {
     enum class Kind : std::uint8_t {
         eager,         ///< up to short_limit: payload with its envelope
         eager_header,  ///< up to eager_limit: header, get request, payload
@@ -23,32 +27,47 @@ struct alignas(64) Message {
         data,
         acknowledgement,
     };
+    static constexpr int index_bits = 28;
 
-    std::int64_t payload;  ///< [B] of the transfer
-    std::int64_t unsent;   ///< [B] of this network message not yet cut into packets
-    std::int64_t missing;  ///< [B] of this network message not yet on the last link
-    Ticks arrival;         ///< of its last byte, as far as its packets are on the last link
-    std::uint32_t source;  ///< rank this network message leaves from
-    std::uint32_t target;
+    union {
+        std::uint32_t peer;   ///< at a node: the rank at the other end; on its way: that it comes from
+        Index message;        ///< partly cut into packets: its record
+        std::uint32_t bytes;  ///< an eager payload that has arrived: its size [B]
+    };
     std::uint32_t round;
-    std::uint32_t index;        ///< of the send in its round
-    std::uint32_t tie;          ///< random; orders messages that arrive at the same tick
-    std::uint32_t arrival_tie;  ///< of the packet with the last byte
-    Index next;                 ///< in the one queue it waits in
-    Kind kind;
+    std::uint32_t index : index_bits;  ///< of the send in its round
+    Kind kind : 3;
+    bool begun : 1;  ///< is partly cut into packets
+    union {
+        Index next;            ///< in the one queue it waits in
+        std::uint32_t target;  ///< on its way: the rank it goes to
+        std::uint32_t tie;     ///< when its arrival is known: orders it among others of that tick
+    };
 
-    [[nodiscard]] bool carries_payload() const {
-        return kind == Kind::eager || kind == Kind::eager_data || kind == Kind::data;
-    }
+    [[nodiscard]] bool is_eager_payload() const { return kind == Kind::eager || kind == Kind::eager_data; }
+    [[nodiscard]] bool carries_payload() const { return is_eager_payload() || kind == Kind::data; }
 };
-static_assert(sizeof(Message) == 64);
+static_assert(sizeof(Envelope) == 16);
+
+/// A message of several packets, from the first one's cut to the arrival of all.
+struct alignas(64) Message {
+    std::int64_t bytes;
+    std::int64_t unsent;   ///< [B] not yet cut into packets
+    std::int64_t missing;  ///< [B] not yet on the last link
+    Ticks arrival;         ///< of its last byte, as far as its packets are on the last link
+    std::uint32_t source;  ///< rank it leaves from
+    std::uint32_t target;
+    std::uint32_t arrival_tie;  ///< of the packet with the last byte
+    Index envelope;
+};
 
 struct alignas(64) Packet {
     /// Before the injection port: when the packet came there. Beyond it: when its last byte would arrive had it met
     /// nobody since, as far as its path is known; see delays.hpp.
     Ticks due;
-    Route route;
-    Index message;
+    [[no_unique_address]] Route route;  // what follows may use its last bytes
+    bool whole;                         ///< is a message by itself
+    Index message;                      ///< whole: its envelope
     std::uint32_t bytes;
     std::uint32_t spacing;   ///< ticks between its bytes; 0 before its first server
     std::uint32_t tie;       ///< random; orders packets that arrive at the same tick, and picks its intermediate switch
