@@ -141,8 +141,7 @@ public:
 
     void schedule(Ticks time, Place place, std::uint32_t code, Index item = none) {
         if (place == here_ && time < end_) {
-            nearby_.push_back({static_cast<std::uint32_t>(time - begin_), place, item, code});
-            std::push_heap(nearby_.begin(), nearby_.end(), after_);
+            add_nearby({static_cast<std::uint32_t>(time - begin_), place, item, code});
         } else {
 #ifdef TRAMONTANE_CHECKS
             if (time < end_) throw std::logic_error("simulator: an event reaches another place within a window");
@@ -175,7 +174,7 @@ public:
     [[nodiscard]] bool is_sudden() const { return sudden_; }
     /// Whether no other than sudden events follow the current one at its place and tick.
     [[nodiscard]] bool is_last_of_tick(Ticks now) const {
-        return rest_.empty() || rest_.front().place != here_ || begin_ + rest_.front().offset != now;
+        return next_->place != here_ || begin_ + next_->offset != now;
     }
 
     /// Handles every event. Memory is slow: `fetch(event)` is called well ahead for what the event names,
@@ -195,26 +194,26 @@ public:
             for (std::size_t i = 0; i < std::min(ahead, far); ++i) fetch(events[i]);
             for (std::size_t i = 0; i < std::min(ahead, near); ++i) approach(events[i]);
             for (std::size_t i = 0; i < std::min(ahead, next); ++i) reach(events[i]);
-            for (std::size_t i = 0; i < n;) {
-                here_ = events[i].place;
+            next_ = events.data();
+            Event* const last = next_ + n;  // of no place
+            while (next_ != last) {
+                here_ = next_->place;
                 [[maybe_unused]] std::uint32_t latest = 0;
                 while (true) {  // this place's events, old and new, in order of time
-                    const bool more = i < n && events[i].place == here_;
+                    const bool more = next_->place == here_;
                     Event event;
-                    sudden_ = !nearby_.empty() && (!more || nearby_.front().offset < events[i].offset);
+                    sudden_ = any_nearby() && (!more || nearby_[first_nearby_].offset < next_->offset);
                     if (sudden_) {
-                        event = nearby_.front();
-                        std::pop_heap(nearby_.begin(), nearby_.end(), after_);
-                        nearby_.pop_back();
+                        event = take_nearby();
                     } else if (more) {
-                        if (i + 1 < n && events[i + 1].place == here_ && events[i + 1].offset == events[i].offset) {
-                            order_ties(events, i);
+                        if (tied(next_[0], next_[1])) order_ties(next_);
+                        event = *next_++;
+                        if (ahead > 0) {
+                            const auto left = static_cast<std::size_t>(last - next_);
+                            if (left > far) fetch(next_[far]);
+                            if (left > near) approach(next_[near]);
+                            if (left > next) reach(next_[next]);
                         }
-                        event = events[i++];
-                        rest_ = events.subspan(i);
-                        if (i + far < ahead) fetch(events[i + far]);
-                        if (i + near < ahead) approach(events[i + near]);
-                        if (i + next < ahead) reach(events[i + next]);
                     } else {
                         break;
                     }
@@ -257,21 +256,22 @@ private:
         }
     }
 
-    void order_ties(std::span<Event> events, std::size_t first) {
-        std::size_t last = first + 2;
-        while (last < events.size() && events[last].place == here_ && events[last].offset == events[first].offset) {
-            ++last;
-        }
+    /// Whether two events are of the same place and tick.
+    [[nodiscard]] static bool tied(const Event& a, const Event& b) {
+        return a.offset == b.offset && a.place == b.place;
+    }
+
+    void order_ties(Event* first) {
         // There are few; looking up what orders them takes longer than the rest.
         ties_.clear();
-        for (const Event& event : events.subspan(first, last - first)) {
-            const Tied tied{tie(event), event};
+        for (const Event* event = first; tied(*event, *first); ++event) {
+            const Tied tied{tie(*event), *event};
             std::size_t to = ties_.size();
             ties_.push_back(tied);
             for (; to > 0 && ties_[to - 1].tie > tied.tie; --to) ties_[to] = ties_[to - 1];
             ties_[to] = tied;
         }
-        for (const Tied& tied : ties_) events[first++] = tied.event;
+        for (const Tied& tied : ties_) *first++ = tied.event;
     }
 
     struct Tied {
@@ -280,20 +280,36 @@ private:
     };
     std::vector<Tied> ties_;
 
-    struct After {
-        const Engine* engine;
-        bool operator()(const Event& a, const Event& b) const {
-            return a.offset != b.offset ? a.offset > b.offset : engine->tie(a) > engine->tie(b);
+    [[nodiscard]] bool any_nearby() const { return first_nearby_ < nearby_.size(); }
+
+    /// Most come in the order of their times.
+    void add_nearby(const Event& event) {
+        std::size_t to = nearby_.size();
+        nearby_.push_back(event);
+        for (; to > first_nearby_ && after(nearby_[to - 1], event); --to) nearby_[to] = nearby_[to - 1];
+        nearby_[to] = event;
+    }
+
+    Event take_nearby() {
+        const Event event = nearby_[first_nearby_++];
+        if (!any_nearby()) {
+            nearby_.clear();
+            first_nearby_ = 0;
         }
-    };
+        return event;
+    }
+
+    [[nodiscard]] bool after(const Event& a, const Event& b) const {
+        return a.offset != b.offset ? a.offset > b.offset : tie(a) > tie(b);
+    }
 
     EventQueue queue_;
-    std::vector<Event> nearby_;  // heap of new events of the current place and window
-    After after_{this};
+    std::vector<Event> nearby_;  // new events of the current place and window, by time
+    std::size_t first_nearby_ = 0;
     std::uint32_t order_ = 0;
     Place here_ = nowhere;
     bool sudden_ = false;
-    std::span<const Event> rest_;  // of the window
+    Event* next_ = nullptr;  // of the window
     Ticks begin_ = 0;
     Ticks end_ = 0;
 };

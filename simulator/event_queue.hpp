@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <queue>
 #include <span>
@@ -23,7 +24,7 @@ namespace tramontane {
 /// A switch (0 ... switches - 1) or a node (from there on).
 using Place = std::uint32_t;
 
-struct Event {
+struct alignas(16) Event {
     std::uint32_t offset;  ///< ticks since the window began
     Place place;
     Index item;          ///< packet or envelope
@@ -34,11 +35,13 @@ class EventQueue {
     static constexpr std::uint32_t chunk_events = 255;
     static constexpr std::uint64_t horizon = 1024;  // windows kept in the ring; later events wait in a heap
 
-    struct Chunk {
-        Index next;
-        std::uint32_t count;
+    /// As large as it is aligned, so that an event's address tells its chunk and whether that is full.
+    struct alignas(4096) Chunk {
+        Event* before;  ///< end of the chunk before
+        Index index;
         Event events[chunk_events];
     };
+    static_assert(sizeof(Chunk) == 4096 && offsetof(Chunk, events) == sizeof(Event));
     struct Later {
         Ticks time;
         std::uint64_t order;
@@ -54,7 +57,7 @@ public:
         : window_(std::min<Ticks>(lookahead, ~std::uint32_t{0})),
           per_window_(window_ == 0 ? 0 : ~std::uint64_t{0} / window_),
           digit_bits_((static_cast<std::uint32_t>(std::bit_width(std::uint64_t{places})) + 1) / 2),
-          ring_(horizon, none),
+          ring_(horizon, nullptr),
           counts_(std::size_t{2} << digit_bits_) {
         if (lookahead == 0) throw std::invalid_argument("simulator: a latency of 0 leaves no look-ahead");
     }
@@ -78,7 +81,8 @@ public:
         }
     }
 
-    /// Moves to the next window that has events; all of them, by place and time. Empty when nothing is pending.
+    /// Moves to the next window that has events; all of them, by place and time, and behind them one of no place. Empty
+    /// when nothing is pending.
     std::span<Event> next_window() {
         if (pending_ == 0) {
             if (later_.empty()) return {};
@@ -88,12 +92,12 @@ public:
         }
         started_ = true;
         refill();
-        while (ring_[number_ % horizon] == none) {
+        while (ring_[number_ % horizon] == nullptr) {
             ++number_;
             refill();
         }
         collect();
-        return {sorted_.data(), sorted_.size()};
+        return {sorted_.data(), sorted_.size() - 1};
     }
 
 private:
@@ -122,56 +126,76 @@ private:
     }
 
     void put(std::uint64_t number, const Event& event) {
-        Index& head = ring_[number % horizon];
-        if (head == none || chunks_[head].count == chunk_events) {
-            const Index fresh = chunks_.take();
-            chunks_[fresh].next = head;
-            chunks_[fresh].count = 0;
-            head = fresh;
-        }
-        Chunk& chunk = chunks_[head];
-        chunk.events[chunk.count++] = event;
+        Event*& end = ring_[number % horizon];
+        if (reinterpret_cast<std::uintptr_t>(end) % sizeof(Chunk) == 0) end = begin_chunk(end);
+        *end++ = event;
         ++pending_;
     }
 
+    [[gnu::noinline]] Event* begin_chunk(Event* before) {
+        const Index index = chunks_.take();
+        Chunk& chunk = chunks_[index];
+        chunk.before = before;
+        chunk.index = index;
+        return chunk.events;
+    }
+
+    /// The chunk of which `end` is the end so far.
+    [[nodiscard]] static Chunk& chunk_of(Event* end) {
+        return *reinterpret_cast<Chunk*>((reinterpret_cast<std::uintptr_t>(end) - 1) / sizeof(Chunk) * sizeof(Chunk));
+    }
+
     void collect() {
-        Index& head = ring_[number_ % horizon];
+        Event*& end = ring_[number_ % horizon];
         std::size_t events = 0;
-        for (Index i = head; i != none; i = chunks_[i].next) events += chunks_[i].count;
-        pending_ -= events;
-        sorted_.resize(events);
-        if (events < counts_.size() / 4) {
-            std::size_t n = 0;
-            each(head, [&](const Event& event) { sorted_[n++] = event; });
-            std::sort(sorted_.begin(), sorted_.end(), before);
-        } else {
-            sort_by_place(head);
+        for (Event* e = end; e != nullptr; e = chunk_of(e).before) {
+            events += static_cast<std::size_t>(e - chunk_of(e).events);
         }
-        while (head != none) {
-            const Index next = chunks_[head].next;
-            chunks_.give_back(head);
-            head = next;
+        pending_ -= events;
+        sorted_.resize(events + 1);
+        sorted_[events] = {0, ~Place{0}, none, 0};
+        if (events <= few) {
+            std::size_t n = 0;
+            each(end, [&](const Event& event) { insert(0, n++, event); });
+        } else if (events < counts_.size() / 4) {
+            std::size_t n = 0;
+            each(end, [&](const Event& event) { sorted_[n++] = event; });
+            std::sort(sorted_.begin(), sorted_.end() - 1, before);
+        } else {
+            sort_by_place(end);
+        }
+        while (end != nullptr) {
+            const Chunk& chunk = chunk_of(end);
+            end = chunk.before;
+            chunks_.give_back(chunk.index);
         }
     }
 
     template <class F>
-    void each(Index head, F&& visit) const {
-        for (Index i = head; i != none; i = chunks_[i].next) {
-            const Chunk& chunk = chunks_[i];
-            for (std::uint32_t k = 0; k < chunk.count; ++k) visit(chunk.events[k]);
+    void each(Event* end, F&& visit) const {
+        for (; end != nullptr; end = chunk_of(end).before) {
+            for (const Event* event = chunk_of(end).events; event != end; ++event) visit(*event);
         }
     }
 
-    [[nodiscard]] static bool before(const Event& a, const Event& b) {
-        return (std::uint64_t{a.place} << 32 | a.offset) < (std::uint64_t{b.place} << 32 | b.offset);
+    /// What events are sorted by, as one number.
+    [[nodiscard]] static std::uint64_t key(const Event& event) {
+        return std::uint64_t{event.place} << 32 | event.offset;
+    }
+    [[nodiscard]] static bool before(const Event& a, const Event& b) { return key(a) < key(b); }
+
+    /// Puts an event, which may be the one at `end`, into its place among the sorted ones from `first` to `end`.
+    void insert(std::size_t first, std::size_t end, const Event event) {
+        for (; end > first && before(event, sorted_[end - 1]); --end) sorted_[end] = sorted_[end - 1];
+        sorted_[end] = event;
     }
 
     /// Two counting passes over the place, then the few events of each place by time.
-    void sort_by_place(Index head) {
+    void sort_by_place(Event* end) {
         const std::uint32_t size = 1U << digit_bits_;
         const std::uint32_t mask = size - 1;
         std::fill(counts_.begin(), counts_.end(), 0);
-        each(head, [&](const Event& event) {
+        each(end, [&](const Event& event) {
             ++counts_[event.place & mask];
             ++counts_[size + (event.place >> digit_bits_)];
         });
@@ -183,32 +207,27 @@ private:
                 sum += count;
             }
         }
-        half_sorted_.resize(sorted_.size());
-        each(head, [&](const Event& event) { half_sorted_[counts_[event.place & mask]++] = event; });
+        half_sorted_.resize(sorted_.size() - 1);
+        each(end, [&](const Event& event) { half_sorted_[counts_[event.place & mask]++] = event; });
         for (const Event& event : half_sorted_) sorted_[counts_[size + (event.place >> digit_bits_)]++] = event;
-        for (std::size_t i = 0; i < sorted_.size();) {
+        for (std::size_t i = 0; i < half_sorted_.size();) {
             std::size_t j = i + 1;
-            while (j < sorted_.size() && sorted_[j].place == sorted_[i].place) ++j;
+            while (sorted_[j].place == sorted_[i].place) ++j;
             sort_by_time(i, j);
             i = j;
         }
     }
 
     void sort_by_time(std::size_t first, std::size_t last) {
-        if (last - first > many) {
+        if (last - first > few) {
             std::sort(sorted_.begin() + static_cast<std::ptrdiff_t>(first),
                       sorted_.begin() + static_cast<std::ptrdiff_t>(last), before);
             return;
         }
-        for (std::size_t i = first + 1; i < last; ++i) {
-            const Event event = sorted_[i];
-            std::size_t to = i;
-            for (; to > first && sorted_[to - 1].offset > event.offset; --to) sorted_[to] = sorted_[to - 1];
-            sorted_[to] = event;
-        }
+        for (std::size_t i = first + 1; i < last; ++i) insert(first, i, sorted_[i]);
     }
 
-    static constexpr std::size_t many = 24;  // more are not sorted by insertion
+    static constexpr std::size_t few = 24;  // so many are sorted by insertion
 
     Ticks window_;
     std::uint64_t per_window_;  // 2^64 / window
@@ -217,7 +236,7 @@ private:
     bool started_ = false;
     std::uint64_t pending_ = 0;
     std::uint64_t order_ = 0;
-    std::vector<Index> ring_;
+    std::vector<Event*> ring_;  // end of each window's events
     Pool<Chunk> chunks_;
     std::priority_queue<Later, std::vector<Later>, std::greater<>> later_;
     std::vector<Event> half_sorted_, sorted_;

@@ -3,15 +3,16 @@
 /// the address translation costs as much as a miss in the cache.
 #pragma once
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <new>
 #include <type_traits>
-
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
 
 namespace tramontane {
 
@@ -45,5 +46,46 @@ template <class T>
     std::uninitialized_default_construct_n(array, count);
     return Pages<T>(array);
 }
+
+/// A range of addresses to which memory comes large page by large page. An array in it grows without moving, and each
+/// of its elements is one addition away. There are as many addresses as the machine has memory, where the system
+/// allows; unused ones cost nothing.
+class Reservation {
+public:
+    explicit Reservation(std::size_t most) {
+        const auto machine =
+            static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+        size_ = (std::min(most, machine) / large_page + 2) * large_page;  // one for alignment
+        while ((start_ = mmap(nullptr, size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) ==
+               MAP_FAILED) {
+            size_ /= 2;  // a limit on addresses
+            if (size_ < 2 * large_page) throw std::bad_alloc();
+        }
+#ifdef MADV_HUGEPAGE
+        madvise(start_, size_, MADV_HUGEPAGE);  // advice: it may fail
+#endif
+        const auto address = reinterpret_cast<std::uintptr_t>(start_);
+        first_ = static_cast<std::byte*>(start_) + (large_page - address % large_page) % large_page;
+    }
+    ~Reservation() { munmap(start_, size_); }
+    Reservation(const Reservation&) = delete;
+    Reservation& operator=(const Reservation&) = delete;
+
+    [[nodiscard]] std::byte* first() const { return first_; }
+
+    /// Makes one more large page usable; false where there is no more.
+    [[nodiscard]] bool grow() {
+        std::byte* const page = first_ + used_;
+        if (page + large_page > static_cast<std::byte*>(start_) + size_) return false;
+        if (mprotect(page, large_page, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+        used_ += large_page;
+        return true;
+    }
+
+private:
+    void* start_;
+    std::byte* first_;
+    std::size_t size_, used_ = 0;
+};
 
 }  // namespace tramontane

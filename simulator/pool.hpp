@@ -1,9 +1,8 @@
 /// \file
-/// Records that come and go by the million: addressed by 32-bit index, kept in blocks that never move, reused last in
-/// first out so that the youngest (cached) record is taken next. Index 0 means "none".
+/// Records that come and go by the million: addressed by 32-bit index, never moved, reused last in first out so that
+/// the youngest (cached) record is taken next. Index 0 means "none".
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <stdexcept>
 #include <vector>
@@ -17,13 +16,11 @@ inline constexpr Index none = 0;
 
 template <class T>
 class Pool {
-    // A block is one large page.
-    static constexpr std::uint32_t block_bits = std::bit_width(large_page / sizeof(T)) - 1;
-    static constexpr std::uint32_t block_size = 1U << block_bits;
+    static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= large_page && sizeof(T) <= large_page);
 
 public:
-    [[nodiscard]] T& operator[](Index i) { return blocks_[i >> block_bits][i & (block_size - 1)]; }
-    [[nodiscard]] const T& operator[](Index i) const { return blocks_[i >> block_bits][i & (block_size - 1)]; }
+    [[nodiscard]] T& operator[](Index i) { return records_[i]; }
+    [[nodiscard]] const T& operator[](Index i) const { return records_[i]; }
 
     /// A record with unspecified contents.
     [[nodiscard]] Index take() {
@@ -33,10 +30,7 @@ public:
             free_.pop_back();
             return i;
         }
-        if ((next_ >> block_bits) == blocks_.size()) {
-            if (blocks_.size() == (1U << (32 - block_bits))) throw std::runtime_error("simulator: a pool is full");
-            blocks_.push_back(allocate_pages<T>(block_size));
-        }
+        if (next_ >= room_) grow();
         return next_++;
     }
 
@@ -47,12 +41,23 @@ public:
 
     [[nodiscard]] std::uint64_t used() const { return used_; }
     void prefetch(Index i) const {
-        if (i != none) prefetch_line(&(*this)[i]);
+        if (i != none) prefetch_line(&records_[i]);
     }
 
 private:
-    std::vector<Pages<T>> blocks_;
+    static constexpr std::size_t most = std::size_t{1} << 32;
+    static constexpr std::size_t records_a_page = large_page / sizeof(T);
+
+    void grow() {
+        if (room_ + records_a_page > most || !memory_.grow()) throw std::runtime_error("simulator: a pool is full");
+        std::uninitialized_default_construct_n(records_ + room_, records_a_page);
+        room_ += records_a_page;
+    }
+
+    Reservation memory_{most * sizeof(T)};
+    T* const records_ = reinterpret_cast<T*>(memory_.first());
     std::vector<Index> free_;
+    std::uint64_t room_ = 0;
     Index next_ = 1;
     std::uint64_t used_ = 0;
 };
