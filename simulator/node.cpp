@@ -116,7 +116,7 @@ Ticks Nodes::take_unexpected(Node& node, std::uint32_t rank, Ticks now) {
     const auto of_this_round = [&](const Envelope& e) { return e.round == node.round; };
     for (Index item; (item = node.unexpected.take_first(engine_.envelopes, of_this_round)) != none;) {
         const Envelope& e = engine_.envelopes[item];
-        if (e.kind == Envelope::Kind::header) {
+        if (e.kind() == Envelope::Kind::header) {
             answer(node, rank, item, Envelope::Kind::get, now);
         } else {
             copying += engine_.parameters.copy(e.bytes);
@@ -152,11 +152,7 @@ bool Nodes::post_sends(Node& node, std::uint32_t rank, Ticks now) {
         node.bytes += static_cast<std::uint64_t>(t.bytes);
         const Index item = engine_.envelopes.take();
         Envelope& e = engine_.envelopes[item];
-        e.peer = static_cast<std::uint32_t>(t.peer);
-        e.round = node.round;
-        e.index = static_cast<std::uint32_t>(node.next_send);
-        e.kind = kind;
-        e.begun = false;
+        e.address(static_cast<std::uint32_t>(t.peer), node.round, static_cast<std::uint32_t>(node.next_send), kind);
         post(node, rank, item, kind == Envelope::Kind::eager ? t.bytes : control_bytes, now);
     }
     node.doing = Doing::waits;
@@ -193,7 +189,7 @@ bool Nodes::progress(Node& node, std::uint32_t rank, Ticks now) {
 Ticks Nodes::take(Node& node, std::uint32_t rank, Index item, Ticks now) {
     const Envelope& e = engine_.envelopes[item];
     const bool expected = e.round == node.round;
-    switch (e.kind) {
+    switch (e.kind()) {
         case Envelope::Kind::eager: {
             const Ticks copying = engine_.parameters.copy(e.bytes);
             if (!expected) {  // into a buffer now, out of it when the receive is posted
@@ -253,7 +249,7 @@ Ticks Nodes::take(Node& node, std::uint32_t rank, Index item, Ticks now) {
 /// Sends the envelope back where it came from, as the protocol's next message.
 void Nodes::answer(Node& node, std::uint32_t rank, Index item, Envelope::Kind kind, Ticks now) {
     Envelope& e = engine_.envelopes[item];
-    e.kind = kind;
+    e.become(kind);
     // Data are longer than short_limit; how long, matters only where even longer messages bypass the packet network.
     const Parameters& p = engine_.parameters;
     const bool certain = e.carries_payload() && p.negligible_size <= p.short_limit;
@@ -286,11 +282,11 @@ void Nodes::post(Node& node, std::uint32_t rank, Index item, std::int64_t bytes,
 /// Random; orders messages past the packet network that arrive at the same tick.
 std::uint32_t Nodes::tie(std::uint32_t source, const Envelope& e) const {
     using Kind = Envelope::Kind;
-    const bool from_sender = e.carries_payload() || e.kind == Kind::header || e.kind == Kind::eager_header;
+    const bool from_sender = e.carries_payload() || e.kind() == Kind::header || e.kind() == Kind::eager_header;
     const std::uint32_t sender = from_sender ? source : e.peer;
-    auto bits = static_cast<std::uint32_t>(random_bits(engine_.seed, sender, std::uint64_t{e.round} << 32 | e.index));
-    const Kind first = e.kind < Kind::header ? Kind::eager_header : Kind::header;
-    for (int step = static_cast<int>(first); step < static_cast<int>(e.kind); ++step) {
+    auto bits = static_cast<std::uint32_t>(random_bits(engine_.seed, sender, std::uint64_t{e.round} << 32 | e.index()));
+    const Kind first = e.kind() < Kind::header ? Kind::eager_header : Kind::header;
+    for (int step = static_cast<int>(first); step < static_cast<int>(e.kind()); ++step) {
         bits = static_cast<std::uint32_t>(mix(bits));
     }
     return bits;
@@ -373,7 +369,7 @@ bool Nodes::cut_packet(Node& node, std::uint32_t rank, Index item, Ticks now) {
     packet.upstream = engine_.place_of(rank);
     packet.tie = static_cast<std::uint32_t>(random_bits(engine_.seed, rank, node.injected++));
     Envelope& e = engine_.envelopes[item];
-    if (!e.begun) {
+    if (!e.begun()) {
         const std::int64_t bytes = size(rank, e);
         if (bytes <= engine_.parameters.packet) {
             packet.whole = true;
@@ -385,8 +381,7 @@ bool Nodes::cut_packet(Node& node, std::uint32_t rank, Index item, Ticks now) {
         } else {
             const Index message = engine_.messages.take();
             engine_.messages[message] = {bytes, bytes, bytes, 0, rank, e.peer, 0, item};
-            e.message = message;
-            e.begun = true;
+            e.begin(message);
         }
     }
     bool more = false;
@@ -436,10 +431,9 @@ void Nodes::take_switch_credits(Node& node, std::uint32_t rank, Ticks now) {
 
 void Nodes::deliver(Node& node, std::uint32_t rank, Index item, Ticks now) {
     using Kind = Envelope::Kind;
-    Envelope& e = engine_.envelopes[item];
-    e.begun = false;
-    if (e.kind == Kind::get) return answer(node, rank, item, Kind::data, now);
-    if (e.kind == Kind::eager_get) return answer(node, rank, item, Kind::eager_data, now);
+    const Envelope& e = engine_.envelopes[item];
+    if (e.kind() == Kind::get) return answer(node, rank, item, Kind::data, now);
+    if (e.kind() == Kind::eager_get) return answer(node, rank, item, Kind::eager_data, now);
     node.arrived.append(engine_.envelopes, item);
     if (node.doing != Doing::waits) return;
     if (in_detour(rank, now)) {

@@ -120,7 +120,7 @@ private:
     /// Bytes of the message that waits at `rank`'s node [B].
     [[nodiscard]] std::int64_t size(std::uint32_t rank, const Envelope& e) const {
         if (!e.carries_payload()) return control_bytes;
-        return schedule_.send(static_cast<Rank>(rank), e.round, static_cast<std::int32_t>(e.index)).bytes;
+        return schedule_.send(static_cast<Rank>(rank), e.round, static_cast<std::int32_t>(e.index())).bytes;
     }
     void post(Node& node, std::uint32_t rank, Index envelope, std::int64_t bytes, Ticks now);
     [[nodiscard]] std::uint32_t tie(std::uint32_t source, const Envelope& e) const;

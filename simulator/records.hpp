@@ -35,17 +35,39 @@ struct Envelope {
         std::uint32_t bytes;  ///< an eager payload that has arrived: its size [B]
     };
     std::uint32_t round;
-    std::uint32_t index : index_bits;  ///< of the send in its round
-    Kind kind : 3;
-    bool begun : 1;  ///< is partly cut into packets
+
+private:
+    std::uint32_t what_;  // kind, whether it is begun, index; no bit fields, see Channel
+
+public:
     union {
         Index next;            ///< in the one queue it waits in
         std::uint32_t target;  ///< on its way: the rank it goes to
         std::uint32_t tie;     ///< when its arrival is known: orders it among others of that tick
     };
 
-    [[nodiscard]] bool is_eager_payload() const { return kind == Kind::eager || kind == Kind::eager_data; }
-    [[nodiscard]] bool carries_payload() const { return is_eager_payload() || kind == Kind::data; }
+    /// \param index_ of the send in its round
+    void address(std::uint32_t to, std::uint32_t round_, std::uint32_t index_, Kind kind_) {
+        peer = to;
+        round = round_;
+        what_ = index_ << 4 | static_cast<std::uint32_t>(kind_);
+    }
+    [[nodiscard]] Kind kind() const { return static_cast<Kind>(what_ & 7); }
+    [[nodiscard]] std::uint32_t index() const { return what_ >> 4; }
+    /// Whether it is partly cut into packets.
+    [[nodiscard]] bool begun() const { return (what_ & begun_bit) != 0; }
+    void begin(Index record) {
+        message = record;
+        what_ |= begun_bit;
+    }
+    /// What is sent back is the protocol's next message.
+    void become(Kind kind_) { what_ = index() << 4 | static_cast<std::uint32_t>(kind_); }
+
+    [[nodiscard]] bool is_eager_payload() const { return kind() == Kind::eager || kind() == Kind::eager_data; }
+    [[nodiscard]] bool carries_payload() const { return is_eager_payload() || kind() == Kind::data; }
+
+private:
+    static constexpr std::uint32_t begun_bit = 8;
 };
 static_assert(sizeof(Envelope) == 16);
 
