@@ -134,6 +134,7 @@ public:
     /// Removes the first that is not larger than `room`; none if there is none.
     template <class P>
     Index take_fitting(P& packets, std::int64_t room, std::uint32_t full) {
+        if ((small_.last() | other_.last()) == none) return !full_.empty() && full <= room ? full_.pop(packets) : none;
         const bool small_fits = !small_.empty() && small_bytes <= room;
         const bool full_fits = !full_.empty() && full <= room;
         const bool other_fits = !other_.empty() && packets[other_.last()].bound <= room;

@@ -143,11 +143,16 @@ public:
         if (place == here_ && time < end_) {
             add_nearby({static_cast<std::uint32_t>(time - begin_), place, item, code});
         } else {
-#ifdef TRAMONTANE_CHECKS
-            if (time < end_) throw std::logic_error("simulator: an event reaches another place within a window");
-#endif
-            queue_.push(time, place, code, item);
+            schedule_elsewhere(time, place, code, item);
         }
+    }
+
+    /// An event of a later window; that is all that one place can do to another.
+    void schedule_elsewhere(Ticks time, Place place, std::uint32_t code, Index item) {
+#ifdef TRAMONTANE_CHECKS
+        if (time < end_) throw std::logic_error("simulator: an event reaches another place within a window");
+#endif
+        queue_.push(time, place, code, item);
     }
 
     /// Gives credits back to `channel` of `place` at `time`, and sees to it that what waits there is woken.
@@ -174,7 +179,7 @@ public:
     [[nodiscard]] bool is_sudden() const { return sudden_; }
     /// Whether no other than sudden events follow the current one at its place and tick.
     [[nodiscard]] bool is_last_of_tick(Ticks now) const {
-        return next_->place != here_ || begin_ + next_->offset != now;
+        return following_->place != here_ || begin_ + following_->offset != now;
     }
 
     /// Handles every event. Memory is slow: `fetch(event)` is called well ahead for what the event names,
@@ -194,29 +199,31 @@ public:
             for (std::size_t i = 0; i < std::min(ahead, far); ++i) fetch(events[i]);
             for (std::size_t i = 0; i < std::min(ahead, near); ++i) approach(events[i]);
             for (std::size_t i = 0; i < std::min(ahead, next); ++i) reach(events[i]);
-            next_ = events.data();
-            Event* const last = next_ + n;  // of no place
-            while (next_ != last) {
-                here_ = next_->place;
+            Event* following = events.data();
+            Event* const last = following + n;  // of no place
+            while (following != last) {
+                const Place here = here_ = following->place;
                 [[maybe_unused]] std::uint32_t latest = 0;
                 while (true) {  // this place's events, old and new, in order of time
-                    const bool more = next_->place == here_;
+                    const std::uint32_t stored = following->place == here ? following->offset : no_offset;
                     Event event;
-                    sudden_ = any_nearby() && (!more || nearby_[first_nearby_].offset < next_->offset);
-                    if (sudden_) {
+                    const bool sudden = first_nearby_->offset < stored;
+                    if (sudden) {
                         event = take_nearby();
-                    } else if (more) {
-                        if (tied(next_[0], next_[1])) order_ties(next_);
-                        event = *next_++;
+                    } else if (stored != no_offset) {
+                        if (tied(following[0], following[1])) order_ties(following);
+                        event = *following++;
                         if (ahead > 0) {
-                            const auto left = static_cast<std::size_t>(last - next_);
-                            if (left > far) fetch(next_[far]);
-                            if (left > near) approach(next_[near]);
-                            if (left > next) reach(next_[next]);
+                            const auto left = static_cast<std::size_t>(last - following);
+                            if (left > far) fetch(following[far]);
+                            if (left > near) approach(following[near]);
+                            if (left > next) reach(following[next]);
                         }
                     } else {
                         break;
                     }
+                    sudden_ = sudden;
+                    following_ = following;
 #ifdef TRAMONTANE_CHECKS
                     if (event.offset < latest) throw std::logic_error("simulator: time went backwards");
                     latest = event.offset;
@@ -241,6 +248,7 @@ private:
     static constexpr std::size_t near = 12;
     static constexpr std::size_t next = 4;
     static constexpr Place nowhere = ~Place{0};
+    static constexpr std::uint32_t no_offset = ~std::uint32_t{0};  // behind all of a window
 
     /// What happens first at the same place and tick: returning credits, ranks, then packets in a random order that
     /// belongs to the packets, so that no port is favoured and the result does not depend on how events were stored.
@@ -280,21 +288,28 @@ private:
     };
     std::vector<Tied> ties_;
 
-    [[nodiscard]] bool any_nearby() const { return first_nearby_ < nearby_.size(); }
-
     /// Most come in the order of their times.
     void add_nearby(const Event& event) {
-        std::size_t to = nearby_.size();
-        nearby_.push_back(event);
-        for (; to > first_nearby_ && after(nearby_[to - 1], event); --to) nearby_[to] = nearby_[to - 1];
-        nearby_[to] = event;
+        if (end_nearby_ == &nearby_.back()) [[unlikely]]
+            make_room_nearby();
+        Event* to = end_nearby_++;
+        for (; to > first_nearby_ && after(to[-1], event); --to) to[0] = to[-1];
+        *to = event;
+        end_nearby_->offset = no_offset;
+    }
+
+    [[gnu::noinline]] void make_room_nearby() {
+        const auto first = first_nearby_ - nearby_.data(), end = end_nearby_ - nearby_.data();
+        nearby_.resize(2 * nearby_.size());
+        first_nearby_ = nearby_.data() + first;
+        end_nearby_ = nearby_.data() + end;
     }
 
     Event take_nearby() {
-        const Event event = nearby_[first_nearby_++];
-        if (!any_nearby()) {
-            nearby_.clear();
-            first_nearby_ = 0;
+        const Event event = *first_nearby_++;
+        if (first_nearby_ == end_nearby_) {
+            first_nearby_ = end_nearby_ = nearby_.data();
+            first_nearby_->offset = no_offset;
         }
         return event;
     }
@@ -304,12 +319,14 @@ private:
     }
 
     EventQueue queue_;
-    std::vector<Event> nearby_;  // new events of the current place and window, by time
-    std::size_t first_nearby_ = 0;
+    // New events of the current place and window, by time, and behind them one of no time.
+    std::vector<Event> nearby_{16, Event{no_offset, 0, none, 0}};
+    Event* first_nearby_ = nearby_.data();
+    Event* end_nearby_ = nearby_.data();
     std::uint32_t order_ = 0;
     Place here_ = nowhere;
     bool sudden_ = false;
-    Event* next_ = nullptr;  // of the window
+    const Event* following_ = nullptr;  // of the window
     Ticks begin_ = 0;
     Ticks end_ = 0;
 };

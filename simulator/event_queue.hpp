@@ -74,11 +74,11 @@ public:
     void push(Ticks time, Place place, std::uint32_t code, Index item) {
         const auto [number, offset] = window_of(time);
         const Event event{offset, place, item, code};
-        if (number - number_ < horizon) {
-            put(number, event);
-        } else {
-            later_.push({time, order_++, event});
+        if (number - number_ >= horizon) [[unlikely]] {
+            push_later(time, event);
+            return;
         }
+        put(number, event);
     }
 
     /// Moves to the next window that has events; all of them, by place and time, and behind them one of no place. Empty
@@ -125,19 +125,28 @@ private:
         }
     }
 
+    // What is rare has functions of its own: the others need no registers saved then.
+
+    [[gnu::noinline]] void push_later(Ticks time, const Event& event) { later_.push({time, order_++, event}); }
+
     void put(std::uint64_t number, const Event& event) {
-        Event*& end = ring_[number % horizon];
-        if (reinterpret_cast<std::uintptr_t>(end) % sizeof(Chunk) == 0) end = begin_chunk(end);
-        *end++ = event;
         ++pending_;
+        Event*& end = ring_[number % horizon];
+        if (reinterpret_cast<std::uintptr_t>(end) % sizeof(Chunk) == 0) [[unlikely]] {
+            put_first(end, event);
+            return;
+        }
+        *end++ = event;
     }
 
-    [[gnu::noinline]] Event* begin_chunk(Event* before) {
+    /// In a new chunk.
+    [[gnu::noinline]] void put_first(Event*& end, const Event& event) {
         const Index index = chunks_.take();
         Chunk& chunk = chunks_[index];
-        chunk.before = before;
+        chunk.before = end;
         chunk.index = index;
-        return chunk.events;
+        chunk.events[0] = event;
+        end = chunk.events + 1;
     }
 
     /// The chunk of which `end` is the end so far.

@@ -10,7 +10,7 @@ Fabric::Fabric(Engine& engine, const Topology& topology, const Router& router, s
       router_(router),
       channels_(router.channels()),
       space_(engine.parameters.buffer / channels_),
-      outputs_offset_(((std::size_t{topology.ports()} + 1) * sizeof(Arbiter) + 63) / 64 * 64),
+      outputs_offset_(((std::size_t{topology.ports()} + 1) * sizeof(Link) + 63) / 64 * 64),
       lines_((outputs_offset_ + std::size_t{topology.ports()} * channels_ * sizeof(Output)) / sizeof(Line64)),
       switches_(topology.switches(), nullptr),
       switches_a_page_(std::max<std::size_t>(1, large_page / (lines_ * sizeof(Line64)))),
@@ -28,8 +28,7 @@ void Fabric::create(SwitchId at) {
     --room_;
     switches_[at] = &pages_.back()[room_ * lines_];
     memory_ += lines_ * sizeof(Line64);
-    auto* arbiters = reinterpret_cast<Arbiter*>(switches_[at]->bytes);
-    std::uninitialized_fill_n(arbiters, std::size_t{topology_.ports()} + 1, Arbiter{});
+    std::uninitialized_fill_n(links(at), std::size_t{topology_.ports()} + 1, Link{});
     auto* outputs = reinterpret_cast<Output*>(switches_[at]->bytes + outputs_offset_);
     const std::size_t count = std::size_t{topology_.ports()} * channels_;
     std::uninitialized_fill_n(outputs, count, Output{SwitchChannel(space_), SwitchChannel(space_)});
@@ -44,9 +43,8 @@ void Fabric::route(SwitchId at, Packet& packet, Ticks now) {
 }
 
 void Fabric::prefetch(SwitchId at, Port port, std::uint8_t channel) const {
-    const std::byte* const switch_block = switches_[at]->bytes;
-    prefetch_line(switch_block + (1 + std::size_t{port}) * sizeof(Arbiter));
-    const Output& output = existing_out(at, port, channel);
+    prefetch_line(&link(at, port));
+    const Output& output = out(at, port, channel);
     prefetch_line(&output.before);
     prefetch_line(&output.behind);
 }
@@ -70,7 +68,7 @@ void Fabric::reach_credit(SwitchId at, std::uint32_t code) const {
 
 void Fabric::prefetch_upstream(const Packet& packet) const {
     if (packet.upstream < engine_.switches) {
-        prefetch_line(&existing_out(packet.upstream, packet.upstream_port, packet.upstream_channel).behind);
+        prefetch_line(&out(packet.upstream, packet.upstream_port, packet.upstream_channel).behind);
     } else {
         prefetch_line(&injection_[packet.upstream - engine_.switches]);
     }
@@ -88,6 +86,7 @@ void Fabric::approach_head(SwitchId at, Index item) {
 }
 
 void Fabric::head(SwitchId at, Index item, Ticks now) {
+    if (switches_[at] == nullptr) create(at);
     Packet& packet = engine_.packets[item];
     ++engine_.statistics.hops;
     if (!packet.routed) route(at, packet, now);
@@ -104,7 +103,7 @@ void Fabric::head(SwitchId at, Index item, Ticks now) {
     }
 }
 
-void Fabric::enter_crossbar(SwitchId at, Index item, Output& output, Ticks now) {
+[[gnu::always_inline]] inline void Fabric::enter_crossbar(SwitchId at, Index item, Output& output, Ticks now) {
     Packet& packet = engine_.packets[item];
     output.before.take(packet.bytes);
     const Passage passage =
@@ -127,7 +126,7 @@ void Fabric::enter_crossbar(SwitchId at, Index item, Output& output, Ticks now) 
     }
 }
 
-void Fabric::leave_crossbar(SwitchId at, Index item, Ticks now) {
+[[gnu::always_inline]] inline void Fabric::leave_crossbar(SwitchId at, Index item, Ticks now) {
     Packet& packet = engine_.packets[item];
     Output& output = out(at, packet.port, packet.channel);
     SwitchChannel& behind = output.behind;
@@ -141,11 +140,12 @@ void Fabric::leave_crossbar(SwitchId at, Index item, Ticks now) {
     }
 }
 
-void Fabric::enter_link(SwitchId at, Index item, Output& output, Ticks now) {
+[[gnu::always_inline]] inline void Fabric::enter_link(SwitchId at, Index item, Output& output, Ticks now) {
     const Parameters& p = engine_.parameters;
     Packet& packet = engine_.packets[item];
     output.behind.take(packet.bytes);
-    const Passage passage = link(at, packet.port).book(engine_.gaps, p.link_slot, now, packet.bytes, packet.spacing);
+    Link& server = link(at, packet.port);
+    const Passage passage = server.book(engine_.gaps, p.link_slot, now, packet.bytes, packet.spacing);
     packet.spacing = static_cast<std::uint32_t>((passage.tail_leaves - passage.head_leaves) / packet.bytes);
 
     if (passage.head_leaves == now && output.before.waiting.empty()) {
@@ -166,13 +166,14 @@ void Fabric::enter_link(SwitchId at, Index item, Output& output, Ticks now) {
         packet.upstream = at;
         packet.upstream_port = packet.port;
         packet.upstream_channel = packet.channel;
-        engine_.schedule(passage.head_leaves + p.link_latency, topology_.neighbour(at, packet.port),
-                         event_code(EventKind::head), item);
+        if (server.next == unknown) server.next = topology_.neighbour(at, packet.port);
+        engine_.schedule_elsewhere(passage.head_leaves + p.link_latency, server.next, event_code(EventKind::head),
+                                   item);
     }
 }
 
 /// Counts a packet that is on its last link; when all of a message are, its arrival is known.
-void Fabric::eject(Index item, Ticks tail) {
+[[gnu::always_inline]] inline void Fabric::eject(Index item, Ticks tail) {
     const Packet& packet = engine_.packets[item];
     const Ticks delay = tail - std::min(tail, packet.due);
     if constexpr (checks) engine_.ledger.arrive(packet.bytes);
@@ -205,6 +206,8 @@ void Fabric::eject(Index item, Ticks tail) {
     }
     engine_.packets.give_back(item);
 }
+
+void Fabric::output(SwitchId at, Index item, Ticks now) { leave_crossbar(at, item, now); }
 
 void Fabric::crossbar_credit(SwitchId at, Port port, std::uint8_t channel, Ticks now) {
     Output& output = out(at, port, channel);

@@ -23,7 +23,7 @@ public:
     Fabric(Engine& engine, const Topology& topology, const Router& router, std::uint32_t ranks);
 
     void head(SwitchId at, Index item, Ticks now);
-    void output(SwitchId at, Index item, Ticks now) { leave_crossbar(at, item, now); }
+    void output(SwitchId at, Index item, Ticks now);
     void crossbar_credit(SwitchId at, Port port, std::uint8_t channel, Ticks now);
     void output_credit(SwitchId at, Port port, std::uint8_t channel, Ticks now);
 
@@ -74,32 +74,35 @@ private:
         SwitchChannel before;  ///< space in the output buffer, waited for before the crossbar
         SwitchChannel behind;  ///< space in the next switch or node, waited for before the link
     };
+    static constexpr SwitchId unknown = ~SwitchId{0};
+
+    /// The server of a port and the switch behind it, which is known once a packet has gone there.
+    struct Link : Arbiter {
+        SwitchId next = unknown;
+    };
+    static_assert(sizeof(Link) == 16);
+
     /// A switch is one block: its crossbar, then its links by port, then its outputs by port and virtual channel.
     struct alignas(64) Line64 {
         std::byte bytes[64];
     };
 
-    [[nodiscard]] std::byte* block(SwitchId at) {
-        if (switches_[at] == nullptr) create(at);
-        return switches_[at]->bytes;
-    }
-    [[nodiscard]] Arbiter& crossbar(SwitchId at) { return *reinterpret_cast<Arbiter*>(block(at)); }
-    [[nodiscard]] Arbiter& link(SwitchId at, Port port) { return reinterpret_cast<Arbiter*>(block(at))[1 + port]; }
-    [[nodiscard]] const Output& existing_out(SwitchId at, Port port, std::uint8_t channel) const {
-        return reinterpret_cast<const Output*>(switches_[at]->bytes +
-                                               outputs_offset_)[std::size_t{port} * channels_ + channel];
-    }
-    [[nodiscard]] Output& out(SwitchId at, Port port, std::uint8_t channel) {
-        return reinterpret_cast<Output*>(block(at) + outputs_offset_)[std::size_t{port} * channels_ + channel];
+    [[nodiscard]] Link* links(SwitchId at) const { return reinterpret_cast<Link*>(switches_[at]->bytes); }
+    [[nodiscard]] Arbiter& crossbar(SwitchId at) const { return links(at)[0]; }
+    [[nodiscard]] Link& link(SwitchId at, Port port) const { return links(at)[1 + port]; }
+    [[nodiscard]] Output& out(SwitchId at, Port port, std::uint8_t channel) const {
+        return reinterpret_cast<Output*>(switches_[at]->bytes +
+                                         outputs_offset_)[std::size_t{port} * channels_ + channel];
     }
     [[nodiscard]] const SwitchChannel& channel_of_credit(SwitchId at, std::uint32_t code) const {
-        const Output& output = existing_out(at, port_of(code), channel_of(code));
+        const Output& output = out(at, port_of(code), channel_of(code));
         return kind_of(code) == EventKind::crossbar_credit ? output.before : output.behind;
     }
     void create(SwitchId at);
     void prefetch_upstream(const Packet& packet) const;
 
     void route(SwitchId at, Packet& packet, Ticks now);
+    // The stages; as a rule they follow one another in one event, and are one function there.
     void enter_crossbar(SwitchId at, Index item, Output& output, Ticks now);
     void leave_crossbar(SwitchId at, Index item, Ticks now);
     void enter_link(SwitchId at, Index item, Output& output, Ticks now);

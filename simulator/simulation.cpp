@@ -156,7 +156,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
                    if (kind_of(event.code) <= EventKind::output_credit) fabric.reach_credit(event.place, event.code);
                },
                [&](const Event& event, Ticks now) {
-                   const std::uint32_t rank = event.place - switches;  // meant only for events of nodes
+                   const auto rank = [&] { return event.place - switches; };  // of a node's event
                    switch (kind_of(event.code)) {
                        case EventKind::head:
                            fabric.head(event.place, event.item, now);
@@ -171,13 +171,13 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
                            fabric.output_credit(event.place, port_of(event.code), channel_of(event.code), now);
                            break;
                        case EventKind::injection:
-                           nodes.injection(rank, now);
+                           nodes.injection(rank(), now);
                            break;
                        case EventKind::start:
-                           nodes.start(rank, now);
+                           nodes.start(rank(), now);
                            break;
                        case EventKind::resume:
-                           nodes.resume(rank, now);
+                           nodes.resume(rank(), now);
                            break;
                        case EventKind::message:
                            nodes.message(rank, event.item, now);
@@ -188,7 +188,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
                        if (event.place < switches) {
                            fabric.verify(event.place, false);
                        } else {
-                           nodes.verify(rank, false);
+                           nodes.verify(rank(), false);
                        }
                    }
                },
