@@ -180,7 +180,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
                            nodes.resume(rank(), now);
                            break;
                        case EventKind::message:
-                           nodes.message(rank, event.item, now);
+                           nodes.message(rank(), event.item, now);
                            break;
                    }
                    if constexpr (checks) {
