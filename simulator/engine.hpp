@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <vector>
 
@@ -101,7 +102,8 @@ struct Statistics {
 };
 
 /// Events, records and counters of all places, or, where several threads simulate one point, of those of one part.
-/// Messages are then the same records for all parts, because both ends write them (each fields of its own).
+/// Envelopes and messages are then the same records for all parts, because both ends write them (each fields of its own,
+/// or one after the other).
 class Engine {
 public:
     /// \param exchange with other parts; null where there are none
@@ -119,6 +121,7 @@ public:
           seed(first.seed),
           switches(first.switches),
           places(first.places),
+          envelopes(Pool<Envelope>::SameAs{first.envelopes}),
           messages(Pool<Message>::SameAs{first.messages}),
           delays(first.delays),
           queue_(parameters.lookahead(), places),
@@ -130,6 +133,7 @@ public:
     const SwitchId switches;
     const Place places;
     Pool<Packet> packets;
+    Pool<Envelope> envelopes;
     Pool<Message> messages;
     Pool<Credits> credits;
     Pool<Gaps> gaps;
@@ -141,6 +145,33 @@ public:
     [[nodiscard]] std::uint32_t next_order() { return order_++; }
 
     [[nodiscard]] Place place_of(std::uint32_t rank) const { return switches + rank; }
+
+    /// Brings what a packet belongs to into the cache.
+    void prefetch_message(const Packet& packet) const {
+        if (packet.whole) {
+            envelopes.prefetch(packet.message);
+        } else {
+            messages.prefetch(packet.message);
+        }
+    }
+
+    /// A message of `bytes` bytes reaches its target's node.
+    /// \param tie orders it among others of that tick
+    void arrive(Index item, std::uint32_t source, std::uint32_t target, std::int64_t bytes, Ticks time,
+                std::uint32_t tie) {
+        Envelope& envelope = envelopes[item];
+        if (envelope.carries_payload()) statistics.delivered_bytes += static_cast<std::uint64_t>(bytes);
+        if (envelope.is_eager_payload()) {
+            if (bytes > std::numeric_limits<std::uint32_t>::max()) {
+                throw std::runtime_error("simulator: an eager message of 4 GiB or more");
+            }
+            envelope.bytes = static_cast<std::uint32_t>(bytes);
+        } else {
+            envelope.peer = source;
+        }
+        envelope.tie = tie;
+        send(time, place_of(target), event_code(EventKind::message), item);
+    }
 
     void schedule(Ticks time, Place place, std::uint32_t code, Index item = none) {
         if (place == here_ && time < end_) {
@@ -318,7 +349,7 @@ private:
                 return drawn(packet.tie, packet.upstream << 9 ^ packet.upstream_port);
             }
             case EventKind::message:
-                return drawn(messages[event.item].arrival_tie, messages[event.item].source);
+                return drawn(envelopes[event.item].tie, envelopes[event.item].origin());
             default:
                 return event.code;
         }

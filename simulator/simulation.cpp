@@ -134,7 +134,7 @@ std::uint64_t Part::step(std::uint64_t window) {
                            engine.packets.prefetch(event.item);
                            break;
                        case EventKind::message:
-                           engine.messages.prefetch(event.item);
+                           engine.envelopes.prefetch(event.item);
                            break;
                        default:
                            break;
@@ -198,7 +198,7 @@ std::uint64_t Part::step(std::uint64_t window) {
                            nodes.resume(rank(), now);
                            break;
                        case EventKind::message:
-                           nodes.message(event.item, now);
+                           nodes.message(rank(), event.item, now);
                            break;
                    }
                    if constexpr (checks) {
@@ -263,7 +263,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
         for (std::size_t i = 0; i < phases.size(); ++i) phases[i].add(part->nodes.phases()[i]);
         ended += part->nodes.ended();
         packets += part->engine.packets.used();
-        messages += part->engine.messages.used();
+        messages += part->engine.envelopes.used();
         outcome.network_bytes += part->fabric.memory();
     }
     if (ended < ranks) {
