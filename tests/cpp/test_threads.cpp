@@ -1,6 +1,7 @@
 // Several threads within one simulation: to the last bit the same results, and clean ends whatever happens.
-#include <atomic>
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -9,6 +10,7 @@
 #include "crew.hpp"
 #include "given.hpp"
 #include "partition.hpp"
+#include "pool.hpp"
 #include "random.hpp"
 #include "simulation.hpp"
 #include "testing.hpp"
@@ -86,6 +88,10 @@ struct Drawn {
     Run run;
 };
 
+struct Record {
+    Index next;
+};
+
 /// A part that counts windows up to a number, and fails in one.
 struct Counting {
     Counting(std::uint64_t windows, std::uint64_t fails) : last(windows), fails_at(fails) {}
@@ -94,7 +100,7 @@ struct Counting {
     std::uint64_t step(std::uint64_t window) {
         if (window == fails_at) throw std::runtime_error("part that fails");
         done = window;
-        return 1;
+        return 100'000;
     }
 
     std::uint64_t last, fails_at, done = 0;
@@ -122,7 +128,7 @@ TEST_CASE("results do not depend on the number of threads") {
                 most = std::max(most, o.threads);
                 CHECK(numbers(o) == expected);
             }
-            if (repeat == 0) CHECK(numbers(drawn.simulate(2 + number % 3, 0)) == expected);
+            if (number % 20 == 0) CHECK(numbers(drawn.simulate(2 + number / 20 % 3, 0)) == expected);
         }
     }
     CHECK(most == 4);
@@ -134,7 +140,7 @@ TEST_CASE("threads change between working alone and together") {
     drawn.workload.algorithm = "ring-k";
     drawn.workload.ranks = 24;
     const auto expected = numbers(drawn.simulate(1, 0));
-    for (const std::uint32_t grain : {1U, 5U, 10U, 20U}) CHECK(numbers(drawn.simulate(3, grain)) == expected);
+    for (const std::uint32_t grain : {5U, 20U}) CHECK(numbers(drawn.simulate(3, grain)) == expected);
 }
 
 TEST_CASE("one thread where an event looks beyond its place") {
@@ -164,8 +170,8 @@ TEST_CASE("a node is in its switch's part, and parts have equally many ranks") {
 }
 
 TEST_CASE("records that one thread takes and another gives back are used again") {
-    Pool<tramontane::Message> first;
-    Pool<tramontane::Message> second(Pool<tramontane::Message>::SameAs{first});
+    Pool<Record> first;
+    Pool<Record> second(Pool<Record>::SameAs{first});
     std::vector<Index> under_way;
     Index largest = 0;
     for (int i = 0; i < 1'000'000; ++i) {
@@ -194,17 +200,12 @@ TEST_CASE("an error of one thread ends all, and is thrown on") {
     }
 }
 
-TEST_CASE("who asks a run of several threads to stop is heard") {
-    Drawn drawn(every_network()[0], 3);
-    drawn.workload.kind = "transposition";
-    drawn.workload.algorithm = "ring-k";
-    drawn.workload.ranks = 24;
-    drawn.workload.grid = {720, 720, 120};
-    drawn.run.threads = 2;
-    for (const std::uint32_t grain : {5U, ~0U}) {
-        drawn.run.grain = grain;
-        const auto schedule = make_schedule(drawn.workload);
-        CHECK_THROWS_WITH(simulate(drawn.machine, *schedule, drawn.run, [] { throw std::runtime_error("stop"); }),
-                          "stop");
+TEST_CASE("who asks several threads to stop is heard") {
+    const std::function<void()> stop = [] { throw std::runtime_error("stop"); };
+    for (const std::uint32_t grain : {0U, ~0U}) {
+        const auto parts = counting(3, ~0ULL);
+        Crew crew(parts, grain, stop);
+        CHECK_THROWS_WITH(crew.run(), "stop");
+        CHECK(parts[0]->done < 300);
     }
 }
