@@ -71,7 +71,7 @@ public:
         return book_with_gaps(pool, slot, now, bytes, spacing);
     }
 
-    void prefetch(const Pool<Gaps>& pool) const { pool.prefetch(gaps_); }
+    void prefetch(const Pool<Gaps>& pool) const { pool.prefetch_whole(gaps_); }
 
 private:
     /// Whether no byte comes later than the server could pass it on from `open` on.
