@@ -45,6 +45,13 @@ struct Line {
     }
 
     template <class P>
+    void prepend(P& pool, Index i) {
+        pool[i].next = first;
+        if (first == none) last = i;
+        first = i;
+    }
+
+    template <class P>
     Index pop(P& pool) {
         const Index i = first;
         first = pool[i].next;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <vector>
 
@@ -98,6 +99,7 @@ public:
     const std::uint64_t seed;
     const SwitchId switches;
     Pool<Packet> packets;
+    Pool<Envelope> envelopes;
     Pool<Message> messages;
     Pool<Credits> credits;
     Pool<Gaps> gaps;
@@ -109,6 +111,33 @@ public:
     [[nodiscard]] std::uint32_t next_order() { return order_++; }
 
     [[nodiscard]] Place place_of(std::uint32_t rank) const { return switches + rank; }
+
+    /// Brings what a packet belongs to into the cache.
+    void prefetch_message(const Packet& packet) const {
+        if (packet.whole) {
+            envelopes.prefetch(packet.message);
+        } else {
+            messages.prefetch(packet.message);
+        }
+    }
+
+    /// A message of `bytes` bytes reaches its target's node.
+    /// \param tie orders it among others of that tick
+    void arrive(Index item, std::uint32_t source, std::uint32_t target, std::int64_t bytes, Ticks time,
+                std::uint32_t tie) {
+        Envelope& envelope = envelopes[item];
+        if (envelope.carries_payload()) statistics.delivered_bytes += static_cast<std::uint64_t>(bytes);
+        if (envelope.is_eager_payload()) {
+            if (bytes > std::numeric_limits<std::uint32_t>::max()) {
+                throw std::runtime_error("simulator: an eager message of 4 GiB or more");
+            }
+            envelope.bytes = static_cast<std::uint32_t>(bytes);
+        } else {
+            envelope.peer = source;
+        }
+        envelope.tie = tie;
+        schedule(time, place_of(target), event_code(EventKind::message), item);
+    }
 
     void schedule(Ticks time, Place place, std::uint32_t code, Index item = none) {
         if (place == here_ && time < end_) {
@@ -229,7 +258,7 @@ private:
             case EventKind::output:
                 return std::uint64_t{1} << 32 | packets[event.item].tie;
             case EventKind::message:
-                return std::uint64_t{1} << 32 | messages[event.item].arrival_tie;
+                return std::uint64_t{1} << 32 | envelopes[event.item].tie;
             default:
                 return event.code;
         }

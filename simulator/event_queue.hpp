@@ -27,7 +27,7 @@ using Place = std::uint32_t;
 struct alignas(16) Event {
     std::uint32_t offset;  ///< ticks since the window began
     Place place;
-    Index item;          ///< packet or message
+    Index item;          ///< packet or envelope
     std::uint32_t code;  ///< what happens, and where in the place
 };
 

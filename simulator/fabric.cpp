@@ -62,7 +62,7 @@ void Fabric::reach_credit(SwitchId at, std::uint32_t code) const {
     if (kind_of(code) == EventKind::crossbar_credit) {
         prefetch_upstream(packet);
     } else if (packet.ejected) {
-        engine_.messages.prefetch(packet.message);
+        engine_.prefetch_message(packet);
     }
 }
 
@@ -82,7 +82,7 @@ void Fabric::approach_head(SwitchId at, Index item) {
     crossbar(at).prefetch(engine_.gaps);
     if (!packet.routed) return;
     prefetch(at, packet.port, packet.channel);
-    if (packet.ejected) engine_.messages.prefetch(packet.message);
+    if (packet.ejected) engine_.prefetch_message(packet);
 }
 
 void Fabric::head(SwitchId at, Index item, Ticks now) {
@@ -175,26 +175,34 @@ void Fabric::head(SwitchId at, Index item, Ticks now) {
 /// Counts a packet that is on its last link; when all of a message are, its arrival is known.
 [[gnu::always_inline]] inline void Fabric::eject(Index item, Ticks tail) {
     const Packet& packet = engine_.packets[item];
-    Message& message = engine_.messages[packet.message];
-    if (message.carries_payload()) {
-        engine_.delays.add(tail - std::min(tail, packet.due), message.source, message.target);
-    }
-    if (tail > message.arrival) {
-        message.arrival = tail;
-        message.arrival_tie = packet.tie;
-    } else if (tail == message.arrival) {
-        message.arrival_tie = std::max(message.arrival_tie, packet.tie);
-    }
-    message.missing -= packet.bytes;
-    if constexpr (checks) {
-        engine_.ledger.arrive(packet.bytes);
-        if (message.missing < message.unsent) {
-            throw std::logic_error("simulator: more bytes of a message arrived than were sent");
+    const Ticks delay = tail - std::min(tail, packet.due);
+    if constexpr (checks) engine_.ledger.arrive(packet.bytes);
+    if (packet.whole) {
+        const Envelope& envelope = engine_.envelopes[packet.message];
+        if (envelope.carries_payload()) engine_.delays.add(delay, envelope.peer, envelope.target);
+        engine_.arrive(packet.message, envelope.peer, envelope.target, packet.bytes, tail, packet.tie);
+    } else {
+        Message& message = engine_.messages[packet.message];
+        if (engine_.envelopes[message.envelope].carries_payload()) {
+            engine_.delays.add(delay, message.source, message.target);
         }
-    }
-    if (message.missing == 0) {
-        engine_.schedule(message.arrival, engine_.place_of(message.target), event_code(EventKind::message),
-                         packet.message);
+        if (tail > message.arrival) {
+            message.arrival = tail;
+            message.arrival_tie = packet.tie;
+        } else if (tail == message.arrival) {
+            message.arrival_tie = std::max(message.arrival_tie, packet.tie);
+        }
+        message.missing -= packet.bytes;
+        if constexpr (checks) {
+            if (message.missing < message.unsent) {
+                throw std::logic_error("simulator: more bytes of a message arrived than were sent");
+            }
+        }
+        if (message.missing == 0) {
+            engine_.arrive(message.envelope, message.source, message.target, message.bytes, message.arrival,
+                           message.arrival_tie);
+            engine_.messages.give_back(packet.message);
+        }
     }
     engine_.packets.give_back(item);
 }

@@ -49,7 +49,7 @@ public:
     void approach_output(SwitchId at, Index item) {
         const Packet& packet = engine_.packets[item];
         prefetch(at, packet.port, packet.channel);
-        if (packet.ejected) engine_.messages.prefetch(packet.message);
+        if (packet.ejected) engine_.prefetch_message(packet);
     }
     /// The packets that a credit may let go.
     void approach_credit(SwitchId at, std::uint32_t code) const;

@@ -5,9 +5,6 @@
 namespace tramontane {
 namespace {
 
-/// Headers, get requests and acknowledgements are of this size (SST/macro 16.0).
-constexpr std::int64_t control_bytes = 64;
-
 std::uint32_t checked_rounds(std::int64_t rounds) {
     if (rounds > std::numeric_limits<std::uint32_t>::max()) throw std::invalid_argument("workload: too many rounds");
     return static_cast<std::uint32_t>(rounds);
@@ -46,11 +43,10 @@ void Nodes::resume(std::uint32_t rank, Ticks now) {
     wake(node, rank, now);
 }
 
-void Nodes::message(Index item, Ticks now) {
-    const std::uint32_t rank = engine_.messages[item].target;
+void Nodes::message(std::uint32_t rank, Index item, Ticks now) {
     Node& node = nodes_[rank];
     catch_up(node, rank, now, engine_.is_sudden());
-    deliver(item, now);
+    deliver(node, rank, item, now);
     wake(node, rank, now);
 }
 
@@ -98,6 +94,7 @@ bool Nodes::begin_round(Node& node, std::uint32_t rank, Ticks now) {
         return false;
     }
     const Round round = schedule_.round(static_cast<Rank>(rank), node.round);
+    if (round.sends >> Envelope::index_bits != 0) throw std::invalid_argument("workload: too many sends in a round");
     node.phase = static_cast<std::int16_t>(round.phase);
     node.window = round.window;
     Span& phase = phases_[static_cast<std::size_t>(round.phase)];
@@ -107,24 +104,24 @@ bool Nodes::begin_round(Node& node, std::uint32_t rank, Ticks now) {
     node.next_send = 0;
     node.doing = Doing::sends;
     if (node.unexpected.empty()) return true;
-    const Ticks copying = take_unexpected(node, now);
+    const Ticks copying = take_unexpected(node, rank, now);
     if (copying == 0) return true;
     resume_after(rank, now, copying);
     return false;
 }
 
 /// Posts the receives of messages that were here before. Returns how long copying them takes.
-Ticks Nodes::take_unexpected(Node& node, Ticks now) {
+Ticks Nodes::take_unexpected(Node& node, std::uint32_t rank, Ticks now) {
     Ticks copying = 0;
-    const auto of_this_round = [&](const Message& m) { return m.round == node.round; };
-    for (Index item; (item = node.unexpected.take_first(engine_.messages, of_this_round)) != none;) {
-        const Message& m = engine_.messages[item];
-        if (m.kind == Message::Kind::header) {
-            answer(item, Message::Kind::get, now);
+    const auto of_this_round = [&](const Envelope& e) { return e.round == node.round; };
+    for (Index item; (item = node.unexpected.take_first(engine_.envelopes, of_this_round)) != none;) {
+        const Envelope& e = engine_.envelopes[item];
+        if (e.kind() == Envelope::Kind::header) {
+            answer(node, rank, item, Envelope::Kind::get, now);
         } else {
-            copying += engine_.parameters.copy(m.payload);
+            copying += engine_.parameters.copy(e.bytes);
             --node.receives_left;
-            engine_.messages.give_back(item);
+            engine_.envelopes.give_back(item);
         }
     }
     return copying;
@@ -135,7 +132,7 @@ bool Nodes::post_sends(Node& node, std::uint32_t rank, Ticks now) {
     const Parameters& p = engine_.parameters;
     for (; may_send(node); ++node.next_send) {
         const Transfer t = schedule_.send(static_cast<Rank>(rank), node.round, node.next_send);
-        Message::Kind kind = Message::Kind::header;
+        Envelope::Kind kind = Envelope::Kind::header;
         const Ticks work = p.send_overhead + (t.bytes <= p.short_limit ? p.copy(t.bytes) : 0);
         if (work > 0 && node.doing == Doing::sends) {
             node.doing = Doing::prepares_send;
@@ -144,25 +141,19 @@ bool Nodes::post_sends(Node& node, std::uint32_t rank, Ticks now) {
         }
         node.doing = Doing::sends;
         if (t.bytes <= p.short_limit) {
-            kind = Message::Kind::eager;
+            kind = Envelope::Kind::eager;
         } else if (t.bytes <= p.eager_limit) {
-            kind = Message::Kind::eager_header;
+            kind = Envelope::Kind::eager_header;
         }
-        if (kind != Message::Kind::header) --node.sends_left;
+        if (kind != Envelope::Kind::header) --node.sends_left;
         ++engine_.statistics.messages;
         engine_.statistics.bytes += static_cast<std::uint64_t>(t.bytes);
         engine_.statistics.packets += (static_cast<std::uint64_t>(t.bytes) + p.packet - 1) / p.packet;
         node.bytes += static_cast<std::uint64_t>(t.bytes);
-        const Index item = engine_.messages.take();
-        Message& m = engine_.messages[item];
-        m.payload = t.bytes;
-        m.source = rank;
-        m.target = static_cast<std::uint32_t>(t.peer);
-        m.round = node.round;
-        m.index = static_cast<std::uint32_t>(node.next_send);
-        m.kind = kind;
-        m.tie = static_cast<std::uint32_t>(random_bits(engine_.seed, rank, std::uint64_t{node.round} << 32 | m.index));
-        post(item, now);
+        const Index item = engine_.envelopes.take();
+        Envelope& e = engine_.envelopes[item];
+        e.address(static_cast<std::uint32_t>(t.peer), node.round, static_cast<std::uint32_t>(node.next_send), kind);
+        post(node, rank, item, kind == Envelope::Kind::eager ? t.bytes : control_bytes, now);
     }
     node.doing = Doing::waits;
     return true;
@@ -172,14 +163,14 @@ bool Nodes::post_sends(Node& node, std::uint32_t rank, Ticks now) {
 bool Nodes::progress(Node& node, std::uint32_t rank, Ticks now) {
     while (node.receives_left > 0 || node.sends_left > 0) {
         if (node.arrived.empty()) return false;
-        if (engine_.parameters.receive_overhead > 0 && engine_.messages[node.arrived.first].carries_payload() &&
+        if (engine_.parameters.receive_overhead > 0 && engine_.envelopes[node.arrived.first].carries_payload() &&
             node.doing == Doing::waits) {
             node.doing = Doing::receives;
             resume_after(rank, now, engine_.parameters.receive_overhead);
             return false;
         }
         node.doing = Doing::waits;
-        const Ticks copying = take(node, node.arrived.pop(engine_.messages), now);
+        const Ticks copying = take(node, rank, node.arrived.pop(engine_.envelopes), now);
         if (copying > 0) {
             resume_after(rank, now, copying);
             return false;
@@ -195,17 +186,17 @@ bool Nodes::progress(Node& node, std::uint32_t rank, Ticks now) {
 }
 
 /// One message out of the queue of arrivals. Returns how long the rank is busy with it.
-Ticks Nodes::take(Node& node, Index item, Ticks now) {
-    Message& m = engine_.messages[item];
-    const bool expected = m.round == node.round;
-    switch (m.kind) {
-        case Message::Kind::eager: {
-            const Ticks copying = engine_.parameters.copy(m.payload);
+Ticks Nodes::take(Node& node, std::uint32_t rank, Index item, Ticks now) {
+    const Envelope& e = engine_.envelopes[item];
+    const bool expected = e.round == node.round;
+    switch (e.kind()) {
+        case Envelope::Kind::eager: {
+            const Ticks copying = engine_.parameters.copy(e.bytes);
             if (!expected) {  // into a buffer now, out of it when the receive is posted
-                node.unexpected.append(engine_.messages, item);
+                node.unexpected.append(engine_.envelopes, item);
                 ++node.receives_left;  // undone by the end of the copy, which receives nothing
             } else {
-                engine_.messages.give_back(item);
+                engine_.envelopes.give_back(item);
             }
             if (copying > 0) {
                 node.doing = Doing::copies_received;
@@ -214,23 +205,23 @@ Ticks Nodes::take(Node& node, Index item, Ticks now) {
             }
             return copying;
         }
-        case Message::Kind::eager_header:
-            answer(item, Message::Kind::eager_get, now);
+        case Envelope::Kind::eager_header:
+            answer(node, rank, item, Envelope::Kind::eager_get, now);
             return 0;
-        case Message::Kind::header:
+        case Envelope::Kind::header:
             if (expected) {
-                answer(item, Message::Kind::get, now);
+                answer(node, rank, item, Envelope::Kind::get, now);
             } else {
-                node.unexpected.append(engine_.messages, item);
+                node.unexpected.append(engine_.envelopes, item);
             }
             return 0;
-        case Message::Kind::eager_data: {
+        case Envelope::Kind::eager_data: {
             if (!expected) {
-                node.unexpected.append(engine_.messages, item);
+                node.unexpected.append(engine_.envelopes, item);
                 return 0;
             }
-            const Ticks copying = engine_.parameters.copy(m.payload);
-            engine_.messages.give_back(item);
+            const Ticks copying = engine_.parameters.copy(e.bytes);
+            engine_.envelopes.give_back(item);
             if (copying > 0) {
                 node.doing = Doing::copies_received;
             } else {
@@ -238,16 +229,16 @@ Ticks Nodes::take(Node& node, Index item, Ticks now) {
             }
             return copying;
         }
-        case Message::Kind::data:
+        case Envelope::Kind::data:
             --node.receives_left;
-            answer(item, Message::Kind::acknowledgement, now);
+            answer(node, rank, item, Envelope::Kind::acknowledgement, now);
             return 0;
-        case Message::Kind::acknowledgement:
+        case Envelope::Kind::acknowledgement:
             --node.sends_left;
-            engine_.messages.give_back(item);
+            engine_.envelopes.give_back(item);
             return 0;
-        case Message::Kind::eager_get:
-        case Message::Kind::get:
+        case Envelope::Kind::eager_get:
+        case Envelope::Kind::get:
             break;  // the NIC's
     }
     throw std::logic_error("simulator: a get request reached a rank");
@@ -255,42 +246,50 @@ Ticks Nodes::take(Node& node, Index item, Ticks now) {
 
 // --- the NIC ---------------------------------------------------------------------------------------------------------
 
-/// Sends the record back where it came from, as the protocol's next message.
-void Nodes::answer(Index item, Message::Kind kind, Ticks now) {
-    Message& m = engine_.messages[item];
-    std::swap(m.source, m.target);
-    m.kind = kind;
-    m.tie = static_cast<std::uint32_t>(mix(m.tie));
-    post(item, now);
+/// Sends the envelope back where it came from, as the protocol's next message.
+void Nodes::answer(Node& node, std::uint32_t rank, Index item, Envelope::Kind kind, Ticks now) {
+    Envelope& e = engine_.envelopes[item];
+    e.become(kind);
+    // Data are longer than short_limit; how long, matters only where even longer messages bypass the packet network.
+    const Parameters& p = engine_.parameters;
+    const bool certain = e.carries_payload() && p.negligible_size <= p.short_limit;
+    post(node, rank, item, certain ? p.short_limit + 1 : size(rank, e), now);
 }
 
-void Nodes::post(Index item, Ticks now) {
-    Message& m = engine_.messages[item];
-    m.unsent = m.missing = m.carries_payload() ? m.payload : control_bytes;
-    m.arrival = 0;
-    Node& node = nodes_[m.source];
+/// \param bytes its size, or less where that decides whether it bypasses the packet network as well
+void Nodes::post(Node& node, std::uint32_t rank, Index item, std::int64_t bytes, Ticks now) {
+    const Envelope& e = engine_.envelopes[item];
     const Parameters& p = engine_.parameters;
-    if (m.unsent <= p.negligible_size || m.unsent == 0) {  // LogP: no contention
-        const auto hops = topology_.distance(switch_of(m.source), switch_of(m.target));
-        const auto packets = (static_cast<std::uint64_t>(m.unsent) + p.packet - 1) / p.packet;
-        if (m.carries_payload()) engine_.delays.add(0, m.source, m.target, packets);
-        m.arrival =
-            now + p.logp_out_in_latency + hops * p.logp_hop_latency + static_cast<Ticks>(m.unsent) * p.logp_slot;
-        m.arrival_tie = m.tie;
-        engine_.schedule(m.arrival, engine_.place_of(m.target), event_code(EventKind::message), item);
+    if (bytes <= p.negligible_size || bytes == 0) {  // LogP: no contention
+        const auto hops = topology_.distance(switch_of(rank), switch_of(e.peer));
+        const auto packets = (static_cast<std::uint64_t>(bytes) + p.packet - 1) / p.packet;
+        if (e.carries_payload()) engine_.delays.add(0, rank, e.peer, packets);
+        const Ticks arrival =
+            now + p.logp_out_in_latency + hops * p.logp_hop_latency + static_cast<Ticks>(bytes) * p.logp_slot;
+        engine_.arrive(item, rank, e.peer, bytes, arrival, tie(rank, e));
         return;
     }
-    if constexpr (checks) engine_.ledger.post(m.unsent);
-    NodeChannel& link = fabric_.injection(m.source).channel;
+    if constexpr (checks) engine_.ledger.post(size(rank, e));
+    NodeChannel& link = fabric_.injection(rank).channel;
     const bool nic_waits = node.nic.awaited(), link_waits = link.awaited();
-    if (node.nic.waiting.empty()) {
-        node.nic.apply(engine_.credits, now);
-        while (cut_packet(node, m.source, item, now)) {
-        }
-    }
-    if (m.unsent > 0) node.nic.waiting.lane().append(engine_.messages, item);
+    const bool alone = node.nic.waiting.empty();
+    node.nic.waiting.lane().append(engine_.envelopes, item);
+    if (alone) take_buffer_credits(node, rank, now);
     if (!nic_waits) begin_waiting(node.nic, now);
     if (!link_waits) begin_waiting(link, now);
+}
+
+/// Random; orders messages past the packet network that arrive at the same tick.
+std::uint32_t Nodes::tie(std::uint32_t source, const Envelope& e) const {
+    using Kind = Envelope::Kind;
+    const bool from_sender = e.carries_payload() || e.kind() == Kind::header || e.kind() == Kind::eager_header;
+    const std::uint32_t sender = from_sender ? source : e.peer;
+    auto bits = static_cast<std::uint32_t>(random_bits(engine_.seed, sender, std::uint64_t{e.round} << 32 | e.index()));
+    const Kind first = e.kind() < Kind::header ? Kind::eager_header : Kind::header;
+    for (int step = static_cast<int>(first); step < static_cast<int>(e.kind()); ++step) {
+        bits = static_cast<std::uint32_t>(mix(bits));
+    }
+    return bits;
 }
 
 void Nodes::injection(std::uint32_t rank, Ticks now) {
@@ -346,35 +345,56 @@ void Nodes::begin_waiting(NodeChannel& channel, Ticks now) const {
 }
 
 void Nodes::take_buffer_credits(Node& node, std::uint32_t rank, Ticks now) {
+    const Parameters& p = engine_.parameters;
+    Line& lane = node.nic.waiting.lane();
     node.nic.apply(engine_.credits, now);
-    while (!node.nic.waiting.empty()) {
-        const Index item = node.nic.waiting.lane().first;
-        if (!cut_packet(node, rank, item, now)) break;
-        if (engine_.messages[item].unsent == 0) {
-            node.nic.waiting.lane().pop(engine_.messages);
-        } else if (engine_.parameters.round_robin) {
-            node.nic.waiting.lane().append(engine_.messages, node.nic.waiting.lane().pop(engine_.messages));
+    while (!lane.empty() && node.nic.credits() >= p.packet) {
+        const Index item = lane.pop(engine_.envelopes);
+        if (!cut_packet(node, rank, item, now)) continue;
+        if (p.round_robin) {
+            lane.append(engine_.envelopes, item);
+        } else {
+            lane.prepend(engine_.envelopes, item);
         }
     }
 }
 
-/// Hands the message's next packet to the injection buffer; false when all are cut or there is no space. As in PISCES,
-/// space for a whole packet is asked for, whatever the packet's size.
+/// Hands the message's next packet to the injection buffer; whether there are more. As in PISCES, space for a whole
+/// packet must be there, whatever the packet's size.
 bool Nodes::cut_packet(Node& node, std::uint32_t rank, Index item, Ticks now) {
-    Message& m = engine_.messages[item];
-    if (m.unsent == 0 || node.nic.credits() < engine_.parameters.packet) return false;
     const Index index = engine_.packets.take();
     Packet& packet = engine_.packets[index];
     packet = {};
     packet.due = now;
-    packet.route.destination = allocation_.node(m.target);
-    packet.message = item;
-    packet.bytes = static_cast<std::uint32_t>(std::min<std::int64_t>(m.unsent, engine_.parameters.packet));
     packet.upstream = engine_.place_of(rank);
     packet.tie = static_cast<std::uint32_t>(random_bits(engine_.seed, rank, node.injected++));
-    m.unsent -= packet.bytes;
+    Envelope& e = engine_.envelopes[item];
+    if (!e.begun()) {
+        const std::int64_t bytes = size(rank, e);
+        if (bytes <= engine_.parameters.packet) {
+            packet.whole = true;
+            packet.message = item;
+            packet.bytes = static_cast<std::uint32_t>(bytes);
+            e.target = e.peer;
+            e.peer = rank;
+            packet.route.destination = allocation_.node(e.target);
+        } else {
+            const Index message = engine_.messages.take();
+            engine_.messages[message] = {bytes, bytes, bytes, 0, rank, e.peer, 0, item};
+            e.begin(message);
+        }
+    }
+    bool more = false;
+    if (!packet.whole) {
+        Message& m = engine_.messages[e.message];
+        packet.message = e.message;
+        packet.bytes = static_cast<std::uint32_t>(std::min<std::int64_t>(m.unsent, engine_.parameters.packet));
+        packet.route.destination = allocation_.node(m.target);
+        m.unsent -= packet.bytes;
+        more = m.unsent > 0;
+    }
     if constexpr (checks) engine_.ledger.cut(packet.bytes);
-    if (!m.carries_payload()) ++engine_.statistics.control_packets;
+    if (!e.carries_payload()) ++engine_.statistics.control_packets;
     node.nic.take(packet.bytes);
     NodeChannel& link = fabric_.injection(rank).channel;
     if (link.waiting.empty()) link.apply(engine_.credits, now);
@@ -384,7 +404,7 @@ bool Nodes::cut_packet(Node& node, std::uint32_t rank, Index item, Ticks now) {
         packet.order = engine_.next_order();
         link.waiting.append(engine_.packets, index, engine_.parameters.packet);
     }
-    return true;
+    return more;
 }
 
 void Nodes::inject(Node& node, std::uint32_t rank, Index index, Ticks now) {
@@ -409,14 +429,12 @@ void Nodes::take_switch_credits(Node& node, std::uint32_t rank, Ticks now) {
     }
 }
 
-void Nodes::deliver(Index item, Ticks now) {
-    const Message& m = engine_.messages[item];
-    if (m.kind == Message::Kind::get) return answer(item, Message::Kind::data, now);
-    if (m.kind == Message::Kind::eager_get) return answer(item, Message::Kind::eager_data, now);
-    if (m.carries_payload()) engine_.statistics.delivered_bytes += static_cast<std::uint64_t>(m.payload);
-    Node& node = nodes_[m.target];
-    const std::uint32_t rank = m.target;
-    node.arrived.append(engine_.messages, item);
+void Nodes::deliver(Node& node, std::uint32_t rank, Index item, Ticks now) {
+    using Kind = Envelope::Kind;
+    const Envelope& e = engine_.envelopes[item];
+    if (e.kind() == Kind::get) return answer(node, rank, item, Kind::data, now);
+    if (e.kind() == Kind::eager_get) return answer(node, rank, item, Kind::eager_data, now);
+    node.arrived.append(engine_.envelopes, item);
     if (node.doing != Doing::waits) return;
     if (in_detour(rank, now)) {
         node.doing = Doing::returns;

@@ -31,7 +31,7 @@ public:
     // Events.
     void start(std::uint32_t rank, Ticks now);
     void resume(std::uint32_t rank, Ticks now);
-    void message(Index message, Ticks now);
+    void message(std::uint32_t rank, Index envelope, Ticks now);
     void injection(std::uint32_t rank, Ticks now);
 
     void prefetch(std::uint32_t rank) const {
@@ -43,7 +43,7 @@ public:
     void approach(std::uint32_t rank) const {
         nodes_[rank].nic.prefetch(engine_.credits);
         fabric_.approach_injection(rank);
-        engine_.messages.prefetch(nodes_[rank].nic.waiting.first_full());
+        engine_.envelopes.prefetch(nodes_[rank].nic.waiting.first_full());
     }
 
     struct Span {
@@ -106,10 +106,10 @@ private:
     }
     void run(Node& node, std::uint32_t rank, Ticks now);
     bool begin_round(Node& node, std::uint32_t rank, Ticks now);
-    Ticks take_unexpected(Node& node, Ticks now);
+    Ticks take_unexpected(Node& node, std::uint32_t rank, Ticks now);
     bool post_sends(Node& node, std::uint32_t rank, Ticks now);
     bool progress(Node& node, std::uint32_t rank, Ticks now);
-    Ticks take(Node& node, Index item, Ticks now);
+    Ticks take(Node& node, std::uint32_t rank, Index item, Ticks now);
     /// The rank goes on when its processor has done `work`.
     void resume_after(std::uint32_t rank, Ticks now, Ticks work) {
         engine_.schedule(noise_.end(rank, now, work), engine_.place_of(rank), event_code(EventKind::resume));
@@ -117,8 +117,14 @@ private:
     [[nodiscard]] bool in_detour(std::uint32_t rank, Ticks now) const { return noise_.end(rank, now, 0) > now; }
 
     [[nodiscard]] SwitchId switch_of(std::uint32_t rank) const { return topology_.switch_of(allocation_.node(rank)); }
-    void post(Index message, Ticks now);
-    void answer(Index message, Message::Kind kind, Ticks now);
+    /// Bytes of the message that waits at `rank`'s node [B].
+    [[nodiscard]] std::int64_t size(std::uint32_t rank, const Envelope& e) const {
+        if (!e.carries_payload()) return control_bytes;
+        return schedule_.send(static_cast<Rank>(rank), e.round, static_cast<std::int32_t>(e.index())).bytes;
+    }
+    void post(Node& node, std::uint32_t rank, Index envelope, std::int64_t bytes, Ticks now);
+    [[nodiscard]] std::uint32_t tie(std::uint32_t source, const Envelope& e) const;
+    void answer(Node& node, std::uint32_t rank, Index envelope, Envelope::Kind kind, Ticks now);
     /// Does what the NIC has left for later: credits came back while its port was busy with packets that had left the
     /// injection buffer before. When exactly others followed them into the buffers nobody can see as long as the port
     /// is busy; so the NIC has an event only when it is free, and before the rank posts more.
@@ -130,9 +136,9 @@ private:
     void begin_waiting(NodeChannel& channel, Ticks now) const;
     /// Sees to it that the NIC goes on in time.
     void wake(Node& node, std::uint32_t rank, Ticks now);
-    bool cut_packet(Node& node, std::uint32_t rank, Index message, Ticks now);
+    bool cut_packet(Node& node, std::uint32_t rank, Index envelope, Ticks now);
     void inject(Node& node, std::uint32_t rank, Index packet, Ticks now);
-    void deliver(Index message, Ticks now);
+    void deliver(Node& node, std::uint32_t rank, Index envelope, Ticks now);
 
     Engine& engine_;
     Fabric& fabric_;

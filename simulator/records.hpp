@@ -1,5 +1,5 @@
 /// \file
-/// The two records that travel: messages, and the packets they are cut into.
+/// The records that travel: envelopes, which say what a message is, messages of several packets, and packets.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,13 @@
 
 namespace tramontane {
 
+/// Headers, get requests and acknowledgements are of this size [B] (SST/macro 16.0).
+inline constexpr std::int64_t control_bytes = 64;
+
 /// One transfer of the schedule on its way through the protocol. The same record is header, get request, payload and
-/// acknowledgement in turn; each is one message on the network.
-struct alignas(64) Message {
+/// acknowledgement in turn; each is one message on the network. It says no more than which transfer it is, because a
+/// burst has as many of them as messages: what else there is to know follows from the schedule.
+struct Envelope {
     enum class Kind : std::uint8_t {
         eager,         ///< up to short_limit: payload with its envelope
         eager_header,  ///< up to eager_limit: header, get request, payload
@@ -23,32 +27,69 @@ struct alignas(64) Message {
         data,
         acknowledgement,
     };
+    static constexpr int index_bits = 28;
 
-    std::int64_t payload;  ///< [B] of the transfer
-    std::int64_t unsent;   ///< [B] of this network message not yet cut into packets
-    std::int64_t missing;  ///< [B] of this network message not yet on the last link
-    Ticks arrival;         ///< of its last byte, as far as its packets are on the last link
-    std::uint32_t source;  ///< rank this network message leaves from
-    std::uint32_t target;
+    union {
+        std::uint32_t peer;   ///< at a node: the rank at the other end; on its way: that it comes from
+        Index message;        ///< partly cut into packets: its record
+        std::uint32_t bytes;  ///< an eager payload that has arrived: its size [B]
+    };
     std::uint32_t round;
-    std::uint32_t index;        ///< of the send in its round
-    std::uint32_t tie;          ///< random; orders messages that arrive at the same tick
-    std::uint32_t arrival_tie;  ///< of the packet with the last byte
-    Index next;                 ///< in the one queue it waits in
-    Kind kind;
 
-    [[nodiscard]] bool carries_payload() const {
-        return kind == Kind::eager || kind == Kind::eager_data || kind == Kind::data;
+private:
+    std::uint32_t what_;  // kind, whether it is begun, index; no bit fields, see Channel
+
+public:
+    union {
+        Index next;            ///< in the one queue it waits in
+        std::uint32_t target;  ///< on its way: the rank it goes to
+        std::uint32_t tie;     ///< when its arrival is known: orders it among others of that tick
+    };
+
+    /// \param index_ of the send in its round
+    void address(std::uint32_t to, std::uint32_t round_, std::uint32_t index_, Kind kind_) {
+        peer = to;
+        round = round_;
+        what_ = index_ << 4 | static_cast<std::uint32_t>(kind_);
     }
+    [[nodiscard]] Kind kind() const { return static_cast<Kind>(what_ & 7); }
+    [[nodiscard]] std::uint32_t index() const { return what_ >> 4; }
+    /// Whether it is partly cut into packets.
+    [[nodiscard]] bool begun() const { return (what_ & begun_bit) != 0; }
+    void begin(Index record) {
+        message = record;
+        what_ |= begun_bit;
+    }
+    /// What is sent back is the protocol's next message.
+    void become(Kind kind_) { what_ = index() << 4 | static_cast<std::uint32_t>(kind_); }
+
+    [[nodiscard]] bool is_eager_payload() const { return kind() == Kind::eager || kind() == Kind::eager_data; }
+    [[nodiscard]] bool carries_payload() const { return is_eager_payload() || kind() == Kind::data; }
+
+private:
+    static constexpr std::uint32_t begun_bit = 8;
 };
-static_assert(sizeof(Message) == 64);
+static_assert(sizeof(Envelope) == 16);
+
+/// A message of several packets, from the first one's cut to the arrival of all.
+struct alignas(64) Message {
+    std::int64_t bytes;
+    std::int64_t unsent;   ///< [B] not yet cut into packets
+    std::int64_t missing;  ///< [B] not yet on the last link
+    Ticks arrival;         ///< of its last byte, as far as its packets are on the last link
+    std::uint32_t source;  ///< rank it leaves from
+    std::uint32_t target;
+    std::uint32_t arrival_tie;  ///< of the packet with the last byte
+    Index envelope;
+};
 
 struct alignas(64) Packet {
     /// Before the injection port: when the packet came there. Beyond it: when its last byte would arrive had it met
     /// nobody since, as far as its path is known; see delays.hpp.
     Ticks due;
-    Route route;
-    Index message;
+    [[no_unique_address]] Route route;  // what follows may use its last bytes
+    bool whole;                         ///< is a message by itself
+    Index message;                      ///< whole: its envelope
     std::uint32_t bytes;
     std::uint32_t spacing;   ///< ticks between its bytes; 0 before its first server
     std::uint32_t tie;       ///< random; orders packets that arrive at the same tick, and picks its intermediate switch

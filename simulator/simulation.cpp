@@ -116,7 +116,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
                            engine.packets.prefetch(event.item);
                            break;
                        case EventKind::message:
-                           engine.messages.prefetch(event.item);
+                           engine.envelopes.prefetch(event.item);
                            break;
                        default:
                            break;
@@ -180,7 +180,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
                            nodes.resume(rank(), now);
                            break;
                        case EventKind::message:
-                           nodes.message(event.item, now);
+                           nodes.message(rank(), event.item, now);
                            break;
                    }
                    if constexpr (checks) {
@@ -200,7 +200,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
                                  " ranks never end" + nodes.waiting(3) + fabric.waiting(3));
     }
     const Statistics& s = engine.statistics;
-    if (s.delivered_bytes != s.bytes || engine.packets.used() != 0 || engine.messages.used() != 0) {
+    if (s.delivered_bytes != s.bytes || engine.packets.used() != 0 || engine.envelopes.used() != 0) {
         throw std::logic_error("simulator: " + std::to_string(s.bytes) + " B were sent, " +
                                std::to_string(s.delivered_bytes) + " B arrived");
     }
