@@ -57,7 +57,8 @@ private:
     static constexpr std::size_t records_a_page = large_page / sizeof(T);
 
     void grow() {
-        if (room_ + records_a_page > most || !memory_.grow()) throw std::runtime_error("simulator: a pool is full");
+        if (room_ + records_a_page > most || !memory_.grow())
+            throw std::runtime_error("simulator: a pool is full; is there a limit on addresses (ulimit -v)?");
         std::uninitialized_default_construct_n(records_ + room_, records_a_page);
         room_ += records_a_page;
     }

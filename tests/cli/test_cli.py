@@ -308,6 +308,14 @@ def test_a_run_that_is_ended_leaves_no_simulation_behind(here: Path) -> None:
     pytest.fail("the simulation goes on")
 
 
+def test_a_limit_on_addresses_is_no_obstacle(here: Path) -> None:
+    # Batch systems and login nodes set it; the simulator reserves more addresses than it uses.
+    write(here, POINT)
+    command = f'ulimit -v 4000000; "{sys.executable}" -m tramontane run point.yaml'
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def cpu_ticks(process: Path) -> int:
     """User time of a process in hundredths of a second."""
     return int((process / "stat").read_text().rpartition(")")[2].split()[11])
