@@ -21,6 +21,7 @@ inline constexpr Index none = 0;
 template <class T>
 class Pool {
     static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= large_page && sizeof(T) <= large_page);
+    static constexpr std::size_t ahead = 8;  // records that are brought into the cache before they are taken
 
 public:
     Pool() : store_(std::make_shared<Store>()) {}
@@ -44,6 +45,7 @@ public:
         }
         const Index i = free_.back();
         free_.pop_back();
+        if (free_.size() >= ahead) prefetch(free_[free_.size() - ahead]);
         return i;
     }
 
@@ -57,8 +59,14 @@ public:
 
     /// Taken less given back; only the sum over all pools of the same records is meant, modulo 2^64.
     [[nodiscard]] std::uint64_t used() const { return used_; }
+    /// Brings the first line of a record into the cache, or all of its lines.
     void prefetch(Index i) const {
         if (i != none) prefetch_line(&records_[i]);
+    }
+    void prefetch_whole(Index i) const {
+        if (i == none) return;
+        const auto* record = reinterpret_cast<const std::byte*>(&(*this)[i]);
+        for (std::size_t line = 0; line < sizeof(T); line += 64) prefetch_line(record + line);
     }
 
 private:
@@ -83,7 +91,8 @@ private:
             free.resize(free.size() - n);
             return;
         }
-        if (room + records_a_page > most || !memory.grow()) throw std::runtime_error("simulator: a pool is full");
+        if (room + records_a_page > most || !memory.grow())
+            throw std::runtime_error("simulator: a pool is full; is there a limit on addresses (ulimit -v)?");
         std::uninitialized_default_construct_n(records_ + room, records_a_page);
         next_ = static_cast<Index>(std::max<std::uint64_t>(room, none + 1));
         room += records_a_page;

@@ -171,7 +171,11 @@ std::uint64_t Part::step(std::uint64_t window) {
                    }
                },
                [&](const Event& event) {
-                   if (kind_of(event.code) <= EventKind::output_credit) fabric.reach_credit(event.place, event.code);
+                   if (kind_of(event.code) <= EventKind::output_credit) {
+                       fabric.reach_credit(event.place, event.code);
+                   } else if (kind_of(event.code) == EventKind::head) {
+                       fabric.reach_head(event.place, event.item);
+                   }
                },
                [&](const Event& event, Ticks now) {
                    const auto rank = [&] { return event.place - switches; };  // of a node's event
