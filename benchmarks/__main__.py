@@ -113,7 +113,8 @@ def main() -> None:
     if unknown:
         parser.error(f"unknown point {', '.join(sorted(unknown))}; allowed: {', '.join(files)}")
     reference, targets = read("reference.yaml"), read("targets.yaml")
-    table = Table("point", *COLUMNS, "targets", title=f"Simulator, {arguments.threads} thread(s) (in brackets: estimated, not run)")
+    title = f"Simulator, threads a point: {arguments.threads} (in brackets: estimated, not run)"
+    table = Table("point", *COLUMNS, "targets", title=title)
 
     def show(name: str, row: Row, measured: bool) -> None:
         if arguments.json:

@@ -102,8 +102,8 @@ struct Statistics {
 };
 
 /// Events, records and counters of all places, or, where several threads simulate one point, of those of one part.
-/// Envelopes and messages are then the same records for all parts, because both ends write them (each fields of its own,
-/// or one after the other).
+/// Envelopes and messages are then the same records for all parts, because both ends write them (each fields of its
+/// own, or one after the other).
 class Engine {
 public:
     /// \param exchange with other parts; null where there are none
@@ -266,8 +266,8 @@ public:
 
     /// Handles the events of a window. Memory is slow: `fetch(event)` is called well ahead for what the event names,
     /// `approach(event)` somewhat ahead for what that leads to, `reach(event)` shortly before for what that leads to in
-    /// turn, `handle(event, time)` when it is due. Nothing is called ahead while `memory` [B] is so little that it stays
-    /// in the cache: it would cost a fifth of the rate.
+    /// turn, `handle(event, time)` when it is due. Nothing is called ahead while `memory` [B] is so little that it
+    /// stays in the cache: it would cost a fifth of the rate.
     template <class Fetch, class Approach, class Reach, class Handle>
     void handle_window(std::uint64_t window, std::uint64_t memory, Fetch&& fetch, Approach&& approach, Reach&& reach,
                        Handle&& handle) {

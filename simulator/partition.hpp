@@ -14,8 +14,8 @@ namespace tramontane {
 
 /// A node belongs to its switch's part, so that only what passes between switches may change parts. Switches whose
 /// nodes have ranks are cut into blocks of neighbours, some for each part: traffic between neighbours stays in a part,
-/// and parts are equally busy even where not all ranks are (an allreduce whose number of ranks is no power of the radix).
-/// What the other switches have to do depends on the routing; every one goes to another part in turn.
+/// and parts are equally busy even where not all ranks are (an allreduce whose number of ranks is no power of the
+/// radix). What the other switches have to do depends on the routing; every one goes to another part in turn.
 class Partition {
 public:
     /// \param parts that are wanted, at most 256; there are no more than switches whose nodes have ranks

@@ -126,94 +126,95 @@ std::uint64_t Part::step(std::uint64_t window) {
     engine.receive([&](const Crossing& crossing) { fabric.credit(crossing); });
     const std::uint64_t before = engine.statistics.events;
     const SwitchId switches = engine.switches;
-    engine.handle_window(window, fabric.memory() + nodes.memory(),
-               [&](const Event& event) {
-                   switch (kind_of(event.code)) {
-                       case EventKind::head:
-                       case EventKind::output:
-                           engine.packets.prefetch(event.item);
-                           break;
-                       case EventKind::message:
-                           engine.envelopes.prefetch(event.item);
-                           break;
-                       default:
-                           break;
-                   }
-                   if (event.place < switches) {
-                       fabric.prefetch(event.place);
-                       if (kind_of(event.code) <= EventKind::output_credit) {
-                           fabric.prefetch(event.place, port_of(event.code), channel_of(event.code));
-                       }
-                   } else {
-                       nodes.prefetch(event.place - switches);
-                       fabric.prefetch_injection(event.place - switches);
-                   }
-               },
-               [&](const Event& event) {
-                   switch (kind_of(event.code)) {
-                       case EventKind::head:
-                           fabric.approach_head(event.place, event.item);
-                           break;
-                       case EventKind::output:
-                           fabric.approach_output(event.place, event.item);
-                           break;
-                       case EventKind::crossbar_credit:
-                       case EventKind::output_credit:
-                           fabric.approach_credit(event.place, event.code);
-                           break;
-                       case EventKind::injection:
-                       case EventKind::resume:
-                       case EventKind::message:
-                           nodes.approach(event.place - switches);
-                           break;
-                       default:
-                           break;
-                   }
-               },
-               [&](const Event& event) {
-                   if (kind_of(event.code) <= EventKind::output_credit) {
-                       fabric.reach_credit(event.place, event.code);
-                   } else if (kind_of(event.code) == EventKind::head) {
-                       fabric.reach_head(event.place, event.item);
-                   }
-               },
-               [&](const Event& event, Ticks now) {
-                   const auto rank = [&] { return event.place - switches; };  // of a node's event
-                   switch (kind_of(event.code)) {
-                       case EventKind::head:
-                           fabric.head(event.place, event.item, now);
-                           break;
-                       case EventKind::output:
-                           fabric.output(event.place, event.item, now);
-                           break;
-                       case EventKind::crossbar_credit:
-                           fabric.crossbar_credit(event.place, port_of(event.code), channel_of(event.code), now);
-                           break;
-                       case EventKind::output_credit:
-                           fabric.output_credit(event.place, port_of(event.code), channel_of(event.code), now);
-                           break;
-                       case EventKind::injection:
-                           nodes.injection(rank(), now);
-                           break;
-                       case EventKind::start:
-                           nodes.start(rank(), now);
-                           break;
-                       case EventKind::resume:
-                           nodes.resume(rank(), now);
-                           break;
-                       case EventKind::message:
-                           nodes.message(rank(), event.item, now);
-                           break;
-                   }
-                   if constexpr (checks) {
-                       engine.ledger.verify(engine.packets.used());
-                       if (event.place < switches) {
-                           fabric.verify(event.place, false);
-                       } else {
-                           nodes.verify(rank(), false);
-                       }
-                   }
-               });
+    engine.handle_window(
+        window, fabric.memory() + nodes.memory(),
+        [&](const Event& event) {
+            switch (kind_of(event.code)) {
+                case EventKind::head:
+                case EventKind::output:
+                    engine.packets.prefetch(event.item);
+                    break;
+                case EventKind::message:
+                    engine.envelopes.prefetch(event.item);
+                    break;
+                default:
+                    break;
+            }
+            if (event.place < switches) {
+                fabric.prefetch(event.place);
+                if (kind_of(event.code) <= EventKind::output_credit) {
+                    fabric.prefetch(event.place, port_of(event.code), channel_of(event.code));
+                }
+            } else {
+                nodes.prefetch(event.place - switches);
+                fabric.prefetch_injection(event.place - switches);
+            }
+        },
+        [&](const Event& event) {
+            switch (kind_of(event.code)) {
+                case EventKind::head:
+                    fabric.approach_head(event.place, event.item);
+                    break;
+                case EventKind::output:
+                    fabric.approach_output(event.place, event.item);
+                    break;
+                case EventKind::crossbar_credit:
+                case EventKind::output_credit:
+                    fabric.approach_credit(event.place, event.code);
+                    break;
+                case EventKind::injection:
+                case EventKind::resume:
+                case EventKind::message:
+                    nodes.approach(event.place - switches);
+                    break;
+                default:
+                    break;
+            }
+        },
+        [&](const Event& event) {
+            if (kind_of(event.code) <= EventKind::output_credit) {
+                fabric.reach_credit(event.place, event.code);
+            } else if (kind_of(event.code) == EventKind::head) {
+                fabric.reach_head(event.place, event.item);
+            }
+        },
+        [&](const Event& event, Ticks now) {
+            const auto rank = [&] { return event.place - switches; };  // of a node's event
+            switch (kind_of(event.code)) {
+                case EventKind::head:
+                    fabric.head(event.place, event.item, now);
+                    break;
+                case EventKind::output:
+                    fabric.output(event.place, event.item, now);
+                    break;
+                case EventKind::crossbar_credit:
+                    fabric.crossbar_credit(event.place, port_of(event.code), channel_of(event.code), now);
+                    break;
+                case EventKind::output_credit:
+                    fabric.output_credit(event.place, port_of(event.code), channel_of(event.code), now);
+                    break;
+                case EventKind::injection:
+                    nodes.injection(rank(), now);
+                    break;
+                case EventKind::start:
+                    nodes.start(rank(), now);
+                    break;
+                case EventKind::resume:
+                    nodes.resume(rank(), now);
+                    break;
+                case EventKind::message:
+                    nodes.message(rank(), event.item, now);
+                    break;
+            }
+            if constexpr (checks) {
+                engine.ledger.verify(engine.packets.used());
+                if (event.place < switches) {
+                    fabric.verify(event.place, false);
+                } else {
+                    nodes.verify(rank(), false);
+                }
+            }
+        });
     return engine.statistics.events - before;
 }
 

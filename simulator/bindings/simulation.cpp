@@ -279,9 +279,10 @@ nb::dict describe_network(const nb::dict& dict) {
 void bind_simulation(nb::module_& module) {
     using namespace nb::literals;
     module.attr("MODEL_REVISION") = tramontane::model_revision;
-    module.def("simulate", &tramontane::bindings::simulate_point, "point"_a, "threads"_a = 1,
-               "Simulate a canonical point, with several threads where it can be; results do not depend on them.\n\n"
-               "Raises ValueError for what cannot be simulated and RuntimeError on deadlock, with what waits for what.");
+    module.def(
+        "simulate", &tramontane::bindings::simulate_point, "point"_a, "threads"_a = 1,
+        "Simulate a canonical point, with several threads where it can be; results do not depend on them.\n\n"
+        "Raises ValueError for what cannot be simulated and RuntimeError on deadlock, with what waits for what.");
     module.def("idle_bytes", &tramontane::bindings::idle_bytes_of_point, "point"_a,
                "Memory that a canonical point takes before anything is sent [B]; 0 where the system does not tell.");
     module.def("earliest_ends", &tramontane::bindings::earliest_ends_of_point, "point"_a,

@@ -56,8 +56,8 @@ struct Drawn {
         if (draw(3) == 0) machine.send_overhead = machine.receive_overhead = 200'000;
 
         static const std::vector<std::vector<std::string>> kinds{
-            {"transposition", "ring-k"}, {"transposition", "burst"},         {"transposition", "bruck"},
-            {"halo", ""},                {"allreduce", "recursive-doubling"}, {"allreduce", "rabenseifner"}};
+            {"transposition", "ring-k"},         {"transposition", "burst"},   {"transposition", "bruck"}, {"halo", ""},
+            {"allreduce", "recursive-doubling"}, {"allreduce", "rabenseifner"}};
         const auto& kind = kinds[draw(kinds.size())];
         workload.kind = kind[0];
         workload.algorithm = kind[1];
@@ -166,7 +166,8 @@ TEST_CASE("a node is in its switch's part, and parts have equally many ranks") {
     for (SwitchId at = 0; at < 64; ++at) ++switches[partition.of(at)];
     CHECK(ranks == std::vector<int>(4, 16));
     CHECK(switches == std::vector<int>(4, 16));
-    CHECK(Partition(*topology, Allocation({}, 3, *topology, 1), 3, 4).parts() == 2);  // no more than switches with ranks
+    CHECK(Partition(*topology, Allocation({}, 3, *topology, 1), 3, 4).parts() ==
+          2);  // no more than switches with ranks
 }
 
 TEST_CASE("records that one thread takes and another gives back are used again") {
