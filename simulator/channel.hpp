@@ -272,6 +272,7 @@ public:
         if (first.begin == first.end) {
             first_ = first.next;
             pool.give_back(i);
+            pool.prefetch(first_);
         }
     }
 
