@@ -88,7 +88,7 @@ struct Drawn {
     Run run;
 };
 
-struct Record {
+struct alignas(64) Record {
     Index next;
 };
 
