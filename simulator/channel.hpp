@@ -15,7 +15,11 @@
 
 namespace tramontane {
 
-/// Some credits in order, in one cache line.
+/// Packets of control messages are of this size [B].
+inline constexpr std::uint32_t small_bytes = 64;
+
+/// Some credits in order, in one cache line. A burst leaves thousands of headers' credits at each buffer, most of them
+/// at equal distances, because the packets left one after the other: of such, any number follows the last.
 struct alignas(64) Credits {
     static constexpr std::uint8_t size = 4;
 
@@ -23,6 +27,26 @@ struct alignas(64) Credits {
     std::array<std::uint32_t, size> bytes;
     Index next;
     std::uint8_t begin, end;
+    std::uint16_t more;  ///< like the last, each `step` later
+    Ticks step;
+
+    [[nodiscard]] Ticks latest() const { return times[end - 1] + more * step; }
+    /// Whether the credit could be added to those that come at equal distances.
+    /// \pre end == size
+    [[nodiscard]] bool extend(Ticks time, std::uint32_t bytes_) {
+        if (more == 0) step = times[size - 1] - times[size - 2];
+        if (bytes_ != bytes[size - 1] || time - latest() != step || more == 0xffff) return false;
+        ++more;
+        return true;
+    }
+    /// Removes the first; whether others follow.
+    [[nodiscard]] bool advance() {
+        if (++begin != end) return true;
+        if (more == 0) return false;
+        --more;
+        times[--begin] += step;
+        return true;
+    }
 };
 static_assert(sizeof(Credits) == 64);
 
@@ -175,8 +199,6 @@ public:
     [[nodiscard]] Line& lane() { return full_; }
 
 private:
-    static constexpr std::uint32_t small_bytes = 64;
-
     /// Orders are 32-bit counts, which may have wrapped.
     template <class P>
     static bool earlier(const P& packets, Index a, Index b) {
@@ -209,6 +231,10 @@ public:
                 if (some.times[k] > now) return sum;
                 sum += some.bytes[k];
             }
+            for (std::uint32_t k = 0; k < some.more; ++k) {
+                if (some.times[Credits::size - 1] + (k + 1) * some.step > now) return sum;
+                sum += some.bytes[Credits::size - 1];
+            }
         }
         return sum;
     }
@@ -234,7 +260,8 @@ public:
             time = std::max(time, times_[Near - 1]);
         } else {
             Credits& last = pool[last_];
-            time = std::max(time, last.times[last.end - 1]);
+            time = std::max(time, last.latest());
+            if (last.end == Credits::size && bytes <= small_bytes && last.extend(time, bytes)) return;
             if (last.end == Credits::size) last_ = last.next = new_block(pool);
         }
         Credits& last = pool[last_];
@@ -260,8 +287,8 @@ public:
         const Index i = first_;
         Credits& first = pool[i];
         times_[Near - 1] = first.times[first.begin];
-        bytes_[Near - 1] = first.bytes[first.begin++];
-        if (first.begin == first.end) {
+        bytes_[Near - 1] = first.bytes[first.begin];
+        if (!first.advance()) {
             first_ = first.next;
             pool.give_back(i);
         }
@@ -290,6 +317,8 @@ private:
         if (i >> index_bits != 0) throw std::runtime_error("simulator: a pool is full");
         pool[i].next = none;
         pool[i].begin = pool[i].end = 0;
+        pool[i].more = 0;
+        pool[i].step = 0;
         return i;
     }
 
