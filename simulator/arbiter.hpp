@@ -22,32 +22,47 @@ struct Gap {
     std::uint64_t slots;
 };
 
-/// A few gaps in order, in one record of two cache lines. Where there would be more, the oldest is forgotten: it is
+/// A few gaps in order, in one record of four cache lines. Where there would be more, the oldest is forgotten: it is
 /// the one that time will soon have passed, and forgetting can only make the server slower.
 class alignas(64) Gaps {
 public:
-    [[nodiscard]] bool empty() const { return size_ == 0; }
-    [[nodiscard]] std::size_t size() const { return size_; }
-    [[nodiscard]] Gap& operator[](std::size_t i) { return gaps_[i]; }
-    void clear() { size_ = 0; }
-    void erase(std::size_t first, std::size_t last) {
-        std::copy(gaps_.begin() + last, gaps_.begin() + size_, gaps_.begin() + first);
-        size_ -= static_cast<std::uint32_t>(last - first);
+    [[nodiscard]] bool empty() const { return begin_ == end_; }
+    [[nodiscard]] std::size_t size() const { return end_ - begin_; }
+    [[nodiscard]] Gap& operator[](std::size_t i) { return gaps_[begin_ + i]; }
+    [[nodiscard]] Gap* begin() { return gaps_.data() + begin_; }
+    [[nodiscard]] Gap* end() { return gaps_.data() + end_; }
+    void clear() { begin_ = end_ = 0; }
+    void erase(std::size_t i) {
+        std::copy(gaps_.begin() + begin_ + i + 1, gaps_.begin() + end_, gaps_.begin() + begin_ + i);
+        --end_;
     }
-    [[nodiscard]] bool full() const { return size_ == gaps_.size(); }
+    /// Erases the first `n`.
+    void erase_first(std::size_t n) { begin_ += static_cast<std::uint32_t>(n); }
+    [[nodiscard]] bool full() const { return size() == gaps_.size(); }
     /// Adds one at the end; there must be room.
-    void append(Gap gap) { gaps_[size_++] = gap; }
+    void append(Gap gap) {
+        if (end_ == gaps_.size()) move_to_begin();
+        gaps_[end_++] = gap;
+    }
     /// Inserts before position `at`; there must be room.
     void insert(std::size_t at, Gap gap) {
-        std::copy_backward(gaps_.begin() + at, gaps_.begin() + size_, gaps_.begin() + size_ + 1);
-        gaps_[at] = gap;
-        ++size_;
+        if (end_ == gaps_.size()) move_to_begin();
+        std::copy_backward(gaps_.begin() + begin_ + at, gaps_.begin() + end_, gaps_.begin() + end_ + 1);
+        gaps_[begin_ + at] = gap;
+        ++end_;
     }
 
 private:
-    std::uint32_t size_;
+    [[gnu::noinline]] void move_to_begin() {
+        std::copy(gaps_.begin() + begin_, gaps_.begin() + end_, gaps_.begin());
+        end_ -= begin_;
+        begin_ = 0;
+    }
+
+    std::uint32_t begin_, end_;
     std::array<Gap, 15> gaps_;
 };
+static_assert(sizeof(Gaps) == 256);
 
 struct Passage {
     Ticks head_leaves;
@@ -71,9 +86,22 @@ public:
         return book_with_gaps(pool, slot, now, bytes, spacing);
     }
 
-    void prefetch(const Pool<Gaps>& pool) const { pool.prefetch(gaps_); }
+    void prefetch(const Pool<Gaps>& pool) const { pool.prefetch_whole(gaps_); }
 
 private:
+    /// A packet on its way through the server: so much of it has a slot, until then.
+    struct Sending {
+        Ticks now, last, spacing;
+        std::uint64_t bytes, sent;
+        Ticks tail_leaves;
+
+        /// Whole slots cannot place up to two bytes, from truncation: they are dropped and take no time.
+        [[nodiscard]] bool is_done() const { return left() <= 2; }
+        [[nodiscard]] std::uint64_t left() const { return bytes - sent; }
+        /// Bytes without a slot that are there at `time`, which is not after the last one's.
+        [[nodiscard]] std::uint64_t waiting(Ticks time) const { return std::max(sent, (time - now) / spacing) - sent; }
+    };
+
     /// Whether no byte comes later than the server could pass it on from `open` on.
     [[nodiscard]] bool is_in_time(Ticks slot, Ticks last, Ticks spacing) const {
         return spacing <= slot || last <= open_;
@@ -83,17 +111,30 @@ private:
     [[gnu::noinline]] Passage book_with_gaps(Pool<Gaps>& pool, Ticks slot, Ticks now, std::uint32_t bytes,
                                              Ticks spacing) {
         if (gaps_ != none) forget_past(pool, slot, now);
-        if (gaps_ != none) return interleave(pool, slot, now, bytes, spacing);
         open_ = std::max(open_, now);
-        const Ticks head = open_;
-        return {head, take_open(pool, slot, now + bytes * spacing, bytes, bytes, spacing)};
+        Ticks head = open_;
+        Sending packet{now, now + bytes * spacing, spacing, bytes, 0, head};
+        if (gaps_ != none) {
+            Gaps& gaps = pool[gaps_];
+            if (gaps.full()) gaps.erase_first(1);  // a packet splits at most one interval
+            packet.tail_leaves = head = gaps[0].start;
+            const std::size_t i = trickle(gaps, slot, packet);
+            if (i < gaps.size() && !packet.is_done()) {
+                if (interleave(gaps, i, slot, packet)) packet.sent = packet.bytes;
+                if (gaps.empty()) release(pool);
+            }
+            if (!packet.is_done()) take_open(pool, slot, packet);
+        } else if (is_in_time(slot, packet.last, spacing) || !packet.is_done()) {
+            take_open(pool, slot, packet);
+        }
+        return {head, packet.tail_leaves};
     }
 
     void forget_past(Pool<Gaps>& pool, Ticks slot, Ticks now) {
         Gaps& gaps = pool[gaps_];
-        std::size_t first = 0;
-        while (first < gaps.size() && gaps[first].start + gaps[first].slots * slot <= now) ++first;
-        if (first > 0) gaps.erase(0, first);
+        Gap* first = gaps.begin();
+        while (first != gaps.end() && first->start + first->slots * slot <= now) ++first;
+        gaps.erase_first(static_cast<std::size_t>(first - gaps.begin()));
         if (gaps.empty()) {
             release(pool);
         } else if (gaps[0].start < now) {
@@ -108,107 +149,84 @@ private:
         gaps_ = none;
     }
 
-    /// Takes slots after `open` for the last `left` of a packet's bytes, and leaves those it does not need as a gap.
-    /// \param last when the packet's last byte is in
-    /// \return when the tail leaves
-    Ticks take_open(Pool<Gaps>& pool, Ticks slot, Ticks last, std::uint64_t bytes, std::uint64_t left, Ticks spacing) {
-        if (is_in_time(slot, last, spacing)) return open_ += left * slot;
-        const Gap gap{open_, (last - open_) / slot};
-        const Ticks end = gap.start + gap.slots * slot;
-        // Less than a slot remains, in which no byte but the last comes.
-        const std::uint64_t arrived = end == last ? bytes : bytes - 1, sent = bytes - left;
-        const std::uint64_t can = arrived > sent ? arrived - sent : 0;
-        open_ = last;
-        if (can < gap.slots) {
-            if (gaps_ == none) {
-                gaps_ = pool.take();
-                pool[gaps_].clear();
+    /// Takes slots after `open` for the rest of a packet, and leaves those that it does not need as a gap.
+    void take_open(Pool<Gaps>& pool, Ticks slot, Sending& packet) {
+        if (!is_in_time(slot, packet.last, packet.spacing)) {
+            Gap gap{open_, (packet.last - open_) / slot};
+            packet.tail_leaves = gap.start + gap.slots * slot;
+            open_ = packet.last;
+            // Less than a slot remains, in which no byte but the last comes.
+            const std::uint64_t arrived = packet.tail_leaves == packet.last ? packet.bytes : packet.bytes - 1;
+            const std::uint64_t can = std::max(packet.sent, arrived) - packet.sent;
+            if (can < gap.slots) {
+                gap.slots -= can;
+                if (gaps_ == none) {
+                    gaps_ = pool.take();
+                    pool[gaps_].clear();
+                }
+                pool[gaps_].append(gap);
+                return;
             }
-            pool[gaps_].append({gap.start, gap.slots - can});
-            return end;
+            packet.sent += gap.slots;
+            if (packet.is_done()) return;
         }
-        left -= gap.slots;
-        return left > dropped ? open_ += left * slot : end;
+        packet.tail_leaves = open_ += packet.left() * slot;
     }
 
     /// The usual case by itself, because it is most of the work at a crossbar: the first gaps end before the packet
     /// does, and take only some of its bytes. Returns the first gap that is different.
-    static std::size_t trickle(Gaps& gaps, Ticks slot, Ticks now, Ticks last, Ticks spacing, std::uint64_t& left,
-                               std::uint64_t& sent, Ticks& tail_leaves) {
-        std::size_t i = 0;
-        if (spacing <= slot) return i;
-        for (; i < gaps.size() && left > dropped; ++i) {
-            Gap& gap = gaps[i];
-            const Ticks end = gap.start + gap.slots * slot;
-            if (last <= gap.start || last < end) break;
-            const std::uint64_t arrived = (end - now) / spacing;
-            const std::uint64_t can = std::min(left, arrived > sent ? arrived - sent : 0);
-            if (can >= gap.slots) break;
-            gap.slots -= can;
-            left -= can;
-            sent += can;
-            tail_leaves = end;
+    static std::size_t trickle(Gaps& gaps, Ticks slot, Sending& sending) {
+        if (sending.spacing <= slot) return 0;
+        Sending packet = sending;  // in registers
+        Gap* gap = gaps.begin();
+        for (; gap != gaps.end() && !packet.is_done(); ++gap) {
+            const Ticks end = gap->start + gap->slots * slot;
+            if (end > packet.last) break;
+            const std::uint64_t can = packet.waiting(end);
+            if (can >= gap->slots) break;
+            gap->slots -= can;
+            packet.sent += can;
+            packet.tail_leaves = end;
         }
-        return i;
+        sending = packet;
+        return static_cast<std::size_t>(gap - gaps.begin());
     }
 
-    Passage interleave(Pool<Gaps>& pool, Ticks slot, Ticks now, std::uint32_t bytes, Ticks spacing) {
-        Gaps& gaps = pool[gaps_];
-        if (gaps.full()) gaps.erase(0, 1);  // a packet splits at most one interval
-        const Ticks last = now + bytes * spacing;
-        Passage passage{gaps.empty() ? std::max(open_, now) : gaps[0].start, 0};
-        passage.tail_leaves = passage.head_leaves;
-        std::uint64_t left = bytes;
-        std::uint64_t sent = 0;
-        std::size_t i = trickle(gaps, slot, now, last, spacing, left, sent, passage.tail_leaves);
-        while (left > dropped) {
-            if (i == gaps.size()) {
-                open_ = std::max(open_, now);
-                passage.tail_leaves = take_open(pool, slot, last, bytes, left, spacing);
-                break;
-            }
-            const Ticks start = gaps[i].start;
-            if (spacing <= slot || last <= start) {  // all bytes are there in time: use slots from the front
-                if (gaps[i].slots <= left) {
-                    passage.tail_leaves = start + gaps[i].slots * slot;
-                    left -= gaps[i].slots;
-                    sent += gaps[i].slots;
-                    gaps.erase(i, i + 1);
-                    continue;
+    /// From gap `i` on, all that may happen. Returns whether the packet has all the slots it needs.
+    [[gnu::noinline]] static bool interleave(Gaps& gaps, std::size_t i, Ticks slot, Sending& packet) {
+        while (i < gaps.size() && !packet.is_done()) {
+            Gap& gap = gaps[i];
+            if (packet.spacing <= slot || packet.last <= gap.start) {  // all bytes are there: use slots from the front
+                if (gap.slots > packet.left()) {
+                    packet.tail_leaves = gap.start + packet.left() * slot;
+                    gap.slots -= packet.left();
+                    gap.start = packet.tail_leaves;
+                    return true;
                 }
-                passage.tail_leaves = start + left * slot;
-                gaps[i].start = passage.tail_leaves;
-                gaps[i].slots -= left;
-                break;
+                packet.tail_leaves = gap.start + gap.slots * slot;
+                packet.sent += gap.slots;
+                gaps.erase(i);
+                continue;
             }
-            const Ticks end = start + gaps[i].slots * slot;
-            if (last < end) {  // the packet ends inside: cut the interval there and use its first part
-                const std::uint64_t slots = (last - start) / slot;
-                const std::uint64_t rest = gaps[i].slots - slots;
-                gaps[i].slots = slots;
-                gaps.insert(i + 1, {last, rest});
+            if (packet.last < gap.start + gap.slots * slot) {  // the packet ends inside: cut, and use the first part
+                const std::uint64_t slots = (packet.last - gap.start) / slot;
+                const std::uint64_t rest = gap.slots - slots;
+                gap.slots = slots;
+                gaps.insert(i + 1, {packet.last, rest});
             }
-            const Ticks gap_end = start + gaps[i].slots * slot;
-            const std::uint64_t arrived = (gap_end - now) / spacing;
-            const std::uint64_t can = std::min(left, arrived > sent ? arrived - sent : 0);
-            passage.tail_leaves = gap_end;
+            packet.tail_leaves = gaps[i].start + gaps[i].slots * slot;
+            const std::uint64_t can = packet.waiting(packet.tail_leaves);
             if (can >= gaps[i].slots) {
-                left -= gaps[i].slots;
-                sent += gaps[i].slots;
-                gaps.erase(i, i + 1);
+                packet.sent += gaps[i].slots;
+                gaps.erase(i);
             } else {
                 gaps[i].slots -= can;
-                left -= can;
-                sent += can;
+                packet.sent += can;
                 ++i;
             }
         }
-        if (gaps.empty()) release(pool);
-        return passage;
+        return packet.is_done();
     }
-
-    /// Bytes that whole slots cannot place, from truncation: they take no time.
-    static constexpr std::uint64_t dropped = 2;
 
     Ticks open_ = 0;
     Index gaps_ = none;

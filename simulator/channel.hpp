@@ -11,12 +11,10 @@
 #include <stdexcept>
 
 #include "pool.hpp"
+#include "records.hpp"
 #include "ticks.hpp"
 
 namespace tramontane {
-
-/// Packets of control messages are of this size [B].
-inline constexpr std::uint32_t small_bytes = 64;
 
 /// Some credits in order, in one cache line. A burst leaves thousands of headers' credits at each buffer, most of them
 /// at equal distances, because the packets left one after the other: of such, any number follows the last.
@@ -80,6 +78,7 @@ struct Line {
         const Index i = first;
         first = pool[i].next;
         if (first == none) last = none;
+        pool.prefetch(first);  // most likely the next to go
         return i;
     }
 
@@ -147,7 +146,7 @@ public:
         auto& packet = packets[i];
         if (packet.bytes == full) {
             full_.append(packets, i);
-        } else if (packet.bytes == small_bytes) {
+        } else if (packet.bytes == control_bytes) {
             small_.append(packets, i);
         } else {
             packet.bound = other_.empty() ? packet.bytes : std::min(packet.bytes, packets[other_.last()].bound);
@@ -159,7 +158,7 @@ public:
     template <class P>
     Index take_fitting(P& packets, std::int64_t room, std::uint32_t full) {
         if ((small_.last() | other_.last()) == none) return !full_.empty() && full <= room ? full_.pop(packets) : none;
-        const bool small_fits = !small_.empty() && small_bytes <= room;
+        const bool small_fits = !small_.empty() && control_bytes <= room;
         const bool full_fits = !full_.empty() && full <= room;
         const bool other_fits = !other_.empty() && packets[other_.last()].bound <= room;
         if (!other_fits && !small_fits) return full_fits ? full_.pop(packets) : none;
@@ -188,6 +187,8 @@ public:
 
     /// The first full packet, which is most likely to go next; none if there is none.
     [[nodiscard]] Index first_full() const { return full_.first; }
+    /// The full packet that another would be appended to.
+    [[nodiscard]] Index last_full() const { return full_.last; }
 
     /// Any that waits, for reports.
     template <class P>
@@ -250,26 +251,32 @@ public:
     /// Gives back at `time`. Interleaving may let a later packet's tail end first by a fraction of a byte; the list
     /// stays in order.
     void give(Pool<Credits>& pool, Ticks time, std::uint32_t bytes) {
-        if (count_ < Near) {
-            times_[count_] = count_ == 0 ? time : std::max(time, times_[count_ - 1]);
-            bytes_[count_++] = bytes;
+        if (times_[Near - 1] == never) {
+            std::size_t i = 0;
+            while (times_[i] != never) ++i;
+            times_[i] = i == 0 ? time : std::max(time, times_[i - 1]);
+            bytes_[i] = bytes;
             return;
         }
         if (first_ == none) {
-            first_ = last_ = new_block(pool);
+            first_ = new_block(pool);
+            set_last(first_);
             time = std::max(time, times_[Near - 1]);
         } else {
-            Credits& last = pool[last_];
+            Credits& last = pool[last_block()];
             time = std::max(time, last.latest());
-            if (last.end == Credits::size && bytes <= small_bytes && last.extend(time, bytes)) return;
-            if (last.end == Credits::size) last_ = last.next = new_block(pool);
+            if (last.end == Credits::size) {
+                if (bytes <= control_bytes && last.extend(time, bytes)) return;
+                last.next = new_block(pool);
+                set_last(last.next);
+            }
         }
-        Credits& last = pool[last_];
+        Credits& last = pool[last_block()];
         last.times[last.end] = time;
         last.bytes[last.end++] = bytes;
     }
 
-    [[nodiscard]] bool expects() const { return count_ != 0; }
+    [[nodiscard]] bool expects() const { return times_[0] != never; }
     [[nodiscard]] Ticks next_time() const { return times_[0]; }
     [[nodiscard]] bool is_due(Ticks now) const { return times_[0] <= now; }
 
@@ -281,7 +288,6 @@ public:
         }
         if (first_ == none) {
             times_[Near - 1] = never;
-            --count_;
             return;
         }
         const Index i = first_;
@@ -302,19 +308,22 @@ public:
     [[nodiscard]] bool awaited() const { return expects() && !waiting.empty(); }
 
     /// A switch: whether an event for the next credit is pending.
-    [[nodiscard]] bool wake() const { return mark_ != 0; }
-    void set_wake(bool wake) { mark_ = wake ? 1 : 0; }
+    [[nodiscard]] bool wake() const { return marked(); }
+    void set_wake(bool wake) { mark(wake); }
     /// A node, which catches up instead: whether that event would be a sudden one, see Engine::sudden.
-    [[nodiscard]] bool sudden() const { return mark_ != 0; }
-    void set_sudden(bool sudden) { mark_ = sudden ? 1 : 0; }
+    [[nodiscard]] bool sudden() const { return marked(); }
+    void set_sudden(bool sudden) { mark(sudden); }
 
-    /// Brings what is not in the channel itself into the cache.
+    /// Brings what is not in the channel itself into the cache: the next credits, and where others are added.
     void prefetch(const Pool<Credits>& pool) const { pool.prefetch(first_); }
+    void prefetch_last(const Pool<Credits>& pool) const {
+        if (first_ != none) pool.prefetch(last_block());
+    }
 
 private:
     static Index new_block(Pool<Credits>& pool) {
         const Index i = pool.take();
-        if (i >> index_bits != 0) throw std::runtime_error("simulator: a pool is full");
+        if ((i & mark_bit) != 0) throw std::runtime_error("simulator: a pool is full");
         pool[i].next = none;
         pool[i].begin = pool[i].end = 0;
         pool[i].more = 0;
@@ -322,7 +331,13 @@ private:
         return i;
     }
 
-    static constexpr int index_bits = 30;
+    // No bit fields: the compiler would write single bytes of what is read as a word soon after, and the processor
+    // would wait until all its stores are done.
+    static constexpr Index mark_bit = Index{1} << 31;
+    [[nodiscard]] bool marked() const { return (last_and_mark_ & mark_bit) != 0; }
+    void mark(bool on) { last_and_mark_ = last_block() | (on ? mark_bit : 0); }
+    [[nodiscard]] Index last_block() const { return last_and_mark_ & ~mark_bit; }
+    void set_last(Index i) { last_and_mark_ = i | (last_and_mark_ & mark_bit); }
 
     static constexpr Ticks never = ~Ticks{0};
 
@@ -335,10 +350,8 @@ public:
     Queue waiting;  ///< packets (at a NIC: messages) that wait for credits
 
 private:
-    Index first_ : index_bits = none;  ///< of the pool's
-    std::uint32_t count_ : 2 = 0;      ///< of credits kept here
-    Index last_ : index_bits = none;   ///< meaningful where there is a first
-    std::uint32_t mark_ : 2 = 0;
+    Index first_ = none;          ///< of the pool's
+    Index last_and_mark_ = none;  ///< the last of the pool's, meaningful where there is a first; what `marked` says
 };
 
 /// Of a switch's buffers: one cache line. Of a node's: two of them and the rest of an idle rank take less than 200 B.

@@ -66,6 +66,21 @@ void Fabric::reach_credit(SwitchId at, std::uint32_t code) const {
     }
 }
 
+void Fabric::reach_head(SwitchId at, Index item) const {
+    const Packet& packet = engine_.packets[item];
+    if (packet.upstream < engine_.switches) {
+        out(packet.upstream, packet.upstream_port, packet.upstream_channel).behind.prefetch_last(engine_.credits);
+    } else {
+        injection_[packet.upstream - engine_.switches].channel.prefetch_last(engine_.credits);
+    }
+    if (!packet.routed || !switches_[at]) return;
+    const Output& output = out(at, packet.port, packet.channel);
+    for (const SwitchChannel* channel : {&output.before, &output.behind}) {
+        channel->prefetch(engine_.credits);
+        engine_.packets.prefetch(channel->waiting.last_full());
+    }
+}
+
 void Fabric::prefetch_upstream(const Packet& packet) const {
     if (packet.upstream < engine_.switches) {
         prefetch_line(&out(packet.upstream, packet.upstream_port, packet.upstream_channel).behind);

@@ -42,7 +42,11 @@ public:
         engine_.schedule(time, engine_.place_of(rank), event_code(EventKind::injection));
     }
     void prefetch_injection(std::uint32_t rank) const { prefetch_line(&injection_[rank]); }
-    void approach_injection(std::uint32_t rank) const { injection_[rank].channel.prefetch(engine_.credits); }
+    void approach_injection(std::uint32_t rank) const {
+        injection_[rank].channel.prefetch(engine_.credits);
+        engine_.packets.prefetch(injection_[rank].channel.waiting.first_full());
+        engine_.packets.prefetch(injection_[rank].channel.waiting.last_full());
+    }
 
     /// Brings what `head(at, item)` will need into the cache; routes the packet where the time does not matter.
     void approach_head(SwitchId at, Index item);
@@ -51,6 +55,8 @@ public:
         prefetch(at, packet.port, packet.channel);
         if (packet.ejected) engine_.prefetch_message(packet);
     }
+    /// Where the packet's credit is going to be noted.
+    void reach_head(SwitchId at, Index item) const;
     /// The packets that a credit may let go.
     void approach_credit(SwitchId at, std::uint32_t code) const;
     void reach_credit(SwitchId at, std::uint32_t code) const;

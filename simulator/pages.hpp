@@ -4,6 +4,7 @@
 #pragma once
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,14 +49,12 @@ template <class T>
 }
 
 /// A range of addresses to which memory comes large page by large page. An array in it grows without moving, and each
-/// of its elements is one addition away. There are as many addresses as the machine has memory, where the system
-/// allows; unused ones cost nothing.
+/// of its elements is one addition away. There are as many addresses as the machine has memory; unused ones cost
+/// nothing. Where addresses are limited (ulimit -v), each of the few arrays of a simulation has its share of them.
 class Reservation {
 public:
     explicit Reservation(std::size_t most) {
-        const auto machine =
-            static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-        size_ = (std::min(most, machine) / large_page + 2) * large_page;  // one for alignment
+        size_ = (std::min(most, addresses()) / large_page + 2) * large_page;  // one for alignment
         while ((start_ = mmap(nullptr, size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) ==
                MAP_FAILED) {
             size_ /= 2;  // a limit on addresses
@@ -83,6 +82,14 @@ public:
     }
 
 private:
+    [[nodiscard]] static std::size_t addresses() {
+        const auto machine =
+            static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+        rlimit limit{};
+        if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return machine;
+        return std::min<std::size_t>(machine, limit.rlim_cur / 8);
+    }
+
     void* start_;
     std::byte* first_;
     std::size_t size_, used_ = 0;

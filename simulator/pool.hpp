@@ -17,6 +17,7 @@ inline constexpr Index none = 0;
 template <class T>
 class Pool {
     static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= large_page && sizeof(T) <= large_page);
+    static constexpr std::size_t ahead = 8;  // records that are brought into the cache before they are taken
 
 public:
     [[nodiscard]] T& operator[](Index i) { return records_[i]; }
@@ -28,6 +29,7 @@ public:
         if (!free_.empty()) {
             const Index i = free_.back();
             free_.pop_back();
+            if (free_.size() >= ahead) prefetch(free_[free_.size() - ahead]);
             return i;
         }
         if (next_ >= room_) grow();
@@ -40,8 +42,14 @@ public:
     }
 
     [[nodiscard]] std::uint64_t used() const { return used_; }
+    /// Brings the first line of a record into the cache, or all of its lines.
     void prefetch(Index i) const {
         if (i != none) prefetch_line(&records_[i]);
+    }
+    void prefetch_whole(Index i) const {
+        if (i == none) return;
+        const auto* record = reinterpret_cast<const std::byte*>(&(*this)[i]);
+        for (std::size_t line = 0; line < sizeof(T); line += 64) prefetch_line(record + line);
     }
 
 private:
@@ -49,7 +57,8 @@ private:
     static constexpr std::size_t records_a_page = large_page / sizeof(T);
 
     void grow() {
-        if (room_ + records_a_page > most || !memory_.grow()) throw std::runtime_error("simulator: a pool is full");
+        if (room_ + records_a_page > most || !memory_.grow())
+            throw std::runtime_error("simulator: a pool is full; is there a limit on addresses (ulimit -v)?");
         std::uninitialized_default_construct_n(records_ + room_, records_a_page);
         room_ += records_a_page;
     }

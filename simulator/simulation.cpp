@@ -153,7 +153,11 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
                    }
                },
                [&](const Event& event) {
-                   if (kind_of(event.code) <= EventKind::output_credit) fabric.reach_credit(event.place, event.code);
+                   if (kind_of(event.code) <= EventKind::output_credit) {
+                       fabric.reach_credit(event.place, event.code);
+                   } else if (kind_of(event.code) == EventKind::head) {
+                       fabric.reach_head(event.place, event.item);
+                   }
                },
                [&](const Event& event, Ticks now) {
                    const auto rank = [&] { return event.place - switches; };  // of a node's event

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -283,6 +284,41 @@ def test_a_reader_that_stops_reading_is_no_error(here: Path) -> None:
         ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False, env=environment
     )
     assert "Traceback" not in done.stderr
+
+
+def test_a_run_that_is_ended_leaves_no_simulation_behind(here: Path) -> None:
+    long = POINT.replace("ranks: 8", "ranks: 4096").replace("[16, 16, 8]", "[2048, 2048, 512]")
+    write(here, long.replace("[2, 2, 2]", "[16, 16, 16]"))
+    run = subprocess.Popen([sys.executable, "-m", "tramontane", "run", "point.yaml"], stdout=subprocess.DEVNULL)
+    children = Path(f"/proc/{run.pid}/task/{run.pid}/children")
+    while not (simulation := children.read_text().split()):
+        assert run.poll() is None, "the run is over before it was ended"
+        time.sleep(0.05)
+    asked = Path(f"/proc/{simulation[0]}")
+    while b"isolation" not in (asked / "cmdline").read_bytes() or cpu_ticks(asked) < 20:
+        assert run.poll() is None, "the run is over before it was ended"
+        time.sleep(0.05)
+    run.terminate()
+    run.wait()
+    for _ in range(200):
+        if not asked.exists() or "\nState:\tZ" in (asked / "status").read_text():
+            return
+        time.sleep(0.05)
+    os.kill(int(simulation[0]), signal.SIGKILL)
+    pytest.fail("the simulation goes on")
+
+
+def test_a_limit_on_addresses_is_no_obstacle(here: Path) -> None:
+    # Batch systems and login nodes set it; the simulator reserves more addresses than it uses.
+    write(here, POINT)
+    command = f'ulimit -v 4000000; "{sys.executable}" -m tramontane run point.yaml'
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def cpu_ticks(process: Path) -> int:
+    """User time of a process in hundredths of a second."""
+    return int((process / "stat").read_text().rpartition(")")[2].split()[11])
 
 
 def test_the_shipped_configuration_is_valid(tramontane: Callable[..., Answer], monkeypatch: Any) -> None:

@@ -136,6 +136,7 @@ def _understand(answer: bytes, status: int) -> dict[str, Any]:
 
 def main(resolve: Resolve = get) -> None:
     """Read one request from standard input, answer on standard output."""
+    end_with_parent(signal.SIGKILL)
     request = json.loads(sys.stdin.buffer.read())
     sys.stdout.buffer.write(_answer(request["point"], resolve(request["substrate"])))
 
