@@ -258,22 +258,7 @@ public:
             bytes_[i] = bytes;
             return;
         }
-        if (first_ == none) {
-            first_ = new_block(pool);
-            set_last(first_);
-            time = std::max(time, times_[Near - 1]);
-        } else {
-            Credits& last = pool[last_block()];
-            time = std::max(time, last.latest());
-            if (last.end == Credits::size) {
-                if (bytes <= control_bytes && last.extend(time, bytes)) return;
-                last.next = new_block(pool);
-                set_last(last.next);
-            }
-        }
-        Credits& last = pool[last_block()];
-        last.times[last.end] = time;
-        last.bytes[last.end++] = bytes;
+        give_to_pool(pool, time, bytes);
     }
 
     [[nodiscard]] bool expects() const { return times_[0] != never; }
@@ -321,6 +306,26 @@ public:
     }
 
 private:
+    /// The rare part of `give`, kept out of the way of the other.
+    [[gnu::noinline]] void give_to_pool(Pool<Credits>& pool, Ticks time, std::uint32_t bytes) {
+        if (first_ == none) {
+            first_ = new_block(pool);
+            set_last(first_);
+            time = std::max(time, times_[Near - 1]);
+        } else {
+            Credits& last = pool[last_block()];
+            time = std::max(time, last.latest());
+            if (last.end == Credits::size) {
+                if (bytes <= control_bytes && last.extend(time, bytes)) return;
+                last.next = new_block(pool);
+                set_last(last.next);
+            }
+        }
+        Credits& last = pool[last_block()];
+        last.times[last.end] = time;
+        last.bytes[last.end++] = bytes;
+    }
+
     static Index new_block(Pool<Credits>& pool) {
         const Index i = pool.take();
         if ((i & mark_bit) != 0) throw std::runtime_error("simulator: a pool is full");
