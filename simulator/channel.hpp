@@ -282,6 +282,7 @@ public:
         if (!first.advance()) {
             first_ = first.next;
             pool.give_back(i);
+            pool.prefetch(first_);
         }
     }
 

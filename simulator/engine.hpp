@@ -158,6 +158,9 @@ public:
     /// Gives credits back to `channel` of `place` at `time`, and sees to it that what waits there is woken.
     template <class AnyChannel>
     void give(Place place, AnyChannel& channel, std::uint32_t wake_code, Ticks time, std::uint32_t bytes) {
+        // What is due now needs no longer be listed: the lists of a burst of small packets would be long, and cold when
+        // the next packet looks. No later look is before this window.
+        if (channel.waiting.empty()) channel.apply(credits, begin_);
         channel.give(credits, time, bytes);
         wake_if_needed(place, channel, wake_code);
     }
