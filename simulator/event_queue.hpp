@@ -169,7 +169,7 @@ private:
         } else if (events < counts_.size() / 4) {
             std::size_t n = 0;
             each(end, [&](const Event& event) { sorted_[n++] = event; });
-            std::sort(sorted_.begin(), sorted_.end() - 1, before);
+            std::sort(sorted_.begin(), sorted_.end() - 1, Before());
         } else {
             sort_by_place(end);
         }
@@ -191,11 +191,13 @@ private:
     [[nodiscard]] static std::uint64_t key(const Event& event) {
         return std::uint64_t{event.place} << 32 | event.offset;
     }
-    [[nodiscard]] static bool before(const Event& a, const Event& b) { return key(a) < key(b); }
+    struct Before {  // no function: a call of one would not be inlined in sorting
+        [[nodiscard]] bool operator()(const Event& a, const Event& b) const { return key(a) < key(b); }
+    };
 
     /// Puts an event, which may be the one at `end`, into its place among the sorted ones from `first` to `end`.
     void insert(std::size_t first, std::size_t end, const Event event) {
-        for (; end > first && before(event, sorted_[end - 1]); --end) sorted_[end] = sorted_[end - 1];
+        for (; end > first && key(event) < key(sorted_[end - 1]); --end) sorted_[end] = sorted_[end - 1];
         sorted_[end] = event;
     }
 
@@ -230,7 +232,7 @@ private:
     void sort_by_time(std::size_t first, std::size_t last) {
         if (last - first > few) {
             std::sort(sorted_.begin() + static_cast<std::ptrdiff_t>(first),
-                      sorted_.begin() + static_cast<std::ptrdiff_t>(last), before);
+                      sorted_.begin() + static_cast<std::ptrdiff_t>(last), Before());
             return;
         }
         for (std::size_t i = first + 1; i < last; ++i) insert(first, i, sorted_[i]);
