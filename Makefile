@@ -10,6 +10,7 @@ REFRESH     ?=
 CORES       ?=
 MEMORY      ?=
 WHERE       ?=
+THREADS     ?=
 PROFILE     ?= default
 PYTEST_ARGS ?=
 TABLES      ?= A B C D
@@ -45,7 +46,7 @@ MOVED := $(shell [ ! -e .venv/.place ] || [ "$$(cat .venv/.place)" = "$$PWD" ] |
 help:
 	@echo 'make reproduce   run experiments from YAML to the report'
 	@echo '                 SCALE=smoke|laptop|paper  EXPERIMENTS="all|none|NAMES"  REFRESH=1  CORES=N  MEMORY=64GB'
-	@echo '                 WHERE="ranks == 100000"'
+	@echo '                 WHERE="ranks == 100000"  THREADS=N (for each point)'
 	@echo '                 PROFILE=default|slurm  BUILD=cmake|spack'
 	@echo 'make test        run every test; PYTEST_ARGS="-k ..." chooses'
 	@echo 'make bench       measure the simulator'
@@ -59,7 +60,7 @@ help:
 reproduce: $(READY)
 	@$(CAMPAIGN)/tramontane reproduce --scale '$(SCALE)' --experiments '$(EXPERIMENTS)' --profile '$(PROFILE)' \
 	  $(if $(filter-out 0 no,$(REFRESH)),--refresh) $(if $(CORES),--cores '$(CORES)') $(if $(MEMORY),--memory '$(MEMORY)') \
-	  $(if $(WHERE),--where '$(WHERE)')
+	  $(if $(WHERE),--where '$(WHERE)') $(if $(THREADS),--threads '$(THREADS)')
 
 test: setup
 	@sh workflow/scripts/cpp_tests.sh

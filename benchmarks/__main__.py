@@ -4,7 +4,7 @@ Every number is the median of repeated runs, each in a process of its own, in CP
 disturbs that less than it disturbs the clock on the wall. The points of `benchmarks/points/long` take minutes to hours
 and are run once, on request; otherwise the table says what they are expected to take. Three rows are no points: how
 much longer a packet-hop takes at 10^6 ranks than at 10^3, how much memory each of 10^6 ranks takes that do nothing, and
-what the whole paper is expected to take.
+what the whole paper is expected to take. One point is run with two threads as well, in wall time beside one thread's.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from ruamel.yaml import YAML
 
-from benchmarks.measure import idle_rank_bytes, measure_apart
+from benchmarks.measure import gain, idle_rank_bytes, measure_apart
 from benchmarks.paper import hours
 from tramontane.study import load_point
 from tramontane.study.cost import estimate
@@ -26,11 +26,14 @@ from tramontane.study.cost import estimate
 HERE = Path(__file__).parent
 EXPERIMENTS = HERE.parent / "configs" / "experiments"
 CORES = 2
+SHARED = "dragonfly-MM-1e4"  # the point that is run with as many threads, too
 AT_LEAST = ("hops_per_s", "over_sst_macro", "over_smpi")
 COLUMNS = {
     "M hops/s": ("hops_per_s", 1e-6, 2),
     "M packets/s": ("packets_per_s", 1e-6, 2),
     "CPU s": ("cpu_s", 1, 1),
+    "wall s": ("wall_s", 1, 1),
+    "x 1 thread": ("over_one_thread", 1, 2),
     "set up s": ("setup_s", 1, 2),
     "peak MB": ("peak_rss_bytes", 1e-6, 0),
     "B a rank": ("idle_rank_bytes", 1, 0),
@@ -57,6 +60,7 @@ def sum_up(name: str, runs: list[dict[str, Any]], reference: dict[str, Any]) -> 
         "hops_per_s": runs[0]["hops"] / cpu,
         "packets_per_s": packets / cpu,
         "cpu_s": cpu,
+        "wall_s": statistics.median(run["wall_s"] for run in runs),
         "setup_s": statistics.median(run["setup_s"] for run in runs),
         "peak_rss_bytes": max(run["peak_rss_bytes"] for run in runs),
         "over_sst_macro": packets / cpu / theirs if theirs else None,
@@ -101,6 +105,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3, help="runs of each point; long ones are run once")
     parser.add_argument("--long", action="store_true", help="run the long points, too (hours)")
     parser.add_argument("--only", nargs="+", metavar="POINT", help="these points, long or not")
+    parser.add_argument("--threads", type=int, default=1, help="for each point; CPU time is that of all")
     parser.add_argument("--json", action="store_true", help="print JSON lines instead of a table")
     arguments = parser.parse_args()
     files = {path.stem: path for path in sorted((HERE / "points").glob("**/*.yaml"))}
@@ -108,7 +113,8 @@ def main() -> None:
     if unknown:
         parser.error(f"unknown point {', '.join(sorted(unknown))}; allowed: {', '.join(files)}")
     reference, targets = read("reference.yaml"), read("targets.yaml")
-    table = Table("point", *COLUMNS, "targets", title="Simulator, one core (in brackets: estimated, not run)")
+    title = f"Simulator, threads a point: {arguments.threads} (in brackets: estimated, not run)"
+    table = Table("point", *COLUMNS, "targets", title=title)
 
     def show(name: str, row: Row, measured: bool) -> None:
         if arguments.json:
@@ -126,12 +132,14 @@ def main() -> None:
         point, long = load_point(files[name]).canonical(), files[name].parent.name == "long"
         measured = not long or arguments.long or bool(arguments.only)
         if measured:
-            runs = [measure_apart(point) for _ in range(1 if long else arguments.repeats)]
+            runs = [measure_apart(point, arguments.threads) for _ in range(1 if long else arguments.repeats)]
             print(f"{name}: {runs[-1]['cpu_s']:.1f} s", file=sys.stderr)
             rows[name] = row = sum_up(name, runs, reference)
         else:
             row = expect(point)
         show(name, row, measured)
+        if name == SHARED:
+            show(f"{name}, {CORES} threads", {"over_one_thread": gain(point, CORES, arguments.repeats)}, True)
     for name, row in derive(rows).items():
         show(name, row, name != "paper")
     if not arguments.json:

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import resource
+import statistics
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -11,18 +12,27 @@ from tramontane import _simulator
 Result = TypeVar("Result")
 
 
-def measure(point: dict[str, Any]) -> dict[str, Any]:
-    """Simulate a canonical point and add CPU time [s] and peak memory [B] of this process."""
+def measure(point: dict[str, Any], threads: int = 1) -> dict[str, Any]:
+    """Simulate a canonical point and add CPU time [s] of all threads and peak memory [B] of this process."""
     start = time.process_time()
-    result: dict[str, Any] = _simulator.simulate(point)
+    result: dict[str, Any] = _simulator.simulate(point, threads)
     result["cpu_s"] = time.process_time() - start
     result["peak_rss_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return result
 
 
-def measure_apart(point: dict[str, Any]) -> dict[str, Any]:
+def measure_apart(point: dict[str, Any], threads: int = 1) -> dict[str, Any]:
     """Measure a canonical point in a fresh process."""
-    return apart(measure, point)
+    return apart(measure, point, threads)
+
+
+def gain(point: dict[str, Any], threads: int, repeats: int) -> float:
+    """Return how many times faster a canonical point is with several threads, in wall time.
+
+    Runs with one and with several take turns, so that what else the machine does disturbs both alike.
+    """
+    pairs = [(measure_apart(point), measure_apart(point, threads)) for _ in range(repeats)]
+    return statistics.median(one["wall_s"] / several["wall_s"] for one, several in pairs)
 
 
 def idle_rank_bytes(point: dict[str, Any]) -> float:
@@ -35,7 +45,7 @@ def idle_bytes(point: dict[str, Any]) -> int:
     return int(_simulator.idle_bytes(point))
 
 
-def apart(function: Callable[[dict[str, Any]], Result], point: dict[str, Any]) -> Result:
+def apart(function: Callable[..., Result], *arguments: Any) -> Result:
     """Return what a function says of a point, called in a fresh process."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(function, (point,))
+        return pool.apply(function, arguments)

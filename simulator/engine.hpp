@@ -12,6 +12,7 @@
 #include "channel.hpp"
 #include "delays.hpp"
 #include "event_queue.hpp"
+#include "exchange.hpp"
 #include "ledger.hpp"
 #include "machine.hpp"
 #include "records.hpp"
@@ -88,16 +89,49 @@ struct Statistics {
     std::uint64_t hops = 0;             ///< switch visits of all packets
     std::uint64_t events = 0;
     std::uint64_t delivered_bytes = 0;  ///< of the workload
+
+    void add(const Statistics& other) {
+        messages += other.messages;
+        bytes += other.bytes;
+        packets += other.packets;
+        control_packets += other.control_packets;
+        hops += other.hops;
+        events += other.events;
+        delivered_bytes += other.delivered_bytes;
+    }
 };
 
+/// Events, records and counters of all places, or, where several threads simulate one point, of those of one part.
+/// Envelopes and messages are then the same records for all parts, because both ends write them (each fields of its
+/// own, or one after the other).
 class Engine {
 public:
-    Engine(const Machine& machine, std::uint64_t seed_, SwitchId switches_, Place places)
-        : parameters(machine), seed(seed_), switches(switches_), queue_(parameters.lookahead(), places) {}
+    /// \param exchange with other parts; null where there are none
+    Engine(const Machine& machine, std::uint64_t seed_, SwitchId switches_, Place places_, Exchange* exchange)
+        : parameters(machine),
+          seed(seed_),
+          switches(switches_),
+          places(places_),
+          queue_(parameters.lookahead(), places),
+          exchange_(exchange) {}
+
+    /// The engine of another part. \pre nothing has been simulated
+    Engine(Engine& first, std::uint32_t part)
+        : parameters(first.parameters),
+          seed(first.seed),
+          switches(first.switches),
+          places(first.places),
+          envelopes(Pool<Envelope>::SameAs{first.envelopes}),
+          messages(Pool<Message>::SameAs{first.messages}),
+          delays(first.delays),
+          queue_(parameters.lookahead(), places),
+          exchange_(first.exchange_),
+          part_(part) {}
 
     const Parameters parameters;
     const std::uint64_t seed;
     const SwitchId switches;
+    const Place places;
     Pool<Packet> packets;
     Pool<Envelope> envelopes;
     Pool<Message> messages;
@@ -136,7 +170,7 @@ public:
             envelope.peer = source;
         }
         envelope.tie = tie;
-        schedule(time, place_of(target), event_code(EventKind::message), item);
+        send(time, place_of(target), event_code(EventKind::message), item);
     }
 
     void schedule(Ticks time, Place place, std::uint32_t code, Index item = none) {
@@ -147,12 +181,30 @@ public:
         }
     }
 
-    /// An event of a later window; that is all that one place can do to another.
+    /// An event of a later window; that is all that one place can do to another of its part.
     void schedule_elsewhere(Ticks time, Place place, std::uint32_t code, Index item) {
 #ifdef TRAMONTANE_CHECKS
         if (time < end_) throw std::logic_error("simulator: an event reaches another place within a window");
 #endif
         queue_.push(time, place, code, item);
+    }
+
+    /// Whether the place is of this part.
+    [[nodiscard]] bool owns(Place place) const { return exchange_ == nullptr || exchange_->owner(place) == part_; }
+
+    /// An event of a later window at a place that may be another part's. A packet whose head arrives there goes along.
+    void send(Ticks time, Place place, std::uint32_t code, Index item) {
+        if (owns(place)) return schedule_elsewhere(time, place, code, item);
+        Outbox& box = tell(time, place, code, item);
+        if (kind_of(code) != EventKind::head) return;
+        box.packets.push_back(packets[item]);
+        if constexpr (checks) ledger.leave(packets[item].bytes);
+        packets.give_back(item);
+    }
+
+    /// Gives credits back to an output of another part's switch.
+    void send_credit(Ticks time, SwitchId at, Port port, std::uint8_t channel, std::uint32_t bytes) {
+        tell(time, at, event_code(EventKind::output_credit, port, channel), bytes);
     }
 
     /// Gives credits back to `channel` of `place` at `time`, and sees to it that what waits there is woken.
@@ -185,67 +237,100 @@ public:
         return following_->place != here_ || begin_ + following_->offset != now;
     }
 
-    /// Handles every event. Memory is slow: `fetch(event)` is called well ahead for what the event names,
-    /// `approach(event)` somewhat ahead for what that leads to, `reach(event)` shortly before for what that leads to in
-    /// turn, `handle(event, time)` when it is due; `poll()` every now and then. Nothing is called ahead while
-    /// `memory()` [B] is so little that it stays in the cache: it would cost a fifth of the rate.
-    template <class Memory, class Fetch, class Approach, class Reach, class Handle, class Poll>
-    void run(Memory&& memory, Fetch&& fetch, Approach&& approach, Reach&& reach, Handle&& handle, Poll&& poll) {
-        std::uint64_t polled = 0;
-        while (true) {
-            const auto events = queue_.next_window();
-            if (events.empty()) break;
-            begin_ = queue_.begin();
-            end_ = queue_.end();
-            const std::size_t n = events.size();
-            const std::size_t ahead = memory() > cached ? n : 0;  // events that are prepared
-            for (std::size_t i = 0; i < std::min(ahead, far); ++i) fetch(events[i]);
-            for (std::size_t i = 0; i < std::min(ahead, near); ++i) approach(events[i]);
-            for (std::size_t i = 0; i < std::min(ahead, next); ++i) reach(events[i]);
-            Event* following = events.data();
-            Event* const last = following + n;  // of no place
-            while (following != last) {
-                const Place here = here_ = following->place;
-                [[maybe_unused]] std::uint32_t latest = 0;
-                while (true) {  // this place's events, old and new, in order of time
-                    const std::uint32_t stored = following->place == here ? following->offset : no_offset;
-                    Event event;
-                    const bool sudden = first_nearby_->offset < stored;
-                    if (sudden) {
-                        event = take_nearby();
-                    } else if (stored != no_offset) {
-                        if (tied(following[0], following[1])) order_ties(following);
-                        event = *following++;
-                        if (ahead > 0) {
-                            const auto left = static_cast<std::size_t>(last - following);
-                            if (left > far) fetch(following[far]);
-                            if (left > near) approach(following[near]);
-                            if (left > next) reach(following[next]);
-                        }
-                    } else {
-                        break;
-                    }
-                    sudden_ = sudden;
-                    following_ = following;
-#ifdef TRAMONTANE_CHECKS
-                    if (event.offset < latest) throw std::logic_error("simulator: time went backwards");
-                    latest = event.offset;
-#endif
-                    ++statistics.events;
-                    handle(event, begin_ + event.offset);
+    /// The next window in which this part has events, or others those that it has told them.
+    [[nodiscard]] std::uint64_t next_window() const { return std::min(queue_.next(), told_); }
+
+    /// Takes what other parts have told since the last time: events, and credits, with which `credit(crossing)` is
+    /// called. To be done before each window by each part.
+    template <class Credit>
+    void receive(Credit&& credit) {
+        if (exchange_ == nullptr) return;
+        told_ = EventQueue::ended;
+        for (std::uint32_t other = 0; other < exchange_->parts(); ++other) {
+            Outbox& box = exchange_->box(turn_, other, part_);
+            const Packet* packet = box.packets.data();
+            for (const Crossing& crossing : box.events) {
+                if (kind_of(crossing.code) == EventKind::output_credit) {
+                    credit(crossing);
+                    continue;
                 }
+                Index item = crossing.item;
+                if (kind_of(crossing.code) == EventKind::head) {
+                    item = packets.take();
+                    if constexpr (checks) ledger.enter(packet->bytes);
+                    packets[item] = *packet++;
+                }
+                queue_.push(crossing.time, crossing.place, crossing.code, item);
             }
-            here_ = nowhere;
-            if (statistics.events - polled > 2'000'000) {
-                polled = statistics.events;
-                poll();
+            box.clear();
+        }
+        turn_ = !turn_;
+    }
+
+    /// Handles the events of a window. Memory is slow: `fetch(event)` is called well ahead for what the event names,
+    /// `approach(event)` somewhat ahead for what that leads to, `reach(event)` shortly before for what that leads to in
+    /// turn, `handle(event, time)` when it is due. Nothing is called ahead while `memory` [B] is so little that it
+    /// stays in the cache: it would cost a fifth of the rate.
+    template <class Fetch, class Approach, class Reach, class Handle>
+    void handle_window(std::uint64_t window, std::uint64_t memory, Fetch&& fetch, Approach&& approach, Reach&& reach,
+                       Handle&& handle) {
+        const auto events = queue_.open(window);
+        begin_ = queue_.begin();
+        end_ = queue_.end();
+        const std::size_t n = events.size();
+        const std::size_t ahead = memory > cached ? n : 0;  // events that are prepared
+        for (std::size_t i = 0; i < std::min(ahead, far); ++i) fetch(events[i]);
+        for (std::size_t i = 0; i < std::min(ahead, near); ++i) approach(events[i]);
+        for (std::size_t i = 0; i < std::min(ahead, next); ++i) reach(events[i]);
+        Event* following = events.data();
+        Event* const last = following + n;  // of no place
+        while (following != last) {
+            const Place here = here_ = following->place;
+            [[maybe_unused]] std::uint32_t latest = 0;
+            while (true) {  // this place's events, old and new, in order of time
+                const std::uint32_t stored = following->place == here ? following->offset : no_offset;
+                Event event;
+                const bool sudden = first_nearby_->offset < stored;
+                if (sudden) {
+                    event = take_nearby();
+                } else if (stored != no_offset) {
+                    if (tied(following[0], following[1])) order_ties(following);
+                    event = *following++;
+                    if (ahead > 0) {
+                        const auto left = static_cast<std::size_t>(last - following);
+                        if (left > far) fetch(following[far]);
+                        if (left > near) approach(following[near]);
+                        if (left > next) reach(following[next]);
+                    }
+                } else {
+                    break;
+                }
+                sudden_ = sudden;
+                following_ = following;
+#ifdef TRAMONTANE_CHECKS
+                if (event.offset < latest) throw std::logic_error("simulator: time went backwards");
+                latest = event.offset;
+#endif
+                ++statistics.events;
+                handle(event, begin_ + event.offset);
             }
         }
+        here_ = nowhere;
     }
 
     void start_at(Ticks time, Place place, std::uint32_t code) { queue_.push(time, place, code, none); }
 
 private:
+    Outbox& tell(Ticks time, Place place, std::uint32_t code, Index item) {
+        if constexpr (checks) {
+            if (time < end_) throw std::logic_error("simulator: an event reaches another part within a window");
+        }
+        Outbox& box = exchange_->box(turn_, part_, exchange_->owner(place));
+        box.events.push_back({time, place, code, item});
+        told_ = std::min(told_, queue_.number_of(time));
+        return box;
+    }
+
     static constexpr std::uint64_t cached = std::uint64_t{1} << 19;  // half of a usual second-level cache
     static constexpr std::size_t far = 24;
     static constexpr std::size_t near = 12;
@@ -254,14 +339,20 @@ private:
     static constexpr std::uint32_t no_offset = ~std::uint32_t{0};  // behind all of a window
 
     /// What happens first at the same place and tick: returning credits, ranks, then packets in a random order that
-    /// belongs to the packets, so that no port is favoured and the result does not depend on how events were stored.
+    /// belongs to the packets, so that no port is favoured and the result does not depend on how events were stored,
+    /// nor on the number of threads. Should two have drawn the same, it is decided by where they come from.
     [[nodiscard]] std::uint64_t tie(const Event& event) const {
+        const auto drawn = [](std::uint32_t number, std::uint32_t from) {
+            return std::uint64_t{1} << 63 | std::uint64_t{number} << 31 | (from & 0x7fff'ffff);
+        };
         switch (kind_of(event.code)) {
             case EventKind::head:
-            case EventKind::output:
-                return std::uint64_t{1} << 32 | packets[event.item].tie;
+            case EventKind::output: {
+                const Packet& packet = packets[event.item];
+                return drawn(packet.tie, packet.upstream << 9 ^ packet.upstream_port);
+            }
             case EventKind::message:
-                return std::uint64_t{1} << 32 | envelopes[event.item].tie;
+                return drawn(envelopes[event.item].tie, envelopes[event.item].origin());
             default:
                 return event.code;
         }
@@ -322,6 +413,10 @@ private:
     }
 
     EventQueue queue_;
+    Exchange* const exchange_;  // null: there is one part
+    const std::uint32_t part_ = 0;
+    bool turn_ = false;                       // which of the exchange's boxes are filled
+    std::uint64_t told_ = EventQueue::ended;  // the first window for which other parts have been told something
     // New events of the current place and window, by time, and behind them one of no time.
     std::vector<Event> nearby_{16, Event{no_offset, 0, none, 0}};
     Event* first_nearby_ = nearby_.data();

@@ -81,21 +81,23 @@ public:
         put(number, event);
     }
 
-    /// Moves to the next window that has events; all of them, by place and time, and behind them one of no place. Empty
-    /// when nothing is pending.
-    std::span<Event> next_window() {
-        if (pending_ == 0) {
-            if (later_.empty()) return {};
-            number_ = later_.top().time / window_;
-        } else if (started_) {
-            ++number_;
-        }
-        started_ = true;
+    static constexpr std::uint64_t ended = ~std::uint64_t{0};
+
+    [[nodiscard]] std::uint64_t number_of(Ticks time) const { return window_of(time).number; }
+
+    /// Number of the next window that has events; `ended` when nothing is pending.
+    [[nodiscard]] std::uint64_t next() const {
+        if (pending_ == 0) return later_.empty() ? ended : number_of(later_.top().time);
+        std::uint64_t number = number_;
+        while (ring_[number % horizon] == nullptr) ++number;
+        return number;
+    }
+
+    /// Moves to a window before which nothing is pending. Returns its events, by place and time, and behind them there
+    /// is one of no place.
+    std::span<Event> open(std::uint64_t number) {
+        number_ = number;
         refill();
-        while (ring_[number_ % horizon] == nullptr) {
-            ++number_;
-            refill();
-        }
         collect();
         return {sorted_.data(), sorted_.size() - 1};
     }
@@ -244,7 +246,6 @@ private:
     std::uint64_t per_window_;  // 2^64 / window
     std::uint32_t digit_bits_;
     std::uint64_t number_ = 0;
-    bool started_ = false;
     std::uint64_t pending_ = 0;
     std::uint64_t order_ = 0;
     std::vector<Event*> ring_;  // end of each window's events

@@ -20,6 +20,19 @@ Fabric::Fabric(Engine& engine, const Topology& topology, const Router& router, s
     for (std::uint32_t rank = 0; rank < ranks; ++rank) injection_[rank].channel = NodeChannel(engine.parameters.buffer);
 }
 
+Fabric::Fabric(const Fabric& first, Engine& engine)
+    : engine_(engine),
+      topology_(first.topology_),
+      router_(first.router_),
+      channels_(first.channels_),
+      space_(first.space_),
+      outputs_offset_(first.outputs_offset_),
+      lines_(first.lines_),
+      switches_(first.switches_.size(), nullptr),
+      switches_a_page_(first.switches_a_page_),
+      counters_(first.counters_.size()),
+      injection_(first.injection_) {}
+
 void Fabric::create(SwitchId at) {
     if (room_ == 0) {
         pages_.push_back(allocate_pages<Line64>(switches_a_page_ * lines_));
@@ -69,7 +82,10 @@ void Fabric::reach_credit(SwitchId at, std::uint32_t code) const {
 void Fabric::reach_head(SwitchId at, Index item) const {
     const Packet& packet = engine_.packets[item];
     if (packet.upstream < engine_.switches) {
-        out(packet.upstream, packet.upstream_port, packet.upstream_channel).behind.prefetch_last(engine_.credits);
+        if (switches_[packet.upstream]) {  // else another part's
+            const Output& upstream = out(packet.upstream, packet.upstream_port, packet.upstream_channel);
+            upstream.behind.prefetch_last(engine_.credits);
+        }
     } else {
         injection_[packet.upstream - engine_.switches].channel.prefetch_last(engine_.credits);
     }
@@ -83,6 +99,7 @@ void Fabric::reach_head(SwitchId at, Index item) const {
 
 void Fabric::prefetch_upstream(const Packet& packet) const {
     if (packet.upstream < engine_.switches) {
+        if (!switches_[packet.upstream]) return;
         prefetch_line(&out(packet.upstream, packet.upstream_port, packet.upstream_channel).behind);
     } else {
         prefetch_line(&injection_[packet.upstream - engine_.switches]);
@@ -125,9 +142,14 @@ void Fabric::head(SwitchId at, Index item, Ticks now) {
         crossbar(at).book(engine_.gaps, engine_.parameters.crossbar_slot, now, packet.bytes, packet.spacing);
     packet.spacing = static_cast<std::uint32_t>((passage.tail_leaves - passage.head_leaves) / packet.bytes);
     if (packet.upstream < engine_.switches) {
-        engine_.give(packet.upstream, out(packet.upstream, packet.upstream_port, packet.upstream_channel).behind,
-                     event_code(EventKind::output_credit, packet.upstream_port, packet.upstream_channel),
-                     passage.head_leaves + engine_.parameters.link_latency, packet.bytes);
+        const Ticks time = passage.head_leaves + engine_.parameters.link_latency;
+        if (switches_[packet.upstream]) {
+            engine_.give(packet.upstream, out(packet.upstream, packet.upstream_port, packet.upstream_channel).behind,
+                         event_code(EventKind::output_credit, packet.upstream_port, packet.upstream_channel), time,
+                         packet.bytes);
+        } else {
+            engine_.send_credit(time, packet.upstream, packet.upstream_port, packet.upstream_channel, packet.bytes);
+        }
     } else {
         const std::uint32_t rank = packet.upstream - engine_.switches;
         const Ticks time = passage.head_leaves + engine_.parameters.injection_latency;
@@ -182,8 +204,7 @@ void Fabric::head(SwitchId at, Index item, Ticks now) {
         packet.upstream_port = packet.port;
         packet.upstream_channel = packet.channel;
         if (server.next == unknown) server.next = topology_.neighbour(at, packet.port);
-        engine_.schedule_elsewhere(passage.head_leaves + p.link_latency, server.next, event_code(EventKind::head),
-                                   item);
+        engine_.send(passage.head_leaves + p.link_latency, server.next, event_code(EventKind::head), item);
     }
 }
 
@@ -191,7 +212,7 @@ void Fabric::head(SwitchId at, Index item, Ticks now) {
 [[gnu::always_inline]] inline void Fabric::eject(Index item, Ticks tail) {
     const Packet& packet = engine_.packets[item];
     const Ticks delay = tail - std::min(tail, packet.due);
-    if constexpr (checks) engine_.ledger.arrive(packet.bytes);
+    if constexpr (checks) engine_.ledger.leave(packet.bytes);
     if (packet.whole) {
         const Envelope& envelope = engine_.envelopes[packet.message];
         if (envelope.carries_payload()) engine_.delays.add(delay, envelope.peer, envelope.target);
@@ -209,7 +230,8 @@ void Fabric::head(SwitchId at, Index item, Ticks now) {
         }
         message.missing -= packet.bytes;
         if constexpr (checks) {
-            if (message.missing < message.unsent) {
+            // What has not been sent only its own part may look at.
+            if (engine_.owns(engine_.place_of(message.source)) && message.missing < message.unsent) {
                 throw std::logic_error("simulator: more bytes of a message arrived than were sent");
             }
         }
@@ -282,23 +304,22 @@ void Fabric::verify(SwitchId at, bool idle) const {
     }
 }
 
-std::string Fabric::waiting(int limit) const {
+std::string Fabric::waiting(SwitchId at, int& limit) const {
     std::string text;
+    if (!switches_[at]) return text;
     const std::size_t outputs = std::size_t{topology_.ports()} * channels_;
-    for (SwitchId at = 0; at < switches_.size(); ++at) {
-        if (!switches_[at]) continue;
-        const auto* output = reinterpret_cast<const Output*>(switches_[at]->bytes + outputs_offset_);
-        for (std::size_t i = 0; i < outputs; ++i, ++output) {
-            for (const SwitchChannel* channel : {&output->before, &output->behind}) {
-                if (channel->waiting.empty()) continue;
-                if (limit-- == 0) return text;
-                const Packet& packet = engine_.packets[channel->waiting.any(engine_.packets)];
-                text += "; switch " + std::to_string(at) + " port " + std::to_string(i / channels_) + " channel " +
-                        std::to_string(i % channels_) + ": a packet of " + std::to_string(packet.bytes) +
-                        " B to node " + std::to_string(packet.route.destination) + " waits for " +
-                        (channel == &output->before ? "the output buffer" : "space behind the link") + " (" +
-                        std::to_string(channel->credits()) + " B free)";
-            }
+    const auto* output = reinterpret_cast<const Output*>(switches_[at]->bytes + outputs_offset_);
+    for (std::size_t i = 0; i < outputs; ++i, ++output) {
+        for (const SwitchChannel* channel : {&output->before, &output->behind}) {
+            if (channel->waiting.empty()) continue;
+            if (limit == 0) return text;
+            --limit;
+            const Packet& packet = engine_.packets[channel->waiting.any(engine_.packets)];
+            text += "; switch " + std::to_string(at) + " port " + std::to_string(i / channels_) + " channel " +
+                    std::to_string(i % channels_) + ": a packet of " + std::to_string(packet.bytes) + " B to node " +
+                    std::to_string(packet.route.destination) + " waits for " +
+                    (channel == &output->before ? "the output buffer" : "space behind the link") + " (" +
+                    std::to_string(channel->credits()) + " B free)";
         }
     }
     return text;

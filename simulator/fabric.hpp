@@ -21,11 +21,17 @@ namespace tramontane {
 class Fabric {
 public:
     Fabric(Engine& engine, const Topology& topology, const Router& router, std::uint32_t ranks);
+    /// The same fabric as another part sees it: only nodes' links are common, each used by its owner.
+    Fabric(const Fabric& first, Engine& engine);
 
     void head(SwitchId at, Index item, Ticks now);
     void output(SwitchId at, Index item, Ticks now);
     void crossbar_credit(SwitchId at, Port port, std::uint8_t channel, Ticks now);
     void output_credit(SwitchId at, Port port, std::uint8_t channel, Ticks now);
+    /// Credits that another part gives back.
+    void credit(const Crossing& c) {
+        engine_.give(c.place, out(c.place, port_of(c.code), channel_of(c.code)).behind, c.code, c.time, c.item);
+    }
 
     static constexpr Ticks never = ~Ticks{0};
 
@@ -71,8 +77,8 @@ public:
         for (SwitchId at = 0; at < switches_.size(); ++at) verify(at, true);
     }
 
-    /// What waits where, for a deadlock's report; at most `limit` places.
-    [[nodiscard]] std::string waiting(int limit) const;
+    /// What waits where in a switch, for a deadlock's report; at most `limit` places, which are counted down.
+    [[nodiscard]] std::string waiting(SwitchId at, int& limit) const;
 
 private:
     /// The two buffers a packet passes on its way out of a switch.
@@ -135,12 +141,12 @@ private:
     std::uint8_t channels_;
     std::int64_t space_;  // bytes of a buffer for one virtual channel
     std::size_t outputs_offset_, lines_;
-    std::vector<Line64*> switches_;     // null until a packet comes
+    std::vector<Line64*> switches_;     // null until a packet comes, and where another part has it
     std::vector<Pages<Line64>> pages_;  // where they are
     std::size_t switches_a_page_, room_ = 0;
     std::uint64_t memory_ = 0;
     std::vector<std::uint32_t> counters_;  // of ports that are taken in turn
-    Pages<Injection> injection_;
+    std::shared_ptr<Injection[]> injection_;
 };
 
 }  // namespace tramontane

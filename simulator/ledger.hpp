@@ -20,12 +20,17 @@ public:
     void post(std::int64_t bytes) { waiting_ += bytes; }
     void cut(std::uint32_t bytes) {
         waiting_ -= bytes;
-        under_way_ += bytes;
-        ++packets_;
+        enter(bytes);
     }
-    void arrive(std::uint32_t bytes) {
+    /// A packet has arrived, or is another part's from now on.
+    void leave(std::uint32_t bytes) {
         under_way_ -= bytes;
         --packets_;
+    }
+    /// A packet comes from another part.
+    void enter(std::uint32_t bytes) {
+        under_way_ += bytes;
+        ++packets_;
     }
 
     /// \param packets records in use

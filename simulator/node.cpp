@@ -28,6 +28,19 @@ Nodes::Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const All
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) nodes_[rank].nic = NodeChannel(engine.parameters.buffer);
 }
 
+Nodes::Nodes(const Nodes& first, Engine& engine, Fabric& fabric)
+    : engine_(engine),
+      fabric_(fabric),
+      topology_(first.topology_),
+      allocation_(first.allocation_),
+      schedule_(first.schedule_),
+      noise_(first.noise_),
+      repeats_(first.repeats_),
+      rounds_(first.rounds_),
+      ranks_(first.ranks_),
+      nodes_(first.nodes_),
+      phases_(first.phases_.size()) {}
+
 // --- the rank --------------------------------------------------------------------------------------------------------
 
 void Nodes::start(std::uint32_t rank, Ticks now) {

@@ -8,8 +8,10 @@
 /// is expected if its round is the rank's current one.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,8 @@ class Nodes {
 public:
     Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const Allocation& allocation,
           const Schedule& schedule, const Noise& noise, const Repeats& repeats);
+    /// The same nodes as another part sees them; each node is used by its owner only.
+    Nodes(const Nodes& first, Engine& engine, Fabric& fabric);
 
     // Events.
     void start(std::uint32_t rank, Ticks now);
@@ -50,15 +54,21 @@ public:
         Ticks begin = std::numeric_limits<Ticks>::max();
         Ticks end = 0;
         [[nodiscard]] Ticks length() const { return end > begin ? end - begin : 0; }
+        void add(const Span& other) {
+            begin = std::min(begin, other.begin);
+            end = std::max(end, other.end);
+        }
     };
-    /// First start and last end over all ranks.
+    /// First start and last end over all ranks of this part; `phases` likewise, and how many have `ended`.
     [[nodiscard]] const Span& span() const { return span_; }
     [[nodiscard]] const std::vector<Span>& phases() const { return phases_; }
     [[nodiscard]] std::uint32_t ended() const { return ended_; }
     /// Checks the buffers of a rank's node; see ledger.hpp. \param idle nothing is under way
     void verify(std::uint32_t rank, bool idle) const;
     void verify_all_idle() const {
-        for (std::uint32_t rank = 0; rank < ranks_; ++rank) verify(rank, true);
+        for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+            if (engine_.owns(engine_.place_of(rank))) verify(rank, true);
+        }
     }
 
     /// Bytes of the ranks' state, without messages.
@@ -149,7 +159,7 @@ private:
     Repeats repeats_;
     std::uint32_t rounds_;
     const std::uint32_t ranks_;
-    Pages<Node> nodes_;
+    std::shared_ptr<Node[]> nodes_;
     Span span_;
     std::vector<Span> phases_;
     std::uint32_t ended_ = 0;

@@ -3,7 +3,11 @@
 /// the youngest (cached) record is taken next. Index 0 means "none".
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <vector>
 
@@ -20,27 +24,40 @@ class Pool {
     static constexpr std::size_t ahead = 8;  // records that are brought into the cache before they are taken
 
 public:
+    Pool() : store_(std::make_shared<Store>()) {}
+
+    /// How another thread gets a pool of the same records: what is taken from one may be given back to the other. What
+    /// one has too many of, others take, so that traffic that goes one way only does not make memory grow.
+    struct SameAs {
+        Pool& other;
+    };
+    explicit Pool(SameAs same) : store_(same.other.store_) { most_free_ = same.other.most_free_ = 2 * batch; }
+
     [[nodiscard]] T& operator[](Index i) { return records_[i]; }
     [[nodiscard]] const T& operator[](Index i) const { return records_[i]; }
 
     /// A record with unspecified contents.
     [[nodiscard]] Index take() {
         ++used_;
-        if (!free_.empty()) {
-            const Index i = free_.back();
-            free_.pop_back();
-            if (free_.size() >= ahead) prefetch(free_[free_.size() - ahead]);
-            return i;
+        if (free_.empty()) {
+            if (next_ == end_) grow();
+            if (free_.empty()) return next_++;
         }
-        if (next_ >= room_) grow();
-        return next_++;
+        const Index i = free_.back();
+        free_.pop_back();
+        if (free_.size() >= ahead) prefetch(free_[free_.size() - ahead]);
+        return i;
     }
 
     void give_back(Index i) {
         --used_;
         free_.push_back(i);
+        if (free_.size() == most_free_) [[unlikely]] {
+            leave_to_others();
+        }
     }
 
+    /// Taken less given back; only the sum over all pools of the same records is meant, modulo 2^64.
     [[nodiscard]] std::uint64_t used() const { return used_; }
     /// Brings the first line of a record into the cache, or all of its lines.
     void prefetch(Index i) const {
@@ -55,20 +72,46 @@ public:
 private:
     static constexpr std::size_t most = std::size_t{1} << 32;
     static constexpr std::size_t records_a_page = large_page / sizeof(T);
+    static constexpr std::size_t batch = 4096;  // records that change pools at a time
 
-    void grow() {
-        if (room_ + records_a_page > most || !memory_.grow())
+    /// What pools of the same records have in common.
+    struct Store {
+        std::mutex mutex;
+        Reservation memory{most * sizeof(T)};
+        std::uint64_t room = 0;
+        std::vector<Index> free;
+    };
+
+    /// Takes free records of others, or else those of a new page.
+    [[gnu::noinline]] void grow() {
+        const std::lock_guard lock(store_->mutex);
+        auto& [mutex, memory, room, free] = *store_;
+        if (const std::size_t n = std::min(batch, free.size()); n > 0) {
+            free_.assign(free.end() - static_cast<std::ptrdiff_t>(n), free.end());
+            free.resize(free.size() - n);
+            return;
+        }
+        if (room + records_a_page > most || !memory.grow())
             throw std::runtime_error("simulator: a pool is full; is there a limit on addresses (ulimit -v)?");
-        std::uninitialized_default_construct_n(records_ + room_, records_a_page);
-        room_ += records_a_page;
+        std::uninitialized_default_construct_n(records_ + room, records_a_page);
+        next_ = static_cast<Index>(std::max<std::uint64_t>(room, none + 1));
+        room += records_a_page;
+        end_ = room;
     }
 
-    Reservation memory_{most * sizeof(T)};
-    T* const records_ = reinterpret_cast<T*>(memory_.first());
+    [[gnu::noinline]] void leave_to_others() {
+        const std::lock_guard lock(store_->mutex);
+        store_->free.insert(store_->free.end(), free_.begin(), free_.begin() + batch);
+        free_.erase(free_.begin(), free_.begin() + batch);
+    }
+
+    std::shared_ptr<Store> store_;
+    T* const records_ = reinterpret_cast<T*>(store_->memory.first());
     std::vector<Index> free_;
-    std::uint64_t room_ = 0;
-    Index next_ = 1;
+    Index next_ = 0;
+    std::uint64_t end_ = 0;  // of the page whose records have not been taken yet from `next_` on
     std::uint64_t used_ = 0;
+    std::size_t most_free_ = std::numeric_limits<std::size_t>::max();
 };
 
 }  // namespace tramontane

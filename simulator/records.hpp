@@ -63,6 +63,9 @@ public:
     /// What is sent back is the protocol's next message.
     void become(Kind kind_) { what_ = index() << 4 | static_cast<std::uint32_t>(kind_); }
 
+    /// Tells those that have arrived from one another; those of which it does not are the same to their rank.
+    [[nodiscard]] std::uint32_t origin() const { return peer ^ round << 10 ^ what_ << 16; }
+
     [[nodiscard]] bool is_eager_payload() const { return kind() == Kind::eager || kind() == Kind::eager_data; }
     [[nodiscard]] bool carries_payload() const { return is_eager_payload() || kind() == Kind::data; }
 

@@ -2,15 +2,20 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 
+#include "crew.hpp"
 #include "engine.hpp"
+#include "exchange.hpp"
 #include "fabric.hpp"
 #include "node.hpp"
+#include "partition.hpp"
 #include "pisces16/simulation.hpp"
 
 namespace tramontane {
@@ -33,28 +38,64 @@ void check(const Machine& m, const Router& router) {
         throw std::invalid_argument("machine.packet: must lie in 1 B ... 1 GB");
 }
 
+/// Threads that may simulate the point: one where an event looks at more than its place.
+std::uint32_t threads_of(const Machine& machine, const Run& run) {
+    if (machine.routing == "ugal-g") return 1;  // reads the queues of other switches
+    if (run.steady_error > 0) return 1;         // ranks end repeats in an order that decides which one is the last
+    return std::clamp(run.threads, 1U, max_threads);
+}
+
+/// What one thread simulates; all of it where there is one.
+struct alignas(64) Part {
+    Part(const Machine& machine, const Schedule& schedule, const Run& run, const Topology& topology,
+         const Router& router, const Allocation& allocation, Exchange* exchange)
+        : engine(machine, run.seed, topology.switches(),
+                 topology.switches() + static_cast<std::uint32_t>(schedule.ranks()), exchange),
+          fabric(engine, topology, router, static_cast<std::uint32_t>(schedule.ranks())),
+          nodes(engine, fabric, topology, allocation, schedule, Noise(run.noise, run.seed),
+                Repeats(schedule.ranks(), schedule.rounds(), schedule.repeats(), run.steady_error)) {
+        engine.delays = Delays(run.congestion_bins, static_cast<std::uint32_t>(schedule.ranks()));
+    }
+    Part(Part& first, std::uint32_t part)
+        : engine(first.engine, part), fabric(first.fabric, engine), nodes(first.nodes, engine, fabric) {}
+
+    [[nodiscard]] std::uint64_t next() const { return engine.next_window(); }
+    /// Handles the events of a window; see crew.hpp.
+    std::uint64_t step(std::uint64_t window);
+
+    Engine engine;
+    Fabric fabric;
+    Nodes nodes;
+};
+
 /// All that there is before the first event.
 struct Parts {
     Parts(const Machine& machine, const Schedule& schedule, const Run& run)
         : topology(make_topology(machine)),
           router(*topology, machine.routing),
           ranks(static_cast<std::uint32_t>(schedule.ranks())),
-          allocation(run.allocation, ranks, *topology, run.seed),
-          engine(machine, run.seed, topology->switches(), topology->switches() + ranks),
-          fabric(engine, *topology, router, ranks),
-          nodes(engine, fabric, *topology, allocation, schedule, Noise(run.noise, run.seed),
-                Repeats(schedule.ranks(), schedule.rounds(), schedule.repeats(), run.steady_error)) {
+          allocation(run.allocation, ranks, *topology, run.seed) {
         check(machine, router);
-        engine.delays = Delays(run.congestion_bins, ranks);
+        if (const std::uint32_t threads = threads_of(machine, run); threads > 1) {
+            partition.emplace(*topology, allocation, ranks, threads);
+            if (partition->parts() > 1) exchange.emplace(*partition);
+        }
+        parts.push_back(std::make_unique<Part>(machine, schedule, run, *topology, router, allocation,
+                                               exchange ? &*exchange : nullptr));
+        while (exchange && parts.size() < exchange->parts()) {
+            parts.push_back(std::make_unique<Part>(*parts[0], static_cast<std::uint32_t>(parts.size())));
+        }
     }
+
+    [[nodiscard]] Part& owner(Place place) { return *parts[exchange ? exchange->owner(place) : 0]; }
 
     const std::unique_ptr<Topology> topology;
     const Router router;
     const std::uint32_t ranks;
     const Allocation allocation;
-    Engine engine;
-    Fabric fabric;
-    Nodes nodes;
+    std::optional<Partition> partition;
+    std::optional<Exchange> exchange;  // where there are several parts
+    std::vector<std::unique_ptr<Part>> parts;
 };
 
 /// Memory of this process that is in use [B]; 0 where the system does not tell.
@@ -81,6 +122,110 @@ void extrapolate(Outcome& o, const Repeats& repeats) {
                                          static_cast<double>(left_out));
 }
 
+std::uint64_t Part::step(std::uint64_t window) {
+    engine.receive([&](const Crossing& crossing) { fabric.credit(crossing); });
+    const std::uint64_t before = engine.statistics.events;
+    const SwitchId switches = engine.switches;
+    engine.handle_window(
+        window, fabric.memory() + nodes.memory(),
+        [&](const Event& event) {
+            switch (kind_of(event.code)) {
+                case EventKind::head:
+                case EventKind::output:
+                    engine.packets.prefetch(event.item);
+                    break;
+                case EventKind::message:
+                    engine.envelopes.prefetch(event.item);
+                    break;
+                default:
+                    break;
+            }
+            if (event.place < switches) {
+                fabric.prefetch(event.place);
+                if (kind_of(event.code) <= EventKind::output_credit) {
+                    fabric.prefetch(event.place, port_of(event.code), channel_of(event.code));
+                }
+            } else {
+                nodes.prefetch(event.place - switches);
+                fabric.prefetch_injection(event.place - switches);
+            }
+        },
+        [&](const Event& event) {
+            switch (kind_of(event.code)) {
+                case EventKind::head:
+                    fabric.approach_head(event.place, event.item);
+                    break;
+                case EventKind::output:
+                    fabric.approach_output(event.place, event.item);
+                    break;
+                case EventKind::crossbar_credit:
+                case EventKind::output_credit:
+                    fabric.approach_credit(event.place, event.code);
+                    break;
+                case EventKind::injection:
+                case EventKind::resume:
+                case EventKind::message:
+                    nodes.approach(event.place - switches);
+                    break;
+                default:
+                    break;
+            }
+        },
+        [&](const Event& event) {
+            if (kind_of(event.code) <= EventKind::output_credit) {
+                fabric.reach_credit(event.place, event.code);
+            } else if (kind_of(event.code) == EventKind::head) {
+                fabric.reach_head(event.place, event.item);
+            }
+        },
+        [&](const Event& event, Ticks now) {
+            const auto rank = [&] { return event.place - switches; };  // of a node's event
+            switch (kind_of(event.code)) {
+                case EventKind::head:
+                    fabric.head(event.place, event.item, now);
+                    break;
+                case EventKind::output:
+                    fabric.output(event.place, event.item, now);
+                    break;
+                case EventKind::crossbar_credit:
+                    fabric.crossbar_credit(event.place, port_of(event.code), channel_of(event.code), now);
+                    break;
+                case EventKind::output_credit:
+                    fabric.output_credit(event.place, port_of(event.code), channel_of(event.code), now);
+                    break;
+                case EventKind::injection:
+                    nodes.injection(rank(), now);
+                    break;
+                case EventKind::start:
+                    nodes.start(rank(), now);
+                    break;
+                case EventKind::resume:
+                    nodes.resume(rank(), now);
+                    break;
+                case EventKind::message:
+                    nodes.message(rank(), event.item, now);
+                    break;
+            }
+            if constexpr (checks) {
+                engine.ledger.verify(engine.packets.used());
+                if (event.place < switches) {
+                    fabric.verify(event.place, false);
+                } else {
+                    nodes.verify(rank(), false);
+                }
+            }
+        });
+    return engine.statistics.events - before;
+}
+
+std::string waiting_packets(Parts& parts, int limit) {
+    std::string text;
+    for (SwitchId at = 0; at < parts.topology->switches() && limit > 0; ++at) {
+        text += parts.owner(at).fabric.waiting(at, limit);
+    }
+    return text;
+}
+
 }  // namespace
 
 bool checks_invariants() { return checks; }
@@ -95,128 +240,56 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
     if (machine.model == "pisces-16") return pisces16::simulate(machine, schedule, run, poll);
     const auto entered = std::chrono::steady_clock::now();
     Parts parts(machine, schedule, run);
-    Engine& engine = parts.engine;
-    Fabric& fabric = parts.fabric;
-    Nodes& nodes = parts.nodes;
     const std::uint32_t ranks = parts.ranks;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         const Ticks delay = below(random_bits(~run.seed, rank, 0), from_picoseconds(run.start_jitter) + 1);
-        engine.start_at(delay, engine.place_of(rank), event_code(EventKind::start));
+        const Place place = parts.topology->switches() + rank;
+        parts.owner(place).engine.start_at(delay, place, event_code(EventKind::start));
     }
 
     Outcome outcome;
+    outcome.delays = Delays(run.congestion_bins, ranks);
+    outcome.threads = static_cast<std::uint32_t>(parts.parts.size());
     outcome.setup_s = seconds_since(entered);
     const auto begun = std::chrono::steady_clock::now();
-    const SwitchId switches = engine.switches;
-    engine.run([&] { return fabric.memory() + nodes.memory(); },
-               [&](const Event& event) {
-                   switch (kind_of(event.code)) {
-                       case EventKind::head:
-                       case EventKind::output:
-                           engine.packets.prefetch(event.item);
-                           break;
-                       case EventKind::message:
-                           engine.envelopes.prefetch(event.item);
-                           break;
-                       default:
-                           break;
-                   }
-                   if (event.place < switches) {
-                       fabric.prefetch(event.place);
-                       if (kind_of(event.code) <= EventKind::output_credit) {
-                           fabric.prefetch(event.place, port_of(event.code), channel_of(event.code));
-                       }
-                   } else {
-                       nodes.prefetch(event.place - switches);
-                       fabric.prefetch_injection(event.place - switches);
-                   }
-               },
-               [&](const Event& event) {
-                   switch (kind_of(event.code)) {
-                       case EventKind::head:
-                           fabric.approach_head(event.place, event.item);
-                           break;
-                       case EventKind::output:
-                           fabric.approach_output(event.place, event.item);
-                           break;
-                       case EventKind::crossbar_credit:
-                       case EventKind::output_credit:
-                           fabric.approach_credit(event.place, event.code);
-                           break;
-                       case EventKind::injection:
-                       case EventKind::resume:
-                       case EventKind::message:
-                           nodes.approach(event.place - switches);
-                           break;
-                       default:
-                           break;
-                   }
-               },
-               [&](const Event& event) {
-                   if (kind_of(event.code) <= EventKind::output_credit) {
-                       fabric.reach_credit(event.place, event.code);
-                   } else if (kind_of(event.code) == EventKind::head) {
-                       fabric.reach_head(event.place, event.item);
-                   }
-               },
-               [&](const Event& event, Ticks now) {
-                   const auto rank = [&] { return event.place - switches; };  // of a node's event
-                   switch (kind_of(event.code)) {
-                       case EventKind::head:
-                           fabric.head(event.place, event.item, now);
-                           break;
-                       case EventKind::output:
-                           fabric.output(event.place, event.item, now);
-                           break;
-                       case EventKind::crossbar_credit:
-                           fabric.crossbar_credit(event.place, port_of(event.code), channel_of(event.code), now);
-                           break;
-                       case EventKind::output_credit:
-                           fabric.output_credit(event.place, port_of(event.code), channel_of(event.code), now);
-                           break;
-                       case EventKind::injection:
-                           nodes.injection(rank(), now);
-                           break;
-                       case EventKind::start:
-                           nodes.start(rank(), now);
-                           break;
-                       case EventKind::resume:
-                           nodes.resume(rank(), now);
-                           break;
-                       case EventKind::message:
-                           nodes.message(rank(), event.item, now);
-                           break;
-                   }
-                   if constexpr (checks) {
-                       engine.ledger.verify(engine.packets.used());
-                       if (event.place < switches) {
-                           fabric.verify(event.place, false);
-                       } else {
-                           nodes.verify(rank(), false);
-                       }
-                   }
-               },
-               poll);
+    Crew(parts.parts, run.grain, poll).run();
     outcome.wall_s = seconds_since(begun);
 
-    if (nodes.ended() < ranks) {
-        throw std::runtime_error("deadlock: " + std::to_string(ranks - nodes.ended()) + " of " + std::to_string(ranks) +
-                                 " ranks never end" + nodes.waiting(3) + fabric.waiting(3));
+    const Nodes& nodes = parts.parts[0]->nodes;
+    Statistics s;
+    Nodes::Span span;
+    std::vector<Nodes::Span> phases(nodes.phases().size());
+    std::uint32_t ended = 0;
+    std::uint64_t packets = 0, messages = 0;
+    for (const auto& part : parts.parts) {
+        s.add(part->engine.statistics);
+        outcome.delays.add(part->engine.delays);
+        span.add(part->nodes.span());
+        for (std::size_t i = 0; i < phases.size(); ++i) phases[i].add(part->nodes.phases()[i]);
+        ended += part->nodes.ended();
+        packets += part->engine.packets.used();
+        messages += part->engine.envelopes.used();
+        outcome.network_bytes += part->fabric.memory();
     }
-    const Statistics& s = engine.statistics;
-    if (s.delivered_bytes != s.bytes || engine.packets.used() != 0 || engine.envelopes.used() != 0) {
+    if (ended < ranks) {
+        throw std::runtime_error("deadlock: " + std::to_string(ranks - ended) + " of " + std::to_string(ranks) +
+                                 " ranks never end" + nodes.waiting(3) + waiting_packets(parts, 3));
+    }
+    if (s.delivered_bytes != s.bytes || packets != 0 || messages != 0) {
         throw std::logic_error("simulator: " + std::to_string(s.bytes) + " B were sent, " +
                                std::to_string(s.delivered_bytes) + " B arrived");
     }
     if constexpr (checks) {
-        engine.ledger.verify_closed(engine.packets.used());
-        fabric.verify_all_idle();
-        nodes.verify_all_idle();
+        for (const auto& part : parts.parts) {
+            part->engine.ledger.verify_closed(part->engine.packets.used());
+            part->fabric.verify_all_idle();
+            part->nodes.verify_all_idle();
+        }
     }
-    outcome.time_s = to_seconds(nodes.span().length());
+    outcome.time_s = to_seconds(span.length());
     const auto names = schedule.phases();
     for (std::size_t i = 0; i < names.size(); ++i) {
-        outcome.phases.emplace_back(names[i], to_seconds(nodes.phases()[i].length()));
+        outcome.phases.emplace_back(names[i], to_seconds(phases[i].length()));
     }
     outcome.messages = s.messages;
     outcome.packets = s.packets;
@@ -224,10 +297,8 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
     outcome.control_packets = s.control_packets;
     outcome.hops = s.hops;
     outcome.events = s.events;
-    outcome.delays = std::move(engine.delays);
     outcome.imbalance = nodes.imbalance();
     extrapolate(outcome, nodes.repeats());
-    outcome.network_bytes = fabric.memory();
     outcome.setup_s += seconds_since(begun) - outcome.wall_s;
     return outcome;
 }

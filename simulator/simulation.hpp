@@ -19,6 +19,8 @@ namespace tramontane {
 /// Raised whenever a change of the model changes results; older records are shown as such.
 inline constexpr int model_revision = 1;
 
+inline constexpr std::uint32_t max_threads = 64;  ///< of one simulation
+
 /// What a simulation is told besides machine and schedule.
 struct Run {
     std::uint64_t seed = 1;
@@ -27,6 +29,8 @@ struct Run {
     NoiseRule noise;
     double steady_error = 0;            ///< of the time, relative, at which repeats may be cut short; 0: never
     std::uint32_t congestion_bins = 0;  ///< a side of the congestion matrix; 0 for none
+    std::uint32_t threads = 1;          ///< that may be used; results do not depend on them
+    std::uint32_t grain = 512;          ///< events of a window that are worth several threads; 0: all are
 };
 
 /// Of repeats that were cut short, times and counts are those of all; `events`, `delays` and the costs are those of the
@@ -43,6 +47,7 @@ struct Outcome {
     double steady_error = 0;  ///< half-width of the 99 % interval of `time_s`, relative; 0: nothing was left out
     double imbalance = 1;     ///< bytes sent by the busiest rank over the mean
     std::uint64_t network_bytes = 0;  ///< memory of switch state
+    std::uint32_t threads = 1;        ///< that were used
     double wall_s = 0;
     double setup_s = 0;
 };

@@ -4,6 +4,7 @@ A mistake in the input is one line and exit status 2 (see :mod:`tramontane.error
 they run, so that each is as quick as it can be.
 """
 
+import functools
 import json
 import os
 import sys
@@ -14,6 +15,7 @@ import typer
 
 from tramontane import __version__
 from tramontane.errors import InputError
+from tramontane.substrates import MOST_THREADS
 
 if TYPE_CHECKING:
     from tramontane.campaign.plan import Plan, PlannedExperiment
@@ -209,6 +211,14 @@ def new_experiment_(
     print(f"it runs as it is: tramontane reproduce --scale smoke --experiments {name}", file=sys.stderr)
 
 
+Threads = Annotated[
+    int,
+    typer.Option(
+        "--threads", min=1, max=MOST_THREADS, help="Threads that share the work of a point; results are the same."
+    ),
+]
+
+
 @app.command()
 def run(
     point_file: Annotated[Path, typer.Argument(help="A point; see docs/configuration.md.", metavar="POINT.yaml")],
@@ -219,6 +229,7 @@ def run(
         str | None,
         typer.Option("--memory", help="Memory it may take, e.g. 64GB; by default nearly all.", metavar="SIZE"),
     ] = None,
+    threads: Threads = 1,
 ) -> None:
     """Run one point and print one JSON object."""
     from tramontane.campaign import machine
@@ -244,7 +255,7 @@ def run(
         there = f"{size(limit)} there (--memory overrides this)"
         _fail(f"{point_file}: not run: about {size(needed)} of memory needed, {there}", _MISTAKE)
     try:
-        result = run_fresh(point.canonical(), point.substrate)
+        result = run_fresh(point.canonical(), point.substrate, threads)
     except PointError as error:
         _fail(f"{point_file}: {error}", _FAILURE)
     print(json.dumps({"id": point.id, **result}))
@@ -342,6 +353,7 @@ def reproduce(
     ] = "default",
     where: Where = None,
     no_run: Annotated[bool, typer.Option("--no-run", help="Run no point: show what is there.")] = False,
+    threads: Threads = 1,
 ) -> None:
     """Run experiments from the plan to the report; what is there already is not run again."""
     from tramontane.campaign import machine
@@ -349,8 +361,17 @@ def reproduce(
     from tramontane.study import find_root
 
     limit = _bytes(memory) or (machine.memory() if profile == "default" else None)
+    cores = cores or machine.cores()
+    if profile == "default" and threads > cores:
+        raise InputError("--threads", "", threads, f"1 ... {cores}, the cores to use")
     options = Options(
-        cores=cores or machine.cores(), memory=limit, profile=profile, refresh=refresh, run=not no_run, where=where
+        cores=cores,
+        memory=limit,
+        profile=profile,
+        refresh=refresh,
+        run=not no_run,
+        where=where,
+        threads=threads,
     )
     raise typer.Exit(reproduce(find_root(), scale, _names(experiments), options))
 
@@ -395,14 +416,18 @@ def publish(
 
 
 @app.command("run-batch", hidden=True)
-def run_batch(file: Annotated[Path, typer.Argument(help="A batch of the plan.")]) -> None:
+def run_batch(
+    file: Annotated[Path, typer.Argument(help="A batch of the plan.")],
+    threads: Threads = 1,
+) -> None:
     """Run the points of one batch; what a job of the workflow does."""
     from tramontane.campaign.batch import Stopped, run_batch, stop_on_signals
     from tramontane.campaign.layout import root_of
+    from tramontane.substrates import require
 
     stop_on_signals()
     try:
-        run_batch(file, root_of(file))
+        run_batch(file, root_of(file), functools.partial(require, threads=threads))
     except Stopped as stopped:
         _fail(f"stopped by {stopped}", 128 + stopped.number)
 

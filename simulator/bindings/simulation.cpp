@@ -191,7 +191,7 @@ std::unique_ptr<Schedule> schedule_of(const nb::dict& point) {
 
 /// A point as the simulator takes it.
 struct Task {
-    explicit Task(const nb::dict& point)
+    explicit Task(const nb::dict& point, std::uint32_t threads = 1)
         : machine(machine_from_dict(get<nb::dict>(point, "machine"))),
           schedule(schedule_of(point)),
           run{.seed = static_cast<std::uint64_t>(get<std::int64_t>(point, "seed")),
@@ -199,7 +199,8 @@ struct Task {
               .allocation = allocation_of(point),
               .noise = noise_of(point),
               .steady_error = steady_error_of(point),
-              .congestion_bins = congestion_bins_of(point)} {}
+              .congestion_bins = congestion_bins_of(point),
+              .threads = threads} {}
 
     const Machine machine;
     const std::unique_ptr<Schedule> schedule;
@@ -211,8 +212,12 @@ std::uint64_t idle_bytes_of_point(const nb::dict& point) {
     return idle_bytes(task.machine, *task.schedule, task.run);
 }
 
-nb::dict simulate_point(const nb::dict& point) {
-    const Task task(point);
+nb::dict simulate_point(const nb::dict& point, std::int64_t threads) {
+    if (threads < 1 || threads > max_threads) {
+        throw std::invalid_argument("threads: found " + std::to_string(threads) + ", allowed: 1 ... " +
+                                    std::to_string(max_threads));
+    }
+    const Task task(point, static_cast<std::uint32_t>(threads));
     Outcome o;
     {
         const nb::gil_scoped_release released;
@@ -242,6 +247,7 @@ nb::dict simulate_point(const nb::dict& point) {
         result["repeats_left_out"] = task.schedule->repeats() - o.repeats_simulated;
         result["steady_error"] = o.steady_error;
     }
+    result["threads"] = o.threads;
     result["wall_s"] = o.wall_s;
     result["setup_s"] = o.setup_s;
     return result;
@@ -273,9 +279,10 @@ nb::dict describe_network(const nb::dict& dict) {
 void bind_simulation(nb::module_& module) {
     using namespace nb::literals;
     module.attr("MODEL_REVISION") = tramontane::model_revision;
-    module.def("simulate", &tramontane::bindings::simulate_point, "point"_a,
-               "Simulate a canonical point.\n\nRaises ValueError for what cannot be simulated and RuntimeError on "
-               "deadlock, with what waits for what.");
+    module.def(
+        "simulate", &tramontane::bindings::simulate_point, "point"_a, "threads"_a = 1,
+        "Simulate a canonical point, with several threads where it can be; results do not depend on them.\n\n"
+        "Raises ValueError for what cannot be simulated and RuntimeError on deadlock, with what waits for what.");
     module.def("idle_bytes", &tramontane::bindings::idle_bytes_of_point, "point"_a,
                "Memory that a canonical point takes before anything is sent [B]; 0 where the system does not tell.");
     module.def("earliest_ends", &tramontane::bindings::earliest_ends_of_point, "point"_a,

@@ -50,6 +50,14 @@ def test_a_batch_stores_its_points_and_marks_its_end(tmp_path: Path, fake: Any) 
     assert [line.split()[0] for line in log.getvalue().splitlines()] == [identity(4), identity(2)]
 
 
+def test_threads_are_where_a_result_comes_from_and_not_part_of_it(tmp_path: Path, fake: Any) -> None:
+    fake.run = lambda point: {"time_s": 1.0, "threads": 2}
+    assert run_batch(write_batch(tmp_path, 4), tmp_path, lambda name: fake, io.StringIO()) == 0
+    record = Store(tmp_path).read(identity(4))
+    assert record["provenance"]["threads"] == 2
+    assert "threads" not in record["result"]
+
+
 def test_a_point_that_fails_or_crashes_is_recorded_and_the_batch_goes_on(tmp_path: Path, fake: Any) -> None:
     file = write_batch(tmp_path, fake.FAILING, fake.CRASHING, 4)
     assert run_batch(file, tmp_path, lambda name: fake, io.StringIO()) == 2

@@ -41,6 +41,16 @@ def test_resources_of_a_batch_follow_its_estimate(project: Path) -> None:
         assert rules.runtime(wildcards, attempt=3) == 3 * rules.runtime(wildcards)
 
 
+def test_a_batch_takes_as_many_cores_as_a_point_has_threads(project: Path) -> None:
+    for threads in (1, 3):
+        plan = make_plan(project, "smoke", cores=6, threads=threads)
+        assert len(plan.batches) <= 24 // threads  # so many run side by side
+        write_plan(plan)
+        for batch in plan.batches:
+            wildcards = SimpleNamespace(scale="smoke", batch=batch.identity)
+            assert Rules(project).threads(wildcards) == threads
+
+
 def test_a_batch_never_asks_for_more_memory_than_the_plan_allows(project: Path) -> None:
     plan = make_plan(project, "smoke", cores=1, memory=70_000_000)
     write_plan(plan)

@@ -88,6 +88,14 @@ def test_run_prints_one_json_object_and_nothing_else(here: Path, tramontane: Cal
     )
 
 
+def test_run_gives_the_same_with_several_threads(here: Path, tramontane: Callable[..., Answer]) -> None:
+    one = json.loads(tramontane("run", write(here, POINT)).out)
+    two = json.loads(tramontane("run", write(here, POINT), "--threads", "2").out)
+    assert (one["threads"], two["threads"]) == (1, 2)
+    costs = {"threads", "cpu_s", "wall_s", "setup_s", "peak_rss_bytes"}
+    assert {k: v for k, v in one.items() if k not in costs} == {k: v for k, v in two.items() if k not in costs}
+
+
 @pytest.mark.parametrize("topology", ["torus", "fattree", "dragonfly"])
 def test_run_answers_for_every_topology(here: Path, tramontane: Callable[..., Answer], topology: str) -> None:
     geometry = {"torus": "[2, 2, 2]", "fattree": "[2, 4]", "dragonfly": "[2, 2, 2]"}[topology]
@@ -152,6 +160,10 @@ def test_a_mistake_in_a_point_is_one_line(
         (("reproduce", "--scale", "smoke", "--profile", "slrm"), ["profile", "'slrm'", "default, slurm"]),
         (("reproduce", "--scale", "smoke", "--memory", "lots"), ["--memory", "'lots'", "64 GB"]),
         (("reproduce", "--cores", "0"), ["--cores"]),
+        (("reproduce", "--threads", "0"), ["--threads", "greater than or equal to 1"]),
+        (("reproduce", "--threads", "two"), ["--threads", "valid integer"]),
+        (("reproduce", "--threads", "3", "--cores", "2"), ["--threads", "3", "1 ... 2, the cores to use"]),
+        (("run", "a", "--threads", "65"), ["--threads", "less than or equal to 64"]),
         (("lst",), ["No such command 'lst'", "list"]),
         (("run", "a", "b"), ["argument", "--help"]),
         (("list", "--fast"), ["No such option", "--fast"]),

@@ -23,11 +23,11 @@ TEST_CASE("books that don't balance are an error") {
     CHECK_THROWS_AS(ledger.verify(0), std::logic_error);         // a packet got lost
     CHECK_THROWS_AS(ledger.verify(2), std::logic_error);         // or was made of nothing
     CHECK_THROWS_AS(ledger.verify_closed(1), std::logic_error);  // or is still on its way
-    ledger.arrive(60);
+    ledger.leave(60);
     CHECK_NOTHROW(ledger.verify(0));
     CHECK_THROWS_AS(ledger.verify_closed(0), std::logic_error);  // 40 B were never sent
     ledger.cut(40);
-    ledger.arrive(39);
+    ledger.leave(39);
     CHECK_THROWS_AS(ledger.verify(0), std::logic_error);  // a byte got lost
 
     CHECK_NOTHROW(verify_buffer(10, 80, 100, false));

@@ -122,8 +122,10 @@ TEST_CASE("events come window by window, each place's in order of time") {
         std::multiset<std::pair<Ticks, Place>> seen;
         Ticks before = 0;
         while (true) {
-            const auto events = queue.next_window();
-            if (events.empty()) break;
+            const std::uint64_t window = queue.next();
+            if (window == EventQueue::ended) break;
+            const auto events = queue.open(window);
+            REQUIRE_FALSE(events.empty());
             REQUIRE(queue.begin() >= before);
             before = queue.end();
             std::set<Place> done;

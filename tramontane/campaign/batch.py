@@ -85,12 +85,13 @@ def _begun(batch: Path) -> float:
 def record(
     identity: str, point: dict[str, Any], result: dict[str, Any], root: Path, substrate: Substrate
 ) -> dict[str, Any]:
-    """Return the record of a finished point."""
+    """Return the record of a finished point. How many threads it took is where it comes from, not what came of it."""
+    threads = {key: value for key, value in result.items() if key == "threads"}
     return {
         "id": identity,
         "point": point,
-        "result": {"id": identity, **result},
-        "provenance": _provenance(root, substrate, result.get("build", {}).get("by")),
+        "result": {"id": identity, **{key: value for key, value in result.items() if key not in threads}},
+        "provenance": _provenance(root, substrate, result.get("build", {}).get("by")) | threads,
     }
 
 

@@ -60,6 +60,8 @@ class Options:
         False: no point is run; figures and report show what is there.
     where : str or None
         Expression of the coordinates of the points that are to be run; None for all.
+    threads : int
+        Threads, and so cores, for each point; points run side by side on the cores that are left.
     """
 
     cores: int
@@ -68,6 +70,7 @@ class Options:
     refresh: bool = False
     run: bool = True
     where: str | None = None
+    threads: int = 1
 
 
 class _Interrupted(BaseException):
@@ -100,6 +103,7 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
             memory=options.memory,
             run=options.run,
             where=options.where,
+            threads=options.threads,
         )
         if not plan.experiments:
             _say("no experiment asked for: everything is set up, nothing was run")
@@ -138,6 +142,8 @@ def header(plan: Plan, options: Options) -> Iterator[str]:
             f", {len(jobs)} to run in {plural(len(plan.batches), 'batch')}; about {duration(plan.seconds)} of "
             f"processor time on {plural(options.cores, 'core')}"
         )
+        if options.threads > 1:
+            line += f", {options.threads} for each point"
     yield line
     if plan.published:
         yield f"{plural(len(plan.published), 'point')} of those come with the project (published/)"

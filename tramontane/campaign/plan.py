@@ -80,6 +80,8 @@ class Plan:
         Points that are left out, by why: their substrate can't run (and what installs it), or nobody asks for them.
     published : frozenset of str
         Points that need not be run, because their records come with the project.
+    threads : int
+        Threads, and so cores, for each point.
     """
 
     root: Path
@@ -91,6 +93,7 @@ class Plan:
     memory: int | None = None
     absent: dict[str, list[str]] = field(default_factory=dict)
     published: frozenset[str] = frozenset()
+    threads: int = 1
 
     @property
     def left_out(self) -> int:
@@ -128,6 +131,7 @@ def make_plan(
     memory: int | None = None,
     run: bool = True,
     where: str | None = None,
+    threads: int = 1,
 ) -> Plan:
     """Return the plan of a campaign; writes nothing.
 
@@ -149,6 +153,8 @@ def make_plan(
         False: no point is run; figures and report show what is there.
     where : str, optional
         Only points for which this expression of their coordinates holds are run.
+    threads : int, optional
+        Threads, and so cores, for each point.
 
     Raises
     ------
@@ -185,12 +191,13 @@ def make_plan(
             PlannedExperiment(entry.manifest, entry.points, frozenset(wanted & entry.points.keys()))
             for entry in planned
         ],
-        batches=pack_all(fitting, cores or machine.cores()),
+        batches=pack_all(fitting, max(1, (cores or machine.cores()) // threads)),
         outdated=outdated,
         too_large=too_large,
         memory=memory,
         absent=absent,
         published=published,
+        threads=threads,
     )
 
 
@@ -375,6 +382,7 @@ def _outline(plan: Plan, reported: Sequence[str]) -> dict[str, Any]:
         "scale": plan.scale,
         "command": command(plan, reported),
         "memory_bytes": plan.memory,
+        "threads": plan.threads,
         "experiments": {
             name: [batch for batch, points in members.items() if points & wanted.get(name, set())] for name in reported
         },

@@ -71,7 +71,7 @@ class Rules:
         """Return the plan at `scale`; an empty one before `tramontane plan` has made one."""
         file = Layout(self.root, scale).plan
         if not file.exists():
-            return {"batches": {}, "experiments": {}, "command": "", "memory_bytes": None}
+            return {"batches": {}, "experiments": {}, "command": "", "memory_bytes": None, "threads": 1}
         return _read(file, file.stat().st_mtime_ns)
 
     # What batches need.
@@ -88,6 +88,10 @@ class Rules:
         needed = self._batch(wildcards)["memory_bytes"] * attempt
         allowed = self.outline(wildcards.scale)["memory_bytes"]
         return math.ceil(min(int(needed), int(allowed or needed)) / 1e6)
+
+    def threads(self, wildcards: Wildcards) -> int:
+        """Return the threads, and so cores, of a point, which are those of its batch; one where points are measured."""
+        return 1 if self._batch(wildcards)["measured"] else int(self.outline(wildcards.scale)["threads"])
 
     def runtime(self, wildcards: Wildcards, attempt: int = 1) -> int:
         """Return the time a batch system should allow a batch [min]: generous, since estimates err; more each time."""

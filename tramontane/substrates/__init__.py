@@ -56,8 +56,12 @@ class Substrate(Protocol):
 NAMES = ("simulator", "mpi", "simgrid", "sstmacro")
 
 
-def get(name: str) -> Substrate:
-    """Return the substrate called `name`.
+#: Threads that may share the work of one point.
+MOST_THREADS = 64
+
+
+def get(name: str, threads: int = 1) -> Substrate:
+    """Return the substrate called `name`; `threads` are those the simulator may use for a point.
 
     Raises
     ------
@@ -67,7 +71,7 @@ def get(name: str) -> Substrate:
     if name == "simulator":
         from tramontane.substrates.simulator import Simulator  # noqa: PLC0415
 
-        return Simulator()
+        return Simulator(threads)
     if name == "mpi":
         from tramontane.substrates.mpi import Mpi  # noqa: PLC0415
 
@@ -84,15 +88,15 @@ def get(name: str) -> Substrate:
     raise InputError("substrate", "", name, ", ".join(NAMES), hint=close[0] if close else None)
 
 
-def require(name: str) -> Substrate:
-    """Return the substrate called `name`, which can run.
+def require(name: str, threads: int = 1) -> Substrate:
+    """Return the substrate called `name`, which can run; see :func:`get`.
 
     Raises
     ------
     InputError
         If there is no such substrate, or if it is not installed; the line says what installs it.
     """
-    substrate = get(name)
+    substrate = get(name, threads)
     reason = substrate.available()
     if reason is not None:
         ready = ", ".join(other for other in NAMES if get(other).available() is None) or "none is installed"

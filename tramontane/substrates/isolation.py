@@ -55,9 +55,9 @@ def run_forked(point: dict[str, Any], substrate: Substrate) -> dict[str, Any]:
     return _understand(answer, os.waitstatus_to_exitcode(status))
 
 
-def run_fresh(point: dict[str, Any], substrate: str) -> dict[str, Any]:
+def run_fresh(point: dict[str, Any], substrate: str, threads: int = 1) -> dict[str, Any]:
     """Run `point` on the substrate of that name in a new interpreter; see :func:`run_forked`."""
-    request = json.dumps({"point": point, "substrate": substrate}).encode()
+    request = json.dumps({"point": point, "substrate": substrate, "threads": threads}).encode()
     done = subprocess.run(
         [sys.executable, "-m", "tramontane.substrates.isolation"], input=request, stdout=subprocess.PIPE, check=False
     )
@@ -142,11 +142,11 @@ def _understand(answer: bytes, status: int) -> dict[str, Any]:
     return result
 
 
-def main(resolve: Resolve = get) -> None:
+def main() -> None:
     """Read one request from standard input, answer on standard output."""
     end_with_parent(signal.SIGKILL)
     request = json.loads(sys.stdin.buffer.read())
-    sys.stdout.buffer.write(_answer(request["point"], resolve(request["substrate"])))
+    sys.stdout.buffer.write(_answer(request["point"], get(request["substrate"], request["threads"])))
 
 
 if __name__ == "__main__":

@@ -13,9 +13,18 @@ from tramontane.substrates.search import is_search, search
 
 
 class Simulator:
-    """Runs a point on the embedded simulator; the default, and always installed."""
+    """Runs a point on the embedded simulator; the default, and always installed.
+
+    Parameters
+    ----------
+    threads : int, optional
+        Threads that may share the work of a point; its result does not depend on them.
+    """
 
     name = "simulator"
+
+    def __init__(self, threads: int = 1) -> None:
+        self._threads = threads
 
     def available(self) -> str | None:
         """Return None, or that the extension was not compiled."""
@@ -45,13 +54,17 @@ class Simulator:
         """Return None: points describe what the simulator can do."""
 
     def run(self, point: dict[str, Any]) -> dict[str, Any]:
-        """Simulate a canonical point; see :class:`tramontane.substrates.Substrate`."""
+        """Simulate a canonical point; see :class:`tramontane.substrates.Substrate`.
+
+        ``threads`` says how many were used: one where the model, the routing or the cutting short of repeats allows no
+        more.
+        """
         if is_search(point):
             known = point["machine"]["model"] == "default"
             return search(point, self.run, _extension().earliest_ends if known else None)
         return {
             "substrate": self.name,
-            **_extension().simulate(point),
+            **_extension().simulate(point, self._threads),
             "imbalance": imbalance(point),
             "model_revision": self.revision(),
         }

@@ -8,11 +8,12 @@ rule run_batch:
     priority: files.priority
     conda:
         "../envs/simulate.yaml"
-    threads: 1
+    threads: files.threads
     resources:
         mem_mb=files.memory,
         runtime=files.runtime,
+        cpus_per_task=files.threads,
     message:
         "run the points of batch {wildcards.batch}"
     shell:
-        "exec tramontane run-batch {input} > {log} 2>&1"
+        "exec tramontane run-batch {input} --threads {threads} > {log} 2>&1"

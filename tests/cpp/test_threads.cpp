@@ -1,0 +1,212 @@
+// Several threads within one simulation: to the last bit the same results, and clean ends whatever happens.
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "crew.hpp"
+#include "given.hpp"
+#include "partition.hpp"
+#include "pool.hpp"
+#include "random.hpp"
+#include "simulation.hpp"
+#include "testing.hpp"
+#include "workload.hpp"
+
+using namespace tramontane;
+using namespace tramontane::testing;
+
+namespace {
+
+/// All that a result tells, but for the costs.
+std::vector<double> numbers(const Outcome& o) {
+    std::vector<double> all{o.time_s, o.imbalance, o.delays.total.sum(), static_cast<double>(o.delays.total.max)};
+    for (const auto& [name, time] : o.phases) all.push_back(time);
+    for (const std::uint64_t count : {o.messages, o.packets, o.bytes, o.control_packets, o.hops, o.events,
+                                      o.delays.total.packets, o.network_bytes}) {
+        all.push_back(static_cast<double>(count));
+    }
+    for (const std::uint64_t packets : o.delays.histogram) all.push_back(static_cast<double>(packets));
+    for (std::uint32_t from = 0; from < o.delays.matrix.bins(); ++from) {
+        for (std::uint32_t to = 0; to < o.delays.matrix.bins(); ++to) {
+            const DelaySum& cell = o.delays.matrix.at(from, to);
+            all.insert(all.end(), {static_cast<double>(cell.packets), static_cast<double>(cell.max), cell.sum()});
+        }
+    }
+    return all;
+}
+
+/// A small point that is drawn at random: workload, protocol, buffers, noise, allocation.
+struct Drawn {
+    Drawn(Machine any, std::uint64_t number) : machine(std::move(any)) {
+        std::uint64_t count = 0;
+        const auto draw = [&](std::uint64_t range) { return below(random_bits(1, number, count++), range); };
+        machine.packet = draw(2) == 0 ? 256 : 1000;
+        machine.buffer = machine.packet * static_cast<std::int64_t>(6 + draw(20));
+        machine.crossbar_bandwidth = draw(2) == 0 ? 20'000'000'000 : 1'000'000'000'000;
+        machine.memory_bandwidth = 1'000'000'000'000;
+        machine.processor_frequency = 2'000'000'000;
+        machine.short_limit = draw(2) == 0 ? 0 : 128;
+        machine.eager_limit = draw(2) == 0 ? 256 : 2048;
+        machine.negligible_size = draw(3) == 0 ? 100 : 0;
+        machine.round_robin_injection = draw(2) == 0;
+        if (draw(3) == 0) machine.send_overhead = machine.receive_overhead = 200'000;
+
+        static const std::vector<std::vector<std::string>> kinds{
+            {"transposition", "ring-k"},         {"transposition", "burst"},   {"transposition", "bruck"}, {"halo", ""},
+            {"allreduce", "recursive-doubling"}, {"allreduce", "rabenseifner"}};
+        const auto& kind = kinds[draw(kinds.size())];
+        workload.kind = kind[0];
+        workload.algorithm = kind[1];
+        workload.radix = 3;
+        workload.ranks = static_cast<Rank>(2 + draw(23));
+        workload.grid = {24, 24, 12};
+        workload.width = 3;
+        workload.count = 200;
+        workload.repeats = 2;
+        workload.allow_empty_blocks = true;
+
+        run.seed = number;
+        run.start_jitter = draw(2) == 0 ? 0 : 1'000'000;
+        run.congestion_bins = static_cast<std::uint32_t>(draw(5));
+        run.allocation.kind = draw(2) == 0 ? "first-available" : "random";
+        if (draw(3) == 0) run.noise = {.period = 10'000'000, .duration = 1'000'000, .random = draw(2) == 0};
+    }
+
+    [[nodiscard]] Outcome simulate(std::uint32_t threads, std::uint32_t grain) const {
+        Run with = run;
+        with.threads = threads;
+        with.grain = grain;
+        return tramontane::simulate(machine, *make_schedule(workload), with, [] {});
+    }
+
+    Machine machine;
+    WorkloadSpec workload;
+    Run run;
+};
+
+struct alignas(64) Record {
+    Index next;
+};
+
+/// A part that counts windows up to a number, and fails in one.
+struct Counting {
+    Counting(std::uint64_t windows, std::uint64_t fails) : last(windows), fails_at(fails) {}
+
+    [[nodiscard]] std::uint64_t next() const { return done < last ? done + 1 : EventQueue::ended; }
+    std::uint64_t step(std::uint64_t window) {
+        if (window == fails_at) throw std::runtime_error("part that fails");
+        done = window;
+        return 100'000;
+    }
+
+    std::uint64_t last, fails_at, done = 0;
+};
+
+std::vector<std::unique_ptr<Counting>> counting(std::uint32_t parts, std::uint64_t fails_at) {
+    std::vector<std::unique_ptr<Counting>> all;
+    for (std::uint32_t i = 0; i < parts; ++i) all.push_back(std::make_unique<Counting>(300, i == 1 ? fails_at : ~0ULL));
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("results do not depend on the number of threads") {
+    std::uint64_t number = 0;
+    std::uint32_t most = 1;
+    for (const Machine& machine : every_network()) {
+        for (int repeat = 0; repeat < 6; ++repeat) {
+            const Drawn drawn(machine, ++number);
+            INFO(machine.topology << " " << machine.routing << " " << drawn.workload.algorithm << " " << number);
+            const auto expected = numbers(drawn.simulate(1, 0));
+            for (const std::uint32_t threads : {2U, 3U, 4U}) {
+                // One thread that takes all parts in turn does what several do, and is fast on a busy machine.
+                const Outcome o = drawn.simulate(threads, ~0U);
+                most = std::max(most, o.threads);
+                CHECK(numbers(o) == expected);
+            }
+            if (number % 20 == 0) CHECK(numbers(drawn.simulate(2 + number / 20 % 3, 0)) == expected);
+        }
+    }
+    CHECK(most == 4);
+}
+
+TEST_CASE("threads change between working alone and together") {
+    Drawn drawn(every_network()[0], 7);
+    drawn.workload.kind = "transposition";
+    drawn.workload.algorithm = "ring-k";
+    drawn.workload.ranks = 24;
+    const auto expected = numbers(drawn.simulate(1, 0));
+    for (const std::uint32_t grain : {5U, 20U}) CHECK(numbers(drawn.simulate(3, grain)) == expected);
+}
+
+TEST_CASE("one thread where an event looks beyond its place") {
+    for (const Machine& machine : every_network()) {
+        if (machine.routing == "ugal-g") CHECK(Drawn(machine, 1).simulate(4, 0).threads == 1);
+    }
+    Drawn drawn(every_network()[0], 1);
+    drawn.workload.kind = "allreduce";
+    drawn.workload.algorithm = "recursive-doubling";
+    drawn.run.steady_error = 0.01;
+    CHECK(drawn.simulate(4, 0).threads == 1);
+}
+
+TEST_CASE("a node is in its switch's part, and parts have equally many ranks") {
+    const auto topology = make_topology(pushing("torus", {4, 4, 4}, 2));
+    const Allocation allocation({}, 64, *topology, 1);  // on half of the switches
+    const Partition partition(*topology, allocation, 64, 4);
+    std::vector<int> ranks(4), switches(4);
+    for (std::uint32_t rank = 0; rank < 64; ++rank) {
+        ++ranks[partition.of(64 + rank)];
+        CHECK(partition.of(64 + rank) == partition.of(topology->switch_of(rank)));
+    }
+    for (SwitchId at = 0; at < 64; ++at) ++switches[partition.of(at)];
+    CHECK(ranks == std::vector<int>(4, 16));
+    CHECK(switches == std::vector<int>(4, 16));
+    CHECK(Partition(*topology, Allocation({}, 3, *topology, 1), 3, 4).parts() ==
+          2);  // no more than switches with ranks
+}
+
+TEST_CASE("records that one thread takes and another gives back are used again") {
+    Pool<Record> first;
+    Pool<Record> second(Pool<Record>::SameAs{first});
+    std::vector<Index> under_way;
+    Index largest = 0;
+    for (int i = 0; i < 1'000'000; ++i) {
+        under_way.push_back(first.take());
+        largest = std::max(largest, under_way.back());
+        if (under_way.size() < 1'000) continue;
+        for (const Index item : under_way) second.give_back(item);
+        under_way.clear();
+    }
+    for (const Index item : under_way) second.give_back(item);
+    CHECK(largest < 100'000);
+    CHECK(first.used() + second.used() == 0);
+}
+
+TEST_CASE("an error of one thread ends all, and is thrown on") {
+    const std::function<void()> poll = [] {};
+    for (const std::uint32_t grain : {0U, ~0U}) {
+        for (const std::uint64_t fails_at : {1ULL, 150ULL, 300ULL}) {
+            const auto parts = counting(4, fails_at);
+            Crew crew(parts, grain, poll);
+            CHECK_THROWS_WITH(crew.run(), "part that fails");
+        }
+        const auto parts = counting(4, ~0ULL);
+        Crew(parts, grain, poll).run();
+        for (const auto& part : parts) CHECK(part->done == 300);
+    }
+}
+
+TEST_CASE("who asks several threads to stop is heard") {
+    const std::function<void()> stop = [] { throw std::runtime_error("stop"); };
+    for (const std::uint32_t grain : {0U, ~0U}) {
+        const auto parts = counting(3, ~0ULL);
+        Crew crew(parts, grain, stop);
+        CHECK_THROWS_WITH(crew.run(), "stop");
+        CHECK(parts[0]->done < 300);
+    }
+}
