@@ -1,7 +1,8 @@
 """Fit the rates of `tramontane/study/rates.yaml` to points that a campaign has run, and say how good estimates are.
 
-Some of the points are simulated again, each in a process of its own: records hold wall time, which says nothing where
-processes shared the cores; here CPU time counts. Which ones is random, but the same at each call.
+What counts is processor time: wall time says nothing where processes shared the cores. With `--again` some of the
+points are simulated again, each in a process of its own and one at a time, instead of taking the time from their
+records; which ones is random, but the same at each call.
 """
 
 import argparse
@@ -9,7 +10,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,15 +68,23 @@ def counted(cost: Cost) -> tuple[float, float, float]:
     return cost.packets + cost.control_packets, cost.hops, cost.messages
 
 
-def candidates(results: Path, longest: float) -> Iterator[dict[str, Any]]:
-    """Yield the canonical points of a campaign that are a run of the embedded simulator, not too long a one [s]."""
+class Run(NamedTuple):
+    """A run of the embedded simulator, as a campaign recorded it."""
+
+    point: dict[str, Any]
+    cpu_s: float | None
+
+
+def candidates(results: Path, longest: float) -> Iterator[Run]:
+    """Yield the runs of the embedded simulator in a campaign's records, not too long ones [s]."""
     for path in sorted(results.glob("points/*/*.json")):
-        point: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")).get("point", {})
+        record = json.loads(path.read_text(encoding="utf-8"))
+        point: dict[str, Any] = record.get("point", {})
         ours = point.get("substrate") == "simulator" and point["machine"]["model"] == "default"
         if not ours or "steady" in point or "radices" in point["workload"]:
             continue
         if 0.1 < estimate(point).seconds - rates()["seconds_per_point"] < longest:
-            yield point
+            yield Run(point, record.get("result", {}).get("cpu_s"))
 
 
 def describe(what: str, ratios: Numbers) -> str:
@@ -92,21 +101,30 @@ def main() -> None:
     """Print the rates and how good they are."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.rates", description=__doc__)
     parser.add_argument("results", type=Path, help="folder of a campaign's results, with points/")
-    parser.add_argument("--points", type=int, default=100, help="how many points to run")
-    parser.add_argument("--longest", type=float, default=10, help="of points that are expected to take up to this [s]")
+    parser.add_argument("--again", type=int, default=0, metavar="POINTS", help="how many points to simulate again")
+    parser.add_argument("--longest", type=float, default=60, help="of points that are expected to take up to this [s]")
     arguments = parser.parse_args()
-    points = list(candidates(arguments.results, arguments.longest))
-    if not points:
-        parser.error(f"{arguments.results}: found no points of the simulator to run; allowed: a folder with points")
-    chosen = np.random.default_rng(1).permutation(len(points))[: arguments.points]
-    counts, sizes, seconds = [], [], []
-    for number, index in enumerate(chosen):
-        counts.append(counted(estimate(points[index])))
-        sizes.append(points[index]["ranks"])
-        seconds.append(measure_apart(points[index])["cpu_s"])
-        print(f"\r{number + 1} of {len(chosen)} points", end="", file=sys.stderr, flush=True)
+    runs = list(candidates(arguments.results, arguments.longest))
+    if arguments.again > 0:
+        chosen = np.random.default_rng(1).permutation(len(runs))[: arguments.again]
+        runs = list(run_again([runs[index].point for index in chosen]))
+    timed = [(run.point, run.cpu_s) for run in runs if run.cpu_s is not None]
+    if not timed:
+        parser.error(
+            f"{arguments.results}: found no processor times of the simulator; allowed: a folder with points/, "
+            "and --again where the records are older"
+        )
+    counts = np.array([counted(estimate(point)) for point, _ in timed], dtype=float)
+    ranks = np.array([point["ranks"] for point, _ in timed], dtype=float)
+    report(counts, ranks, np.array([seconds for _, seconds in timed]))
+
+
+def run_again(points: list[dict[str, Any]]) -> Iterator[Run]:
+    """Simulate canonical points."""
+    for number, point in enumerate(points):
+        yield Run(point, measure_apart(point)["cpu_s"])
+        print(f"\r{number + 1} of {len(points)} points", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
-    report(np.array(counts, dtype=float), np.array(sizes, dtype=float), np.array(seconds))
 
 
 def report(counts: Numbers, ranks: Numbers, seconds: Numbers) -> None:

@@ -11,11 +11,13 @@
 #include <stdexcept>
 
 #include "pool.hpp"
+#include "records.hpp"
 #include "ticks.hpp"
 
 namespace tramontane {
 
-/// Some credits in order, in one cache line.
+/// Some credits in order, in one cache line. A burst leaves thousands of headers' credits at each buffer, most of them
+/// at equal distances, because the packets left one after the other: of such, any number follows the last.
 struct alignas(64) Credits {
     static constexpr std::uint8_t size = 4;
 
@@ -23,6 +25,26 @@ struct alignas(64) Credits {
     std::array<std::uint32_t, size> bytes;
     Index next;
     std::uint8_t begin, end;
+    std::uint16_t more;  ///< like the last, each `step` later
+    Ticks step;
+
+    [[nodiscard]] Ticks latest() const { return times[end - 1] + more * step; }
+    /// Whether the credit could be added to those that come at equal distances.
+    /// \pre end == size
+    [[nodiscard]] bool extend(Ticks time, std::uint32_t bytes_) {
+        if (more == 0) step = times[size - 1] - times[size - 2];
+        if (bytes_ != bytes[size - 1] || time - latest() != step || more == 0xffff) return false;
+        ++more;
+        return true;
+    }
+    /// Removes the first; whether others follow.
+    [[nodiscard]] bool advance() {
+        if (++begin != end) return true;
+        if (more == 0) return false;
+        --more;
+        times[--begin] += step;
+        return true;
+    }
 };
 static_assert(sizeof(Credits) == 64);
 
@@ -124,7 +146,7 @@ public:
         auto& packet = packets[i];
         if (packet.bytes == full) {
             full_.append(packets, i);
-        } else if (packet.bytes == small_bytes) {
+        } else if (packet.bytes == control_bytes) {
             small_.append(packets, i);
         } else {
             packet.bound = other_.empty() ? packet.bytes : std::min(packet.bytes, packets[other_.last()].bound);
@@ -136,7 +158,7 @@ public:
     template <class P>
     Index take_fitting(P& packets, std::int64_t room, std::uint32_t full) {
         if ((small_.last() | other_.last()) == none) return !full_.empty() && full <= room ? full_.pop(packets) : none;
-        const bool small_fits = !small_.empty() && small_bytes <= room;
+        const bool small_fits = !small_.empty() && control_bytes <= room;
         const bool full_fits = !full_.empty() && full <= room;
         const bool other_fits = !other_.empty() && packets[other_.last()].bound <= room;
         if (!other_fits && !small_fits) return full_fits ? full_.pop(packets) : none;
@@ -178,8 +200,6 @@ public:
     [[nodiscard]] Line& lane() { return full_; }
 
 private:
-    static constexpr std::uint32_t small_bytes = 64;
-
     /// Orders are 32-bit counts, which may have wrapped.
     template <class P>
     static bool earlier(const P& packets, Index a, Index b) {
@@ -212,6 +232,10 @@ public:
                 if (some.times[k] > now) return sum;
                 sum += some.bytes[k];
             }
+            for (std::uint32_t k = 0; k < some.more; ++k) {
+                if (some.times[Credits::size - 1] + (k + 1) * some.step > now) return sum;
+                sum += some.bytes[Credits::size - 1];
+            }
         }
         return sum;
     }
@@ -234,21 +258,7 @@ public:
             bytes_[i] = bytes;
             return;
         }
-        if (first_ == none) {
-            first_ = new_block(pool);
-            set_last(first_);
-            time = std::max(time, times_[Near - 1]);
-        } else {
-            Credits& last = pool[last_block()];
-            time = std::max(time, last.times[last.end - 1]);
-            if (last.end == Credits::size) {
-                last.next = new_block(pool);
-                set_last(last.next);
-            }
-        }
-        Credits& last = pool[last_block()];
-        last.times[last.end] = time;
-        last.bytes[last.end++] = bytes;
+        give_to_pool(pool, time, bytes);
     }
 
     [[nodiscard]] bool expects() const { return times_[0] != never; }
@@ -268,8 +278,8 @@ public:
         const Index i = first_;
         Credits& first = pool[i];
         times_[Near - 1] = first.times[first.begin];
-        bytes_[Near - 1] = first.bytes[first.begin++];
-        if (first.begin == first.end) {
+        bytes_[Near - 1] = first.bytes[first.begin];
+        if (!first.advance()) {
             first_ = first.next;
             pool.give_back(i);
             pool.prefetch(first_);
@@ -297,11 +307,33 @@ public:
     }
 
 private:
+    /// The rare part of `give`, kept out of the way of the other.
+    [[gnu::noinline]] void give_to_pool(Pool<Credits>& pool, Ticks time, std::uint32_t bytes) {
+        if (first_ == none) {
+            first_ = new_block(pool);
+            set_last(first_);
+            time = std::max(time, times_[Near - 1]);
+        } else {
+            Credits& last = pool[last_block()];
+            time = std::max(time, last.latest());
+            if (last.end == Credits::size) {
+                if (bytes <= control_bytes && last.extend(time, bytes)) return;
+                last.next = new_block(pool);
+                set_last(last.next);
+            }
+        }
+        Credits& last = pool[last_block()];
+        last.times[last.end] = time;
+        last.bytes[last.end++] = bytes;
+    }
+
     static Index new_block(Pool<Credits>& pool) {
         const Index i = pool.take();
         if ((i & mark_bit) != 0) throw std::runtime_error("simulator: a pool is full");
         pool[i].next = none;
         pool[i].begin = pool[i].end = 0;
+        pool[i].more = 0;
+        pool[i].step = 0;
         return i;
     }
 

@@ -11,7 +11,7 @@
 namespace tramontane {
 
 /// Headers, get requests and acknowledgements are of this size [B] (SST/macro 16.0).
-inline constexpr std::int64_t control_bytes = 64;
+inline constexpr std::uint32_t control_bytes = 64;
 
 /// One transfer of the schedule on its way through the protocol. The same record is header, get request, payload and
 /// acknowledgement in turn; each is one message on the network. It says no more than which transfer it is, because a

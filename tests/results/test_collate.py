@@ -83,7 +83,7 @@ def test_every_variable_says_what_it_is_and_in_which_unit(project: Path, execute
     execute(project)
     dataset = dataset_of(project)
     numbers = [name for name in dataset.data_vars if name not in ("id", "status")]
-    assert len(numbers) == 12
+    assert len(numbers) == 13
     assert "best_radix" not in numbers
     assert all(dataset[name].attrs["units"] and dataset[name].attrs["long_name"] for name in numbers)
     assert dataset["time_s"].attrs["units"] == "s"

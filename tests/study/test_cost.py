@@ -1,6 +1,10 @@
 """The counts of the estimate against a message-by-message count of the same workloads."""
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -235,7 +239,7 @@ def test_time_and_memory_follow_from_the_rates() -> None:
     assert cost.seconds == pytest.approx(work + speed["seconds_per_point"])
     ports = 2 * 32 * 8 + 64  # two switches for each that carries ranks, eight ports each
     memory = speed["bytes_per_process"] + ports * speed["bytes_per_port"] + 64 * speed["bytes_per_rank"]
-    memory += 64 * 2 * speed["bytes_per_message"]  # radix 2: no more than two at once
+    memory += 64 * 2 * (speed["bytes_per_message"] + speed["bytes_per_packet"])  # radix 2: no more than two at once
     assert cost.memory_bytes == round(memory)
     detours = estimate(canonical(point["workload"], 64, TORUS | {"routing": "valiant"}))
     size = facts("torus", (6, 6, 6), 2)
@@ -273,8 +277,32 @@ def test_a_burst_needs_memory_for_all_messages_of_a_phase() -> None:
     burst = estimate(canonical({"kind": "transposition", "algorithm": "burst", "grid": grid}, 10_000, machine))
     ring = {"kind": "transposition", "algorithm": "ring-k", "radix": 4, "grid": grid}
     ring_4 = estimate(canonical(ring, 10_000, machine))
-    more = 10_000 * (99 - 4) * rates()["bytes_per_message"]
+    more = 10_000 * (99 - 4) * (rates()["bytes_per_message"] + rates()["bytes_per_packet"])
     assert burst.memory_bytes - ring_4.memory_bytes == more
+
+
+def test_short_messages_beyond_the_buffers_wait_without_packets() -> None:
+    machine = {"topology": "dragonfly", "geometry": [25, 25, 25], "nodes_per_switch": 25}
+    workload = {"kind": "transposition", "algorithm": "burst", "grid": [800, 1600, 100], "decomposition": [100, 100]}
+    limits = {"protocol": {"short_limit": "8192 B", "eager_limit": "8192 B"}}  # 800 x 1600 x 100 points: 1 KB a message
+    headers = estimate(canonical(workload, 10_000, machine | {"buffer": "16 KB"})).memory_bytes
+    short = estimate(canonical(workload, 10_000, machine | {"buffer": "16 KB"} | limits)).memory_bytes
+    fewer = 10_000 * (99 - 2 * 16_000 / 1024) * rates()["bytes_per_packet"]
+    assert headers - short == pytest.approx(fewer, rel=1e-3)
+
+
+@pytest.mark.parametrize("decomposition", [[2, 250], [2, 500], [20, 50]])
+def test_the_memory_of_a_burst_is_as_expected(decomposition: list[int], tmp_path: Path) -> None:
+    columns, rows = decomposition
+    grid = [3 * rows, 3 * rows, 10 * columns]  # from row to row 9 x 10 points: headers
+    workload = {"kind": "transposition", "algorithm": "burst", "grid": grid, "decomposition": decomposition}
+    machine = {"topology": "torus", "geometry": [8, 8, 8], "nodes_per_switch": 2}
+    file = tmp_path / "point.yaml"
+    file.write_text(json.dumps({"ranks": columns * rows, "workload": workload, "machine": machine}))
+    command = [sys.executable, "-m", "tramontane", "run", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    measured = json.loads(done.stdout)["peak_rss_bytes"]
+    assert estimate(canonical(workload, columns * rows, machine)).memory_bytes == pytest.approx(measured, rel=0.25)
 
 
 def test_the_paper_s_transposition_has_6e8_packets() -> None:

@@ -49,6 +49,7 @@ _BEST_RADIX = Quantity("best_radix", "1", "Best radix", "of those searched, the 
 
 #: What only some records have; a variable where at least one has it.
 _OPTIONAL = (
+    Quantity("cpu_s", "s", "Processor time", "set-up included; older records lack it"),
     _BEST_RADIX,
     Quantity("repeats_simulated", "1", "Repeats that were simulated"),
     Quantity("repeats_left_out", "1", "Repeats that were not simulated", "their time follows from those that were"),

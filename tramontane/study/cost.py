@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 
 from tramontane.study import network
 from tramontane.study.models import DOUBLE, OPTIMAL
-from tramontane.study.traffic import Traffic, traffic
+from tramontane.study.traffic import CONTROL, Traffic, traffic
 
 _SAMPLES = 48
 """Ranks, and partners of each, that are looked at for the mean distance."""
@@ -97,7 +97,7 @@ def estimate(point: Mapping[str, Any]) -> Cost:
             speed["bytes_per_process"]
             + ports * speed["bytes_per_port"]
             + ranks * speed["bytes_per_rank"]
-            + _messages_at_once(point["workload"], ranks, parts) * speed["bytes_per_message"]
+            + max((_bytes_at_once(point, part) for part in parts), default=0)
             + min(point.get("statistics", {}).get("congestion", 0), ranks) ** 2 * speed["bytes_per_congestion_cell"]
         )
     return Cost(
@@ -188,12 +188,20 @@ def _measurement(point: Mapping[str, Any]) -> Cost:
     )
 
 
-def _messages_at_once(workload: Mapping[str, Any], ranks: int, parts: list[Traffic]) -> int:
-    """Return how many messages may be under way: a burst posts all of a phase, other algorithms a few a rank."""
-    most = max((part.messages for part in parts), default=0)
-    if workload.get("algorithm") == "burst":
-        return most
-    return min(most, ranks * int(workload.get("radix", 4)))
+def _bytes_at_once(point: Mapping[str, Any], part: Traffic) -> float:
+    """Return what the messages take that have been posted: a burst posts all of a phase, others a few a rank.
+
+    Each takes its envelope. Packets there are as far as there is room in the buffers before and behind the injection
+    link; a message sends a header first, unless it is short.
+    """
+    workload, machine, ranks, speed = point["workload"], point["machine"], point["ranks"], rates()
+    messages = part.messages
+    if workload.get("algorithm") != "burst":
+        messages = min(messages, ranks * int(workload.get("radix", 4)))
+    short, packet = machine["protocol"]["short_limit"], machine["packet"]
+    first = sum(count * min(size if size <= short else CONTROL, packet) for size, count in part.sizes.items())
+    room = 2 * ranks * machine["buffer"] * part.messages / max(first, 1)
+    return float(messages * speed["bytes_per_message"] + min(messages, room) * speed["bytes_per_packet"])
 
 
 def total(costs: list[Cost]) -> Cost:

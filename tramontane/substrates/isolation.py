@@ -80,6 +80,12 @@ def peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
+def processor_time() -> float:
+    """Return the processor time of this process and of the children it has waited for [s]."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
 def end_with_parent(number: int) -> None:
     """Ask Linux to send this process the signal `number` when the one that started it ends, however it ends.
 
@@ -107,9 +113,11 @@ def _answer(point: dict[str, Any], substrate: Substrate) -> bytes:
     """Return the outcome of a run as JSON: ``{"result": ...}`` or ``{"error": ...}``."""
     outcome: dict[str, Any]
     try:
+        begun = processor_time()
         result = substrate.run(point)
         # A substrate whose simulation is a program of its own reports that one's memory.
-        outcome = {"result": {"peak_rss_bytes": peak_memory(), **result}}
+        cost = {"peak_rss_bytes": peak_memory(), "cpu_s": processor_time() - begun}
+        outcome = {"result": {**cost, **result}}
         return json.dumps(outcome, allow_nan=False).encode()
     except MemoryError:
         outcome = {"error": "out of memory"}

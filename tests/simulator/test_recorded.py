@@ -1,0 +1,86 @@
+"""All-to-alls give, to the last bit, what the simulator gave when messages still had a record each from post to end.
+
+What is kept is the order in which each network interface serves its messages: headers and get requests, data, several
+packets or one, in every protocol, with full buffers, processor overheads and noise. The outcomes of a model revision
+never change; a new one records them anew, with ``python -m tests.simulator.test_recorded``.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from tramontane import _simulator
+
+from .points import GB, NS, machine, point
+
+DATA = Path(__file__).parent / "data" / "recorded.json"
+POINTS = 96
+
+
+def random_point(number: int) -> dict[str, Any]:
+    """Return the point of this number, always the same."""
+    pick = Random(number)
+    topology, geometry, nodes, routings = pick.choice(
+        [
+            ("torus", (2, 3, 2), 3, ["minimal", "valiant", "ugal"]),
+            ("fattree", (3, 4), 1, ["minimal", "adaptive"]),
+            ("dragonfly", (3, 2, 3), 2, ["minimal", "valiant", "ugal"]),
+        ]
+    )
+    packet = pick.choice([48, 256, 1000, 4096])
+    net = machine(
+        topology,
+        geometry,
+        nodes,
+        pick.choice(routings),
+        packet=packet,
+        buffer=4 * packet * pick.choice([1, 2, 6]),
+        crossbar={"bandwidth": pick.choice([5, 20, 100]) * GB},
+        link={"bandwidth": pick.choice([2, 10]) * GB},
+        injection={"bandwidth": pick.choice([5, 10]) * GB, "service": pick.choice(["fifo", "round-robin"])},
+        protocol={
+            "negligible_size": pick.choice([0, 0, 64, 600]),
+            "short_limit": pick.choice([0, 512]),
+            "eager_limit": pick.choice([512, 2048, 8192]),
+        },
+    )
+    if pick.random() < 0.3:
+        net["overhead"] = {"send": pick.choice([0, 150]) * NS, "receive": pick.choice([0, 230]) * NS}
+    rows, columns = pick.randint(1, 6), pick.randint(2, 6)
+    algorithm, radix = pick.choice(
+        [("burst", {}), ("burst", {}), ("sliding-window", {"radix": pick.randint(1, 9)}), ("bruck", {"radix": 3})]
+    )
+    larger = 1 if packet == 48 else pick.choice([1, 2, 4])  # up to many packets a message, but not too many in all
+    grid = [larger * pick.randint(12, 40), larger * pick.randint(12, 40), pick.randint(12, 40)]
+    work = {"kind": "transposition", "algorithm": algorithm, "grid": grid, "decomposition": [columns, rows], **radix}
+    drawn = point(rows * columns, work, net, number, pick.choice([0, 1, 700]) * NS)
+    if pick.random() < 0.3:
+        pattern = pick.choice(["random", "periodic"])
+        drawn["noise"] = {"duration": 900 * NS, "period": 10_000 * NS, "pattern": pattern}
+    return drawn
+
+
+def outcome(number: int) -> dict[str, Any]:
+    """Return what must stay the same; times to the last bit."""
+    result = _simulator.simulate(random_point(number))
+    times = {"time_s": result["time_s"], **result["phases"], "sum_s": result["delays"]["sum_s"]}
+    counts = {name: result[name] for name in ("messages", "packets", "control_packets", "hops")}
+    return {name: time.hex() for name, time in times.items()} | counts
+
+
+@pytest.mark.parametrize("eighth", range(8))
+def test_results_are_those_recorded(eighth: int) -> None:
+    recorded = json.loads(DATA.read_text(encoding="utf-8"))
+    assert len(recorded) == POINTS
+    for number in range(eighth, POINTS, 8):
+        assert outcome(number) == recorded[number], f"point {number}"
+
+
+if __name__ == "__main__":
+    lines = ",\n".join(json.dumps(outcome(number)) for number in range(POINTS))
+    DATA.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
