@@ -219,7 +219,7 @@ void Fabric::head(SwitchId at, Index item, Ticks now) {
         engine_.arrive(packet.message, envelope.peer, envelope.target, packet.bytes, tail, packet.tie);
     } else {
         Message& message = engine_.messages[packet.message];
-        if (engine_.envelopes[message.envelope].carries_payload()) {
+        if (message.carries_payload) {
             engine_.delays.add(delay, message.source, message.target);
         }
         if (tail > message.arrival) {

@@ -393,7 +393,7 @@ bool Nodes::cut_packet(Node& node, std::uint32_t rank, Index item, Ticks now) {
             packet.route.destination = allocation_.node(e.target);
         } else {
             const Index message = engine_.messages.take();
-            engine_.messages[message] = {bytes, bytes, bytes, 0, rank, e.peer, 0, item};
+            engine_.messages[message] = {bytes, bytes, bytes, 0, rank, e.peer, 0, item, e.carries_payload()};
             e.begin(message);
         }
     }

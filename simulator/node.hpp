@@ -50,6 +50,14 @@ public:
         engine_.envelopes.prefetch(nodes_[rank].nic.waiting.first_full());
     }
 
+    /// The record of the message that the next packet will be cut from.
+    void reach(std::uint32_t rank) const {
+        const Index first = nodes_[rank].nic.waiting.first_full();
+        if (first != none && engine_.envelopes[first].begun()) {
+            engine_.messages.prefetch(engine_.envelopes[first].message);
+        }
+    }
+
     struct Span {
         Ticks begin = std::numeric_limits<Ticks>::max();
         Ticks end = 0;

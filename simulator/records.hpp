@@ -84,6 +84,7 @@ struct alignas(64) Message {
     std::uint32_t target;
     std::uint32_t arrival_tie;  ///< of the packet with the last byte
     Index envelope;
+    bool carries_payload;  ///< as the envelope says, which is far away where the packets arrive
 };
 
 struct alignas(64) Packet {

@@ -176,6 +176,8 @@ std::uint64_t Part::step(std::uint64_t window) {
                 fabric.reach_credit(event.place, event.code);
             } else if (kind_of(event.code) == EventKind::head) {
                 fabric.reach_head(event.place, event.item);
+            } else if (event.place >= switches) {
+                nodes.reach(event.place - switches);
             }
         },
         [&](const Event& event, Ticks now) {
