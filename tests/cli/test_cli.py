@@ -225,7 +225,7 @@ def test_a_point_that_fails_is_one_line_too(
 ) -> None:
     from tramontane.substrates import isolation
 
-    def fail(point: dict[str, Any], substrate: str) -> dict[str, Any]:
+    def fail(point: dict[str, Any], substrate: str, threads: int) -> dict[str, Any]:
         raise isolation.PointError("deadlock: rank 0 waits for rank 1")
 
     monkeypatch.setattr(isolation, "run_fresh", fail)
