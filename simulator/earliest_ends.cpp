@@ -100,8 +100,8 @@ EarliestEnds earliest_ends(const Machine& machine, const Schedule& schedule, std
                                          : std::max(std::max(posted[r], w.first_arrival) + w.copying, w.last_copied);
         }
         if ((round + 1) % rounds != 0) continue;
-        const auto [first, last] = std::minmax_element(
-            work.begin(), work.end(), [](const Work& a, const Work& b) { return a.begin < b.begin; });
+        const auto [first, last] = std::minmax_element(work.begin(), work.end(),
+                                                       [](const Work& a, const Work& b) { return a.begin < b.begin; });
         ends.first_s.push_back(to_seconds(first->begin));
         ends.last_s.push_back(to_seconds(last->begin));
     }

@@ -41,7 +41,8 @@ void check(const Machine& m, const Router& router) {
 /// Threads that may simulate the point: one where an event looks at more than its place.
 std::uint32_t threads_of(const Machine& machine, const Run& run) {
     if (machine.routing == "ugal-g") return 1;  // reads the queues of other switches
-    if (run.steady_error > 0 || run.limit.set()) return 1;  // ranks end repeats in an order that decides which one is the last
+    if (run.steady_error > 0 || run.limit.set())
+        return 1;  // ranks end repeats in an order that decides which one is the last
     return std::clamp(run.threads, 1U, max_threads);
 }
 

@@ -124,8 +124,8 @@ public:
     [[nodiscard]] double at_least_s() const { return at_least_s_; }
 
     /// A rank has ended the rounds before `round`. What has begun is never cut off: the last rank to end a repeat finds
-    /// the others in the next one, and that becomes the last. So the run is that of a schedule with fewer repeats. Beyond
-    /// the limit, the first rank to end a repeat finds none in the next one, and its own becomes the last.
+    /// the others in the next one, and that becomes the last. So the run is that of a schedule with fewer repeats.
+    /// Beyond the limit, the first rank to end a repeat finds none in the next one, and its own becomes the last.
     /// \param begin first start of a rank
     void ended(std::uint32_t round, Ticks begin, Ticks now) {
         if (round == 0 || round % rounds_ != 0) return;

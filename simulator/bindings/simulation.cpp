@@ -228,12 +228,14 @@ Limit limit_of(double longest, const std::vector<double>& more_s, std::int64_t r
     return limit;
 }
 
-nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double longest, const std::vector<double>& more_s) {
+nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double longest,
+                        const std::vector<double>& more_s) {
     if (threads < 1 || threads > max_threads) {
         throw std::invalid_argument("threads: found " + std::to_string(threads) + ", allowed: 1 ... " +
                                     std::to_string(max_threads));
     }
-    const Task task(point, static_cast<std::uint32_t>(threads), limit_of(longest, more_s, schedule_of(point)->repeats()));
+    const Task task(point, static_cast<std::uint32_t>(threads),
+                    limit_of(longest, more_s, schedule_of(point)->repeats()));
     Outcome o;
     {
         const nb::gil_scoped_release released;
@@ -306,7 +308,8 @@ void bind_simulation(nb::module_& module) {
         "simulate", &tramontane::bindings::simulate_point, "point"_a, "threads"_a = 1,
         "longest"_a = std::numeric_limits<double>::infinity(), "more_s"_a = std::vector<double>(),
         "Simulate a canonical point, with several threads where it can be; results do not depend on them.\n\n"
-        "Of a point that takes more than `longest` [s], which the bounds `more_s` [s] of 0, 1, ... repeats to come show\n"
+        "Of a point that takes more than `longest` [s], which the bounds `more_s` [s] of 0, 1, ... repeats to come "
+        "show\n"
         "before its end, the result says `at_least_s` [s] and what the run cost.\n\n"
         "Raises ValueError for what cannot be simulated and RuntimeError on deadlock, with what waits for what.");
     module.def("idle_bytes", &tramontane::bindings::idle_bytes_of_point, "point"_a,
