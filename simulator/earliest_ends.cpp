@@ -84,6 +84,9 @@ EarliestEnds earliest_ends(const Machine& machine, const Schedule& schedule, std
 
     std::vector<Work> work(ranks);
     std::vector<Ticks> posted(ranks);
+    const std::int64_t rounds = schedule.rounds() / schedule.repeats();  // of one repeat
+    EarliestEnds ends;
+    if (rounds == 0) ends.first_s = ends.last_s = std::vector<double>(static_cast<std::size_t>(schedule.repeats()), 0);
     for (std::int64_t round = 0; round < schedule.rounds(); ++round) {
         for (Work& w : work) w = {w.begin, std::numeric_limits<Ticks>::max(), 0, 0};
         for (std::size_t r = 0; r < ranks; ++r) {
@@ -96,10 +99,13 @@ EarliestEnds earliest_ends(const Machine& machine, const Schedule& schedule, std
             w.begin = w.last_copied == 0 ? posted[r]
                                          : std::max(std::max(posted[r], w.first_arrival) + w.copying, w.last_copied);
         }
+        if ((round + 1) % rounds != 0) continue;
+        const auto [first, last] = std::minmax_element(work.begin(), work.end(),
+                                                       [](const Work& a, const Work& b) { return a.begin < b.begin; });
+        ends.first_s.push_back(to_seconds(first->begin));
+        ends.last_s.push_back(to_seconds(last->begin));
     }
-    const auto [first, last] =
-        std::minmax_element(work.begin(), work.end(), [](const Work& a, const Work& b) { return a.begin < b.begin; });
-    return {to_seconds(first->begin), to_seconds(last->begin)};
+    return ends;
 }
 
 }  // namespace tramontane

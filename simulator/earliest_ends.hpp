@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "allocation.hpp"
 #include "machine.hpp"
@@ -11,9 +12,10 @@
 
 namespace tramontane {
 
+/// At n - 1, of the first n repeats of a schedule.
 struct EarliestEnds {
-    double first_s = 0;  ///< no rank ends sooner after the first start
-    double last_s = 0;   ///< the last rank ends no sooner
+    std::vector<double> first_s;  ///< no rank ends sooner after the first start
+    std::vector<double> last_s;   ///< the last rank ends no sooner
 };
 
 /// What is counted of a message: the copies of its two ends, of which a rank makes one after the other; the latencies

@@ -41,7 +41,8 @@ void check(const Machine& m, const Router& router) {
 /// Threads that may simulate the point: one where an event looks at more than its place.
 std::uint32_t threads_of(const Machine& machine, const Run& run) {
     if (machine.routing == "ugal-g") return 1;  // reads the queues of other switches
-    if (run.steady_error > 0) return 1;         // ranks end repeats in an order that decides which one is the last
+    if (run.steady_error > 0 || run.limit.set())
+        return 1;  // ranks end repeats in an order that decides which one is the last
     return std::clamp(run.threads, 1U, max_threads);
 }
 
@@ -53,7 +54,7 @@ struct alignas(64) Part {
                  topology.switches() + static_cast<std::uint32_t>(schedule.ranks()), exchange),
           fabric(engine, topology, router, static_cast<std::uint32_t>(schedule.ranks())),
           nodes(engine, fabric, topology, allocation, schedule, Noise(run.noise, run.seed),
-                Repeats(schedule.ranks(), schedule.rounds(), schedule.repeats(), run.steady_error)) {
+                Repeats(schedule.ranks(), schedule.rounds(), schedule.repeats(), run.steady_error, run.limit)) {
         engine.delays = Delays(run.congestion_bins, static_cast<std::uint32_t>(schedule.ranks()));
     }
     Part(Part& first, std::uint32_t part)
@@ -108,7 +109,8 @@ std::uint64_t resident_bytes() {
 /// From the repeats that were simulated to all. They send the same; only how far they send it may differ.
 void extrapolate(Outcome& o, const Repeats& repeats) {
     o.repeats_simulated = repeats.simulated();
-    if (repeats.left_out() == 0) return;
+    o.at_least_s = repeats.at_least_s();
+    if (repeats.left_out() == 0 || o.at_least_s > 0) return;
     const double rest = repeats.forecast().repeat * static_cast<double>(repeats.left_out()) * seconds_per_tick;
     o.time_s += rest;
     for (auto& [name, time] : o.phases) time += rest;

@@ -13,6 +13,7 @@
 #include "machine.hpp"
 #include "noise.hpp"
 #include "schedule.hpp"
+#include "steady.hpp"
 
 namespace tramontane {
 
@@ -28,13 +29,14 @@ struct Run {
     AllocationRule allocation;
     NoiseRule noise;
     double steady_error = 0;            ///< of the time, relative, at which repeats may be cut short; 0: never
+    Limit limit;                        ///< beyond which the time need not be known
     std::uint32_t congestion_bins = 0;  ///< a side of the congestion matrix; 0 for none
     std::uint32_t threads = 1;          ///< that may be used; results do not depend on them
     std::uint32_t grain = 512;          ///< events of a window that are worth several threads; 0: all are
 };
 
 /// Of repeats that were cut short, times and counts are those of all; `events`, `delays` and the costs are those of the
-/// repeats that were simulated.
+/// repeats that were simulated. Where the run was ended because it exceeds a limit, all are of what was simulated.
 struct Outcome {
     double time_s = 0;                                   ///< last end minus first start over all ranks
     std::vector<std::pair<std::string, double>> phases;  ///< likewise, by phase
@@ -45,6 +47,7 @@ struct Outcome {
     Delays delays;  ///< of the workload's packets
     std::int64_t repeats_simulated = 1;
     double steady_error = 0;  ///< half-width of the 99 % interval of `time_s`, relative; 0: nothing was left out
+    double at_least_s = 0;    ///< of the time, above the limit for which the run was ended; 0: it was not
     double imbalance = 1;     ///< bytes sent by the busiest rank over the mean
     std::uint64_t network_bytes = 0;  ///< memory of switch state
     std::uint32_t threads = 1;        ///< that were used

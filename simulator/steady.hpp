@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "ticks.hpp"
@@ -25,6 +26,14 @@ namespace tramontane {
 struct Forecast {
     double repeat = 0;      ///< mean duration of one [ticks]
     double half_width = 0;  ///< of the interval in which the sum of all lies, with 99 % [ticks]
+};
+
+/// A time of which it is enough to know that it is exceeded: a search of the shortest one needs no more.
+struct Limit {
+    double time_s = std::numeric_limits<double>::infinity();
+    std::vector<Ticks> more;  ///< how long n repeats take at least, from their first start to their last end, at n
+
+    [[nodiscard]] bool set() const { return time_s < std::numeric_limits<double>::infinity(); }
 };
 
 /// Repeats that are looked at, at least: four batches of two.
@@ -91,37 +100,58 @@ private:
     std::uint32_t ranks_ = 0;
 };
 
-/// Watches the repeats of a schedule and ends it when those that were simulated tell the time of all well enough.
+/// Watches the repeats of a schedule and ends it when those that were simulated tell the time of all well enough, or
+/// that it exceeds a limit.
 class Repeats {
 public:
     /// \param rounds of the whole schedule
     /// \param error of the whole time that is allowed, relative; 0: all repeats are simulated
-    Repeats(std::int64_t ranks, std::int64_t rounds, std::int64_t repeats, double error)
+    Repeats(std::int64_t ranks, std::int64_t rounds, std::int64_t repeats, double error, Limit limit = {})
         : ranks_{static_cast<std::uint32_t>(ranks)},
           rounds_{static_cast<std::uint32_t>(rounds / repeats)},
           repeats_{repeats},
           simulated_{repeats},
-          error_{error} {}
+          error_{error},
+          limit_{std::move(limit)} {}
 
-    [[nodiscard]] bool watched() const { return error_ > 0 && rounds_ > 0; }
+    [[nodiscard]] bool watched() const { return (error_ > 0 || limit_.set()) && rounds_ > 0; }
     /// Rounds after which a rank ends, as far as is known.
     [[nodiscard]] std::uint32_t rounds() const { return static_cast<std::uint32_t>(simulated_ * rounds_); }
     [[nodiscard]] std::int64_t simulated() const { return simulated_; }
     [[nodiscard]] std::int64_t left_out() const { return repeats_ - simulated_; }
     [[nodiscard]] const Forecast& forecast() const { return forecast_; }
+    /// More than the limit, where the schedule was ended because it takes at least so long [s]; else 0.
+    [[nodiscard]] double at_least_s() const { return at_least_s_; }
 
     /// A rank has ended the rounds before `round`. What has begun is never cut off: the last rank to end a repeat finds
     /// the others in the next one, and that becomes the last. So the run is that of a schedule with fewer repeats.
+    /// Beyond the limit, the first rank to end a repeat finds none in the next one, and its own becomes the last.
     /// \param begin first start of a rank
     void ended(std::uint32_t round, Ticks begin, Ticks now) {
         if (round == 0 || round % rounds_ != 0) return;
         const std::size_t repeat = round / rounds_ - 1;
-        if (repeat == ends_.size()) ends_.emplace_back();
+        if (repeat == ends_.size()) {
+            ends_.emplace_back();
+            if (limit_.set() && left_out() == 0) compare(static_cast<std::int64_t>(ends_.size()), now - begin);
+        }
         ends_[repeat].add(now);
-        if (ends_[repeat].ranks() == ranks_ && left_out() == 0) look(repeat, static_cast<double>(begin));
+        if (error_ > 0 && ends_[repeat].ranks() == ranks_ && left_out() == 0) look(repeat, static_cast<double>(begin));
     }
 
 private:
+    /// No rank begins another repeat before the first one has ended `ended` of them, `passed` after the start.
+    void compare(std::int64_t ended, Ticks passed) {
+        const std::int64_t more = repeats_ - ended;
+        if (more == 0) return;
+        const double least = to_seconds(passed + limit_.more[static_cast<std::size_t>(more)]);
+        if (least > limit_.time_s) end_after(ended, least);
+    }
+
+    void end_after(std::int64_t simulated, double at_least_s) {
+        simulated_ = simulated;
+        at_least_s_ = at_least_s;
+    }
+
     /// \param last the last repeat that all ranks have ended, counted from 0
     void look(std::size_t last, double begin) {
         std::size_t first = std::max<std::size_t>(1, (last + 1) / 4 - 1);  // before, ranks may still feel their start
@@ -140,9 +170,13 @@ private:
         found.half_width += drift * static_cast<double>(more);
         const auto later = static_cast<double>(repeats_ - static_cast<std::int64_t>(last) - 1);
         const double time = ends_[last].last() - begin + found.repeat * later;
-        if (found.half_width > error_ * time) return;
-        forecast_ = found;
-        simulated_ = simulated;
+        const double least = (time - found.half_width) * seconds_per_tick;
+        if (found.half_width <= error_ * time) {
+            forecast_ = found;
+            simulated_ = simulated;
+        } else if (least > limit_.time_s) {
+            end_after(simulated, least);
+        }
     }
 
     std::uint32_t ranks_;
@@ -150,6 +184,8 @@ private:
     std::int64_t repeats_;
     std::int64_t simulated_;
     double error_;
+    Limit limit_;
+    double at_least_s_ = 0;
     Forecast forecast_;
     std::vector<Ends> ends_;
 };

@@ -6,9 +6,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../earliest_ends.hpp"
@@ -191,7 +193,7 @@ std::unique_ptr<Schedule> schedule_of(const nb::dict& point) {
 
 /// A point as the simulator takes it.
 struct Task {
-    explicit Task(const nb::dict& point, std::uint32_t threads = 1)
+    explicit Task(const nb::dict& point, std::uint32_t threads = 1, Limit limit = {})
         : machine(machine_from_dict(get<nb::dict>(point, "machine"))),
           schedule(schedule_of(point)),
           run{.seed = static_cast<std::uint64_t>(get<std::int64_t>(point, "seed")),
@@ -199,6 +201,7 @@ struct Task {
               .allocation = allocation_of(point),
               .noise = noise_of(point),
               .steady_error = steady_error_of(point),
+              .limit = std::move(limit),
               .congestion_bins = congestion_bins_of(point),
               .threads = threads} {}
 
@@ -212,12 +215,27 @@ std::uint64_t idle_bytes_of_point(const nb::dict& point) {
     return idle_bytes(task.machine, *task.schedule, task.run);
 }
 
-nb::dict simulate_point(const nb::dict& point, std::int64_t threads) {
+/// \param longest [s]
+/// \param more_s how long n repeats take at least [s], at n
+Limit limit_of(double longest, const std::vector<double>& more_s, std::int64_t repeats) {
+    Limit limit;
+    limit.time_s = longest;
+    if (limit.set() && more_s.size() != static_cast<std::size_t>(repeats)) {
+        throw std::invalid_argument("more_s: " + std::to_string(more_s.size()) + " bounds, allowed: " +
+                                    std::to_string(repeats) + ", one for each number of repeats below all");
+    }
+    for (const double least : more_s) limit.more.push_back(static_cast<Ticks>(std::llround(least / seconds_per_tick)));
+    return limit;
+}
+
+nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double longest,
+                        const std::vector<double>& more_s) {
     if (threads < 1 || threads > max_threads) {
         throw std::invalid_argument("threads: found " + std::to_string(threads) + ", allowed: 1 ... " +
                                     std::to_string(max_threads));
     }
-    const Task task(point, static_cast<std::uint32_t>(threads));
+    const Task task(point, static_cast<std::uint32_t>(threads),
+                    limit_of(longest, more_s, schedule_of(point)->repeats()));
     Outcome o;
     {
         const nb::gil_scoped_release released;
@@ -227,9 +245,19 @@ nb::dict simulate_point(const nb::dict& point, std::int64_t threads) {
         };
         o = simulate(task.machine, *task.schedule, task.run, poll);
     }
+    nb::dict result;
+    const auto with_costs = [&] {
+        result["threads"] = o.threads;
+        result["wall_s"] = o.wall_s;
+        result["setup_s"] = o.setup_s;
+        return result;
+    };
+    if (o.at_least_s > 0) {
+        result["at_least_s"] = o.at_least_s;
+        return with_costs();
+    }
     nb::dict phases;
     for (const auto& [name, time] : o.phases) phases[name.c_str()] = time;
-    nb::dict result;
     result["time_s"] = o.time_s;
     result["phases"] = phases;
     result["messages"] = o.messages;
@@ -247,10 +275,7 @@ nb::dict simulate_point(const nb::dict& point, std::int64_t threads) {
         result["repeats_left_out"] = task.schedule->repeats() - o.repeats_simulated;
         result["steady_error"] = o.steady_error;
     }
-    result["threads"] = o.threads;
-    result["wall_s"] = o.wall_s;
-    result["setup_s"] = o.setup_s;
-    return result;
+    return with_costs();
 }
 
 nb::tuple earliest_ends_of_point(const nb::dict& point) {
@@ -281,13 +306,17 @@ void bind_simulation(nb::module_& module) {
     module.attr("MODEL_REVISION") = tramontane::model_revision;
     module.def(
         "simulate", &tramontane::bindings::simulate_point, "point"_a, "threads"_a = 1,
+        "longest"_a = std::numeric_limits<double>::infinity(), "more_s"_a = std::vector<double>(),
         "Simulate a canonical point, with several threads where it can be; results do not depend on them.\n\n"
+        "Of a point that takes more than `longest` [s], which the bounds `more_s` [s] of 0, 1, ... repeats to come "
+        "show\n"
+        "before its end, the result says `at_least_s` [s] and what the run cost.\n\n"
         "Raises ValueError for what cannot be simulated and RuntimeError on deadlock, with what waits for what.");
     module.def("idle_bytes", &tramontane::bindings::idle_bytes_of_point, "point"_a,
                "Memory that a canonical point takes before anything is sent [B]; 0 where the system does not tell.");
     module.def("earliest_ends", &tramontane::bindings::earliest_ends_of_point, "point"_a,
-               "Lower bounds of a canonical point: how long after the first start the first rank ends [s], and the "
-               "last one [s].");
+               "Lower bounds of 1, 2, ... repeats of a canonical point: how long after the first start the first rank "
+               "ends [s], and the last one [s].");
     module.def("network", &tramontane::bindings::describe_network, "machine"_a,
                "Switches, nodes, radix, links and virtual channels of a canonical machine.");
 }

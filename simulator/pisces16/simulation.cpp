@@ -19,6 +19,7 @@ void check(const Machine& m, const Network& network, std::uint32_t ranks, const 
     if (m.send_overhead > 0 || m.receive_overhead > 0) {
         throw std::invalid_argument("machine.overhead: model pisces-16 has none");
     }
+    if (run.limit.set()) throw std::invalid_argument("limit: model pisces-16 ends no run before its end");
     if (run.steady_error > 0) throw std::invalid_argument("steady: model pisces-16 runs all repeats");
     if (run.noise.duration > 0) throw std::invalid_argument("noise: model pisces-16 has none");
     if (run.allocation.kind != "first-available") {

@@ -88,6 +88,38 @@ TEST_CASE("ranks that drift apart are as uncertain as the drift over what is lef
     CHECK(near(watched.forecast().half_width, 19 * 25, 1e-9));
 }
 
+namespace {
+
+/// Two ranks, 50 repeats of which each takes 10 at least; some take `pace`, and the first rank ends 1 before the other.
+Repeats watch_limit(Ticks limit, Ticks pace, int repeats) {
+    Limit known{.time_s = to_seconds(limit), .more = {}};
+    for (Ticks n = 0; n < 50; ++n) known.more.push_back(10 * n);
+    Repeats watched(2, 3 * 50, 50, 0, known);
+    for (int repeat = 1; repeat <= repeats; ++repeat) {
+        for (const Ticks early : {1, 0}) {
+            if (static_cast<std::uint32_t>(3 * repeat) > watched.rounds()) return watched;
+            watched.ended(static_cast<std::uint32_t>(3 * repeat), 0, pace * static_cast<Ticks>(repeat) - early);
+        }
+    }
+    return watched;
+}
+
+}  // namespace
+
+TEST_CASE("a schedule ends with the repeat after which it exceeds the limit for sure") {
+    const Repeats watched = watch_limit(600, 20, 50);  // 20 n - 1 + 10 (50 - n) > 600 from n = 11 on
+    CHECK(watched.simulated() == 11);
+    CHECK(watched.rounds() == 33);
+    CHECK(near(watched.at_least_s(), to_seconds(609), 1e-12));
+}
+
+TEST_CASE("a schedule that may be as short as the limit goes on") {
+    const Repeats watched = watch_limit(1000, 20, 50);  // it takes exactly that
+    CHECK(watched.watched());
+    CHECK(watched.left_out() == 0);
+    CHECK(watched.at_least_s() == 0);
+}
+
 TEST_CASE("nothing is cut short without need") {
     CHECK(watch(0.01, 1000, 1000, 9).left_out() == 0);
     CHECK_FALSE(watch(0, 1000, 1000, 50).watched());

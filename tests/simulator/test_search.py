@@ -30,19 +30,22 @@ def test_any_true_bounds_lead_to_the_best(table: list[tuple[int, int]]) -> None:
     given = point(4, optimal(radices=(2, len(table) + 1), repeats=1), machine())
     runs: list[int] = []
 
-    def run(chosen: dict[str, Any]) -> dict[str, Any]:
+    def run(chosen: dict[str, Any], longest: float = float("inf"), more: object = ()) -> dict[str, Any]:
         runs.append(chosen["workload"]["radix"])
-        return {"time_s": float(times[runs[-1]]), "wall_s": 1.0, "setup_s": 0.5}
+        time, costs = float(times[runs[-1]]), {"wall_s": 1.0, "setup_s": 0.5}
+        return ({"at_least_s": time - 0.5} if time > longest + 1 else {"time_s": time}) | costs
 
-    def earliest_ends(chosen: dict[str, Any]) -> tuple[float, float]:
-        return 0.0, float(bounds[chosen["workload"]["radix"]])
+    def earliest_ends(chosen: dict[str, Any]) -> tuple[list[float], list[float]]:
+        return [0.0], [float(bounds[chosen["workload"]["radix"]])]
 
     result = search(given, run, earliest_ends)
     best = min(times, key=lambda radix: (times[radix], radix))
     assert result["best_radix"] == best
     assert result["time_s"] == times[best]
-    assert result["search"]["tried"] == {str(radix): times[radix] for radix in sorted(runs)}
-    assert result["search"]["excluded"] == {str(r): bounds[r] for r in times if r not in runs}
+    early = result["search"]["ended_early"]
+    assert result["search"]["tried"] == {str(radix): times[radix] for radix in sorted(runs) if radix not in early}
+    excluded = {r: bounds[r] for r in times if r not in runs} | {r: times[r] - 0.5 for r in early}
+    assert result["search"]["excluded"] == {str(r): excluded[r] for r in sorted(excluded)}
     assert (result["wall_s"], result["setup_s"]) == (len(runs), 0.5 * len(runs))
     assert all(bound > times[best] for bound in result["search"]["excluded"].values())
     everything = search({**given, "workload": given["workload"] | {"exhaustive": True}}, run, earliest_ends)
@@ -64,6 +67,7 @@ def test_the_simulator_searches_as_if_it_ran_everything(ranks: int, topology: st
     times = every["search"]["tried"]
     assert found["search"]["tried"].items() <= times.items()
     assert found["search"]["excluded"], "nothing was spared"
+    assert {str(radix) for radix in found["search"]["ended_early"]} <= set(found["search"]["excluded"])
     assert set(times) == set(found["search"]["tried"]) | set(found["search"]["excluded"])
     assert all(bound <= times[radix] for radix, bound in found["search"]["excluded"].items())
 

@@ -103,15 +103,15 @@ def test_a_search_excludes_only_what_is_slower_than_the_best_may_be() -> None:
     times, bounds = {2: 1.0, 3: 1.2, 4: 1.2}, {2: 0.9, 3: 1.005, 4: 1.02}
     workload = {"kind": "allreduce", "algorithm": "recursive-k", "radix": "optimal", "repeats": 1, "radices": [2, 4]}
 
-    def simulate(p: dict[str, Any]) -> dict[str, Any]:
+    def simulate(p: dict[str, Any], *_: object) -> dict[str, Any]:
         return {"time_s": times[p["workload"]["radix"]], "steady_error": 0.01, "wall_s": 1.0, "setup_s": 0.0}
 
     found = search(
         point(4, workload | {"exhaustive": False}, machine()),
         simulate,
-        lambda p: (0.0, bounds[p["workload"]["radix"]]),
+        lambda p: ([0.0], [bounds[p["workload"]["radix"]]]),
     )
-    assert found["search"] == {"tried": {"2": 1.0, "3": 1.2}, "excluded": {"4": 1.02}}
+    assert found["search"] == {"tried": {"2": 1.0, "3": 1.2}, "excluded": {"4": 1.02}, "ended_early": []}
 
 
 def test_what_cannot_be_is_refused() -> None:

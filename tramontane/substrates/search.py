@@ -2,7 +2,8 @@
 
 Zheng & Marguinaud (2018, section 4.4) run every radix from 2 to 32 at each number of processes. Where a substrate knows
 a lower bound of a point's time, a radix whose bound is above the best time found so far cannot be the best, and is not
-run. The radices are tried in the order of their bounds, so that the best one usually comes first.
+run, and a run ends as soon as the repeats so far and the bound of those to come are above it. What seems best after one
+repeat of each promising radix is tried first, so that the others end early.
 """
 
 from collections.abc import Callable
@@ -11,11 +12,17 @@ from typing import Any
 Point = dict[str, Any]
 Result = dict[str, Any]
 
+#: How long after the first start the first rank ends 1, 2, ... repeats of a point, and the last one, at least [s].
+EarliestEnds = Callable[[Point], tuple[list[float], list[float]]]
+
 #: What stands in a point for the radix that is searched.
 OPTIMAL = "optimal"
 
 #: Repeats for a first, cheap bound; what it excludes needs no better one.
 _FEW = 5
+
+#: Repeats of which one is a small part.
+_REHEARSED = 10
 
 
 def is_search(point: Point) -> bool:
@@ -23,9 +30,7 @@ def is_search(point: Point) -> bool:
     return bool(point["workload"].get("radix") == OPTIMAL)
 
 
-def search(
-    point: Point, run: Callable[[Point], Result], earliest_ends: Callable[[Point], tuple[float, float]] | None = None
-) -> Result:
+def search(point: Point, run: Callable[..., Result], earliest_ends: EarliestEnds | None = None) -> Result:
     """Run the allreduce of `point` with the radices that could be its best one.
 
     Parameters
@@ -33,41 +38,78 @@ def search(
     point : dict
         A canonical point whose radix is `OPTIMAL`.
     run : callable
-        Runs a canonical point.
+        Runs a canonical point. Where bounds are known it is also given a time [s], and how long 0, 1, ... repeats take
+        at least [s]; when those show that the point takes longer, it may return ``at_least_s``, ``wall_s`` and
+        ``setup_s`` instead of a whole result.
     earliest_ends : callable, optional
-        Returns for a canonical point how long after the first start the first and the last rank end at the earliest
-        [s]. Without it, and where the point says so, every radix is run.
+        Returns the lower bounds of a canonical point. Without it, and where the point says so, every radix is run.
 
     Returns
     -------
     dict
         The result with the best radix (of equally good ones the smallest), but ``wall_s`` and ``setup_s`` of all runs;
-        ``best_radix``; and ``search``: ``tried``, time [s] by radix, and ``excluded``, lower bound [s] by radix.
+        ``best_radix``; and ``search``: ``tried``, time [s] by radix; ``excluded``, lower bound [s] by radix; and
+        ``ended_early``, those of the latter that were run in part.
     """
     first, last = point["workload"]["radices"]
     radices = range(first, last + 1)
     bound = earliest_ends if not point["workload"]["exhaustive"] else None
     bounds = {radix: lower_bound(with_radix(point, radix), bound, _FEW) if bound else 0.0 for radix in radices}
+    runs: list[Result] = []
+
+    def counted(chosen: Point, *limit: Any) -> Result:
+        runs.append(run(chosen, *limit))
+        return runs[-1]
+
     tried: dict[int, Result] = {}
+    ended_early: list[int] = []
     least = float("inf")
-    for radix in sorted(radices, key=lambda radix: (bounds[radix], radix)):
+    for radix in most_promising_first(point, bounds, counted) if bound else radices:
+        chosen = with_radix(point, radix)
+        limit: tuple[Any, ...] = ()
         if bound and tried and bounds[radix] <= least:
-            bounds[radix] = max(bounds[radix], lower_bound(with_radix(point, radix), bound))
-        if bounds[radix] <= least:
-            tried[radix] = run(with_radix(point, radix))
-            most = tried[radix]["time_s"] * (1 + tried[radix].get("steady_error", 0))  # repeats may be cut short
-            least = min(least, most)
+            _, last = bound(chosen)
+            bounds[radix] = max(bounds[radix], last[-1])
+            limit = (least, [0.0, *last[:-1]])
+        if bounds[radix] > least:
+            continue
+        result = counted(chosen, *limit)
+        if "at_least_s" in result:
+            ended_early.append(radix)
+            bounds[radix] = result["at_least_s"]
+        else:
+            tried[radix] = result
+            least = min(least, result["time_s"] * (1 + result.get("steady_error", 0)))  # repeats may be cut short
     best = min(sorted(tried), key=lambda radix: tried[radix]["time_s"])
     return {
         **tried[best],
-        "wall_s": sum(result["wall_s"] for result in tried.values()),
-        "setup_s": sum(result["setup_s"] for result in tried.values()),
+        **{cost: sum(result[cost] for result in runs) for cost in ("wall_s", "setup_s")},
         "best_radix": best,
         "search": {
             "tried": {str(radix): tried[radix]["time_s"] for radix in radices if radix in tried},
             "excluded": {str(radix): bounds[radix] for radix in radices if radix not in tried},
+            "ended_early": sorted(ended_early),
         },
     }
+
+
+def most_promising_first(point: Point, bounds: dict[int, float], run: Callable[[Point], Result]) -> list[int]:
+    """Return the radices in an order in which the best one comes early.
+
+    Bounds know nothing of contention, which may double the time on a torus; one repeat shows it. Radices whose bounds
+    are above what the best one so far seems to take are left where their bounds put them.
+    """
+    by_bound = sorted(bounds, key=lambda radix: (bounds[radix], radix))
+    repeats: int = point["workload"]["repeats"]
+    if repeats < _REHEARSED:
+        return by_bound
+    once = {**point, "workload": {**point["workload"], "repeats": 1}}
+    seeming: dict[int, float] = {}
+    for radix in by_bound:
+        if seeming and bounds[radix] > min(seeming.values()):
+            break
+        seeming[radix] = repeats * run(with_radix(once, radix))["time_s"]
+    return sorted(bounds, key=lambda radix: (seeming.get(radix, bounds[radix]), radix))
 
 
 def with_radix(point: Point, radix: int) -> Point:
@@ -76,7 +118,7 @@ def with_radix(point: Point, radix: int) -> Point:
     return {**point, "workload": {**workload, "radix": radix}}
 
 
-def lower_bound(point: Point, earliest_ends: Callable[[Point], tuple[float, float]], most: int | None = None) -> float:
+def lower_bound(point: Point, earliest_ends: EarliestEnds, most: int | None = None) -> float:
     """Return a time that `point` takes at least [s].
 
     No rank begins one part of the allreduces before the first rank has ended the part before it. So, in parts of `most`
@@ -85,4 +127,4 @@ def lower_bound(point: Point, earliest_ends: Callable[[Point], tuple[float, floa
     repeats: int = point["workload"]["repeats"]
     part = min(repeats, most or repeats)
     first, last = earliest_ends({**point, "workload": {**point["workload"], "repeats": part}})
-    return (repeats // part - 1) * first + last
+    return (repeats // part - 1) * first[-1] + last[-1]

@@ -61,10 +61,14 @@ class Simulator:
         """
         if is_search(point):
             known = point["machine"]["model"] == "default"
-            return search(point, self.run, _extension().earliest_ends if known else None)
+            return search(point, self._run, _extension().earliest_ends if known else None)
+        return self._run(point)
+
+    def _run(self, point: dict[str, Any], *limit: Any) -> dict[str, Any]:
+        """Simulate a point that names its radix; `limit` is what a search gives."""
         return {
             "substrate": self.name,
-            **_extension().simulate(point, self._threads),
+            **_extension().simulate(point, self._threads, *limit),
             "imbalance": imbalance(point),
             "model_revision": self.revision(),
         }
