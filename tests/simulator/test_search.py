@@ -72,6 +72,44 @@ def test_the_simulator_searches_as_if_it_ran_everything(ranks: int, topology: st
     assert all(bound <= times[radix] for radix, bound in found["search"]["excluded"].items())
 
 
+@pytest.mark.parametrize(("cut_short", "left_out"), [(True, [3, 5]), (False, [])])
+def test_what_seems_far_slower_is_left_out_where_repeats_may_be_cut_short(cut_short: bool, left_out: list[int]) -> None:
+    once = {2: 1.0, 3: 1.3, 4: 1.2, 5: 2.0}
+    runs = []
+
+    def run(chosen: dict[str, Any], *_: object) -> dict[str, Any]:
+        radix, repeats = chosen["workload"]["radix"], chosen["workload"]["repeats"]
+        runs.append((radix, repeats))
+        return {"time_s": once[radix] * repeats, "wall_s": 1.0, "setup_s": 0.0}
+
+    given = point(4, optimal(radices=(2, 5)), machine()) | ({"steady": {"error": 10_000}} if cut_short else {})
+    result = search(given, run, lambda chosen: ([0.0] * 10, [0.0] * 10))
+    assert runs == [(radix, 1) for radix in once] + [
+        (radix, 10) for radix in sorted(once, key=once.__getitem__) if radix not in left_out
+    ]
+    assert result["search"]["one_repeat"] == {str(radix): time for radix, time in once.items()}
+    assert result["search"]["unlikely"] == left_out
+    assert (result["best_radix"], result["wall_s"]) == (2, len(runs))
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(8, 64),
+    st.sampled_from([("torus", (3, 3, 2)), ("fattree", (3, 4)), ("dragonfly", (3, 3, 3))]),
+    st.integers(1, 5),
+)
+def test_what_is_best_does_not_seem_slow_in_one_repeat(
+    ranks: int, network: tuple[str, tuple[int, ...]], seed: int
+) -> None:
+    """The experience on which leaving out rests."""
+    given = point(ranks, optimal(exhaustive=True), machine(*network, 4), seed, 1_000_000)
+    every = Simulator().run(given)["search"]["tried"]
+    once = given | {"workload": given["workload"] | {"repeats": 1}}
+    first = Simulator().run(once)["search"]["tried"]
+    best = min(every, key=every.__getitem__)
+    assert first[best] <= 1.25 * min(first.values())
+
+
 def test_a_model_without_a_bound_runs_everything() -> None:
     network = machine("torus", (2, 2, 2), model="pisces-16")
     assert set(Simulator().run(point(8, optimal(radices=(2, 4)), network))["search"]["tried"]) == {"2", "3", "4"}

@@ -111,7 +111,8 @@ def test_a_search_excludes_only_what_is_slower_than_the_best_may_be() -> None:
         simulate,
         lambda p: ([0.0], [bounds[p["workload"]["radix"]]]),
     )
-    assert found["search"] == {"tried": {"2": 1.0, "3": 1.2}, "excluded": {"4": 1.02}, "ended_early": []}
+    assert found["search"]["tried"] == {"2": 1.0, "3": 1.2}
+    assert found["search"]["excluded"] == {"4": 1.02}
 
 
 def test_what_cannot_be_is_refused() -> None:

@@ -3,7 +3,8 @@
 Zheng & Marguinaud (2018, section 4.4) run every radix from 2 to 32 at each number of processes. Where a substrate knows
 a lower bound of a point's time, a radix whose bound is above the best time found so far cannot be the best, and is not
 run, and a run ends as soon as the repeats so far and the bound of those to come are above it. What seems best after one
-repeat of each promising radix is tried first, so that the others end early.
+repeat of each promising radix is tried first, so that the others end early. Where repeats may be cut short, and times
+are forecasts anyway, radices that seem far slower after one repeat are left out.
 """
 
 from collections.abc import Callable
@@ -23,6 +24,10 @@ _FEW = 5
 
 #: Repeats of which one is a small part.
 _REHEARSED = 10
+
+#: How much slower than the fastest a radix is in one repeat that can't be the best one in all. docs/model.md has the
+#: experience behind it.
+_UNLIKELY = 1.25
 
 
 def is_search(point: Point) -> bool:
@@ -48,8 +53,9 @@ def search(point: Point, run: Callable[..., Result], earliest_ends: EarliestEnds
     -------
     dict
         The result with the best radix (of equally good ones the smallest), but ``wall_s`` and ``setup_s`` of all runs;
-        ``best_radix``; and ``search``: ``tried``, time [s] by radix; ``excluded``, lower bound [s] by radix; and
-        ``ended_early``, those of the latter that were run in part.
+        ``best_radix``; and ``search``: ``tried``, time [s] by radix; ``excluded``, lower bound [s] by radix;
+        ``ended_early``, those of the latter that were run in part; ``one_repeat``, its time [s] by radix where it was
+        run first; and ``unlikely``, the radices that it left out.
     """
     first, last = point["workload"]["radices"]
     radices = range(first, last + 1)
@@ -64,7 +70,12 @@ def search(point: Point, run: Callable[..., Result], earliest_ends: EarliestEnds
     tried: dict[int, Result] = {}
     ended_early: list[int] = []
     least = float("inf")
-    for radix in most_promising_first(point, bounds, counted) if bound else radices:
+    one_repeat = rehearse(point, bounds, counted) if bound else {}
+    seeming = {radix: point["workload"]["repeats"] * time for radix, time in one_repeat.items()}
+    hopeless = _UNLIKELY * min(seeming.values()) if seeming and "steady" in point else float("inf")
+    unlikely = [radix for radix in radices if seeming.get(radix, 0.0) > hopeless]
+    likely = [radix for radix in radices if radix not in unlikely]
+    for radix in sorted(likely, key=lambda radix: (seeming.get(radix, bounds[radix]), radix)):
         chosen = with_radix(point, radix)
         limit: tuple[Any, ...] = ()
         if bound and tried and bounds[radix] <= least:
@@ -87,29 +98,30 @@ def search(point: Point, run: Callable[..., Result], earliest_ends: EarliestEnds
         "best_radix": best,
         "search": {
             "tried": {str(radix): tried[radix]["time_s"] for radix in radices if radix in tried},
-            "excluded": {str(radix): bounds[radix] for radix in radices if radix not in tried},
+            "excluded": {str(radix): bounds[radix] for radix in likely if radix not in tried},
             "ended_early": sorted(ended_early),
+            "one_repeat": {str(radix): one_repeat[radix] for radix in sorted(one_repeat)},
+            "unlikely": unlikely,
         },
     }
 
 
-def most_promising_first(point: Point, bounds: dict[int, float], run: Callable[[Point], Result]) -> list[int]:
-    """Return the radices in an order in which the best one comes early.
+def rehearse(point: Point, bounds: dict[int, float], run: Callable[[Point], Result]) -> dict[int, float]:
+    """Return how long one repeat takes [s], by radix; nothing where all repeats are little more.
 
     Bounds know nothing of contention, which may double the time on a torus; one repeat shows it. Radices whose bounds
-    are above what the best one so far seems to take are left where their bounds put them.
+    are above what the best one so far seems to take need none.
     """
-    by_bound = sorted(bounds, key=lambda radix: (bounds[radix], radix))
     repeats: int = point["workload"]["repeats"]
+    times: dict[int, float] = {}
     if repeats < _REHEARSED:
-        return by_bound
+        return times
     once = {**point, "workload": {**point["workload"], "repeats": 1}}
-    seeming: dict[int, float] = {}
-    for radix in by_bound:
-        if seeming and bounds[radix] > min(seeming.values()):
+    for radix in sorted(bounds, key=lambda radix: (bounds[radix], radix)):
+        if times and bounds[radix] > repeats * min(times.values()):
             break
-        seeming[radix] = repeats * run(with_radix(once, radix))["time_s"]
-    return sorted(bounds, key=lambda radix: (seeming.get(radix, bounds[radix]), radix))
+        times[radix] = run(with_radix(once, radix))["time_s"]
+    return times
 
 
 def with_radix(point: Point, radix: int) -> Point:
