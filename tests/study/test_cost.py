@@ -238,12 +238,15 @@ def test_time_and_memory_follow_from_the_rates() -> None:
     work += cost.messages / speed["messages_per_second"]
     assert cost.seconds == pytest.approx(work + speed["seconds_per_point"])
     ports = 2 * 32 * 8 + 64  # two switches for each that carries ranks, eight ports each
-    memory = speed["bytes_per_process"] + ports * speed["bytes_per_port"] + 64 * speed["bytes_per_rank"]
+    port, channel = speed["bytes_per_port"], speed["bytes_per_channel"]
+    memory = speed["bytes_per_process"] + ports * (port + 2 * channel) + 64 * speed["bytes_per_rank"]
     memory += 64 * 2 * (speed["bytes_per_message"] + speed["bytes_per_packet"])  # radix 2: no more than two at once
     assert cost.memory_bytes == round(memory)
     detours = estimate(canonical(point["workload"], 64, TORUS | {"routing": "valiant"}))
     size = facts("torus", (6, 6, 6), 2)
-    assert detours.memory_bytes - cost.memory_bytes == speed["bytes_per_port"] * (size.switches - 64) * size.ports
+    # Everywhere, and with two channels for each leg.
+    network = ((size.switches - 64) * size.ports + ports) * (port + 4 * channel) - ports * (port + 2 * channel)
+    assert detours.memory_bytes - cost.memory_bytes == network
     both = total([cost, cost])
     assert (both.messages, both.memory_bytes) == (2 * cost.messages, cost.memory_bytes)
     assert both.seconds == pytest.approx(2 * cost.seconds)

@@ -93,9 +93,10 @@ def estimate(point: Mapping[str, Any]) -> Cost:
         growth = float(more_with_ranks(np.float64(ranks), speed["growth_with_ranks"]))
         seconds = speed["seconds_per_point"] + _simulated(point) * loop * growth
         ports = used_ports(machine, ranks, scattered=point["allocation"] != "first-available")
+        channels = network.virtual_channels(machine["topology"], machine["routing"])
         memory = (
             speed["bytes_per_process"]
-            + ports * speed["bytes_per_port"]
+            + ports * (speed["bytes_per_port"] + channels * speed["bytes_per_channel"])
             + ranks * speed["bytes_per_rank"]
             + max((_bytes_at_once(point, part) for part in parts), default=0)
             + min(point.get("statistics", {}).get("congestion", 0), ranks) ** 2 * speed["bytes_per_congestion_cell"]
