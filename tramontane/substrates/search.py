@@ -57,8 +57,8 @@ def search(point: Point, run: Callable[..., Result], earliest_ends: EarliestEnds
         ``ended_early``, those of the latter that were run in part; ``one_repeat``, its time [s] by radix where it was
         run first; and ``unlikely``, the radices that it left out.
     """
-    first, last = point["workload"]["radices"]
-    radices = range(first, last + 1)
+    smallest, largest = point["workload"]["radices"]
+    radices = range(smallest, largest + 1)
     bound = earliest_ends if not point["workload"]["exhaustive"] else None
     bounds = {radix: lower_bound(with_radix(point, radix), bound, _FEW) if bound else 0.0 for radix in radices}
     runs: list[Result] = []
