@@ -6,9 +6,10 @@ records; which ones is random, but the same at each call.
 """
 
 import argparse
+import itertools
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,28 +17,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.measure import measure_apart
-from tramontane.study.cost import Cost, estimate, more_with_ranks, rates
+from tramontane.study.cost import Cost, estimate, rates, slower_with_state
 
+SHARES = (np.linspace(0, 0.6, 7), np.linspace(0, 3, 7))
+"""What a factor of ten more state may add, beyond each of the sizes in `rates.yaml`."""
 RATES = ("packets_per_second", "packet_hops_per_second", "messages_per_second")
 LEAST = 1e-9
 """What counts at least [s], so that no rate is infinite."""
+LONG = 60
+"""Points that take as long are described by themselves, too [s]."""
 CLOSE = 1.3
 """Ratio of measured to estimated up to which an estimate is a good one."""
 Numbers = NDArray[np.float64]
 
 
-def fit_with_growth(counts: Numbers, seconds: Numbers, ranks: Numbers) -> tuple[Numbers, float]:
-    """Return how long one of each count takes [s], and by which share longer with ten times the ranks.
+def fit_with_growth(
+    counts: Numbers, seconds: Numbers, state: Numbers, sizes: Sequence[float]
+) -> tuple[Numbers, dict[float, float]]:
+    """Return how long one of each count takes [s], and which share a factor of ten more state adds beyond some sizes.
 
-    Of growths in steps of 0.05, the one with the least mean deviation of the logarithm of measured over expected.
+    Of all shares tried, those with the least deviation.
+
+    Parameters
+    ----------
+    counts : ndarray, shape (points, kinds)
+    seconds, state : ndarray, shape (points,)
+        Time measured [s], and memory that the simulator goes through [B].
+    sizes : sequence of float
+        As many as `SHARES` [B].
     """
-    best = np.inf, np.zeros(0), 0.0
-    for growth in np.linspace(0, 1, 21):
-        grown = more_with_ranks(ranks, growth)
-        cost = fit(counts, seconds / grown)
-        deviation = float(np.mean(np.abs(np.log(seconds / (counts @ cost * grown)))))
-        best = min(best, (deviation, cost, float(growth)), key=lambda found: found[0])
+    best = np.inf, np.zeros(0), dict[float, float]()
+    for shares in itertools.product(*SHARES):
+        growth = dict(zip(sizes, map(float, shares), strict=True))
+        slower = slower_with_state(state, growth)
+        cost = fit(counts, seconds / slower)
+        best = min(best, (deviation(counts @ cost * slower, seconds), cost, growth), key=lambda found: found[0])
     return best[1], best[2]
+
+
+def deviation(expected: Numbers, seconds: Numbers) -> float:
+    """Return the mean deviation of the logarithms of two times [s].
+
+    Each decade of the measured one counts alike: there are few points that take long, and estimates are made for them.
+    """
+    apart = np.abs(np.log(seconds / expected))
+    decades = np.floor(np.log10(seconds))
+    return float(np.mean([apart[decades == decade].mean() for decade in np.unique(decades)]))
 
 
 def fit(counts: Numbers, seconds: Numbers) -> Numbers:
@@ -76,8 +101,9 @@ class Run(NamedTuple):
 
 
 def candidates(results: Path, longest: float) -> Iterator[Run]:
-    """Yield the runs of the embedded simulator in a campaign's records, not too long ones [s]."""
-    for path in sorted(results.glob("points/*/*.json")):
+    """Yield the runs of the embedded simulator in a campaign's records or published ones, not too long ones [s]."""
+    points = results / "points"
+    for path in sorted((points if points.is_dir() else results).glob("*/*.json")):
         record = json.loads(path.read_text(encoding="utf-8"))
         point: dict[str, Any] = record.get("point", {})
         ours = point.get("substrate") == "simulator" and point["machine"]["model"] == "default"
@@ -100,23 +126,22 @@ def describe(what: str, ratios: Numbers) -> str:
 def main() -> None:
     """Print the rates and how good they are."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.rates", description=__doc__)
-    parser.add_argument("results", type=Path, help="folder of a campaign's results, with points/")
+    parser.add_argument("results", type=Path, nargs="+", help="folders of campaigns' results, with points/; published")
     parser.add_argument("--again", type=int, default=0, metavar="POINTS", help="how many points to simulate again")
     parser.add_argument("--longest", type=float, default=60, help="of points that are expected to take up to this [s]")
     arguments = parser.parse_args()
-    runs = list(candidates(arguments.results, arguments.longest))
+    runs = [run for folder in arguments.results for run in candidates(folder, arguments.longest)]
     if arguments.again > 0:
         chosen = np.random.default_rng(1).permutation(len(runs))[: arguments.again]
         runs = list(run_again([runs[index].point for index in chosen]))
-    timed = [(run.point, run.cpu_s) for run in runs if run.cpu_s is not None]
+    timed = [(estimate(run.point), run.cpu_s) for run in runs if run.cpu_s is not None]
     if not timed:
         parser.error(
-            f"{arguments.results}: found no processor times of the simulator; allowed: a folder with points/, "
-            "and --again where the records are older"
+            f"{', '.join(map(str, arguments.results))}: found no processor times of the simulator; allowed: folders "
+            "with points/ or published, and --again where the records are older"
         )
-    counts = np.array([counted(estimate(point)) for point, _ in timed], dtype=float)
-    ranks = np.array([point["ranks"] for point, _ in timed], dtype=float)
-    report(counts, ranks, np.array([seconds for _, seconds in timed]))
+    counts = np.array([counted(cost) for cost, _ in timed], dtype=float)
+    report(counts, np.array([cost.state_bytes for cost, _ in timed]), np.array([seconds for _, seconds in timed]))
 
 
 def run_again(points: list[dict[str, Any]]) -> Iterator[Run]:
@@ -127,18 +152,21 @@ def run_again(points: list[dict[str, Any]]) -> Iterator[Run]:
     print(file=sys.stderr)
 
 
-def report(counts: Numbers, ranks: Numbers, seconds: Numbers) -> None:
+def report(counts: Numbers, state: Numbers, seconds: Numbers) -> None:
     """Print the rates that fit best, and how good estimates are with them and with those in use."""
-    cost, growth = fit_with_growth(counts, seconds, ranks)
+    before: dict[float, float] = rates()["growth_with_state"]
+    cost, growth = fit_with_growth(counts, seconds, state, list(before))
     for name, value in zip(RATES, cost, strict=True):
         print(f"{name}: {1 / value:.1e}")
-    print(f"growth_with_ranks: {growth:.2f}")
+    print("growth_with_state:")
+    for size, share in growth.items():
+        print(f"  {size:.1e}: {share:.1f}")
     now = np.array([1 / rates()[name] for name in RATES])
-    for what, each, more in (
-        ("rates.yaml as it is", now, rates()["growth_with_ranks"]),
-        ("these rates", cost, growth),
-    ):
-        print(describe(what, seconds / (counts @ each * more_with_ranks(ranks, more))))
+    for what, each, more in (("rates.yaml as it is", now, before), ("these rates", cost, growth)):
+        expected = counts @ each * slower_with_state(state, more)
+        print(describe(what, seconds / expected))
+        if (seconds >= LONG).any():
+            print(describe(f"  of {LONG} s and more", (seconds / expected)[seconds >= LONG]))
 
 
 if __name__ == "__main__":

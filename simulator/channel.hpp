@@ -78,7 +78,6 @@ struct Line {
         const Index i = first;
         first = pool[i].next;
         if (first == none) last = none;
-        pool.prefetch(first);  // most likely the next to go
         return i;
     }
 

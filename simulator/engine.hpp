@@ -278,10 +278,17 @@ public:
         begin_ = queue_.begin();
         end_ = queue_.end();
         const std::size_t n = events.size();
-        const std::size_t ahead = memory > cached ? n : 0;  // events that are prepared
-        for (std::size_t i = 0; i < std::min(ahead, far); ++i) fetch(events[i]);
-        for (std::size_t i = 0; i < std::min(ahead, near); ++i) approach(events[i]);
-        for (std::size_t i = 0; i < std::min(ahead, next); ++i) reach(events[i]);
+        // Calls ahead are made for several events at a time: where a page's address must be looked up, fetching a line
+        // ahead holds the processor up nearly as long as a load would, unless it has others to do at the same time.
+        std::size_t turn = memory > cached ? 0 : n;  // the event that calls ahead come before
+        std::size_t fetched = 0, approached = 0, reached = 0;
+        const auto prepare = [&] {
+            for (const std::size_t to = std::min(n, turn + far); fetched < to; ++fetched) fetch(events[fetched]);
+            for (const std::size_t to = std::min(n, turn + near); approached < to; ++approached)
+                approach(events[approached]);
+            for (const std::size_t to = std::min(n, turn + next); reached < to; ++reached) reach(events[reached]);
+            turn += together;
+        };
         Event* following = events.data();
         Event* const last = following + n;  // of no place
         while (following != last) {
@@ -294,14 +301,9 @@ public:
                 if (sudden) {
                     event = take_nearby();
                 } else if (stored != no_offset) {
+                    if (following - events.data() == static_cast<std::ptrdiff_t>(turn)) prepare();
                     if (tied(following[0], following[1])) order_ties(following);
                     event = *following++;
-                    if (ahead > 0) {
-                        const auto left = static_cast<std::size_t>(last - following);
-                        if (left > far) fetch(following[far]);
-                        if (left > near) approach(following[near]);
-                        if (left > next) reach(following[next]);
-                    }
                 } else {
                     break;
                 }
@@ -332,9 +334,10 @@ private:
     }
 
     static constexpr std::uint64_t cached = std::uint64_t{1} << 19;  // half of a usual second-level cache
-    static constexpr std::size_t far = 24;
-    static constexpr std::size_t near = 12;
-    static constexpr std::size_t next = 4;
+    static constexpr std::size_t together = 8;  // events that are prepared at a time, so many before they are due:
+    static constexpr std::size_t far = 24 + together;
+    static constexpr std::size_t near = 12 + together;
+    static constexpr std::size_t next = 4 + together;
     static constexpr Place nowhere = ~Place{0};
     static constexpr std::uint32_t no_offset = ~std::uint32_t{0};  // behind all of a window
 

@@ -63,19 +63,24 @@ void Fabric::prefetch(SwitchId at, Port port, std::uint8_t channel) const {
 }
 
 void Fabric::approach_credit(SwitchId at, std::uint32_t code) const {
-    const SwitchChannel& channel = channel_of_credit(at, code);
-    engine_.packets.prefetch(channel.waiting.first_full());
-    channel.prefetch(engine_.credits);
+    const Output& output = out(at, port_of(code), channel_of(code));
+    // Also of a credit behind the link: a packet that goes there often lets another into the output buffer at once.
+    engine_.packets.prefetch(output.before.waiting.first_full());
+    output.before.prefetch(engine_.credits);
+    if (kind_of(code) == EventKind::crossbar_credit) return;
+    engine_.packets.prefetch(output.behind.waiting.first_full());
+    output.behind.prefetch(engine_.credits);
 }
 
 void Fabric::reach_credit(SwitchId at, std::uint32_t code) const {
-    const Index first = channel_of_credit(at, code).waiting.first_full();
-    if (first == none) return;
-    const Packet& packet = engine_.packets[first];
-    if (kind_of(code) == EventKind::crossbar_credit) {
-        prefetch_upstream(packet);
-    } else if (packet.ejected) {
-        engine_.prefetch_message(packet);
+    const Output& output = out(at, port_of(code), channel_of(code));
+    if (const Index first = output.before.waiting.first_full(); first != none) {
+        prefetch_upstream(engine_.packets[first]);
+    }
+    if (kind_of(code) == EventKind::crossbar_credit) return;
+    if (const Index first = output.behind.waiting.first_full(); first != none) {
+        const Packet& packet = engine_.packets[first];
+        if (packet.ejected) engine_.prefetch_message(packet);
     }
 }
 

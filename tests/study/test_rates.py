@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from benchmarks.measure import idle_rank_bytes
-from benchmarks.rates import candidates, describe, fit, fit_with_growth
+from benchmarks.rates import candidates, describe, deviation, fit, fit_with_growth
 from tramontane.study import Point
-from tramontane.study.cost import more_with_ranks
+from tramontane.study.cost import slower_with_state
 
 TORUS = {"topology": "torus", "geometry": [6, 6, 6], "nodes_per_switch": 2}
 DRAGONFLY = {"topology": "dragonfly", "geometry": [25, 25, 25], "nodes_per_switch": 25}
@@ -33,12 +33,19 @@ def test_a_few_points_that_took_far_too_long_change_little() -> None:
     assert table @ fit(table, seconds) == pytest.approx(table @ COST, rel=0.1)
 
 
-def test_growth_with_ranks_is_found_again() -> None:
-    table, ranks = counts(40), 10 ** np.random.default_rng(3).uniform(1, 5, 40)
-    cost, growth = fit_with_growth(table, table @ COST * more_with_ranks(ranks, 0.35), ranks)
-    assert growth == pytest.approx(0.35)
+def test_growth_with_state_is_found_again() -> None:
+    table, state = counts(40), 10 ** np.random.default_rng(3).uniform(4, 10, 40)
+    growth = {1e6: 0.3, 1e9: 1.5}
+    cost, found = fit_with_growth(table, table @ COST * slower_with_state(state, growth), state, list(growth))
+    assert found == pytest.approx(growth)
     assert cost == pytest.approx(COST, rel=1e-3)
-    assert more_with_ranks(np.array([1.0, 100, 10_000]), 0.35) == pytest.approx([1, 1, 1.7])
+    assert slower_with_state(np.array([1.0, 1e6, 1e8, 1e10]), growth) == pytest.approx([1, 1, 1.6, 3.7])
+
+
+def test_few_points_that_take_long_count_as_much_as_many_short_ones() -> None:
+    seconds = np.array([1.0] * 98 + [100.0, 200.0])
+    expected = seconds * np.array([1.0] * 98 + [np.e] * 2)
+    assert deviation(expected, seconds) == pytest.approx(0.5)
 
 
 def test_what_costs_nothing_is_not_negative() -> None:

@@ -42,6 +42,8 @@ class Cost:
         Switch visits of all packets, those of control messages included.
     control_packets : int
         Packets of headers, get requests and acknowledgements.
+    state_bytes : float
+        What of the memory the embedded simulator goes through all the time [B].
     """
 
     seconds: float
@@ -51,6 +53,7 @@ class Cost:
     hops: int
     bytes: int
     control_packets: int
+    state_bytes: float = 0.0
 
 
 @lru_cache(maxsize=1)
@@ -82,25 +85,26 @@ def estimate(point: Mapping[str, Any]) -> Cost:
     hops = math.fsum(number * mean_visits(machine, part, place) for number, part in zip(entering, parts, strict=True))
     messages = sum(part.messages for part in parts)
     ranks = point["ranks"]
+    state = 0.0
     if point["substrate"] in speed["others"]:
         seconds, memory = _elsewhere(point, messages, hops)
     else:
+        ports = used_ports(machine, ranks, scattered=point["allocation"] != "first-available")
+        channels = network.virtual_channels(machine["topology"], machine["routing"])
+        state = (
+            ports * (speed["bytes_per_port"] + channels * speed["bytes_per_channel"])
+            + ranks * speed["bytes_per_rank"]
+            + max((_bytes_at_once(point, part) for part in parts), default=0)
+        )
+        matrix = min(point.get("statistics", {}).get("congestion", 0), ranks) ** 2 * speed["bytes_per_congestion_cell"]
+        memory = speed["bytes_per_process"] + state + matrix
         loop = (
             sum(entering) / speed["packets_per_second"]
             + hops / speed["packet_hops_per_second"]
             + messages / speed["messages_per_second"]
         )
-        growth = float(more_with_ranks(np.float64(ranks), speed["growth_with_ranks"]))
-        seconds = speed["seconds_per_point"] + _simulated(point) * loop * growth
-        ports = used_ports(machine, ranks, scattered=point["allocation"] != "first-available")
-        channels = network.virtual_channels(machine["topology"], machine["routing"])
-        memory = (
-            speed["bytes_per_process"]
-            + ports * (speed["bytes_per_port"] + channels * speed["bytes_per_channel"])
-            + ranks * speed["bytes_per_rank"]
-            + max((_bytes_at_once(point, part) for part in parts), default=0)
-            + min(point.get("statistics", {}).get("congestion", 0), ranks) ** 2 * speed["bytes_per_congestion_cell"]
-        )
+        slower = float(slower_with_state(np.float64(state), speed["growth_with_state"]))
+        seconds = speed["seconds_per_point"] + _simulated(point) * loop * slower
     return Cost(
         seconds=float(seconds),
         memory_bytes=round(memory),
@@ -109,6 +113,7 @@ def estimate(point: Mapping[str, Any]) -> Cost:
         hops=round(hops),
         bytes=sum(part.bytes for part in parts),
         control_packets=sum(control),
+        state_bytes=float(state),
     )
 
 
@@ -127,16 +132,17 @@ def _elsewhere(point: Mapping[str, Any], messages: int, hops: float) -> tuple[fl
     return seconds, memory
 
 
-def more_with_ranks(ranks: Any, growth: float) -> Any:
-    """Return how much longer everything takes than with few ranks, whose state is in the cache.
+def slower_with_state(state: Any, growth: Mapping[float, float]) -> Any:
+    """Return how much longer everything takes than with little state, which is in the caches.
 
     Parameters
     ----------
-    ranks : float or ndarray
-    growth : float
-        What each factor of ten beyond 100 ranks adds.
+    state : float or ndarray
+        Memory that a point takes beside that of its process [B].
+    growth : dict
+        What each factor of ten beyond a size [B] adds.
     """
-    return 1 + growth * np.log10(np.maximum(ranks, 100) / 100)
+    return 1 + sum(share * np.log10(np.maximum(state, size) / size) for size, share in growth.items())
 
 
 def _simulated(point: Mapping[str, Any]) -> float:
@@ -215,6 +221,7 @@ def total(costs: list[Cost]) -> Cost:
         hops=sum(cost.hops for cost in costs),
         bytes=sum(cost.bytes for cost in costs),
         control_packets=sum(cost.control_packets for cost in costs),
+        state_bytes=max((cost.state_bytes for cost in costs), default=0.0),
     )
 
 
