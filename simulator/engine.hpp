@@ -334,7 +334,8 @@ private:
     }
 
     static constexpr std::uint64_t cached = std::uint64_t{1} << 19;  // half of a usual second-level cache
-    static constexpr std::size_t together = 8;  // events that are prepared at a time, so many before they are due:
+    // For how many events calls ahead are made at a time, and how far ahead each of them is for the last of these.
+    static constexpr std::size_t together = 8;
     static constexpr std::size_t far = 24 + together;
     static constexpr std::size_t near = 12 + together;
     static constexpr std::size_t next = 4 + together;

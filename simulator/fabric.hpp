@@ -106,10 +106,6 @@ private:
         return reinterpret_cast<Output*>(switches_[at]->bytes +
                                          outputs_offset_)[std::size_t{port} * channels_ + channel];
     }
-    [[nodiscard]] const SwitchChannel& channel_of_credit(SwitchId at, std::uint32_t code) const {
-        const Output& output = out(at, port_of(code), channel_of(code));
-        return kind_of(code) == EventKind::crossbar_credit ? output.before : output.behind;
-    }
     void create(SwitchId at);
     void prefetch_upstream(const Packet& packet) const;
 
