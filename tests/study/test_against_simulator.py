@@ -16,7 +16,7 @@ from tramontane.study import (
     load_experiment,
     load_machine,
 )
-from tramontane.study.models import Machine
+from tramontane.study.machines import Machine
 from tramontane.study.network import ROUTINGS, sizes, switch_visits, virtual_channels
 
 ROOT = Path(__file__).parents[2]

@@ -16,8 +16,8 @@ import numpy as np
 from ruamel.yaml import YAML
 
 from tramontane.study import network
-from tramontane.study.models import DOUBLE, OPTIMAL
 from tramontane.study.traffic import CONTROL, Traffic, traffic
+from tramontane.study.workloads import DOUBLE, OPTIMAL
 
 _SAMPLES = 48
 """Ranks, and partners of each, that are looked at for the mean distance."""
