@@ -296,11 +296,12 @@ def test_a_window_holds_back_only_what_waits_for_its_receive(levels: int, like: 
     assert window.memory_bytes == other.memory_bytes
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "published").glob("*/*.json")), ids=lambda path: path.stem)
-def test_no_published_point_took_much_more_memory_than_expected(path: Path) -> None:
+def test_no_published_point_took_much_more_memory_than_expected() -> None:
     """What was expected is what decides whether a point may run at all."""
-    record = json.loads(path.read_text())
-    assert record["result"]["peak_rss_bytes"] < 1.25 * estimate(record["point"]).memory_bytes
+    records = [json.loads(path.read_text()) for path in sorted((ROOT / "published").glob("*/*.json"))]
+    measured = {record["id"]: record["result"]["peak_rss_bytes"] for record in records}
+    expected = {record["id"]: estimate(record["point"]).memory_bytes for record in records}
+    assert [point for point in measured if measured[point] > 1.25 * expected[point]] == []
 
 
 def test_short_messages_beyond_the_buffers_wait_without_packets() -> None:
