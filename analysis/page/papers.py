@@ -10,7 +10,7 @@ from tramontane.study.catalogue import GRIDS, TABLE1, TABLE2, cached_yaml
 from tramontane.study.decomposition import bounds, nearest_square
 from tramontane.study.expressions import evaluate
 from tramontane.study.layers import Origin
-from tramontane.study.models import DOUBLE
+from tramontane.study.workloads import DOUBLE
 from tramontane.substrates.simulator import schedule
 
 #: The statement of `configs/claims` that holds the numbers of Table 3.

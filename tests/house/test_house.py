@@ -48,6 +48,7 @@ NOT_OURS_AT_THE_ROOT = {"build", "results"}
 
 
 def files(*patterns: str, below: Path = ROOT) -> Iterator[Path]:
+    assert below.is_dir(), f"{below} is no room of the house"
     for pattern in patterns or ("*",):
         for path in sorted(below.rglob(pattern)):
             parts = path.relative_to(ROOT).parts

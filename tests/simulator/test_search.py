@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tramontane.study import models
+from tramontane.study import workloads
 from tramontane.substrates import search as searching
 from tramontane.substrates.search import search, with_radix
 from tramontane.substrates.simulator import Simulator
@@ -126,4 +126,4 @@ def test_a_run_is_that_of_the_plain_point() -> None:
 
 
 def test_both_rooms_call_it_the_same() -> None:
-    assert searching.OPTIMAL == models.OPTIMAL
+    assert searching.OPTIMAL == workloads.OPTIMAL

@@ -16,8 +16,9 @@ from tramontane.study import (
     load_experiment,
     load_machine,
 )
-from tramontane.study.models import Machine
-from tramontane.study.network import ROUTINGS, sizes, switch_visits, virtual_channels
+from tramontane.study.machines import Machine
+from tramontane.study.network import ROUTINGS, SHORTEST, sizes, switch_visits, virtual_channels
+from tramontane.study.workloads import OPTIMAL
 
 ROOT = Path(__file__).parents[2]
 NETWORKS: dict[str, dict[str, Any]] = {
@@ -107,8 +108,12 @@ SMALL = {
     entry.point.id: entry.point
     for path in list_experiments(ROOT)
     for entry in expand(load_experiment(path), "smoke").points
-    if entry.point and entry.point.ranks in (32, 128)
+    if entry.point
+    and entry.point.substrate == "simulator"
+    and entry.point.ranks in (16, 64)
+    and getattr(entry.point.workload, "radix", None) != OPTIMAL
 }
+"""Points of one simulation each, in some seconds altogether."""
 
 
 @pytest.mark.parametrize("identity", SMALL)
@@ -119,4 +124,6 @@ def test_counts_of_the_smoke_points(identity: str) -> None:
         assert getattr(cost, name) == counted[name]
     exact = point.canonical()["workload"].get("algorithm") != "bruck"
     assert cost.packets == (counted["packets"] if exact else pytest.approx(counted["packets"], rel=0.02))
-    assert cost.hops == pytest.approx(counted["hops"], rel=0.1)
+    # How many packets an adaptive routing diverts is not known before, nor how many meet their destination on a detour.
+    detours = point.machine is not None and point.machine.routing not in SHORTEST
+    assert cost.hops == pytest.approx(counted["hops"], rel=0.3 if detours else 0.1)

@@ -10,8 +10,9 @@ import pytest
 
 from tramontane.study import list_machines, load_machine, load_point
 from tramontane.study.catalogue import TABLE1
-from tramontane.study.models import Machine, Point
+from tramontane.study.machines import Machine
 from tramontane.study.network import ROUTINGS, facts, printed_switches, switch_visits, virtual_channels
+from tramontane.study.points import Point
 from tramontane.study.reading import read_yaml
 
 Graph = dict[tuple[int, ...], set[tuple[int, ...]]]

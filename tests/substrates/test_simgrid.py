@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tramontane.study.models import Point
+from tramontane.study.points import Point
 from tramontane.substrates import get
 from tramontane.substrates.simgrid import SimGrid, platform_lines, settings
 from tramontane.substrates.simulator import schedule

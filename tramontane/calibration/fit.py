@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tramontane.study.models import DOUBLE
+from tramontane.study.workloads import DOUBLE
 
 Values = npt.NDArray[np.float64]
 

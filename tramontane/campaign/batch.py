@@ -17,7 +17,7 @@ from typing import Any, TextIO
 from tramontane.campaign.layout import plan_of
 from tramontane.results.provenance import provenance
 from tramontane.results.store import Store, write_atomically
-from tramontane.study.models import MEASURED
+from tramontane.study.points import MEASURED
 from tramontane.substrates import Substrate, get, require
 from tramontane.substrates.isolation import PointError, end_with_parent, run_forked
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tramontane.study.models import MEASURED
+from tramontane.study.points import MEASURED
 
 #: Number of batches that a large campaign is divided into.
 BATCHES = 100

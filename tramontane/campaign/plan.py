@@ -22,7 +22,7 @@ from tramontane.results.manifest import dump as dump_manifest
 from tramontane.results.published import find_published, take_over
 from tramontane.results.store import Store, dump, write_if_changed
 from tramontane.study import SCALES, Experiment, Point, estimate, expand, list_experiments, load_experiment
-from tramontane.study.models import MEASURED
+from tramontane.study.points import MEASURED
 from tramontane.substrates import get
 
 #: Words that stand for all experiments and for none.

@@ -16,7 +16,7 @@ from tramontane.claims.outcome import Outcome, count, number
 from tramontane.study import network
 from tramontane.study.catalogue import TABLE1, cached_yaml
 from tramontane.study.decomposition import block, bounds, nearest_square
-from tramontane.study.models import DOUBLE, Allreduce
+from tramontane.study.workloads import DOUBLE, Allreduce
 from tramontane.substrates.simulator import schedule
 
 Printed = Mapping[str, Any]

@@ -14,7 +14,7 @@ from tramontane.measurement.cases import BATCH, PROJECT
 from tramontane.measurement.outcome import Outcome, failed_builds, finished_in, outcome_of, outcomes
 from tramontane.measurement.settings import Site, look_around
 from tramontane.results.store import dump, write_atomically
-from tramontane.study.models import MEASURED
+from tramontane.study.points import MEASURED
 from tramontane.substrates.isolation import end_with_parent
 from tramontane.substrates.mpi import result_of
 

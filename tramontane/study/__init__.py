@@ -8,8 +8,9 @@ from tramontane.study.catalogue import find_root, list_experiments, list_machine
 from tramontane.study.cost import Cost, estimate
 from tramontane.study.expansion import ExpandedPoint, Expansion, expand
 from tramontane.study.experiments import SCALES, Experiment, Figure, load_experiment
-from tramontane.study.models import Machine, Point
-from tramontane.study.points import load_point
+from tramontane.study.loading import load_point
+from tramontane.study.machines import Machine
+from tramontane.study.points import Point
 from tramontane.study.systems import System, list_systems, load_system
 from tramontane.study.validation import validate_file
 

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from tramontane.errors import InputError, closest, show
 from tramontane.study.layers import Keys, Layers, Origin
+from tramontane.study.machines import Machine
 from tramontane.study.messages import explain
-from tramontane.study.models import Machine
 from tramontane.study.reading import read_yaml
 
 MACHINES = Path("configs/machines")

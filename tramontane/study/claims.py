@@ -14,7 +14,7 @@ from tramontane.study.catalogue import REFERENCES, cached_yaml
 from tramontane.study.fields import Choice, Count, Text
 from tramontane.study.layers import Origin
 from tramontane.study.messages import explain, problem
-from tramontane.study.models import Settings
+from tramontane.study.settings import Settings
 
 CLAIMS = Path("configs/claims")
 JUDGEMENT = CLAIMS / "judgement.yaml"

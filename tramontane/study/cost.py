@@ -16,8 +16,8 @@ import numpy as np
 from ruamel.yaml import YAML
 
 from tramontane.study import network
-from tramontane.study.models import DOUBLE, OPTIMAL
 from tramontane.study.traffic import CONTROL, Traffic, traffic
+from tramontane.study.workloads import DOUBLE, OPTIMAL
 
 _SAMPLES = 48
 """Ranks, and partners of each, that are looked at for the mean distance."""
@@ -82,7 +82,8 @@ def estimate(point: Mapping[str, Any]) -> Cost:
     travelling = [part.packets(packet, above=protocol["negligible_size"]) for part in parts]
     entering = [own + extra for own, extra in zip(travelling, control, strict=True)]
     place = Placement(point)
-    hops = math.fsum(number * mean_visits(machine, part, place) for number, part in zip(entering, parts, strict=True))
+    visits = [mean_visits(machine, part, place) for part in parts]
+    hops = math.fsum(number * each for number, each in zip(entering, visits, strict=True))
     messages = sum(part.messages for part in parts)
     ranks = point["ranks"]
     state = 0.0
@@ -94,7 +95,7 @@ def estimate(point: Mapping[str, Any]) -> Cost:
         state = (
             ports * (speed["bytes_per_port"] + channels * speed["bytes_per_channel"])
             + ranks * speed["bytes_per_rank"]
-            + max((_bytes_at_once(point, part) for part in parts), default=0)
+            + max((_bytes_at_once(point, part, each) for part, each in zip(parts, visits, strict=True)), default=0)
         )
         matrix = min(point.get("statistics", {}).get("congestion", 0), ranks) ** 2 * speed["bytes_per_congestion_cell"]
         memory = speed["bytes_per_process"] + state + matrix
@@ -195,20 +196,35 @@ def _measurement(point: Mapping[str, Any]) -> Cost:
     )
 
 
-def _bytes_at_once(point: Mapping[str, Any], part: Traffic) -> float:
-    """Return what the messages take that have been posted: a burst posts all of a phase, others a few a rank.
+def _bytes_at_once(point: Mapping[str, Any], part: Traffic, visits: float) -> float:
+    """Return what the messages take that have been posted, each its envelope and what of it is in the network.
 
-    Each takes its envelope. Packets there are as far as there is room in the buffers before and behind the injection
-    link; a message sends a header first, unless it is short.
+    First packets, which are headers unless a message is short, are there as far as there is room in the buffers before
+    and behind the injection link; the others fill a share of the buffers on their way past `visits` switches. The way
+    counts up to a length: on a longer one congestion keeps packets back at the source.
     """
-    workload, machine, ranks, speed = point["workload"], point["machine"], point["ranks"], rates()
-    messages = part.messages
-    if workload.get("algorithm") != "burst":
-        messages = min(messages, ranks * int(workload.get("radix", 4)))
+    machine, ranks, speed = point["machine"], point["ranks"], rates()
+    posted = _posted(point, part)
     short, packet = machine["protocol"]["short_limit"], machine["packet"]
     first = sum(count * min(size if size <= short else CONTROL, packet) for size, count in part.sizes.items())
-    room = 2 * ranks * machine["buffer"] * part.messages / max(first, 1)
-    return float(messages * speed["bytes_per_message"] + min(messages, room) * speed["bytes_per_packet"])
+    firsts = min(posted, 2 * ranks * machine["buffer"] * part.messages / max(first, 1))
+    filled = speed["buffers_filled"] * min(visits, speed["buffers_on_the_way"]) * machine["buffer"] / packet
+    others = min(posted * (part.packets(packet) / part.messages - 1), ranks * filled)
+    return float(posted * speed["bytes_per_message"] + (firsts + others) * speed["bytes_per_packet"])
+
+
+def _posted(point: Mapping[str, Any], part: Traffic) -> int:
+    """Return how many messages are posted at once: all of a phase by a burst, by others a few a rank."""
+    workload = point["workload"]
+    if workload.get("algorithm") == "burst":
+        return part.messages
+    ranks: int = point["ranks"]
+    few = min(part.messages, ranks * int(workload.get("radix", 4)))
+    if workload.get("algorithm") == "sliding-window":
+        # A message that is sent without waiting for its receive leaves its place in the window at once.
+        limit: int = point["machine"]["protocol"]["eager_limit"]
+        return max(few, sum(count for size, count in part.sizes.items() if size <= limit))
+    return few
 
 
 def total(costs: list[Cost]) -> Cost:

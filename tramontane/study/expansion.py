@@ -17,8 +17,9 @@ from tramontane.study.catalogue import resolve_names
 from tramontane.study.experiments import _REFERENCE, MEMBER, Experiment
 from tramontane.study.expressions import evaluate
 from tramontane.study.layers import Keys, Layers, Origin, split
-from tramontane.study.models import WORKLOADS, Point
-from tramontane.study.points import build_point
+from tramontane.study.loading import build_point
+from tramontane.study.points import Point
+from tramontane.study.workloads import WORKLOADS
 
 Coordinate = str | int | float | bool
 MAX_MEMBERS = 1000

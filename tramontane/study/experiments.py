@@ -19,8 +19,9 @@ from tramontane.study.expressions import check_syntax, names_in
 from tramontane.study.fields import Choice, Text
 from tramontane.study.layers import Keys, Origin, split
 from tramontane.study.messages import explain, field_names, problem, submodels
-from tramontane.study.models import Point, Settings
+from tramontane.study.points import Point
 from tramontane.study.reading import read_yaml
+from tramontane.study.settings import Settings
 
 SCALES = ("smoke", "laptop", "paper")
 """Sizes of every experiment: a test of everything, an evening's work, the paper."""

@@ -1,63 +1,307 @@
-"""Loads a point from a YAML file, as ``tramontane run`` takes it."""
+"""The typed description of a point: one run of a workload on a machine.
 
-from pathlib import Path
+A point's identity is the hash of its canonical form: base units, defaults filled in, keys sorted, names and remarks
+left out.
+"""
 
-from pydantic import ValidationError
+import hashlib
+import json
+from functools import cached_property
+from typing import Annotated, Any, Self
 
-from tramontane.study.catalogue import find_root, locate, resolve_names
-from tramontane.study.layers import Layers, Origin
-from tramontane.study.messages import explain
-from tramontane.study.models import Point
-from tramontane.study.reading import read_yaml
+from pydantic import Field, field_serializer, model_validator
+
+from tramontane.study import decomposition as blocks
+from tramontane.study.fields import Choice, ChoiceOrNumbers, Count, NonNegative, Text, Whole
+from tramontane.study.machines import Machine
+from tramontane.study.messages import problem
+from tramontane.study.settings import Settings
+from tramontane.study.units import FRACTION, TIME, Latency, Share, Time, format_quantity
+from tramontane.study.workloads import (
+    ALLREDUCE_ALGORITHMS,
+    LIBRARY_ALGORITHMS,
+    OPTIMAL,
+    TRANSPOSITION_ALGORITHMS,
+    Allreduce,
+    Halo,
+    Transposition,
+    Workload,
+)
+
+ALLOCATIONS = ("first-available", "random", "round-robin-groups")
+NOISE_PATTERNS = ("periodic", "random")
+MAX_PERIOD = 10**15
+"""Longest period of noise [ps]; the simulator's own time ends at 1844 s."""
+MAX_CONGESTION_BINS = 512
+MAX_STEADY_ERROR = 100_000
+"""Largest error [ppm] with which repeats may be cut short."""
+SUBSTRATES = ("simulator", "mpi", "simgrid", "sstmacro")
+MEASURED = "mpi"
+"""The substrate that runs on a real machine, where a system takes the place of the network."""
+DEFAULT_SYSTEM = "generic"
 
 
-def load_point(path: str | Path, substrate: str | None = None) -> Point:
-    """Read, complete and check a point.
+class SystemChoice(Settings):
+    """The real machine a point is measured on; a mere name will do."""
 
-    Parameters
+    name: Text = Field(description="A file of `configs/systems`.", examples=["generic"])
+    partition: Text | None = Field(None, description="Part of the system. Default: its first one.")
+    environment: Text | None = Field(
+        None, description="MPI library, as the system calls it. Default: the first one that is there."
+    )
+
+
+class Noise(Settings):
+    """Noise of the operating system: detours that take a rank's processor away for a while, each rank by itself."""
+
+    duration: Time = Field(0, description="How long a detour lasts; 0 for no noise.", examples=["25 us"])
+    period: Latency = Field(10**9, description="Every so often there is one.", examples=["1 ms"])
+    pattern: Annotated[str, Choice(NOISE_PATTERNS)] = Field(
+        "periodic",
+        description="Detours come at equal distances, with a random phase of each rank; or each at a random moment of "
+        "its period.",
+    )
+
+    @model_validator(mode="after")
+    def _shorter(self) -> Self:
+        if self.duration >= self.period:
+            found = f"found {format_quantity(self.duration, TIME)}"
+            raise problem(found, f"less than the period, {format_quantity(self.period, TIME)}", key="duration")
+        if self.period > MAX_PERIOD:
+            raise problem(f"found {format_quantity(self.period, TIME)}", "at most 1000 s", key="period")
+        if self.duration == 0:
+            self._fill(period=type(self).model_fields["period"].default, pattern=NOISE_PATTERNS[0])
+        return self
+
+
+class Steady(Settings):
+    """Whether identical repeats are cut short when those that were simulated tell the time of all."""
+
+    error: Share = Field(
+        0,
+        description="Error of the whole time that is allowed; no more repeats are simulated than that takes. 0 %: all.",
+        examples=["1 %"],
+    )
+
+    @model_validator(mode="after")
+    def _small(self) -> Self:
+        if self.error > MAX_STEADY_ERROR:
+            raise problem(
+                f"found {format_quantity(self.error, FRACTION)}",
+                f"at most {format_quantity(MAX_STEADY_ERROR, FRACTION)}",
+                key="error",
+            )
+        return self
+
+
+class Statistics(Settings):
+    """What is kept of a simulation besides its times and counts."""
+
+    congestion: Annotated[int, Whole(0, MAX_CONGESTION_BINS)] = Field(
+        0,
+        description="Bins a side of a matrix of the packets' queueing delays between source and destination processes; "
+        "no more than processes are used, 0 for no matrix.",
+    )
+
+
+class Point(Settings):
+    """One run: a workload on a machine with a number of ranks.
+
+    Attributes
     ----------
-    path : str or Path
-        The file.
-    substrate : str, optional
-        What is to run it, instead of what the file says; for `mpi` a system takes the network's place.
-
-    Raises
-    ------
-    InputError
-        With file, key, what was found and what is allowed.
+    id : str
+        Identity: 16 hexadecimal digits that depend on the physics only, not on how it was written.
     """
-    source = Path(path)
-    layers = Layers()
-    layers.merge(read_yaml(source), Origin(source, ""))
-    if substrate is not None:
-        layers.set(("substrate",), substrate, Origin(source, "substrate"))
-    return build_point(layers, find_root(source.parent), source)
+
+    ranks: Count = Field(description="Number of MPI processes, one a node.", examples=[256])
+    workload: Workload = Field(description="What is communicated.")
+    machine: Machine | None = Field(
+        None,
+        description="The network: the name of a file in `configs/machines`, or its keys. Every substrate but `mpi` "
+        "needs it.",
+    )
+    allocation: Annotated[str | tuple[int, ...], ChoiceOrNumbers(ALLOCATIONS, "nodes")] = Field(
+        "first-available",
+        description="Which nodes the ranks get: the first ones, in order; random ones, by the seed; those of all "
+        "groups in turn (groups of a dragonfly, subtrees below the top of a fat tree, planes of a torus); or those "
+        "given, by rank.",
+    )
+    substrate: Annotated[str, Choice(SUBSTRATES)] = Field("simulator", description="What runs the point.")
+    system: SystemChoice | None = Field(
+        None,
+        description="The real machine, in the network's place: the name of a file in `configs/systems`, or the name "
+        f"with partition and environment. Only for substrate `mpi`; default: {DEFAULT_SYSTEM}.",
+        examples=["generic"],
+    )
+    seed: NonNegative = Field(1, description="Seed of all random choices.")
+    start_jitter: Time = Field(
+        0,
+        description="Ranks start later by a random time of up to this much, which makes members of an ensemble differ.",
+    )
+    noise: Noise = Field(Noise(), description="Noise of the operating system.")
+    steady: Steady = Field(Steady(), description="Whether repeats are cut short.")
+    statistics: Statistics = Field(Statistics(), description="What is kept besides times and counts.")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.substrate == MEASURED:
+            self._fill(machine=None, system=self.system or SystemChoice(name=DEFAULT_SYSTEM))
+        else:
+            self._fill(system=None)
+            self._check_machine()
+        self._check_disturbances()
+        self._check_steady()
+        if isinstance(self.workload, Allreduce) and self.workload.radix == OPTIMAL and self.substrate != "simulator":
+            raise problem(f"found {OPTIMAL} with substrate {self.substrate}", "a whole number", key="workload.radix")
+        if not isinstance(self.workload, Allreduce):
+            decomposition = self._decomposed(self.workload)
+            self._fill(workload=self.workload.model_copy(update={"decomposition": decomposition}))
+        return self
+
+    def _check_machine(self) -> None:
+        """Refuse what the network has not."""
+        if self.machine is None:
+            description = str(type(self).model_fields["machine"].description)
+            raise problem("missing", description, key="machine")
+        nodes = self.machine.facts.nodes
+        if self.ranks > nodes:
+            raise problem(
+                f"found {self.ranks} ranks on {nodes} nodes",
+                f"at most {nodes}, the nodes of {self.machine.label}",
+                key="ranks",
+            )
+        if isinstance(self.allocation, tuple):
+            self._check_nodes(self.allocation, self.machine)
+        if self.machine.model == "pisces-16" and self.allocation != "first-available":
+            found = self.allocation if isinstance(self.allocation, str) else "a list of nodes"
+            raise problem(f"found {found} with model pisces-16", "first-available", key="allocation")
+        if self.machine.model == "pisces-16" and self.workload.algorithm == "sliding-window":
+            raise problem("found 'sliding-window' with model pisces-16", "any other", key="workload.algorithm")
+        if self.substrate == "simulator" and self.workload.algorithm in LIBRARY_ALGORITHMS:
+            own = {"transposition": TRANSPOSITION_ALGORITHMS, "allreduce": ALLREDUCE_ALGORITHMS}
+            allowed = ", ".join(own.get(self.workload.kind, ("nothing",)))
+            raise problem(
+                f"found '{self.workload.algorithm}' on the simulator, which has no MPI library",
+                f"{allowed}, or substrate {MEASURED}",
+                key="workload.algorithm",
+            )
+
+    def _check_disturbances(self) -> None:
+        """Refuse noise and overheads where they would be ignored."""
+        overhead = [("machine.overhead", self.machine.overhead)] if self.machine else []
+        for key, value in (("noise", self.noise), *overhead):
+            if value.is_default:
+                continue
+            if self.substrate != "simulator":
+                raise problem(f"found some with substrate {self.substrate}", "only with simulator", key=key)
+            if self.machine and self.machine.model == "pisces-16":
+                raise problem("found some with model pisces-16", "none", key=key)
+
+    def _check_steady(self) -> None:
+        """Refuse to cut repeats short where there are none, or where they may be alike for a while only."""
+        if self.steady.is_default:
+            return
+        machine_model = self.machine.model if self.machine else None
+        for found, wanted, allowed in (
+            (f"substrate {self.substrate}", self.substrate == "simulator", "only with simulator"),
+            (f"workload {self.workload.kind}", isinstance(self.workload, Allreduce), "only with allreduce"),
+            (f"model {machine_model}", machine_model != "pisces-16", "only with model default"),
+            ("noise, whose period may be longer than what is simulated", self.noise.is_default, "only without noise"),
+        ):
+            if not wanted:
+                value = format_quantity(self.steady.error, FRACTION)
+                raise problem(f"found {value} with {found}", allowed, key="steady.error")
+
+    def _check_nodes(self, given: tuple[int, ...], machine: Machine) -> None:
+        if len(given) != self.ranks:
+            raise problem(f"found {len(given)} nodes", f"{self.ranks}, one for each rank", key="allocation.nodes")
+        if max(given) >= machine.facts.nodes:
+            last = machine.facts.nodes - 1
+            raise problem(f"found {max(given)}", f"nodes 0 ... {last} of {machine.label}", key="allocation.nodes")
+
+    @field_serializer("allocation", when_used="json")
+    def _spell_allocation(self, allocation: str | tuple[int, ...]) -> str | dict[str, list[int]]:
+        return allocation if isinstance(allocation, str) else {"nodes": list(allocation)}
+
+    def _decomposed(self, workload: Transposition | Halo) -> tuple[int, int] | str:
+        """Return the decomposition, the default one if none is given, or say which bound it violates."""
+        if isinstance(workload.decomposition, str):
+            self._check_bisection(workload)
+            return workload.decomposition
+        limits = blocks.bounds(workload.kind, workload.grid)
+        if workload.decomposition is None:
+            found = blocks.nearest_square(self.ranks, limits)
+            if found is None:
+                nx, ny, nz = workload.grid
+                raise problem(
+                    f"found {self.ranks}, which has no decomposition on the grid {nx} x {ny} x {nz}",
+                    f"a number of ranks that can be cut into cx * cy with {_tightest(limits)}",
+                    key="ranks",
+                )
+            return found
+        cx, cy = workload.decomposition
+        if cx * cy != self.ranks:
+            raise problem(
+                f"found [{cx}, {cy}], that is {cx * cy} processes",
+                f"cx * cy = {self.ranks}, the number of ranks",
+                key="workload.decomposition",
+            )
+        bound = blocks.violated((cx, cy), limits)
+        if bound:
+            side, extent, value = bound
+            raise problem(
+                f"found {side} = {cx if side == 'cx' else cy} > {extent} = {value}",
+                _tightest(limits),
+                key="workload.decomposition",
+            )
+        return cx, cy
+
+    def _check_bisection(self, workload: Transposition | Halo) -> None:
+        nx, ny, _ = workload.grid
+        largest = blocks.bisected(nx, ny, self.ranks)
+        if largest is None:
+            raise problem(f"found {self.ranks}, too many to bisect {nx} x {ny} points", "fewer", key="ranks")
+        most = min(nx - largest.x, ny - largest.y)
+        if isinstance(workload, Halo) and workload.width > most:
+            allowed = f"at most {most}, so that no process has its own points in its halo"
+            raise problem(f"found {workload.width}", allowed, key="workload.width")
+
+    @classmethod
+    def from_canonical(cls, canonical: dict[str, Any]) -> "Point":
+        """Return the point with this canonical form (base units, see :meth:`canonical`)."""
+        return cls.model_validate(canonical, context={"canonical": True})
+
+    @property
+    def place(self) -> str:
+        """Where it runs, in few words: the network or the system."""
+        if self.machine is not None:
+            return self.machine.label
+        return " ".join(self.system.model_dump(exclude_none=True).values()) if self.system else ""
+
+    def canonical(self) -> dict[str, Any]:
+        """Return plain data in base units (ps, B/s, B, Hz), defaults filled in and keys sorted.
+
+        Overhead, noise, steady and statistics are left out where they ask for nothing.
+        """
+        return dict(json.loads(self._canonical_text))
+
+    @cached_property
+    def _canonical_text(self) -> str:
+        # What asks for nothing is left out, so that a new option renames no point.
+        off = {name for name in ("noise", "steady", "statistics") if getattr(self, name).is_default}
+        remarks = {"name", "extends", "description", "source"}
+        if self.machine and self.machine.overhead.is_default:
+            remarks.add("overhead")
+        data = self.model_dump(mode="json", exclude_none=True, exclude={"machine": remarks, **dict.fromkeys(off, True)})
+        return json.dumps(data, sort_keys=True, separators=(",", ":"))
+
+    @cached_property
+    def id(self) -> str:
+        """Identity of the point."""
+        return hashlib.sha256(self._canonical_text.encode()).hexdigest()[:16]
 
 
-def build_point(layers: Layers, root: Path, source: Path, where: str | None = None, prefix: str = "") -> Point:
-    """Make a point of merged settings.
-
-    Parameters
-    ----------
-    layers : Layers
-        Settings with their origins; names of machines and grids are replaced in place.
-    root : Path
-        The project's folder.
-    source : Path
-        File to name in an error about something that was not written at all.
-    where : str, optional
-        Coordinates of the point in its experiment, for errors.
-    prefix : str
-        Key below which something that was not written could be written.
-    """
-    resolve_names(layers, root)
-    try:
-        return Point.model_validate(layers.data)
-    except ValidationError as error:
-
-        def place(keys: tuple[str, ...]) -> Origin:
-            origin = locate(layers, keys, source)
-            unwritten = layers.origin(keys) is None
-            return Origin(source, f"{prefix}.{origin.key}") if unwritten and prefix else origin
-
-        raise explain(error, Point, place, where) from None
+def _tightest(limits: list[blocks.Bound]) -> str:
+    """Return in words the bound that matters for each side."""
+    lowest = [min((bound for bound in limits if bound[0] == side), key=lambda bound: bound[2]) for side in ("cx", "cy")]
+    return " and ".join(f"{side} <= {extent} = {value}" for side, extent, value in lowest)

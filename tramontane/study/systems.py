@@ -14,7 +14,7 @@ from tramontane.study.catalogue import SYSTEMS, cached_yaml, find_root
 from tramontane.study.fields import Choice, Count, Text
 from tramontane.study.layers import Origin
 from tramontane.study.messages import explain, problem
-from tramontane.study.models import Settings
+from tramontane.study.settings import Settings
 from tramontane.study.units import Time
 
 SCHEDULERS = ("local", "slurm", "squeue")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tramontane.study.decomposition import BISECTION
-from tramontane.study.models import BRUCK_RADIX, DOUBLE
+from tramontane.study.workloads import BRUCK_RADIX, DOUBLE
 
 CONTROL = 64
 """Bytes of a header, a get request or an acknowledgement."""

@@ -15,10 +15,12 @@ from tramontane.study.expansion import expand
 from tramontane.study.experiments import Experiment, load_experiment
 from tramontane.study.fields import Choice, Count, Text, WholeList
 from tramontane.study.layers import Layers, Origin
+from tramontane.study.loading import load_point
+from tramontane.study.machines import Machine
 from tramontane.study.messages import explain, field_names
-from tramontane.study.models import Machine, Point, Settings
-from tramontane.study.points import load_point
+from tramontane.study.points import Point
 from tramontane.study.reading import read_yaml
+from tramontane.study.settings import Settings
 from tramontane.study.systems import read_system
 
 

@@ -8,7 +8,7 @@ from statistics import median
 
 from tramontane.errors import InputError, closest
 from tramontane.study import Point
-from tramontane.study.models import NETWORK_MODELS
+from tramontane.study.machines import NETWORK_MODELS
 from tramontane.validation.execution import Outcome
 from tramontane.validation.networks import Network, read_networks
 from tramontane.validation.points import CannotRunError, algorithm, make_point, members

@@ -9,7 +9,9 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from tramontane.errors import closest
-from tramontane.study.models import Allreduce, Machine, Point, Workload
+from tramontane.study.machines import Machine
+from tramontane.study.points import Point
+from tramontane.study.workloads import Allreduce, Workload
 from tramontane.validation.networks import Network
 from tramontane.validation.rows import Row
 

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from tramontane.errors import InputError
-from tramontane.study.models import DEFAULT_SYSTEM
+from tramontane.study.points import DEFAULT_SYSTEM
 from tramontane.substrates import spack
 from tramontane.substrates.mpi import program
 from tramontane.substrates.mpi.libraries import Library, find_command, library_of

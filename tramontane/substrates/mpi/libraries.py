@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tramontane.study.catalogue import SYSTEMS, find_root
-from tramontane.study.models import DEFAULT_SYSTEM
+from tramontane.study.points import DEFAULT_SYSTEM
 from tramontane.study.systems import System, load_system
 from tramontane.substrates.mpi.program import ROOT
 
