@@ -6,10 +6,10 @@ records; which ones is random, but the same at each call.
 """
 
 import argparse
-import itertools
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,7 +47,7 @@ def fit_with_growth(
         As many as `SHARES` [B].
     """
     best = np.inf, np.zeros(0), dict[float, float]()
-    for shares in itertools.product(*SHARES):
+    for shares in product(*SHARES):
         growth = dict(zip(sizes, map(float, shares), strict=True))
         slower = slower_with_state(state, growth)
         cost = fit(counts, seconds / slower)
@@ -100,17 +100,27 @@ class Run(NamedTuple):
     cpu_s: float | None
 
 
-def candidates(results: Path, longest: float) -> Iterator[Run]:
-    """Yield the runs of the embedded simulator in a campaign's records or published ones, not too long ones [s]."""
-    points = results / "points"
-    for path in sorted((points if points.is_dir() else results).glob("*/*.json")):
+def candidates(folders: Iterable[Path], longest: float) -> list[Run]:
+    """Return the runs of the embedded simulator in campaigns' records or published ones, not too long ones [s].
+
+    A published record counts once, though campaigns copy it to their results.
+    """
+    runs: dict[str, Run] = {}
+    for path in chain.from_iterable(map(records, folders)):
         record = json.loads(path.read_text(encoding="utf-8"))
         point: dict[str, Any] = record.get("point", {})
         ours = point.get("substrate") == "simulator" and point["machine"]["model"] == "default"
         if not ours or "steady" in point or "radices" in point["workload"]:
             continue
         if 0.1 < estimate(point).seconds - rates()["seconds_per_point"] < longest:
-            yield Run(point, record.get("result", {}).get("cpu_s"))
+            runs[record["id"]] = Run(point, record.get("result", {}).get("cpu_s"))
+    return list(runs.values())
+
+
+def records(folder: Path) -> list[Path]:
+    """Return the files of a campaign's records or of published ones, in order."""
+    points = folder / "points"
+    return sorted((points if points.is_dir() else folder).glob("*/*.json"))
 
 
 def describe(what: str, ratios: Numbers) -> str:
@@ -130,10 +140,10 @@ def main() -> None:
     parser.add_argument("--again", type=int, default=0, metavar="POINTS", help="how many points to simulate again")
     parser.add_argument("--longest", type=float, default=60, help="of points that are expected to take up to this [s]")
     arguments = parser.parse_args()
-    runs = [run for folder in arguments.results for run in candidates(folder, arguments.longest)]
+    runs = candidates(arguments.results, arguments.longest)
     if arguments.again > 0:
         chosen = np.random.default_rng(1).permutation(len(runs))[: arguments.again]
-        runs = list(run_again([runs[index].point for index in chosen]))
+        runs = list(run_again([runs[index] for index in chosen]))
     timed = [(estimate(run.point), run.cpu_s) for run in runs if run.cpu_s is not None]
     if not timed:
         parser.error(
@@ -144,11 +154,11 @@ def main() -> None:
     report(counts, np.array([cost.state_bytes for cost, _ in timed]), np.array([seconds for _, seconds in timed]))
 
 
-def run_again(points: list[dict[str, Any]]) -> Iterator[Run]:
-    """Simulate canonical points."""
-    for number, point in enumerate(points):
-        yield Run(point, measure_apart(point)["cpu_s"])
-        print(f"\r{number + 1} of {len(points)} points", end="", file=sys.stderr, flush=True)
+def run_again(runs: list[Run]) -> Iterator[Run]:
+    """Simulate points once more."""
+    for number, run in enumerate(runs):
+        yield run._replace(cpu_s=measure_apart(run.point)["cpu_s"])
+        print(f"\r{number + 1} of {len(runs)} points", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
 
 

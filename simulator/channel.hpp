@@ -129,6 +129,41 @@ private:
     Index last_ = none;
 };
 
+/// Records that are put aside, in 4 B. Putting one aside touches no other: they have long left the cache.
+class Stack {
+public:
+    [[nodiscard]] bool empty() const { return top_ == none; }
+    [[nodiscard]] Index top() const { return top_; }
+
+    template <class P>
+    void push(P& pool, Index i) {
+        pool[i].next = top_;
+        top_ = i;
+    }
+
+    /// Removes those for which `fits(record)` holds; they come in the order in which they were put aside.
+    template <class P, class F>
+    Line take(P& pool, F&& fits) {
+        Line taken;
+        Index* link = &top_;
+        for (Index i = top_; i != none;) {
+            auto& record = pool[i];
+            const Index next = record.next;
+            if (fits(record)) {
+                *link = next;
+                taken.prepend(pool, i);
+            } else {
+                link = &record.next;
+            }
+            i = next;
+        }
+        return taken;
+    }
+
+private:
+    Index top_ = none;
+};
+
 /// Packets that wait for room: the first that fits goes, in order of arrival. Looking through hundreds of packets for
 /// the one that fits would take most of a simulation's time, so full packets, control messages and the others have
 /// lanes of their own. In the first two all are of one size; of the others, the last knows a lower bound.
@@ -188,6 +223,12 @@ public:
     [[nodiscard]] Index first_full() const { return full_.first; }
     /// The full packet that another would be appended to.
     [[nodiscard]] Index last_full() const { return full_.last; }
+    /// Of packets of no common size the last, which knows how much room one of them needs at least, and the first.
+    [[nodiscard]] Index last_other() const { return other_.last(); }
+    template <class P>
+    [[nodiscard]] Index first_other(const P& packets) const {
+        return other_.empty() ? none : other_.first(packets);
+    }
 
     /// Any that waits, for reports.
     template <class P>
@@ -300,9 +341,10 @@ public:
     void set_sudden(bool sudden) { mark(sudden); }
 
     /// Brings what is not in the channel itself into the cache: the next credits, and where others are added.
-    void prefetch(const Pool<Credits>& pool) const { pool.prefetch(first_); }
-    void prefetch_last(const Pool<Credits>& pool) const {
-        if (first_ != none) pool.prefetch(last_block());
+    void prefetch(const Pool<Credits>& pool) const {
+        if (first_ == none) return;
+        pool.prefetch(first_);
+        if (last_block() != first_) pool.prefetch(last_block());
     }
 
 private:

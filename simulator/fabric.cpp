@@ -66,18 +66,22 @@ void Fabric::approach_credit(SwitchId at, std::uint32_t code) const {
     const Output& output = out(at, port_of(code), channel_of(code));
     // Also of a credit behind the link: a packet that goes there often lets another into the output buffer at once.
     engine_.packets.prefetch(output.before.waiting.first_full());
+    engine_.packets.prefetch(output.before.waiting.last_other());
     output.before.prefetch(engine_.credits);
     if (kind_of(code) == EventKind::crossbar_credit) return;
     engine_.packets.prefetch(output.behind.waiting.first_full());
+    engine_.packets.prefetch(output.behind.waiting.last_other());
     output.behind.prefetch(engine_.credits);
 }
 
 void Fabric::reach_credit(SwitchId at, std::uint32_t code) const {
     const Output& output = out(at, port_of(code), channel_of(code));
+    engine_.packets.prefetch(output.before.waiting.first_other(engine_.packets));
     if (const Index first = output.before.waiting.first_full(); first != none) {
         prefetch_upstream(engine_.packets[first]);
     }
     if (kind_of(code) == EventKind::crossbar_credit) return;
+    engine_.packets.prefetch(output.behind.waiting.first_other(engine_.packets));
     if (const Index first = output.behind.waiting.first_full(); first != none) {
         const Packet& packet = engine_.packets[first];
         if (packet.ejected) engine_.prefetch_message(packet);
@@ -89,10 +93,10 @@ void Fabric::reach_head(SwitchId at, Index item) const {
     if (packet.upstream < engine_.switches) {
         if (switches_[packet.upstream]) {  // else another part's
             const Output& upstream = out(packet.upstream, packet.upstream_port, packet.upstream_channel);
-            upstream.behind.prefetch_last(engine_.credits);
+            upstream.behind.prefetch(engine_.credits);
         }
     } else {
-        injection_[packet.upstream - engine_.switches].channel.prefetch_last(engine_.credits);
+        injection_[packet.upstream - engine_.switches].channel.prefetch(engine_.credits);
     }
     if (!packet.routed || !switches_[at]) return;
     const Output& output = out(at, packet.port, packet.channel);

@@ -52,6 +52,10 @@ public:
         injection_[rank].channel.prefetch(engine_.credits);
         engine_.packets.prefetch(injection_[rank].channel.waiting.first_full());
         engine_.packets.prefetch(injection_[rank].channel.waiting.last_full());
+        engine_.packets.prefetch(injection_[rank].channel.waiting.last_other());
+    }
+    void reach_injection(std::uint32_t rank) const {
+        engine_.packets.prefetch(injection_[rank].channel.waiting.first_other(engine_.packets));
     }
 
     /// Brings what `head(at, item)` will need into the cache; routes the packet where the time does not matter.

@@ -116,18 +116,19 @@ bool Nodes::begin_round(Node& node, std::uint32_t rank, Ticks now) {
     node.receives_left = round.receives;
     node.next_send = 0;
     node.doing = Doing::sends;
-    if (node.unexpected.empty()) return true;
-    const Ticks copying = take_unexpected(node, rank, now);
+    const Ticks copying = take_early(node, rank, now);
     if (copying == 0) return true;
     resume_after(rank, now, copying);
     return false;
 }
 
 /// Posts the receives of messages that were here before. Returns how long copying them takes.
-Ticks Nodes::take_unexpected(Node& node, std::uint32_t rank, Ticks now) {
+Ticks Nodes::take_early(Node& node, std::uint32_t rank, Ticks now) {
     Ticks copying = 0;
     const auto of_this_round = [&](const Envelope& e) { return e.round == node.round; };
-    for (Index item; (item = node.unexpected.take_first(engine_.envelopes, of_this_round)) != none;) {
+    Line taken = node.early_of(node.round).take(engine_.envelopes, of_this_round);
+    while (!taken.empty()) {
+        const Index item = taken.pop(engine_.envelopes);
         const Envelope& e = engine_.envelopes[item];
         if (e.kind() == Envelope::Kind::header) {
             answer(node, rank, item, Envelope::Kind::get, now);
@@ -206,7 +207,7 @@ Ticks Nodes::take(Node& node, std::uint32_t rank, Index item, Ticks now) {
         case Envelope::Kind::eager: {
             const Ticks copying = engine_.parameters.copy(e.bytes);
             if (!expected) {  // into a buffer now, out of it when the receive is posted
-                node.unexpected.append(engine_.envelopes, item);
+                node.early_of(e.round).push(engine_.envelopes, item);
                 ++node.receives_left;  // undone by the end of the copy, which receives nothing
             } else {
                 engine_.envelopes.give_back(item);
@@ -225,12 +226,12 @@ Ticks Nodes::take(Node& node, std::uint32_t rank, Index item, Ticks now) {
             if (expected) {
                 answer(node, rank, item, Envelope::Kind::get, now);
             } else {
-                node.unexpected.append(engine_.envelopes, item);
+                node.early_of(e.round).push(engine_.envelopes, item);
             }
             return 0;
         case Envelope::Kind::eager_data: {
             if (!expected) {
-                node.unexpected.append(engine_.envelopes, item);
+                node.early_of(e.round).push(engine_.envelopes, item);
                 return 0;
             }
             const Ticks copying = engine_.parameters.copy(e.bytes);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -48,14 +49,19 @@ public:
         nodes_[rank].nic.prefetch(engine_.credits);
         fabric_.approach_injection(rank);
         engine_.envelopes.prefetch(nodes_[rank].nic.waiting.first_full());
+        engine_.envelopes.prefetch(nodes_[rank].arrived.first);
+        engine_.envelopes.prefetch(nodes_[rank].early_of(nodes_[rank].round + 1).top());
     }
 
-    /// The record of the message that the next packet will be cut from.
+    /// The record of the message that the next packet will be cut from, and the first messages of the next round.
     void reach(std::uint32_t rank) const {
         const Index first = nodes_[rank].nic.waiting.first_full();
         if (first != none && engine_.envelopes[first].begun()) {
             engine_.messages.prefetch(engine_.envelopes[first].message);
         }
+        fabric_.reach_injection(rank);
+        const Index early = nodes_[rank].early_of(nodes_[rank].round + 1).top();
+        if (early != none) engine_.envelopes.prefetch(engine_.envelopes[early].next);
     }
 
     struct Span {
@@ -112,10 +118,15 @@ private:
         std::int32_t window = 0;
         std::int16_t phase = -1;
         Doing doing = Doing::begins_round;
-        Line arrived;     ///< messages the rank has not looked at
-        Line unexpected;  ///< messages of later rounds it has looked at
+        Line arrived;  ///< messages the rank has not looked at
+        /// Messages of later rounds it has looked at, by the last bits of the round: they have left the cache, so that
+        /// looking through all of them in each round takes long.
+        std::array<Stack, 4> early;
         std::uint64_t bytes = 0;
+
+        [[nodiscard]] Stack& early_of(std::uint32_t of_round) { return early[of_round % early.size()]; }
     };
+    static_assert(sizeof(Node) == 128);
 
     /// Whether the next send may start: complete are `sends - sends_left`.
     [[nodiscard]] static bool may_send(const Node& node) {
@@ -124,7 +135,7 @@ private:
     }
     void run(Node& node, std::uint32_t rank, Ticks now);
     bool begin_round(Node& node, std::uint32_t rank, Ticks now);
-    Ticks take_unexpected(Node& node, std::uint32_t rank, Ticks now);
+    Ticks take_early(Node& node, std::uint32_t rank, Ticks now);
     bool post_sends(Node& node, std::uint32_t rank, Ticks now);
     bool progress(Node& node, std::uint32_t rank, Ticks now);
     Ticks take(Node& node, std::uint32_t rank, Index item, Ticks now);

@@ -146,7 +146,7 @@ def test_optimum() -> None:
 def test_what_has_no_result_is_said() -> None:
     own = power(-0.5)
     object.__setattr__(own, "lacking", (20000.0, 50000.0))
-    assert comparisons.trend(own, "falls", ALL, MOST).evidence.endswith("; without 2 points that have no result")
+    assert comparisons.trend(own, "falls", ALL, MOST).evidence.endswith("; without a result at 2 process counts")
     assert comparisons.trend(own, "falls", Span(100, 10000), MOST).evidence.endswith("the other way")
 
 

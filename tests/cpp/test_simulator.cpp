@@ -159,3 +159,30 @@ TEST_CASE("credits come back in time and in order") {
     CHECK_FALSE(channel.expects());
     CHECK(pool.used() == 0);
 }
+
+TEST_CASE("of the records put aside those that fit come in order, and the others stay") {
+    struct Record {
+        std::uint32_t round;
+        Index next;
+    };
+    Pool<Record> pool;
+    Stack aside;
+    std::vector<Index> put;
+    for (const std::uint32_t round : {5, 1, 5, 5, 9, 1}) {
+        put.push_back(pool.take());
+        pool[put.back()].round = round;
+        aside.push(pool, put.back());
+    }
+    const auto taken = [&](std::uint32_t round) {
+        Line line = aside.take(pool, [&](const Record& record) { return record.round == round; });
+        std::vector<Index> indices;
+        while (!line.empty()) indices.push_back(line.pop(pool));
+        return indices;
+    };
+    CHECK(taken(1) == std::vector{put[1], put[5]});
+    CHECK(taken(2).empty());
+    CHECK(taken(5) == std::vector{put[0], put[2], put[3]});
+    CHECK_FALSE(aside.empty());
+    CHECK(taken(9) == std::vector{put[4]});
+    CHECK(aside.empty());
+}

@@ -55,17 +55,19 @@ def test_what_costs_nothing_is_not_negative() -> None:
     assert np.all((cost > 0) & (cost <= [1e-8, 1e-5, 1e-8]))
 
 
-def test_only_points_of_the_simulator_that_do_not_take_too_long(tmp_path: Path) -> None:
-    def record(name: str, **changes: Any) -> None:
+def test_points_of_the_simulator_that_do_not_take_too_long_each_once(tmp_path: Path) -> None:
+    def record(name: str, folder: str = "campaign/points", **changes: Any) -> None:
         workload = {"kind": "transposition", "algorithm": "burst", "grid": [3600, 1800, 64]}
         point = Point.model_validate({"ranks": 64, "workload": workload, "machine": TORUS} | changes).canonical()
-        (tmp_path / "points" / name).mkdir(parents=True)
-        (tmp_path / "points" / name / "record.json").write_text(json.dumps({"point": point, "result": {"cpu_s": 3.5}}))
+        (tmp_path / folder / name).mkdir(parents=True)
+        text = json.dumps({"id": name, "point": point, "result": {"cpu_s": 3.5}})
+        (tmp_path / folder / name / "record.json").write_text(text)
 
     record("aa")
+    record("aa", "published")  # which the campaign has taken over
     record("bb", workload={"kind": "transposition", "algorithm": "burst", "grid": [12000, 6000, 640]})
     record("cc", workload={"kind": "allreduce", "algorithm": "ring"})
-    [run] = candidates(tmp_path, longest=10)
+    [run] = candidates([tmp_path / "campaign", tmp_path / "published"], longest=10)
     assert (run.point["ranks"], run.point["workload"]["kind"], run.cpu_s) == (64, "transposition", 3.5)
 
 

@@ -12,6 +12,7 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from tramontane.campaign.text import plural
 from tramontane.claims.bands import Band, Floats, common, part
 from tramontane.claims.outcome import Lacking, Outcome, Span, count, number, percent, time
 from tramontane.study.claims import Range
@@ -255,4 +256,4 @@ def _except(x: Floats, found: Bools) -> str:
 def _gaps(*curves: Band) -> str:
     """Return how many process counts of the experiment lack a result."""
     lacking = sorted({place for own in curves for place in own.lacking})
-    return f"; without {len(lacking)} points that have no result" if lacking else ""
+    return f"; without a result at {plural(len(lacking), 'process count')}" if lacking else ""
