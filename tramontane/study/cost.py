@@ -7,7 +7,7 @@ results never depend on it.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import resources
 from typing import Any
@@ -155,7 +155,8 @@ def _search(point: Mapping[str, Any]) -> Cost:
     """Return what a search of the best radix will cost: bounds of all radices, runs of the most promising ones.
 
     Searches end after one to three runs, because a schedule without contention nearly tells how long a small allreduce
-    takes. Here its longest chain is taken as the stages, each with a latency and the messages of a rank.
+    takes. Here its longest chain is taken as the stages, each with a latency and the messages of a rank. Memory is that
+    of the largest radix, which has the most messages under way: with contention it may be among those that are run.
     """
     first, last = point["workload"]["radices"]
     latency: int = point["machine"]["injection"]["latency"] + 3 * point["machine"]["link"]["latency"]
@@ -178,7 +179,7 @@ def _search(point: Mapping[str, Any]) -> Cost:
         workload = {key: value for key, value in point["workload"].items() if key not in ("radices", "exhaustive")}
         return estimate({**point, "workload": {**workload, "radix": radix}})
 
-    return total([with_radix(radix) for radix in likely])
+    return replace(total([with_radix(radix) for radix in likely]), memory_bytes=with_radix(last).memory_bytes)
 
 
 def _measurement(point: Mapping[str, Any]) -> Cost:
