@@ -109,8 +109,8 @@ private:
         /// Messages that wait for space in the injection buffer.
         [[no_unique_address]] NicChannel nic;  // what follows may use its last bytes
         std::uint32_t unanswered = 0;          ///< headers sent whose get requests have not come
-        Ticks busy_until = 0;        ///< the injection port, with packets that have space in the first switch
-        std::uint32_t injected = 0;  ///< packets so far; counts random numbers
+        Ticks busy_until = 0;                  ///< the injection port, with packets that have space in the first switch
+        std::uint32_t injected = 0;            ///< packets so far; counts random numbers
         // rank
         std::uint32_t round = 0;
         std::int32_t receives_left = 0;
@@ -121,7 +121,7 @@ private:
         std::int16_t phase = -1;
         Doing doing = Doing::begins_round;
         Ticks free_at = 0;  ///< busy_alone: until then
-        Line arrived;  ///< messages the rank has not looked at
+        Line arrived;       ///< messages the rank has not looked at
         /// Messages of later rounds it has looked at, by the last bits of the round: they have left the cache, so that
         /// looking through all of them in each round takes long.
         std::array<Stack, 4> early;
