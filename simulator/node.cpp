@@ -71,7 +71,7 @@ void Nodes::run(Node& node, std::uint32_t rank, Ticks now) {
     while (true) {
         switch (node.doing) {
             case Doing::begins_round:
-                if (time > now && (repeats_.watched() || !node.early_of(node.round).empty())) {
+                if (time > now && (repeats_.watches(node.round) || !node.early_of(node.round).empty())) {
                     return resume_at(rank, time);
                 }
                 if (!begin_round(node, rank, time)) return;
