@@ -99,6 +99,18 @@ def derive(rows: dict[str, Row]) -> dict[str, Row]:
     return derived
 
 
+def tabulate(title: str, lines: list[list[str]]) -> Table:
+    """Return a table of those columns in which there is something."""
+    table = Table(title=title)
+    used = [i for i, column in enumerate(zip(*lines, strict=True)) if any(column)]
+    headings = ["point", *COLUMNS, "targets"]
+    for i in used:
+        table.add_column(headings[i], no_wrap=i == 0)
+    for line in lines:
+        table.add_row(*(line[i] for i in used))
+    return table
+
+
 def main() -> None:
     """Print the table; with --json, one object per point."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
@@ -113,8 +125,7 @@ def main() -> None:
     if unknown:
         parser.error(f"unknown point {', '.join(sorted(unknown))}; allowed: {', '.join(files)}")
     reference, targets = read("reference.yaml"), read("targets.yaml")
-    title = f"Simulator, threads a point: {arguments.threads} (in brackets: estimated, not run)"
-    table = Table("point", *COLUMNS, "targets", title=title)
+    lines: list[list[str]] = []
 
     def show(name: str, row: Row, measured: bool) -> None:
         if arguments.json:
@@ -125,7 +136,7 @@ def main() -> None:
             text = "" if value is None else f"{value * scale:.{digits}f}"
             cells.append(f"({text})" if text and not measured else text)
         judged = row if measured or name == "paper" else {}
-        table.add_row(name, *cells, judge(judged, targets.get(name, {})))
+        lines.append([name, *cells, judge(judged, targets.get(name, {}))])
 
     rows: dict[str, Row] = {}
     for name in arguments.only or files:
@@ -143,7 +154,8 @@ def main() -> None:
     for name, row in derive(rows).items():
         show(name, row, name != "paper")
     if not arguments.json:
-        Console(width=None if sys.stdout.isatty() else 160).print(table)
+        title = f"Simulator, threads a point: {arguments.threads} (in brackets: estimated, not run)"
+        Console(width=None if sys.stdout.isatty() else 160).print(tabulate(title, lines))
 
 
 if __name__ == "__main__":

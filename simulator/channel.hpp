@@ -236,9 +236,6 @@ public:
         return !full_.empty() ? full_.first : (small_.empty() ? other_ : small_).first(packets);
     }
 
-    /// The lane of what has no size: a NIC's messages wait for room for a packet, and in order.
-    [[nodiscard]] Line& lane() { return full_; }
-
 private:
     /// Orders are 32-bit counts, which may have wrapped.
     template <class P>
@@ -253,7 +250,7 @@ private:
 
 /// The next `Near` credits are kept in the channel itself: there are rarely more, and fetching them from elsewhere
 /// costs as much as everything else that a packet does at a switch.
-template <std::size_t Near>
+template <std::size_t Near, class Waiting = Queue>
 class Channel {
 public:
     explicit Channel(std::int64_t space = 0) : credits_(static_cast<std::int32_t>(space)) { times_.fill(never); }
@@ -394,7 +391,7 @@ private:
     std::int32_t credits_;
 
 public:
-    Queue waiting;  ///< packets (at a NIC: messages) that wait for credits
+    Waiting waiting;  ///< packets (at a NIC: messages) that wait for credits
 
 private:
     Index first_ = none;          ///< of the pool's
@@ -402,8 +399,10 @@ private:
 };
 
 /// Of a switch's buffers: one cache line. Of a node's: two of them and the rest of an idle rank take less than 200 B.
+/// A NIC's messages wait for room for a packet, whatever they are, and in order.
 using SwitchChannel = Channel<3>;
 using NodeChannel = Channel<2>;
-static_assert(sizeof(SwitchChannel) == 64 && sizeof(NodeChannel) == 56);
+using NicChannel = Channel<2, Line>;
+static_assert(sizeof(SwitchChannel) == 64 && sizeof(NodeChannel) == 56 && sizeof(NicChannel) == 48);
 
 }  // namespace tramontane

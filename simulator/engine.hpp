@@ -24,7 +24,7 @@ enum class EventKind : std::uint32_t {
     output_credit,    ///< switch: space behind a link is free again, packets wait in the output buffer
     injection,        ///< node: its NIC goes on; packets or messages wait there
     start,            ///< node: the rank starts
-    resume,           ///< node: the rank goes on after a copy
+    resume,           ///< node: the rank goes on, its work is done or a detour over
     head,             ///< switch: a packet's head arrives
     output,           ///< switch: a packet's head leaves the crossbar
     message,          ///< node: a message's last byte arrives

@@ -25,7 +25,7 @@ Nodes::Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const All
       ranks_(static_cast<std::uint32_t>(schedule.ranks())),
       nodes_(allocate_pages<Node>(ranks_)),
       phases_(schedule.phases().size()) {
-    for (std::uint32_t rank = 0; rank < ranks_; ++rank) nodes_[rank].nic = NodeChannel(engine.parameters.buffer);
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank) nodes_[rank].nic = NicChannel(engine.parameters.buffer);
 }
 
 Nodes::Nodes(const Nodes& first, Engine& engine, Fabric& fabric)
@@ -65,44 +65,48 @@ void Nodes::message(std::uint32_t rank, Index item, Ticks now) {
 
 /// Goes on until the rank is busy, waits for the network, or has ended.
 void Nodes::run(Node& node, std::uint32_t rank, Ticks now) {
+    // The rank's own time. What a rank does, and how long that takes, is certain until it looks at what has arrived; so
+    // it goes ahead as far as nobody can see that something is done before its time.
+    Ticks time = now;
     while (true) {
         switch (node.doing) {
             case Doing::begins_round:
-                if (!begin_round(node, rank, now)) return;
+                if (time > now && (repeats_.watches(node.round) || !node.early_of(node.round).empty())) {
+                    return resume_at(rank, time);
+                }
+                if (!begin_round(node, rank, time)) return;
                 break;
             case Doing::prepares_send:
             case Doing::sends:
-                if (!post_sends(node, rank, now)) return;
+                if (!post_sends(node, rank, now, time)) return;
                 break;
-            case Doing::copies_received:
-                --node.receives_left;
-                node.doing = Doing::waits;
-                break;
-            case Doing::returns:
+            case Doing::busy:
                 node.doing = Doing::waits;
                 break;
             case Doing::receives:
             case Doing::waits:
-                if (!progress(node, rank, now)) return;
+                if (!progress(node, rank, now, time)) return;
                 break;
+            case Doing::busy_alone:
             case Doing::ended:
                 return;
         }
     }
 }
 
-/// False where the rank is busy or has ended.
-bool Nodes::begin_round(Node& node, std::uint32_t rank, Ticks now) {
+/// False where the rank has ended.
+/// \param time when the round begins; then, when messages that were here before are copied
+bool Nodes::begin_round(Node& node, std::uint32_t rank, Ticks& time) {
     if (node.phase >= 0)
         phases_[static_cast<std::size_t>(node.phase)].end =
-            std::max(phases_[static_cast<std::size_t>(node.phase)].end, now);
+            std::max(phases_[static_cast<std::size_t>(node.phase)].end, time);
     if (repeats_.watched()) {
-        repeats_.ended(node.round, span_.begin, now);
+        repeats_.ended(node.round, span_.begin, time);
         rounds_ = repeats_.rounds();
     }
     if (node.round == rounds_) {
         node.doing = Doing::ended;
-        span_.end = std::max(span_.end, now);
+        span_.end = std::max(span_.end, time);
         ++ended_;
         return false;
     }
@@ -111,15 +115,14 @@ bool Nodes::begin_round(Node& node, std::uint32_t rank, Ticks now) {
     node.phase = static_cast<std::int16_t>(round.phase);
     node.window = round.window;
     Span& phase = phases_[static_cast<std::size_t>(round.phase)];
-    phase.begin = std::min(phase.begin, now);
+    phase.begin = std::min(phase.begin, time);
     node.sends = node.sends_left = round.sends;
     node.receives_left = round.receives;
     node.next_send = 0;
     node.doing = Doing::sends;
-    const Ticks copying = take_early(node, rank, now);
-    if (copying == 0) return true;
-    resume_after(rank, now, copying);
-    return false;
+    const Ticks copying = take_early(node, rank, time);
+    if (copying > 0) time = noise_.end(rank, time, copying);
+    return true;
 }
 
 /// Posts the receives of messages that were here before. Returns how long copying them takes.
@@ -141,16 +144,20 @@ Ticks Nodes::take_early(Node& node, std::uint32_t rank, Ticks now) {
     return copying;
 }
 
-/// False while the rank is busy with a send.
-bool Nodes::post_sends(Node& node, std::uint32_t rank, Ticks now) {
+/// False where the rank has to go on later.
+/// \param time when the first send is prepared; then, when the last is posted
+bool Nodes::post_sends(Node& node, std::uint32_t rank, Ticks now, Ticks& time) {
     const Parameters& p = engine_.parameters;
     for (; may_send(node); ++node.next_send) {
         const Transfer t = schedule_.send(static_cast<Rank>(rank), node.round, node.next_send);
         Envelope::Kind kind = Envelope::Kind::header;
         const Ticks work = p.send_overhead + (t.bytes <= p.short_limit ? p.copy(t.bytes) : 0);
         if (work > 0 && node.doing == Doing::sends) {
+            time = noise_.end(rank, time, work);
             node.doing = Doing::prepares_send;
-            resume_after(rank, now, work);
+        }
+        if (time > now && (t.bytes > p.short_limit || !goes_at_once(node, rank, t.bytes, time))) {
+            resume_at(rank, time);
             return false;
         }
         node.doing = Doing::sends;
@@ -160,6 +167,7 @@ bool Nodes::post_sends(Node& node, std::uint32_t rank, Ticks now) {
             kind = Envelope::Kind::eager_header;
         }
         if (kind != Envelope::Kind::header) --node.sends_left;
+        if (kind != Envelope::Kind::eager) ++node.unanswered;
         ++engine_.statistics.messages;
         engine_.statistics.bytes += static_cast<std::uint64_t>(t.bytes);
         engine_.statistics.packets += (static_cast<std::uint64_t>(t.bytes) + p.packet - 1) / p.packet;
@@ -167,14 +175,29 @@ bool Nodes::post_sends(Node& node, std::uint32_t rank, Ticks now) {
         const Index item = engine_.envelopes.take();
         Envelope& e = engine_.envelopes[item];
         e.address(static_cast<std::uint32_t>(t.peer), node.round, static_cast<std::uint32_t>(node.next_send), kind);
-        post(node, rank, item, kind == Envelope::Kind::eager ? t.bytes : control_bytes, now);
+        post(node, rank, item, kind == Envelope::Kind::eager ? t.bytes : control_bytes, time);
+    }
+    if (time > now && (node.receives_left > 0 || node.sends_left > 0)) {
+        wait_from(node, rank, time);
+        return false;
     }
     node.doing = Doing::waits;
     return true;
 }
 
+/// Whether an eager message that is posted at `time`, later than now, waits for no credits in the NIC, and nothing else
+/// is posted before it: only get requests are answered without the rank.
+bool Nodes::goes_at_once(Node& node, std::uint32_t rank, std::int64_t bytes, Ticks time) {
+    NodeChannel& link = fabric_.injection(rank).channel;
+    if (node.unanswered > 0 || !node.nic.waiting.empty() || !link.waiting.empty()) return false;
+    node.nic.apply(engine_.credits, time);
+    link.apply(engine_.credits, time);
+    return node.nic.credits() >= bytes + engine_.parameters.packet && link.credits() >= bytes;
+}
+
 /// Looks at what has arrived until the round is over; false when there is nothing to look at or the rank is busy.
-bool Nodes::progress(Node& node, std::uint32_t rank, Ticks now) {
+/// \param time when the round is over: later than `now` where it ends with a copy
+bool Nodes::progress(Node& node, std::uint32_t rank, Ticks now, Ticks& time) {
     while (node.receives_left > 0 || node.sends_left > 0) {
         if (node.arrived.empty()) return false;
         if (engine_.parameters.receive_overhead > 0 && engine_.envelopes[node.arrived.first].carries_payload() &&
@@ -186,7 +209,9 @@ bool Nodes::progress(Node& node, std::uint32_t rank, Ticks now) {
         node.doing = Doing::waits;
         const Ticks copying = take(node, rank, node.arrived.pop(engine_.envelopes), now);
         if (copying > 0) {
-            resume_after(rank, now, copying);
+            time = noise_.end(rank, now, copying);
+            if (node.receives_left == 0 && node.sends_left == 0) break;
+            wait_from(node, rank, time);
             return false;
         }
         if (may_send(node)) {
@@ -199,6 +224,26 @@ bool Nodes::progress(Node& node, std::uint32_t rank, Ticks now) {
     return true;
 }
 
+void Nodes::wait_from(Node& node, std::uint32_t rank, Ticks time) {
+    if (node.arrived.empty()) {
+        node.doing = Doing::busy_alone;
+        node.free_at = time;
+    } else {
+        node.doing = Doing::busy;
+        resume_at(rank, time);
+    }
+}
+
+bool Nodes::is_free(Node& node, std::uint32_t rank, Ticks now) {
+    if (node.free_at > now) {
+        node.doing = Doing::busy;
+        resume_at(rank, node.free_at);
+        return false;
+    }
+    node.doing = Doing::waits;
+    return true;
+}
+
 /// One message out of the queue of arrivals. Returns how long the rank is busy with it.
 Ticks Nodes::take(Node& node, std::uint32_t rank, Index item, Ticks now) {
     const Envelope& e = engine_.envelopes[item];
@@ -208,13 +253,8 @@ Ticks Nodes::take(Node& node, std::uint32_t rank, Index item, Ticks now) {
             const Ticks copying = engine_.parameters.copy(e.bytes);
             if (!expected) {  // into a buffer now, out of it when the receive is posted
                 node.early_of(e.round).push(engine_.envelopes, item);
-                ++node.receives_left;  // undone by the end of the copy, which receives nothing
             } else {
                 engine_.envelopes.give_back(item);
-            }
-            if (copying > 0) {
-                node.doing = Doing::copies_received;
-            } else {
                 --node.receives_left;
             }
             return copying;
@@ -236,11 +276,7 @@ Ticks Nodes::take(Node& node, std::uint32_t rank, Index item, Ticks now) {
             }
             const Ticks copying = engine_.parameters.copy(e.bytes);
             engine_.envelopes.give_back(item);
-            if (copying > 0) {
-                node.doing = Doing::copies_received;
-            } else {
-                --node.receives_left;
-            }
+            --node.receives_left;
             return copying;
         }
         case Envelope::Kind::data:
@@ -287,7 +323,7 @@ void Nodes::post(Node& node, std::uint32_t rank, Index item, std::int64_t bytes,
     NodeChannel& link = fabric_.injection(rank).channel;
     const bool nic_waits = node.nic.awaited(), link_waits = link.awaited();
     const bool alone = node.nic.waiting.empty();
-    node.nic.waiting.lane().append(engine_.envelopes, item);
+    node.nic.waiting.append(engine_.envelopes, item);
     if (alone) take_buffer_credits(node, rank, now);
     if (!nic_waits) begin_waiting(node.nic, now);
     if (!link_waits) begin_waiting(link, now);
@@ -327,9 +363,9 @@ void Nodes::wake(Node& node, std::uint32_t rank, Ticks now) {
 }
 
 void Nodes::catch_up(Node& node, std::uint32_t rank, Ticks now, bool with_sudden) {
-    NodeChannel& nic = node.nic;
+    NicChannel& nic = node.nic;
     NodeChannel& link = fabric_.injection(rank).channel;
-    const auto is_past = [&](const NodeChannel& channel) {
+    const auto is_past = [&](const auto& channel) {
         return channel.next_time() < now || (channel.next_time() == now && (with_sudden || !channel.sudden()));
     };
     // At the same tick the switch's credits are first, unless they alone are sudden.
@@ -341,9 +377,8 @@ void Nodes::catch_up(Node& node, std::uint32_t rank, Ticks now, bool with_sudden
         const bool nic_waits = nic.awaited(), link_waits = link.awaited();
         if (!nic_waits && !link_waits) return;
         const bool first = link_waits && (!nic_waits || switch_first());
-        NodeChannel& next = first ? link : nic;
-        if (!is_past(next)) return;
-        const Ticks time = next.next_time();
+        if (first ? !is_past(link) : !is_past(nic)) return;
+        const Ticks time = first ? link.next_time() : nic.next_time();
         if (first) {
             take_switch_credits(node, rank, time);
         } else {
@@ -354,13 +389,9 @@ void Nodes::catch_up(Node& node, std::uint32_t rank, Ticks now, bool with_sudden
     }
 }
 
-void Nodes::begin_waiting(NodeChannel& channel, Ticks now) const {
-    channel.set_sudden(channel.awaited() && engine_.sudden(now, channel.next_time()));
-}
-
 void Nodes::take_buffer_credits(Node& node, std::uint32_t rank, Ticks now) {
     const Parameters& p = engine_.parameters;
-    Line& lane = node.nic.waiting.lane();
+    Line& lane = node.nic.waiting;
     node.nic.apply(engine_.credits, now);
     while (!lane.empty() && node.nic.credits() >= p.packet) {
         const Index item = lane.pop(engine_.envelopes);
@@ -446,22 +477,27 @@ void Nodes::take_switch_credits(Node& node, std::uint32_t rank, Ticks now) {
 void Nodes::deliver(Node& node, std::uint32_t rank, Index item, Ticks now) {
     using Kind = Envelope::Kind;
     const Envelope& e = engine_.envelopes[item];
-    if (e.kind() == Kind::get) return answer(node, rank, item, Kind::data, now);
-    if (e.kind() == Kind::eager_get) return answer(node, rank, item, Kind::eager_data, now);
+    if (e.kind() == Kind::get || e.kind() == Kind::eager_get) {
+        --node.unanswered;
+        return answer(node, rank, item, e.kind() == Kind::get ? Kind::data : Kind::eager_data, now);
+    }
+    const bool waits = node.doing == Doing::waits || (node.doing == Doing::busy_alone && is_free(node, rank, now));
     node.arrived.append(engine_.envelopes, item);
-    if (node.doing != Doing::waits) return;
+    if (!waits) return;
     if (in_detour(rank, now)) {
-        node.doing = Doing::returns;
+        node.doing = Doing::busy;
         return resume_after(rank, now, 0);
     }
     run(node, rank, now);
 }
 
 void Nodes::verify(std::uint32_t rank, bool idle) const {
-    for (const auto* buffer : {&nodes_[rank].nic, &fabric_.injection(rank).channel}) {
-        const std::int64_t promised = buffer->credits_at(engine_.credits, std::numeric_limits<Ticks>::max() - 1);
-        verify_buffer(buffer->credits(), promised, engine_.parameters.buffer, idle);
-    }
+    const auto check = [&](const auto& buffer) {
+        const std::int64_t promised = buffer.credits_at(engine_.credits, std::numeric_limits<Ticks>::max() - 1);
+        verify_buffer(buffer.credits(), promised, engine_.parameters.buffer, idle);
+    };
+    check(nodes_[rank].nic);
+    check(fabric_.injection(rank).channel);
 }
 
 // --- results ---------------------------------------------------------------------------------------------------------

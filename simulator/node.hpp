@@ -48,14 +48,14 @@ public:
     void approach(std::uint32_t rank) const {
         nodes_[rank].nic.prefetch(engine_.credits);
         fabric_.approach_injection(rank);
-        engine_.envelopes.prefetch(nodes_[rank].nic.waiting.first_full());
+        engine_.envelopes.prefetch(nodes_[rank].nic.waiting.first);
         engine_.envelopes.prefetch(nodes_[rank].arrived.first);
         engine_.envelopes.prefetch(nodes_[rank].early_of(nodes_[rank].round + 1).top());
     }
 
     /// The record of the message that the next packet will be cut from, and the first messages of the next round.
     void reach(std::uint32_t rank) const {
-        const Index first = nodes_[rank].nic.waiting.first_full();
+        const Index first = nodes_[rank].nic.waiting.first;
         if (first != none && engine_.envelopes[first].begun()) {
             engine_.messages.prefetch(engine_.envelopes[first].message);
         }
@@ -98,17 +98,19 @@ private:
         sends,
         prepares_send,  ///< overhead and copy
         waits,
-        returns,   ///< from a detour that a message arrived in
-        receives,  ///< overhead
-        copies_received,
+        receives,    ///< overhead
+        busy,        ///< until its event, then it waits
+        busy_alone,  ///< the same, but as nothing has arrived that it could look at then, it has no event
         ended
     };
 
     struct alignas(64) Node {
         // NIC
-        NodeChannel nic;             ///< messages that wait for space in the injection buffer
-        Ticks busy_until = 0;        ///< the injection port, with packets that have space in the first switch
-        std::uint32_t injected = 0;  ///< packets so far; counts random numbers
+        /// Messages that wait for space in the injection buffer.
+        [[no_unique_address]] NicChannel nic;  // what follows may use its last bytes
+        std::uint32_t unanswered = 0;          ///< headers sent whose get requests have not come
+        Ticks busy_until = 0;                  ///< the injection port, with packets that have space in the first switch
+        std::uint32_t injected = 0;            ///< packets so far; counts random numbers
         // rank
         std::uint32_t round = 0;
         std::int32_t receives_left = 0;
@@ -118,7 +120,8 @@ private:
         std::int32_t window = 0;
         std::int16_t phase = -1;
         Doing doing = Doing::begins_round;
-        Line arrived;  ///< messages the rank has not looked at
+        Ticks free_at = 0;  ///< busy_alone: until then
+        Line arrived;       ///< messages the rank has not looked at
         /// Messages of later rounds it has looked at, by the last bits of the round: they have left the cache, so that
         /// looking through all of them in each round takes long.
         std::array<Stack, 4> early;
@@ -134,16 +137,23 @@ private:
                (node.window == 0 || node.next_send - (node.sends - node.sends_left) < node.window);
     }
     void run(Node& node, std::uint32_t rank, Ticks now);
-    bool begin_round(Node& node, std::uint32_t rank, Ticks now);
+    bool begin_round(Node& node, std::uint32_t rank, Ticks& time);
     Ticks take_early(Node& node, std::uint32_t rank, Ticks now);
-    bool post_sends(Node& node, std::uint32_t rank, Ticks now);
-    bool progress(Node& node, std::uint32_t rank, Ticks now);
+    bool post_sends(Node& node, std::uint32_t rank, Ticks now, Ticks& time);
+    bool progress(Node& node, std::uint32_t rank, Ticks now, Ticks& time);
     Ticks take(Node& node, std::uint32_t rank, Index item, Ticks now);
-    /// The rank goes on when its processor has done `work`.
-    void resume_after(std::uint32_t rank, Ticks now, Ticks work) {
-        engine_.schedule(noise_.end(rank, now, work), engine_.place_of(rank), event_code(EventKind::resume));
+    void resume_at(std::uint32_t rank, Ticks time) {
+        engine_.schedule(time, engine_.place_of(rank), event_code(EventKind::resume));
     }
+    /// The rank goes on when its processor has done `work`.
+    void resume_after(std::uint32_t rank, Ticks now, Ticks work) { resume_at(rank, noise_.end(rank, now, work)); }
     [[nodiscard]] bool in_detour(std::uint32_t rank, Ticks now) const { return noise_.end(rank, now, 0) > now; }
+    /// Has the rank look at what has arrived at `time`; where nothing has, there is no event unless a message comes
+    /// before.
+    void wait_from(Node& node, std::uint32_t rank, Ticks time);
+    /// Whether a rank that is busy without an event is free when a message comes; else it has an event from now on.
+    bool is_free(Node& node, std::uint32_t rank, Ticks now);
+    bool goes_at_once(Node& node, std::uint32_t rank, std::int64_t bytes, Ticks time);
 
     [[nodiscard]] SwitchId switch_of(std::uint32_t rank) const { return topology_.switch_of(allocation_.node(rank)); }
     /// Bytes of the message that waits at `rank`'s node [B].
@@ -162,7 +172,10 @@ private:
     void take_buffer_credits(Node& node, std::uint32_t rank, Ticks now);
     void take_switch_credits(Node& node, std::uint32_t rank, Ticks now);
     /// Says of a channel of which a credit is awaited from now on whether its event would be sudden.
-    void begin_waiting(NodeChannel& channel, Ticks now) const;
+    template <class AnyChannel>
+    void begin_waiting(AnyChannel& channel, Ticks now) const {
+        channel.set_sudden(channel.awaited() && engine_.sudden(now, channel.next_time()));
+    }
     /// Sees to it that the NIC goes on in time.
     void wake(Node& node, std::uint32_t rank, Ticks now);
     bool cut_packet(Node& node, std::uint32_t rank, Index envelope, Ticks now);

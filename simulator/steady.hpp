@@ -115,6 +115,8 @@ public:
           limit_{std::move(limit)} {}
 
     [[nodiscard]] bool watched() const { return (error_ > 0 || limit_.set()) && rounds_ > 0; }
+    /// Whether what is known may change when a rank begins this round.
+    [[nodiscard]] bool watches(std::uint32_t round) const { return watched() && round % rounds_ == 0; }
     /// Rounds after which a rank ends, as far as is known.
     [[nodiscard]] std::uint32_t rounds() const { return static_cast<std::uint32_t>(simulated_ * rounds_); }
     [[nodiscard]] std::int64_t simulated() const { return simulated_; }

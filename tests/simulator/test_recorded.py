@@ -1,8 +1,10 @@
-"""All-to-alls give, to the last bit, what the simulator gave when messages still had a record each from post to end.
+"""Simulations give, to the last bit, what they gave when the simulator was simpler.
 
-What is kept is the order in which each network interface serves its messages: headers and get requests, data, several
-packets or one, in every protocol, with full buffers, processor overheads and noise. The outcomes of a model revision
-never change; a new one records them anew, with ``python -m tests.simulator.test_recorded``.
+All-to-alls are from when messages still had a record each from post to end. What is kept is the order in which each
+network interface serves its messages: headers and get requests, data, several packets or one, in every protocol, with
+full buffers, processor overheads and noise. Allreduces and ring-k are from when whatever a rank did was an event of its
+own. The outcomes of a model revision never change; a new one records them anew, with
+``python -m tests.simulator.test_recorded``.
 """
 
 from __future__ import annotations
@@ -16,14 +18,14 @@ import pytest
 
 from tramontane import _simulator
 
-from .points import GB, NS, machine, point
+from .points import GB, NS, allreduce, machine, point, transposition
 
 DATA = Path(__file__).parent / "data" / "recorded.json"
-POINTS = 96
+ALL_TO_ALLS, POINTS = 96, 192
 
 
 def random_point(number: int) -> dict[str, Any]:
-    """Return the point of this number, always the same."""
+    """Return the point of this number, always the same: an all-to-all, from `ALL_TO_ALLS` on another workload."""
     pick = Random(number)
     topology, geometry, nodes, routings = pick.choice(
         [
@@ -59,6 +61,13 @@ def random_point(number: int) -> dict[str, Any]:
     grid = [larger * pick.randint(12, 40), larger * pick.randint(12, 40), pick.randint(12, 40)]
     work = {"kind": "transposition", "algorithm": algorithm, "grid": grid, "decomposition": [columns, rows], **radix}
     drawn = point(rows * columns, work, net, number, pick.choice([0, 1, 700]) * NS)
+    if number >= ALL_TO_ALLS:
+        drawn["workload"] = pick.choice(
+            [
+                allreduce(pick.choice([2, 3, 5, 8]), pick.choice([1, 20, 63, 300]), pick.choice([1, 3])),
+                transposition((64, 32, pick.choice([4, 8, 24])), (columns, rows), pick.choice([1, 2, 4])),
+            ]
+        )
     if pick.random() < 0.3:
         pattern = pick.choice(["random", "periodic"])
         drawn["noise"] = {"duration": 900 * NS, "period": 10_000 * NS, "pattern": pattern}
