@@ -234,7 +234,7 @@ void Nodes::wait_from(Node& node, std::uint32_t rank, Ticks time) {
     }
 }
 
-bool Nodes::is_free(Node& node, std::uint32_t rank, Ticks now) {
+bool Nodes::disturb(Node& node, std::uint32_t rank, Ticks now) {
     if (node.free_at > now) {
         node.doing = Doing::busy;
         resume_at(rank, node.free_at);
@@ -481,7 +481,7 @@ void Nodes::deliver(Node& node, std::uint32_t rank, Index item, Ticks now) {
         --node.unanswered;
         return answer(node, rank, item, e.kind() == Kind::get ? Kind::data : Kind::eager_data, now);
     }
-    const bool waits = node.doing == Doing::waits || (node.doing == Doing::busy_alone && is_free(node, rank, now));
+    const bool waits = node.doing == Doing::waits || (node.doing == Doing::busy_alone && disturb(node, rank, now));
     node.arrived.append(engine_.envelopes, item);
     if (!waits) return;
     if (in_detour(rank, now)) {

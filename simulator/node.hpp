@@ -151,8 +151,8 @@ private:
     /// Has the rank look at what has arrived at `time`; where nothing has, there is no event unless a message comes
     /// before.
     void wait_from(Node& node, std::uint32_t rank, Ticks time);
-    /// Whether a rank that is busy without an event is free when a message comes; else it has an event from now on.
-    bool is_free(Node& node, std::uint32_t rank, Ticks now);
+    /// A message comes to a rank that is busy without an event. Whether it is free by now; else it has one from now on.
+    bool disturb(Node& node, std::uint32_t rank, Ticks now);
     bool goes_at_once(Node& node, std::uint32_t rank, std::int64_t bytes, Ticks time);
 
     [[nodiscard]] SwitchId switch_of(std::uint32_t rank) const { return topology_.switch_of(allocation_.node(rank)); }
