@@ -26,6 +26,7 @@ from tramontane.study.cost import estimate
 HERE = Path(__file__).parent
 EXPERIMENTS = HERE.parent / "configs" / "experiments"
 CORES = 2
+WIDEST = 400  # of the table in a file [characters]: nothing in it is folded
 SHARED = "dragonfly-MM-1e4"  # the point that is run with as many threads, too
 AT_LEAST = ("hops_per_s", "over_sst_macro", "over_smpi")
 COLUMNS = {
@@ -155,7 +156,7 @@ def main() -> None:
         show(name, row, name != "paper")
     if not arguments.json:
         title = f"Simulator, threads a point: {arguments.threads} (in brackets: estimated, not run)"
-        Console(width=None if sys.stdout.isatty() else 160).print(tabulate(title, lines))
+        Console(width=None if sys.stdout.isatty() else WIDEST).print(tabulate(title, lines))
 
 
 if __name__ == "__main__":
