@@ -160,7 +160,11 @@ def with_delays(project: Path, execute: Callable[..., Any], congestion: bool) ->
             packets = [[ranks * (i + 1) if i != j else 0 for j in range(bins)] for i in range(bins)]
             sums = [[2e-6 * count for count in row] for row in packets]
             known["result"]["congestion"] = {
-                "bins": bins, "ranks": ranks, "packets": packets, "sum_s": sums, "max_s": sums
+                "bins": bins,
+                "ranks": ranks,
+                "packets": packets,
+                "sum_s": sums,
+                "max_s": sums,
             }
         store.write(known)
 

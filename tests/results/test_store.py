@@ -43,7 +43,13 @@ def test_a_failure_counts_until_the_point_succeeds(tmp_path: Path) -> None:
 
 def test_a_congestion_matrix_lies_beside_the_record(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    matrix = {"bins": 2, "ranks": 4, "packets": [[0, 7], [1, 0]], "sum_s": [[0.0, 0.1], [0.25, 0.0]], "max_s": [[0.0] * 2] * 2}
+    matrix = {
+        "bins": 2,
+        "ranks": 4,
+        "packets": [[0, 7], [1, 0]],
+        "sum_s": [[0.0, 0.1], [0.25, 0.0]],
+        "max_s": [[0.0] * 2] * 2,
+    }
     store.write(record())
     assert store.read_congestion(IDENTITY) is None
     store.write({**record(), "result": {"time_s": 1.0, "congestion": matrix}})

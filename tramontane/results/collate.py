@@ -109,9 +109,9 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
     xarray.Dataset
         Over the swept parameters in order of declaration: the `QUANTITIES` as float64 (NaN where there is no result),
         ``id``, ``status`` (ok, failed, missing or excluded) and, over ``phase`` too, ``phase_time_s``. Where records
-        have them: ``best_radix``; ``repeats_simulated``, ``repeats_left_out`` and ``steady_error``; ``delay_sum``, ``delay_max`` and, over ``delay_bin``, ``delay_packets``; and over ``source_bin``
-        and ``destination_bin`` ``congestion_packets``, ``_sum``, ``_max`` and ``_mean``. The same manifest and records
-        give the same dataset.
+        have them: ``best_radix``; ``repeats_simulated``, ``repeats_left_out`` and ``steady_error``; ``delay_sum``,
+        ``delay_max`` and, over ``delay_bin``, ``delay_packets``; and over ``source_bin`` and ``destination_bin``
+        ``congestion_packets``, ``_sum``, ``_max`` and ``_mean``. The same manifest and records give the same dataset.
     """
     dims = {dim["name"]: dim["values"] for dim in data["dims"]}
     rows = [_row(point, store) for point in data["points"]]

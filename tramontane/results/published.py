@@ -1,6 +1,7 @@
-"""Records that come with the project: points of the paper's scale that take hours, simulated once and kept in `published`.
+"""Records that come with the project: points of the paper's scale that take hours, simulated once.
 
-They are records like any others. A campaign takes over those that it lacks, unless the model has changed since.
+They lie in `published` and are records like any others. A campaign takes over those that it lacks, unless the model
+has changed since.
 """
 
 from collections.abc import Iterable

@@ -1,5 +1,6 @@
-"""The store of finished points: one small JSON file each, named by the point's identity, and a compressed one beside it
-for a congestion matrix, which would make the record a hundred times larger.
+"""The store of finished points: one small JSON file each, named by the point's identity.
+
+A congestion matrix, which would make the record a hundred times larger, has a compressed file of its own beside it.
 
 A record is the only thing a running point leaves behind, so everything else (plans, batches, datasets, figures) can be
 deleted and made again. Files appear whole or not at all: a campaign may be killed at any moment.
@@ -106,7 +107,7 @@ class Store:
         return _read(self.failure_path(identity))
 
     def read_congestion(self, identity: str) -> dict[str, Any] | None:
-        """Return the congestion matrix of a point, ``{"bins", "ranks", "packets", "sum_s", "max_s"}``, if it has one."""
+        """Return a point's congestion matrix, ``{"bins", "ranks", "packets", "sum_s", "max_s"}``, if it has one."""
         try:
             data: dict[str, Any] = json.loads(gzip.decompress(self._congestion_path(identity).read_bytes()))
         except FileNotFoundError:
@@ -119,7 +120,9 @@ class Store:
         result = dict(record["result"])
         congestion = result.pop("congestion", None)
         if congestion is not None:  # before the record, which says that the point is complete
-            write_atomically(self._congestion_path(identity), gzip.compress(dump(congestion).encode(), compresslevel=6, mtime=0))
+            write_atomically(
+                self._congestion_path(identity), gzip.compress(dump(congestion).encode(), compresslevel=6, mtime=0)
+            )
         write_atomically(self.path(identity), dump({**record, "result": result}))
         self.failure_path(identity).unlink(missing_ok=True)
 
