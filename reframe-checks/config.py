@@ -6,6 +6,7 @@ import time
 
 from reframe.core.backends import register_launcher
 from reframe.core.launchers import JobLauncher
+from reframe.core.schedulers import Job
 
 from tramontane.errors import InputError
 from tramontane.measurement.cases import project
@@ -17,7 +18,7 @@ from tramontane.measurement.settings import LAUNCHER, MPIRUN, look_around, setti
 class EnvironmentLauncher(JobLauncher):
     """Starts ranks with the mpirun of the MPI library a program was built with; another's would start singletons."""
 
-    def command(self, job):
+    def command(self, job: Job) -> list[str]:
         """Return the command, whose first words are a variable of the environment."""
         return [f"${MPIRUN}", str(job.num_tasks)]
 

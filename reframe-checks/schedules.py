@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import reframe as rfm
 import reframe.utility.sanity as sn
@@ -45,7 +46,7 @@ class Program(rfm.CompileOnlyRegressionTest):
     build_locally = True
 
     @run_before("compile")
-    def set_build(self):
+    def set_build(self) -> None:
         """Build with CMake in the checkout, or with Spack where the environment, or BUILD=spack, says so."""
         extras = self.current_environ.extras
         if extras.get("build") == "spack":
@@ -72,7 +73,7 @@ class Program(rfm.CompileOnlyRegressionTest):
         ]
         self.build_system.build_opts = ["tramontane-mpi"]
 
-    def _build_with_spack(self, spec):
+    def _build_with_spack(self, spec: str) -> None:
         """Build in an environment of Spack that ReFrame makes, with our recipes and this checkout's sources."""
         self.build_system = "Spack"
         self.build_system.specs = [spec]
@@ -82,14 +83,14 @@ class Program(rfm.CompileOnlyRegressionTest):
         self.build_system.preinstall_cmds = [f"spack -e {ENVIRONMENT} develop --no-clone -p {SOURCES} {package}"]
 
     @property
-    def executable_path(self):
+    def executable_path(self) -> str:
         """What starts the program."""
         if self.current_environ.extras.get("build") == "spack":
             return str(Path(self.stagedir, ENVIRONMENT, ".spack-env", "view", "bin", "tramontane-mpi"))
         return str(SOURCES / "build" / f"mpi-{self.current_environ.name}" / "tramontane-mpi")
 
     @sanity_function
-    def is_built(self):
+    def is_built(self) -> Any:
         """Check that there is a program."""
         return sn.assert_true(Path(self.executable_path).is_file(), f"there is no {self.executable_path}")
 
@@ -105,11 +106,11 @@ class Measured(rfm.RunOnlyRegressionTest):
     time_limit = "10m"
 
     @run_after("init")
-    def set_environments(self):
+    def set_environments(self) -> None:
         """Take every environment with an MPI library."""
         self.valid_prog_environs = [f"+{FEATURE}"]
 
-    def start(self, ranks, words):
+    def start(self, ranks: int, words: list[str]) -> None:
         """Start so many ranks with these arguments."""
         most = self.current_partition.extras["ranks"]
         self.skip_if(ranks > most, f"{ranks} ranks, at most {most} here")
@@ -120,7 +121,7 @@ class Measured(rfm.RunOnlyRegressionTest):
         self.executable_opts = [*words, f"ranks={ranks}"]
 
     @sanity_function
-    def has_verified_data(self):
+    def has_verified_data(self) -> Any:
         """Check that there is one line, of all ranks, and that every element has arrived."""
         lines = [line for line in self._text(self.stdout).splitlines() if line.startswith("{")]
         self.measured = lines[0] if lines else "{}"
@@ -134,22 +135,22 @@ class Measured(rfm.RunOnlyRegressionTest):
             ]
         )
 
-    def further(self, result):
+    def further(self, result: dict[str, Any]) -> list[Any]:
         """Return what else is to be true of a result."""
         return []
 
     @run_after("performance")
-    def note(self):
+    def note(self) -> None:
         """Leave what was measured for a campaign that is stopped before ReFrame has reported."""
         if BATCH in os.environ:
             place = {"partition": self.current_partition.name, "environ": self.current_environ.name}
             own = {"case": self.case, "measured": self.measured, "built_by": self.built_by}
             note_passed(Path(os.environ[BATCH]), {**own, **place})
 
-    def _text(self, file):
+    def _text(self, file: Any) -> str:
         return Path(self.stagedir, file.evaluate()).read_text(errors="replace")
 
-    def perform(self, **values):
+    def perform(self, **values: tuple[float, str]) -> None:
         """Report values, each with its unit."""
         self.perf_variables = {
             name: sn.make_performance_function(sn.defer(value), unit) for name, (value, unit) in values.items()
@@ -166,7 +167,7 @@ class Schedule(Measured):
     repetitions = variable(int, value=REPETITIONS)
 
     @run_after("init")
-    def set_place(self):
+    def set_place(self) -> None:
         """Take the tags of the case, and partitions that serve one of them."""
         tags = CASES[self.case].tags
         self.descr = f"{self.case}: real data, all of it checked"
@@ -174,17 +175,17 @@ class Schedule(Measured):
         self.valid_systems = [f"+{SCALE}{tag}" for tag in sorted(tags - {TAG})] or ["*"]
 
     @run_before("run")
-    def set_command(self):
+    def set_command(self) -> None:
         """Start as many ranks as the point has."""
         point = CASES[self.case].point
         self.start(point["ranks"], arguments(point, warmup=self.warmup, repetitions=self.repetitions))
 
-    def further(self, result):
+    def further(self, result: dict[str, Any]) -> list[Any]:
         """Return that data were verified."""
         return [sn.assert_true(result.get("verified"), "data were not verified")]
 
     @run_before("performance")
-    def set_reference(self):
+    def set_reference(self) -> None:
         """Look up what the case is expected to take here."""
         times = json.loads(self.measured)["time_s"]
         self.perform(**{f"time_{key}": (times[key] * 1e6, "us") for key in ("median", "min", "max")})
@@ -204,18 +205,18 @@ class Messages(Measured):
     descr = "messages between two ranks"
 
     @run_after("init")
-    def set_place(self):
+    def set_place(self) -> None:
         """Run everywhere, where a calibration is asked for."""
         self.tags = {TAG}
         self.valid_systems = ["*"]
 
     @run_before("run")
-    def set_command(self):
+    def set_command(self) -> None:
         """Start two ranks."""
         self.start(2, messages_arguments())
 
     @run_before("performance")
-    def set_values(self):
+    def set_values(self) -> None:
         """Take the ends of the ranges of sizes."""
         sizes = json.loads(self.measured)["sizes"]
         self.perform(

@@ -4,13 +4,15 @@ import pytest
 
 from analysis.caption import caption
 
+from .conftest import Factory
+
 MACHINES = {
     "torus-M": {"topology": "torus", "geometry": [25, 25, 25], "nodes_per_switch": 25, "routing": "minimal"},
     "fattree-M": {"topology": "fattree", "geometry": [4, 25], "nodes_per_switch": 25, "routing": "d-mod-k"},
 }
 
 
-def test_a_caption_states_what_is_drawn_and_on_what(factory):
+def test_a_caption_states_what_is_drawn_and_on_what(factory: Factory) -> None:
     assert caption(factory()) == (
         "(a) Time of one transposition. "
         "Smoke scale: grid 1440\u202f×\u202f720\u202f×\u202f64, 100 to 100\u202f000 processes. "
@@ -20,14 +22,14 @@ def test_a_caption_states_what_is_drawn_and_on_what(factory):
     )
 
 
-def test_points_without_result_are_counted(factory):
+def test_points_without_result_are_counted(factory: Factory) -> None:
     gaps = {("burst", 100): "failed", ("burst", 300): "failed", ("bruck", 100): "missing", ("ring-1", 100): "excluded"}
     text = caption(factory(gaps=gaps))
     assert "24 of 27 points (2 failed, 1 missing, 1 excluded by the experiment)" in text
     assert text.endswith("lines are interrupted where there is no result.")
 
 
-def test_repeats_cut_short_are_stated(factory):
+def test_repeats_cut_short_are_stated(factory: Factory) -> None:
     dataset = factory()
     everything = {"repeats_simulated": 50.0, "repeats_left_out": 0.0, "steady_error": 0.0}
     for name, value in everything.items():
@@ -44,7 +46,7 @@ def test_repeats_cut_short_are_stated(factory):
     )
 
 
-def test_several_machines_are_named_each_with_its_shape(factory):
+def test_several_machines_are_named_each_with_its_shape(factory: Factory) -> None:
     text = caption(factory(("torus-M", "fattree-M"), attrs={"machines_json": json.dumps(MACHINES)}))
     assert (
         "Machines: torus-M (25\u202f×\u202f25\u202f×\u202f25, 25 nodes per switch, minimal routing); "
@@ -52,7 +54,7 @@ def test_several_machines_are_named_each_with_its_shape(factory):
     )
 
 
-def test_a_swept_parameter_is_not_stated_as_common(factory):
+def test_a_swept_parameter_is_not_stated_as_common(factory: Factory) -> None:
     base = {
         "machine": {"link": {"latency": 100_000}, "injection": {"bandwidth": 10**10, "latency": 10**6}, "packet": 4096}
     }
@@ -61,12 +63,12 @@ def test_a_swept_parameter_is_not_stated_as_common(factory):
     assert "buffer" not in text
 
 
-def test_different_injection_is_stated_apart(factory):
+def test_different_injection_is_stated_apart(factory: Factory) -> None:
     text = caption(factory(machine={"injection": {"bandwidth": 6_000_000_000, "latency": 1_000_000}}))
     assert "Links 10 GB/s and 100 ns, injection 6 GB/s and 1 µs" in text
 
 
-def test_quantities_that_are_text_already_are_kept(factory):
+def test_quantities_that_are_text_already_are_kept(factory: Factory) -> None:
     assert "packets of 4 KiB, buffers of 32 KiB per link" in caption(
         factory(machine={"packet": "4 KiB", "buffer": "32 KiB"})
     )
@@ -75,40 +77,40 @@ def test_quantities_that_are_text_already_are_kept(factory):
 @pytest.mark.parametrize(
     ("members", "sentence"), [(5, "Lines are medians of 5 members, bands their range."), (0, None)]
 )
-def test_ensembles_are_explained(factory, members, sentence):
+def test_ensembles_are_explained(factory: Factory, members: int, sentence: str | None) -> None:
     text = caption(factory(members=members))
     assert (sentence in text) if sentence else ("members" not in text)
 
 
-def test_the_best_of_a_group_is_explained(factory):
+def test_the_best_of_a_group_is_explained(factory: Factory) -> None:
     best = {"best": [{"series": "recursive-k", "of": ["recursive-*"], "label": "recursive-k (best radix)"}]}
     assert "'recursive-k (best radix)' is the fastest of its variants at each point." in caption(factory(figure=best))
 
 
-def test_a_reduced_dimension_is_explained(factory):
+def test_a_reduced_dimension_is_explained(factory: Factory) -> None:
     dataset = factory(extra={"radix": (2, 4)}, figure={"reduce": {"radix": "min"}})
     assert "Each point is the smallest over the radix." in caption(dataset)
 
 
-def test_several_grids_are_all_stated(factory):
+def test_several_grids_are_all_stated(factory: Factory) -> None:
     text = caption(factory(attrs={"grids_json": "[[720, 360, 64], [1440, 720, 64]]"}))
     assert "grid 720\u202f×\u202f360\u202f×\u202f64 and 1440\u202f×\u202f720\u202f×\u202f64" in text
 
 
-def test_another_substrate_is_named(factory):
+def test_another_substrate_is_named(factory: Factory) -> None:
     base = {"substrate": "sstmacro", "ranks": 64}
     text = caption(factory(attrs={"base_json": json.dumps(base)}))
     assert "Run on SST/macro;" in text
     assert "Machine" not in text
 
 
-def test_a_dataset_that_says_nothing_still_has_a_caption(factory):
+def test_a_dataset_that_says_nothing_still_has_a_caption(factory: Factory) -> None:
     dataset = factory(("ring-4",), (64,))
     dataset.attrs = {"title": "Nothing known"}
     assert caption(dataset) == "Nothing known. 64 processes. Run on the embedded packet-flow simulator; 1 of 1 points."
 
 
-def test_fewer_members_at_some_points_are_stated(factory):
+def test_fewer_members_at_some_points_are_stated(factory: Factory) -> None:
     dataset = factory(members=3)
     assert "medians of 3 members" in caption(dataset)
     dataset["status"][{"ranks": -1, "member": slice(1, None)}] = "excluded"

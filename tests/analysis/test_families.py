@@ -1,9 +1,11 @@
 """Delays, congestion, patterns and radices: what is drawn is what the dataset or the schedule says."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 from matplotlib.colors import LogNorm
 
 from analysis.figures import delays, draw, draw_together, panels, pattern, radix, summaries
@@ -11,10 +13,12 @@ from analysis.spec import FigureSpec
 from analysis.style import series_style
 from tramontane._simulator import schedule
 
+from .conftest import Factory
+
 EDGES = np.array([0.0, 1e-6, 1e-5, 1e-4, 1e-3])
 
 
-def with_delays(dataset, counts):
+def with_delays(dataset: xr.Dataset, counts: list[list[int]]) -> xr.Dataset:
     """Give each series its packets in the bins 0-1, 1-10, 10-100, 100-1000 us and above."""
     data = np.zeros((*dataset["time_s"].shape, 5))
     for place, row in enumerate(counts):
@@ -26,12 +30,12 @@ def with_delays(dataset, counts):
 
 
 @pytest.fixture
-def delayed(factory):
+def delayed(factory: Factory) -> xr.Dataset:
     dataset = factory(("minimal", "ugal"), (1000,), figure={"kind": "delay-distribution"})
     return with_delays(dataset, [[10, 60, 30, 0, 0], [0, 0, 1, 2, 1]])
 
 
-def test_shares_are_of_the_packets_of_each_series(delayed):
+def test_shares_are_of_the_packets_of_each_series(delayed: xr.Dataset) -> None:
     rows = delays.delay_table(delayed, FigureSpec.of(delayed))
     shares = rows.groupby("series", sort=False)["share"].apply(list)
     assert shares["minimal"] == pytest.approx([10, 60, 30, 0, 0])
@@ -41,14 +45,14 @@ def test_shares_are_of_the_packets_of_each_series(delayed):
     assert below.iloc[-1] == pytest.approx(100)
 
 
-def test_members_are_counted_together(factory):
+def test_members_are_counted_together(factory: Factory) -> None:
     dataset = factory(("minimal",), (1000,), members=2, figure={"kind": "delay-distribution"})
     dataset = with_delays(dataset, [[[[4, 0, 0, 0, 0], [0, 4, 0, 0, 0]]]])
     rows = delays.delay_table(dataset, FigureSpec.of(dataset))
     assert rows["share"].to_list() == pytest.approx([50, 50, 0, 0, 0])
 
 
-def test_delays_are_drawn_in_microseconds_with_a_legend(delayed):
+def test_delays_are_drawn_in_microseconds_with_a_legend(delayed: xr.Dataset) -> None:
     above, below = draw(delayed).axes
     assert [text.get_text() for text in above.get_legend().get_texts()] == ["minimal", "ugal"]
     assert below.get_xlabel() == "Delay of a packet (µs)"
@@ -57,7 +61,7 @@ def test_delays_are_drawn_in_microseconds_with_a_legend(delayed):
     assert heights == pytest.approx([60, 50])
 
 
-def test_series_without_delays_are_left_out_and_none_at_all_is_said(delayed):
+def test_series_without_delays_are_left_out_and_none_at_all_is_said(delayed: xr.Dataset) -> None:
     delayed["delay_packets"][0] = np.nan
     rows = delays.delay_table(delayed, FigureSpec.of(delayed))
     assert set(rows["series"]) == {"ugal"}
@@ -65,7 +69,7 @@ def test_series_without_delays_are_left_out_and_none_at_all_is_said(delayed):
     assert [text.get_text() for text in draw(delayed).axes[0].texts] == ["no results yet"]
 
 
-def congested(factory, levels, **figure):
+def congested(factory: Factory, levels: dict[str, float], **figure: Any) -> xr.Dataset:
     dataset = factory(tuple(levels), (8,), members=2, figure={"kind": "congestion-matrix", **figure})
     shape = (*dataset["time_s"].shape, 4, 4)
     data = np.ones(shape) * np.array(list(levels.values()))[:, None, None, None, None]
@@ -74,7 +78,7 @@ def congested(factory, levels, **figure):
     return dataset
 
 
-def test_each_series_is_a_matrix_on_one_colour_scale(factory):
+def test_each_series_is_a_matrix_on_one_colour_scale(factory: Factory) -> None:
     figure = draw(congested(factory, {"minimal": 5e-5, "valiant": 1e-5}, labels={"valiant": "Valiant"}))
     matrices = [axes for axes in figure.axes if axes.get_title(loc="left")]
     assert [axes.get_title(loc="left") for axes in matrices] == ["(a) minimal", "(b) Valiant"]
@@ -88,7 +92,7 @@ def test_each_series_is_a_matrix_on_one_colour_scale(factory):
     assert matrices[0].get_xlim() == (0, 8), "axes count ranks, not groups"
 
 
-def test_colours_are_logarithmic_where_series_lie_far_apart(factory):
+def test_colours_are_logarithmic_where_series_lie_far_apart(factory: Factory) -> None:
     near = draw(congested(factory, {"minimal": 2e-5, "valiant": 1e-5})).axes[0].collections[0]
     far = draw(congested(factory, {"minimal": 1e-3, "valiant": 1e-5})).axes[0].collections[0]
     assert not isinstance(near.norm, LogNorm)
@@ -96,7 +100,7 @@ def test_colours_are_logarithmic_where_series_lie_far_apart(factory):
 
 
 @pytest.mark.parametrize(("kind", "lacks"), [("congestion-matrix", "congestion_mean"), ("delay-distribution", "delay")])
-def test_a_dataset_without_the_variable_is_refused(factory, kind, lacks):
+def test_a_dataset_without_the_variable_is_refused(factory: Factory, kind: str, lacks: str) -> None:
     with pytest.raises(ValueError, match=f"'{kind}' needs the variable {lacks}"):
         panels(factory(figure={"kind": kind}))
 
@@ -104,7 +108,7 @@ def test_a_dataset_without_the_variable_is_refused(factory, kind, lacks):
 HALO = {"kind": "halo", "width": 3, "grid": [16, 16, 4], "decomposition": [4, 4]}
 
 
-def test_a_pattern_is_what_the_schedule_sends():
+def test_a_pattern_is_what_the_schedule_sends() -> None:
     matrix = pattern.traffic(HALO, 16)
     plan = schedule.Schedule(HALO, 16)
     assert matrix.sum() == sum(size for _, size in plan.totals().values())
@@ -118,14 +122,14 @@ def test_a_pattern_is_what_the_schedule_sends():
     assert matrix[5, 15] == 0
 
 
-def test_many_processes_are_joined_to_groups(monkeypatch):
+def test_many_processes_are_joined_to_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = pattern.traffic(HALO, 16)
     monkeypatch.setattr(pattern, "MOST", 8)
     joined = pattern.traffic(HALO, 16)
     assert joined == pytest.approx(whole.reshape(8, 2, 8, 2).sum(axis=(1, 3)))
 
 
-def test_a_pattern_needs_one_workload(factory):
+def test_a_pattern_needs_one_workload(factory: Factory) -> None:
     dataset = factory(("halo-20",), (16,), figure={"kind": "pattern"})
     base = json.loads(dataset.attrs["base_json"])
     dataset.attrs["base_json"] = json.dumps(base | {"workload": HALO})
@@ -137,7 +141,7 @@ def test_a_pattern_needs_one_workload(factory):
         panels(dataset)
 
 
-def timed(factory, table, **figure):
+def timed(factory: Factory, table: list[list[float]], **figure: Any) -> xr.Dataset:
     """Build times over radix and processes, for each of two members 1 % to both sides."""
     dataset = factory((2, 4, 8), (10, 100), lines="radix", members=2, figure={"kind": "radix", "lines": None, **figure})
     spread = np.array([0.99, 1.01])
@@ -145,14 +149,14 @@ def timed(factory, table, **figure):
     return dataset
 
 
-def test_the_best_radix_and_those_that_come_as_close(factory):
+def test_the_best_radix_and_those_that_come_as_close(factory: Factory) -> None:
     dataset = timed(factory, [[1.0, 3.0], [1.015, 1.0], [2.0, 2.0]])
     rows = radix.radix_table(dataset, FigureSpec.of(dataset))
     assert rows["best"].to_list() == [2, 4]
     assert (rows["low"].to_list(), rows["high"].to_list()) == ([2, 4], [4, 4])
 
 
-def test_radices_of_points_without_result_are_not_guessed(factory):
+def test_radices_of_points_without_result_are_not_guessed(factory: Factory) -> None:
     dataset = timed(factory, [[1.0, 3.0], [2.0, 1.0], [2.0, 2.0]])
     dataset["status"][:, 1] = "failed"
     rows = radix.radix_table(dataset, FigureSpec.of(dataset))
@@ -160,23 +164,23 @@ def test_radices_of_points_without_result_are_not_guessed(factory):
     assert draw(dataset).axes[0].get_lines()[0].get_xdata() == pytest.approx([10])
 
 
-def test_statistics_of_the_best_radices_are_printed(factory):
+def test_statistics_of_the_best_radices_are_printed(factory: Factory) -> None:
     figure = draw(timed(factory, [[1.0, 3.0], [2.0, 3.0], [2.0, 1.0]]))
     assert figure.axes[1].get_xlabel() == "max 8\nmedian 5\nmean 5\nmin 2"
 
 
-def test_a_dataset_may_state_the_best_radix_itself(factory):
+def test_a_dataset_may_state_the_best_radix_itself(factory: Factory) -> None:
     dataset = factory(("x",), (10, 100), figure={"kind": "radix"})
     dataset["best_radix"] = (("series", "ranks"), [[5.0, 32.0]])
     rows = radix.radix_table(dataset, FigureSpec.of(dataset))
     assert rows["best"].to_list() == [5, 32]
 
 
-def place(letter):
+def place(letter: str) -> dict[str, Any]:
     return {"panel": {"figure": "fig05", "letter": letter}}
 
 
-def test_panels_of_one_figure_stand_in_the_order_of_their_letters(factory):
+def test_panels_of_one_figure_stand_in_the_order_of_their_letters(factory: Factory) -> None:
     figure = draw_together([factory(figure=place("c")), factory(figure=place("a")), factory(figure=place("b"))])
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["(a)", "(b)", "(c)"]
     a, b, c = (axes.get_position() for axes in figure.axes)
@@ -187,14 +191,14 @@ def test_panels_of_one_figure_stand_in_the_order_of_their_letters(factory):
     assert figure.get_size_inches()[0] * 2.54 == pytest.approx(17.0)
 
 
-def test_a_panel_says_how_many_points_lack(factory):
+def test_a_panel_says_how_many_points_lack(factory: Factory) -> None:
     gaps = {("burst", 100): "failed", ("bruck", 100): "missing", ("ring-4", 100): "excluded"}
     axes = draw(factory(gaps=gaps)).axes[0]
     assert axes.get_title(loc="right") == "1 failed, 1 missing of 27 points"
     assert not draw(factory()).axes[0].get_title(loc="right")
 
 
-def test_words_of_panels_stay_apart(factory, delayed):
+def test_words_of_panels_stay_apart(factory: Factory, delayed: xr.Dataset) -> None:
     matrices = congested(factory, {"minimal": 5e-5, "valiant": 1e-5})
     figure = draw_together([factory(figure=place("a")), delayed])
     for drawn in (figure, draw(matrices)):
@@ -209,7 +213,7 @@ def test_words_of_panels_stay_apart(factory, delayed):
 
 
 @pytest.fixture
-def on_substrates(factory):
+def on_substrates(factory: Factory) -> xr.Dataset:
     figure = {"kind": "substrates", "lines": ["substrate", "machine"]}
     gaps = {("mpi", 16): "missing"}
     dataset = factory(
@@ -223,7 +227,7 @@ def on_substrates(factory):
     return dataset.assign(peak_rss_bytes=dataset["wall_s"] * 1e7)
 
 
-def test_substrates_have_times_ratios_wall_time_and_memory(on_substrates):
+def test_substrates_have_times_ratios_wall_time_and_memory(on_substrates: xr.Dataset) -> None:
     times, ratio, wall, memory = draw(on_substrates).axes
     colours = {line.get_label(): line.get_color() for line in times.get_legend().get_lines()}
     assert colours == {f"{name}, torus-S": series_style(name).colour for name in ("simulator", "sstmacro", "mpi")}
@@ -238,7 +242,7 @@ def test_substrates_have_times_ratios_wall_time_and_memory(on_substrates):
     assert lines[1].get_ydata() == pytest.approx(values.sel(substrate="mpi").dropna("ranks").values)
 
 
-def test_substrates_are_summarised_in_two_tables(on_substrates):
+def test_substrates_are_summarised_in_two_tables(on_substrates: xr.Dataset) -> None:
     apart, costs = summaries(on_substrates)
     assert [row[0] for row in apart.rows] == ["sstmacro", "mpi"]
     low, high = (1.7 * (ranks / 100) ** 0.12 for ranks in (4, 16))  # as the factory makes its times
@@ -247,12 +251,12 @@ def test_substrates_are_summarised_in_two_tables(on_substrates):
     assert costs.rows[0][2:] == ["2 s", "1", "20 MB", "1"]
 
 
-def test_substrates_need_such_a_dimension(factory):
+def test_substrates_need_such_a_dimension(factory: Factory) -> None:
     with pytest.raises(ValueError, match="needs a dimension 'substrate', found"):
         draw(factory(("torus-S",), (4, 16), figure={"kind": "substrates"}))
 
 
-def test_many_series_on_substrates_have_their_legend_below(factory):
+def test_many_series_on_substrates_have_their_legend_below(factory: Factory) -> None:
     names = ("simulator", "sstmacro", "simgrid")
     figure = {"kind": "substrates", "lines": ["substrate", "machine"]}
     machines = {"machine": ("torus-S", "dragonfly-S")}

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,11 +15,13 @@ from analysis.draw import draw_files
 from analysis.page import claims, interactive, papers
 from tramontane.claims import VERDICTS
 
+from .conftest import Factory
+
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory):
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkout's configuration, with no results."""
     folder = tmp_path_factory.mktemp("checkout")
     shutil.copytree(ROOT / "configs", folder / "configs")
@@ -26,7 +29,7 @@ def root(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def written(factory, root):
+def written(factory: Factory, root: Path) -> str:
     """The page of a campaign of two panels of one figure and one experiment without results."""
     scale = root / "results" / "smoke"
     (scale / "datasets").mkdir(parents=True)
@@ -48,7 +51,7 @@ def written(factory, root):
     return (scale / "report.html").read_text(encoding="utf-8")
 
 
-def test_every_statement_stands_on_the_page_with_its_verdict(written, root):
+def test_every_statement_stands_on_the_page_with_its_verdict(written: str, root: Path) -> None:
     verdicts = [verdict for subject in claims.subjects(root, "smoke") for verdict in subject.verdicts]
     assert len(verdicts) > 20
     for verdict in verdicts:
@@ -60,19 +63,19 @@ def test_every_statement_stands_on_the_page_with_its_verdict(written, root):
         assert f"<b>{number}</b>{sign} {name}" in written
 
 
-def test_statements_lead_to_their_experiment(written):
+def test_statements_lead_to_their_experiment(written: str) -> None:
     item = re.search(r'<li id="claim-Z-5a-1">.*?</li>', written, flags=re.DOTALL)
     assert item
     assert 'href="#experiment-fig05a-alltoall-algorithms"' in item.group()
 
 
-def test_a_folder_without_statements_has_none(tmp_path):
+def test_a_folder_without_statements_has_none(tmp_path: Path) -> None:
     assert claims.subjects(tmp_path, "smoke") == []
     assert claims.tally([]) == []
     assert set(claims.SIGNS) == set(VERDICTS)
 
 
-def test_panels_of_a_figure_stand_together_in_order(written):
+def test_panels_of_a_figure_stand_together_in_order(written: str) -> None:
     headings = re.findall(r'<h2 id="figure-[^"]*">(.*?)</h2>', written)
     assert headings == ["Figure 5", "Figure 9: Halos"]
     anchors = re.findall(r'<h3 id="(experiment-[^"]*)">', written)
@@ -80,7 +83,7 @@ def test_panels_of_a_figure_stand_together_in_order(written):
     assert 'href="sheets/fig05.pdf"' in written
 
 
-def test_what_has_no_results_is_listed_with_its_command(written):
+def test_what_has_no_results_is_listed_with_its_command(written: str) -> None:
     part = written.split('<h2 id="unrun">')[1]
     for name in ("fig09a-halo-widths", "fig10a-allreduce"):
         assert f"make reproduce SCALE=smoke EXPERIMENTS=&#34;{name}&#34;" in part
@@ -88,7 +91,7 @@ def test_what_has_no_results_is_listed_with_its_command(written):
     assert "No results yet; this runs them:" in written
 
 
-def test_the_library_of_the_plots_is_embedded_once_and_whole(written):
+def test_the_library_of_the_plots_is_embedded_once_and_whole(written: str) -> None:
     packed = re.findall(r'<script type="text/plain" id="plotly">(.*?)</script>', written, flags=re.DOTALL)
     assert len(packed) == 1
     text = gzip.decompress(base64.b64decode(packed[0])).decode("utf-8")
@@ -96,7 +99,7 @@ def test_the_library_of_the_plots_is_embedded_once_and_whole(written):
     assert len(packed[0]) < 3e6
 
 
-def test_a_page_without_plots_embeds_no_library(factory, tmp_path):
+def test_a_page_without_plots_embeds_no_library(factory: Factory, tmp_path: Path) -> None:
     file = tmp_path / "a.nc"
     factory(gaps={}, ranks=(64,), figure={"kind": "radix", "lines": None}, lines="radix", series=(2, 4)).to_netcdf(
         file, engine="h5netcdf"
@@ -105,7 +108,7 @@ def test_a_page_without_plots_embeds_no_library(factory, tmp_path):
     assert 'id="plotly"' not in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
-def test_plots_hold_the_curves_of_the_figure(factory):
+def test_plots_hold_the_curves_of_the_figure(factory: Factory) -> None:
     dataset = factory(("burst", "<ring>"), (10, 100, 1000), members=2, gaps={("<ring>", 100): "failed"})
     text = interactive.plot(dataset)
     assert "<" not in text, "nothing in it may end the element around it"
@@ -122,16 +125,16 @@ def test_plots_hold_the_curves_of_the_figure(factory):
     assert plot["layout"]["xaxis"]["type"] == "log"
 
 
-def test_other_figures_and_empty_ones_have_no_plot(factory):
+def test_other_figures_and_empty_ones_have_no_plot(factory: Factory) -> None:
     assert interactive.plot(factory(figure={"kind": "pattern"})) == ""
     assert interactive.plot(factory(("x",), (10,), gaps={("x", 10): "missing"})) == ""
 
 
-def cells(table):
+def cells(table: Any) -> dict[str, Any]:
     return {row[0].printed: row[1:] for row in table.rows}
 
 
-def test_tables_of_the_paper_beside_what_follows(root):
+def test_tables_of_the_paper_beside_what_follows(root: Path) -> None:
     first, second, third = papers.tables(root)
     networks = cells(first)
     assert [cell.agrees for cell in networks["torus-M"]] == [True] * 5
@@ -152,19 +155,19 @@ def test_tables_of_the_paper_beside_what_follows(root):
     assert all(cell.agrees for row in third.rows for cell in row)
 
 
-def test_tables_are_on_the_page(written):
+def test_tables_are_on_the_page(written: str) -> None:
     assert "78\u202f125" in written
     assert re.findall(r'<h2 id="(table-\d)">', written) == ["table-1", "table-2", "table-3"]
 
 
-def test_a_wide_figure_is_moved_on_a_phone_not_shrunk():
+def test_a_wide_figure_is_moved_on_a_phone_not_shrunk() -> None:
     wide = svg.inline('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 480 300"/>', "a", "b")
     narrow = svg.inline('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 236 170"/>', "a", "b")
     assert "min-width: 700px" in wide
     assert "min-width" not in narrow
 
 
-def test_pictures_inside_a_drawing_are_kept():
+def test_pictures_inside_a_drawing_are_kept() -> None:
     picture = "data:image/png;base64,AAAA"
     text = (
         '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">'

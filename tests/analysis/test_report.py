@@ -10,47 +10,55 @@ import pytest
 from analysis import draw, report, svg
 from analysis.figures import numbers
 
+from .conftest import Factory
+
 ROOT = Path(__file__).parents[2]
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 COMMAND = 'make reproduce SCALE=smoke EXPERIMENTS="a & <b>"'
+
+#: The folder of a scale and its datasets.
+Campaign = tuple[Path, list[Path]]
 
 
 class Page(HTMLParser):
     """What a page consists of; complains of elements that are not closed in order."""
 
-    def __init__(self, text):
+    def __init__(self, text: str) -> None:
         super().__init__()
-        self.open, self.elements, self.texts, self.ids = [], [], [], []
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.ids: list[str | None] = []
         self.feed(text)
         self.close()
         assert not self.open, f"not closed: {self.open}"
 
-    def handle_starttag(self, tag, attrs):
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
         self.ids += [value for key, value in attrs if key == "id"]
         if tag not in VOID:
             self.open.append(tag)
 
-    def handle_startendtag(self, tag, attrs):
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
         self.ids += [value for key, value in attrs if key == "id"]
 
-    def handle_endtag(self, tag):
+    def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
 
-    def handle_data(self, data):
+    def handle_data(self, data: str) -> None:
         self.texts.append(data)
 
     @property
-    def text(self):
+    def text(self) -> str:
         return " ".join(" ".join(self.texts).split())
 
-    def all(self, tag):
+    def all(self, tag: str) -> list[dict[str, str | None]]:
         return [attrs for name, attrs in self.elements if name == tag]
 
 
 @pytest.fixture(scope="module")
-def campaign(factory, tmp_path_factory):
+def campaign(factory: Factory, tmp_path_factory: pytest.TempPathFactory) -> Campaign:
     """Results of three experiments as they lie on disk: one complete, one with gaps, one that was not drawn."""
     tmp_path = tmp_path_factory.mktemp("campaign")
     scale = tmp_path / "results" / "smoke"
@@ -75,14 +83,14 @@ def campaign(factory, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def page(campaign):
+def page(campaign: Campaign) -> Page:
     scale, files = campaign
     out = scale / "report.html"
     assert report.main(["--scale", "smoke", "--command", COMMAND, "--out", str(out), *map(str, files)]) == 0
     return Page(out.read_text(encoding="utf-8"))
 
 
-def test_nothing_is_loaded_from_elsewhere(page):
+def test_nothing_is_loaded_from_elsewhere(page: Page) -> None:
     assert not [attrs for tag, attrs in page.elements if "src" in attrs or tag in ("link", "iframe", "img")]
     targets = [value for _, attrs in page.elements for key, value in attrs.items() if key.endswith("href")]
     assert targets
@@ -92,7 +100,7 @@ def test_nothing_is_loaded_from_elsewhere(page):
     assert "url(" not in style
 
 
-def test_identifiers_are_unique_and_all_references_lead_to_one(page):
+def test_identifiers_are_unique_and_all_references_lead_to_one(page: Page) -> None:
     assert [name for name, number in Counter(page.ids).items() if number > 1] == []
     known = set(page.ids)
     for _, attrs in page.elements:
@@ -105,14 +113,14 @@ def test_identifiers_are_unique_and_all_references_lead_to_one(page):
                 assert reference in known
 
 
-def test_two_figures_of_the_same_shape_have_clip_paths_of_their_own(page):
+def test_two_figures_of_the_same_shape_have_clip_paths_of_their_own(page: Page) -> None:
     clips = [attrs["id"] for attrs in page.all("clippath")]
     assert len(clips) == 2
     assert clips[0].startswith("experiment-fig05a-")
     assert clips[1].startswith("experiment-fig05b-")
 
 
-def test_links_lead_to_the_files_beside_the_page(page, campaign):
+def test_links_lead_to_the_files_beside_the_page(page: Page, campaign: Campaign) -> None:
     scale, _ = campaign
     links = {attrs["href"] for attrs in page.all("a") if not attrs["href"].startswith("#")}
     assert "figures/fig05a.pdf" in links
@@ -122,13 +130,13 @@ def test_links_lead_to_the_files_beside_the_page(page, campaign):
     assert all((scale / link).is_file() for link in links)
 
 
-def test_the_page_says_how_it_was_made(page):
+def test_the_page_says_how_it_was_made(page: Page) -> None:
     assert COMMAND in page.text
     assert "3 experiments, 26 of 28 points done, 1 failed , 1 missing" in page.text
     assert "This is the smoke scale" in page.text
 
 
-def test_each_experiment_has_figure_caption_and_data(page):
+def test_each_experiment_has_figure_caption_and_data(page: Page) -> None:
     assert len(page.all("figure")) == 3
     assert len(page.all("svg")) == 2
     assert all(attrs["role"] == "img" for attrs in page.all("svg"))
@@ -138,30 +146,32 @@ def test_each_experiment_has_figure_caption_and_data(page):
     assert len([attrs for attrs in page.all("details") if attrs.get("class") == "plot"]) == 3
 
 
-def test_text_from_datasets_and_records_is_escaped(page, campaign):
+def test_text_from_datasets_and_records_is_escaped(page: Page, campaign: Campaign) -> None:
     text = (campaign[0] / "report.html").read_text(encoding="utf-8")
     assert "<wide>" not in text
     assert "Halo <wide> & narrow" in page.text
     assert "<rank 5>" not in text
 
 
-def test_failures_are_listed_with_their_message(page):
+def test_failures_are_listed_with_their_message(page: Page) -> None:
     assert "series bruck, ranks 64 deadlock: rank 3 waits for <rank 5>" in page.text
 
 
-def test_a_failure_without_record_is_listed_too(campaign):
+def test_a_failure_without_record_is_listed_too(campaign: Campaign) -> None:
     scale, files = campaign
     report.write(files, scale / "other.html", "smoke", "x", points=scale / "nowhere")
     text = (scale / "other.html").read_text(encoding="utf-8")
     assert "no message was recorded" in text
 
 
-def test_provenance_is_stated(page):
+def test_provenance_is_stated(page: Page) -> None:
     for fact in ("tramontane 0.1.0", "0123456789abcdef", "2026-01-02T03:04:05Z", "matplotlib"):
         assert fact in page.text
 
 
-def test_references_are_resolved_by_their_key(factory, tmp_path, monkeypatch):
+def test_references_are_resolved_by_their_key(
+    factory: Factory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     references = tmp_path / "references.yaml"
     references.write_text("Z: {authors: 'Zheng, Y.', year: 2018, title: Simulation, pages: 3-9, doi: 10.5194/x}\n")
     monkeypatch.setattr(report, "REFERENCES", references)
@@ -176,7 +186,7 @@ def test_references_are_resolved_by_their_key(factory, tmp_path, monkeypatch):
     assert "smaller than" not in page.text
 
 
-def test_the_same_results_give_the_same_page(campaign):
+def test_the_same_results_give_the_same_page(campaign: Campaign) -> None:
     scale, files = campaign
     pages = []
     for name in ("one.html", "two.html"):
@@ -185,32 +195,32 @@ def test_the_same_results_give_the_same_page(campaign):
     assert pages[0] == pages[1]
 
 
-def test_a_campaign_without_datasets_has_a_page(tmp_path):
+def test_a_campaign_without_datasets_has_a_page(tmp_path: Path) -> None:
     report.write([], tmp_path / "report.html", "smoke", "make reproduce")
     assert "No experiment has been collated yet." in Page((tmp_path / "report.html").read_text(encoding="utf-8")).text
 
 
-def test_wide_tables_scroll_and_the_page_fits_a_phone(page):
+def test_wide_tables_scroll_and_the_page_fits_a_phone(page: Page) -> None:
     assert {"name": "viewport", "content": "width=device-width, initial-scale=1"} in page.all("meta")
     scrolling = [attrs for attrs in page.all("div") if attrs.get("class") == "scroll"]
     assert len(scrolling) == len(page.all("table"))
     assert all("width" not in attrs for attrs in page.all("svg")), "figures take the width there is"
 
 
-def test_the_data_table_has_a_column_for_each_series_and_says_why_there_is_a_gap(factory):
+def test_the_data_table_has_a_column_for_each_series_and_says_why_there_is_a_gap(factory: Factory) -> None:
     dataset = factory(("burst", "bruck"), (100, 10_000), gaps={("bruck", 10_000): "failed"})
     table = numbers(dataset)
     assert table.headings == ["Number of MPI processes", "burst, ms", "bruck, ms"]
     assert table.rows == [["100", "400", "680"], ["10\u202f000", "6.34", "failed"]]
 
 
-def test_the_data_table_names_the_best_and_the_range(factory):
+def test_the_data_table_names_the_best_and_the_range(factory: Factory) -> None:
     best = {"best": [{"series": "recursive-k", "of": "recursive-*", "label": "best"}]}
     dataset = factory(("recursive-2", "recursive-4"), (100,), members=2, figure=best)
     assert numbers(dataset).rows == [["100", "0.406 [0.4–0.412] (recursive-2)"]]
 
 
-def test_simulation_time_and_largest_count_of_processes(factory, tmp_path):
+def test_simulation_time_and_largest_count_of_processes(factory: Factory, tmp_path: Path) -> None:
     dataset = factory(("burst", "bruck"), (16, 64, 256), gaps={("burst", 256): "failed", ("bruck", 256): "missing"})
     found = report.section(dataset, tmp_path / "x.nc", tmp_path, tmp_path, tmp_path / "report.html")
     assert found.largest == "64"
@@ -218,7 +228,7 @@ def test_simulation_time_and_largest_count_of_processes(factory, tmp_path):
     assert (found.counts.ok, found.counts.failed, found.counts.missing) == (4, 1, 1)
 
 
-def test_what_is_no_svg_is_refused():
+def test_what_is_no_svg_is_refused() -> None:
     with pytest.raises(ValueError, match="not an SVG file"):
         svg.inline("<html></html>", "a", "b")
     with pytest.raises(ValueError, match="not an SVG file"):
@@ -226,7 +236,7 @@ def test_what_is_no_svg_is_refused():
 
 
 @pytest.mark.parametrize("module", ["analysis.draw", "analysis.report"])
-def test_errors_are_one_line_and_exit_code_2(factory, tmp_path, module):
+def test_errors_are_one_line_and_exit_code_2(factory: Factory, tmp_path: Path, module: str) -> None:
     file = tmp_path / "bad.nc"
     factory(figure={"y": "tiem_s"}).to_netcdf(file, engine="h5netcdf")
     arguments = {
@@ -241,7 +251,7 @@ def test_errors_are_one_line_and_exit_code_2(factory, tmp_path, module):
     assert done.stderr == f"{file}: figure.y: found 'tiem_s', allowed: packets, setup_s, time_s, wall_s\n"
 
 
-def test_drawing_writes_three_formats_the_caption_and_the_tables(factory, tmp_path):
+def test_drawing_writes_three_formats_the_caption_and_the_tables(factory: Factory, tmp_path: Path) -> None:
     file = tmp_path / "a.nc"
     factory().to_netcdf(file, engine="h5netcdf")
     assert draw.main([str(file), str(tmp_path / "deep" / "figure.v1")]) == 0

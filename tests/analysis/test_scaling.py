@@ -5,13 +5,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
 
 from analysis import style
 from analysis.figures import axes as axis_tools
 from analysis.figures import draw
 
+from .conftest import Factory
 
-def lines_of(figure, name):
+
+def lines_of(figure: Figure, name: str) -> list[Line2D]:
     """Drawn lines of a series, found by its looks."""
     look = style.series_style(name)
     return [
@@ -21,12 +26,12 @@ def lines_of(figure, name):
     ]
 
 
-def legend_texts(figure):
+def legend_texts(figure: Figure) -> list[str]:
     legend = figure.axes[0].get_legend()
     return [text.get_text() for text in legend.get_texts()] if legend else []
 
 
-def test_each_series_is_one_line_through_its_points(factory):
+def test_each_series_is_one_line_through_its_points(factory: Factory) -> None:
     dataset = factory()
     figure = draw(dataset)
     for name in dataset["series"].values:
@@ -35,7 +40,7 @@ def test_each_series_is_one_line_through_its_points(factory):
         np.testing.assert_allclose(line.get_ydata(), dataset["time_s"].sel(series=name) * 1e3)
 
 
-def test_both_axes_are_logarithmic_and_labelled_with_units(factory):
+def test_both_axes_are_logarithmic_and_labelled_with_units(factory: Factory) -> None:
     axes = draw(factory()).axes[0]
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert axes.get_xlabel() == "Number of MPI processes"
@@ -44,7 +49,9 @@ def test_both_axes_are_logarithmic_and_labelled_with_units(factory):
 
 
 @pytest.mark.parametrize(("factor", "unit", "scale"), [(1e2, "s", 1.0), (1.0, "ms", 1e3), (1e-3, "µs", 1e6)])
-def test_times_are_drawn_in_the_unit_of_their_magnitude(factory, factor, unit, scale):
+def test_times_are_drawn_in_the_unit_of_their_magnitude(
+    factory: Factory, factor: float, unit: str, scale: float
+) -> None:
     dataset = factory()
     dataset["time_s"] = (dataset["time_s"] * factor).assign_attrs(dataset["time_s"].attrs)
     figure = draw(dataset)
@@ -52,18 +59,18 @@ def test_times_are_drawn_in_the_unit_of_their_magnitude(factory, factor, unit, s
     np.testing.assert_allclose(lines_of(figure, "burst")[0].get_ydata()[0], 0.4 * factor * scale)
 
 
-def test_failed_missing_and_excluded_points_are_gaps_not_zeros(factory):
+def test_failed_missing_and_excluded_points_are_gaps_not_zeros(factory: Factory) -> None:
     gaps = {("ring-1", 1000): "failed", ("ring-1", 10_000): "missing", ("ring-1", 100_000): "excluded"}
     runs = [list(line.get_xdata()) for line in lines_of(draw(factory(gaps=gaps)), "ring-1")]
     assert runs == [pytest.approx([100, 300]), pytest.approx([3000]), pytest.approx([30_000])]
 
 
-def test_nothing_is_drawn_at_zero(factory):
+def test_nothing_is_drawn_at_zero(factory: Factory) -> None:
     figure = draw(factory(gaps={("burst", 100): "failed"}))
     assert all((line.get_ydata() > 0).all() for line in figure.axes[0].get_lines())
 
 
-def test_a_series_has_the_same_looks_in_every_figure(factory):
+def test_a_series_has_the_same_looks_in_every_figure(factory: Factory) -> None:
     one = draw(factory(("transposition", "halo-3", "ring-4")))
     two = draw(factory(("ring-4", "unheard of", "transposition"), members=2))
     for name in ("transposition", "ring-4"):
@@ -72,7 +79,7 @@ def test_a_series_has_the_same_looks_in_every_figure(factory):
         assert first._unscaled_dash_pattern == second._unscaled_dash_pattern
 
 
-def test_the_legend_shows_what_is_drawn(factory):
+def test_the_legend_shows_what_is_drawn(factory: Factory) -> None:
     figure = draw(factory())
     assert legend_texts(figure) == ["burst", "bruck", "ring-1", "ring-4"]
     for handle, name in zip(figure.axes[0].get_legend().legend_handles, legend_texts(figure), strict=True):
@@ -81,12 +88,12 @@ def test_the_legend_shows_what_is_drawn(factory):
         assert handle.is_dashed() == (look.line != "solid")
 
 
-def test_a_series_without_results_is_not_in_the_legend(factory):
+def test_a_series_without_results_is_not_in_the_legend(factory: Factory) -> None:
     gaps = {("bruck", ranks): "missing" for ranks in (16, 64)}
     assert legend_texts(draw(factory(("burst", "bruck"), (16, 64), gaps=gaps))) == ["burst"]
 
 
-def test_the_best_radix_is_one_line(factory):
+def test_the_best_radix_is_one_line(factory: Factory) -> None:
     best = {"best": [{"series": "recursive-k", "of": "recursive-*", "label": "recursive-k (best radix)"}]}
     dataset = factory(("recursive-2", "recursive-8", "transposition"), (16, 64, 256), figure=best)
     figure = draw(dataset)
@@ -95,7 +102,7 @@ def test_the_best_radix_is_one_line(factory):
     np.testing.assert_allclose(lines_of(figure, "recursive-k")[0].get_ydata(), fastest)  # in seconds
 
 
-def test_members_are_a_median_line_in_a_band_of_their_range(factory):
+def test_members_are_a_median_line_in_a_band_of_their_range(factory: Factory) -> None:
     dataset = factory(members=2)
     figure = draw(dataset)
     band = figure.axes[0].collections[0].get_paths()[0].vertices[:, 1]
@@ -106,16 +113,16 @@ def test_members_are_a_median_line_in_a_band_of_their_range(factory):
     assert len(figure.axes[0].collections) == dataset.sizes["series"]
 
 
-def test_bands_stop_at_gaps(factory):
+def test_bands_stop_at_gaps(factory: Factory) -> None:
     figure = draw(factory(("burst",), members=2, gaps={("burst", 1000): "failed"}))
     assert len(figure.axes[0].collections) == 2
 
 
-def test_a_single_run_has_no_band(factory):
+def test_a_single_run_has_no_band(factory: Factory) -> None:
     assert not draw(factory()).axes[0].collections
 
 
-def test_one_point_is_drawn_in_the_middle_with_its_value_as_tick(factory):
+def test_one_point_is_drawn_in_the_middle_with_its_value_as_tick(factory: Factory) -> None:
     figure = draw(factory(("ring-4",), (64,)))
     (line,) = lines_of(figure, "ring-4")
     np.testing.assert_allclose(line.get_xdata(), [64])
@@ -125,13 +132,13 @@ def test_one_point_is_drawn_in_the_middle_with_its_value_as_tick(factory):
     assert low < 64 < high
 
 
-def test_an_experiment_without_results_says_so(factory):
+def test_an_experiment_without_results_says_so(factory: Factory) -> None:
     figure = draw(factory(("ring-4",), (64,), gaps={("ring-4", 64): "missing"}))
     assert [text.get_text() for text in figure.axes[0].texts] == ["no results yet"]
     assert not figure.axes[0].get_lines()
 
 
-def test_a_figure_without_lines_needs_no_legend(factory):
+def test_a_figure_without_lines_needs_no_legend(factory: Factory) -> None:
     dataset = factory().isel(series=0, drop=True)
     dataset.attrs["figure_json"] = '{"x": "ranks"}'
     figure = draw(dataset)
@@ -139,19 +146,19 @@ def test_a_figure_without_lines_needs_no_legend(factory):
     assert figure.axes[0].get_legend() is None
 
 
-def test_other_quantities_on_a_linear_axis_start_at_zero(factory):
+def test_other_quantities_on_a_linear_axis_start_at_zero(factory: Factory) -> None:
     axes = draw(factory(figure={"y": "packets", "y_scale": "linear", "y_label": "packets of the workload"})).axes[0]
     assert axes.get_yscale() == "linear"
     assert axes.get_ylim()[0] == 0
     assert axes.get_ylabel() == "Packets of the workload"
 
 
-def test_an_unknown_family_says_what_is_allowed(factory):
+def test_an_unknown_family_says_what_is_allowed(factory: Factory) -> None:
     with pytest.raises(ValueError, match=r"figure\.kind: found 'pie', allowed: scaling"):
         draw(factory(figure={"kind": "pie"}))
 
 
-def pixels(figure):
+def pixels(figure: Figure) -> NDArray[np.float64]:
     axes = figure.axes[0]
     return np.concatenate(
         [axes.transData.transform(np.column_stack([line.get_xdata(), line.get_ydata()])) for line in axes.get_lines()]
@@ -159,7 +166,7 @@ def pixels(figure):
 
 
 @pytest.mark.parametrize("values", ["falling", "rising", "everywhere"])
-def test_the_legend_covers_no_point(factory, values):
+def test_the_legend_covers_no_point(factory: Factory, values: str) -> None:
     dataset = factory(("halo-3", "halo-10", "halo-20", "transposition", "ring-1"), (16, 32, 64, 128, 256))
     n, m = dataset["time_s"].shape
     times = {
@@ -180,7 +187,7 @@ def test_the_legend_covers_no_point(factory, values):
     assert not box.overlaps(title.get_window_extent()), "the legend leaves the panel's letter alone"
 
 
-def test_all_text_lies_inside_the_figure_and_tick_labels_do_not_overlap(factory):
+def test_all_text_lies_inside_the_figure_and_tick_labels_do_not_overlap(factory: Factory) -> None:
     for ranks in [
         (16, 64),
         (16, 32, 64, 128, 256),
@@ -211,12 +218,14 @@ def test_all_text_lies_inside_the_figure_and_tick_labels_do_not_overlap(factory)
         (90, 1100, tuple(range(100, 1001, 10)), [100, 300, 1000]),
     ],
 )
-def test_ticks_are_numbers_that_a_reader_can_name(low, high, values, ticks):
+def test_ticks_are_numbers_that_a_reader_can_name(
+    low: float, high: float, values: tuple[float, ...], ticks: list[float]
+) -> None:
     assert axis_tools.log_ticks(low, high, values) == pytest.approx(ticks)
 
 
 @given(low=st.floats(1e-9, 1e9), ratio=st.floats(3, 1e12))
-def test_there_are_always_a_few_rising_ticks_inside_the_limits(low, ratio):
+def test_there_are_always_a_few_rising_ticks_inside_the_limits(low: float, ratio: float) -> None:
     ticks = axis_tools.log_ticks(low, low * ratio)
     assert 2 <= len(ticks) <= 8
     assert ticks == sorted(set(ticks))
@@ -234,5 +243,5 @@ def test_there_are_always_a_few_rising_ticks_inside_the_limits(low, ratio):
         (0.0001, False, "$\\mathdefault{10^{-4}}$"),
     ],
 )
-def test_tick_texts(value, powers, text):
+def test_tick_texts(value: float, powers: bool, text: str) -> None:
     assert axis_tools.tick_text(value, powers) == text

@@ -1,14 +1,18 @@
 """Figs. 3 and 4: what is drawn is what the schedules say, and is what the paper describes."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
+from matplotlib.text import Text
 
 from analysis import schematics
 from tramontane.campaign.layout import SCHEMATICS
 from tramontane.substrates.simulator import schedule
 
 
-def test_layouts_are_those_of_the_paper():
+def test_layouts_are_those_of_the_paper() -> None:
     """Section 3.1: x and y, then y and z, then x and z, then x and y are divided."""
     plan = schedule(schematics.TRANSPOSITION, 6)
     names = ["".join(schematics.divided(plan, stage)) for stage in range(4)]
@@ -22,7 +26,7 @@ def test_layouts_are_those_of_the_paper():
     ]
 
 
-def test_groups_exchange_at_the_same_time():
+def test_groups_exchange_at_the_same_time() -> None:
     """Section 3.1: cy all-to-alls of cx processes, cx of cy, cy of cx."""
     plan = schedule(schematics.TRANSPOSITION, 6)
     assert schematics.groups(plan, 0) == [[0, 1], [2, 3], [4, 5]]
@@ -30,7 +34,7 @@ def test_groups_exchange_at_the_same_time():
     assert schematics.groups(plan, 2) == [[0, 1], [2, 3], [4, 5]]
 
 
-def test_visible_faces_cover_the_front_the_side_and_the_top_once():
+def test_visible_faces_cover_the_front_the_side_and_the_top_once() -> None:
     plan = schedule(schematics.TRANSPOSITION, 6)
     nx, ny, nz = grid = schematics.TRANSPOSITION["grid"]
     for stage in range(4):
@@ -43,11 +47,11 @@ def test_visible_faces_cover_the_front_the_side_and_the_top_once():
         assert area == {"front": nx * nz, "side": ny * nz, "top": nx * ny}
 
 
-def arrows(axes):
+def arrows(axes: Axes) -> list[Text]:
     return [text for text in axes.texts if getattr(text, "arrow_patch", None) is not None]
 
 
-def test_each_message_is_an_arrow():
+def test_each_message_is_an_arrow() -> None:
     ring, halo, recursive = schematics.operations().axes
     plan = schedule(schematics.RING, 9)
     first = [own for own in schematics.transfers(plan) if own[0] == 0]
@@ -62,7 +66,7 @@ def test_each_message_is_an_arrow():
     assert [text.get_text() for text in recursive.get_legend().get_texts()] == ["remaining", "1 apart", "3 apart"]
 
 
-def test_the_command_writes_what_the_workflow_expects(tmp_path, capsys):
+def test_the_command_writes_what_the_workflow_expects(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert schematics.main([str(tmp_path)]) == 0
     assert {path.stem for path in tmp_path.iterdir()} == set(SCHEMATICS) == set(schematics.FIGURES)
     assert (tmp_path / "fig03.txt").read_text().startswith("Layouts of a spectral transposition")
@@ -73,5 +77,5 @@ def test_the_command_writes_what_the_workflow_expects(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("name", SCHEMATICS)
-def test_captions_say_what_they_are_to_be_compared_with(name):
+def test_captions_say_what_they_are_to_be_compared_with(name: str) -> None:
     assert f"Fig. {int(name[3:])} of Zheng & Marguinaud (2018)" in schematics.CAPTIONS[name]

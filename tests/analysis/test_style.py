@@ -1,11 +1,14 @@
 import itertools
 import re
+from pathlib import Path
 
 import pytest
 from matplotlib.lines import Line2D
 
 from analysis import style
 from analysis.figures import draw
+
+from .conftest import Factory
 
 COMPARISONS = [
     ("burst", "bruck", "ring-1", "ring-4"),
@@ -22,26 +25,26 @@ COMPARISONS = [
 
 
 @pytest.mark.parametrize("names", COMPARISONS, ids=lambda names: names[0])
-def test_series_of_a_paper_figure_differ_in_colour_and_in_marker(names):
+def test_series_of_a_paper_figure_differ_in_colour_and_in_marker(names: tuple[str, ...]) -> None:
     looks = style.series_styles(names)
     assert len({look.colour for look in looks.values()}) == len(names)
     assert len({(look.marker, look.line) for look in looks.values()}) == len(names)
 
 
 @pytest.mark.parametrize("names", COMPARISONS, ids=lambda names: names[0])
-def test_a_listed_series_looks_the_same_in_every_company(names):
+def test_a_listed_series_looks_the_same_in_every_company(names: tuple[str, ...]) -> None:
     for subset in itertools.combinations(names, 2):
         assert all(look == style.series_style(name) for name, look in style.series_styles(subset).items())
     with_strangers = style.series_styles(("unheard of", *names, "another"))
     assert all(with_strangers[name] == style.series_style(name) for name in names)
 
 
-def test_the_transposition_is_the_black_solid_line():
+def test_the_transposition_is_the_black_solid_line() -> None:
     look = style.series_style("transposition")
     assert (look.colour, look.line) == ("#000000", "solid")
 
 
-def test_unknown_series_get_stable_looks_that_differ_within_a_figure():
+def test_unknown_series_get_stable_looks_that_differ_within_a_figure() -> None:
     names = [f"new algorithm {letter}" for letter in "abcdefgh"]
     looks = style.series_styles(names)
     assert looks == style.series_styles(names)
@@ -50,13 +53,13 @@ def test_unknown_series_get_stable_looks_that_differ_within_a_figure():
     assert style.series_style(names[0]) == style.series_style(names[0])
 
 
-def test_names_of_one_entry_share_the_colour_and_part_by_the_line():
+def test_names_of_one_entry_share_the_colour_and_part_by_the_line() -> None:
     first, second = style.series_styles(["torus-X", "torus-Y"]).values()
     assert first.colour == second.colour
     assert (first.marker, first.line) != (second.marker, second.line)
 
 
-def test_series_of_several_dimensions_have_the_colour_of_the_first():
+def test_series_of_several_dimensions_have_the_colour_of_the_first() -> None:
     names = ["ring-1, fifo", "ring-1, round-robin", "ring-4, fifo", "unheard of, fifo"]
     looks = style.series_styles(names)
     ring = style.series_style("ring-1")
@@ -67,12 +70,12 @@ def test_series_of_several_dimensions_have_the_colour_of_the_first():
     assert style.series_style("halo-3, fifo").label is None, "the label of the part would not tell them apart"
 
 
-def test_more_series_than_looks_are_refused():
+def test_more_series_than_looks_are_refused() -> None:
     with pytest.raises(ValueError, match="more series than the palette"):
         style.series_styles([f"s{i}" for i in range(1000)])
 
 
-def test_every_entry_of_the_mapping_is_complete_and_drawable():
+def test_every_entry_of_the_mapping_is_complete_and_drawable() -> None:
     mapping = style._mapping()
     for entry in mapping["series"]:
         assert entry["colour"] in mapping["colours"]
@@ -84,17 +87,17 @@ def test_every_entry_of_the_mapping_is_complete_and_drawable():
 
 
 @pytest.mark.parametrize(("width", "centimetres"), [("one-column", 8.3), ("two-column", 12.0)])
-def test_figures_have_the_journals_widths(factory, width, centimetres):
+def test_figures_have_the_journals_widths(factory: Factory, width: str, centimetres: float) -> None:
     figure = draw(factory(figure={"width": width}))
     assert figure.get_size_inches()[0] * 2.54 == pytest.approx(centimetres)
 
 
-def test_an_unknown_width_says_what_is_allowed():
+def test_an_unknown_width_says_what_is_allowed() -> None:
     with pytest.raises(ValueError, match="one-column, two-column"):
         style.inches("poster")
 
 
-def test_files_are_the_same_each_time_and_text_stays_text(factory, tmp_path):
+def test_files_are_the_same_each_time_and_text_stays_text(factory: Factory, tmp_path: Path) -> None:
     first = style.save(draw(factory()), tmp_path / "a" / "figure")
     second = style.save(draw(factory()), tmp_path / "b" / "figure")
     assert [path.suffix for path in first] == [".svg", ".png", ".pdf"]
@@ -108,7 +111,7 @@ def test_files_are_the_same_each_time_and_text_stays_text(factory, tmp_path):
     assert b"CreationDate" not in first[2].read_bytes()
 
 
-def test_fonts_of_axes_are_eight_points(factory):
+def test_fonts_of_axes_are_eight_points(factory: Factory) -> None:
     figure = draw(factory())
     assert figure.axes[0].xaxis.label.get_fontsize() == 8
     assert figure.axes[0].xaxis.label.get_fontfamily() == ["sans-serif"]

@@ -1,15 +1,21 @@
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pytest
+import xarray as xr
 
 from analysis.spec import FigureSpec
 from analysis.table import figure_table
 
+from .conftest import Factory
 
-def table(dataset):
+
+def table(dataset: xr.Dataset) -> pd.DataFrame:
     return figure_table(dataset, FigureSpec.of(dataset))
 
 
-def test_a_row_for_each_series_and_x_in_order_of_the_dataset(factory):
+def test_a_row_for_each_series_and_x_in_order_of_the_dataset(factory: Factory) -> None:
     dataset = factory()
     rows = table(dataset)
     assert list(rows["series"].unique()) == ["burst", "bruck", "ring-1", "ring-4"]
@@ -19,13 +25,13 @@ def test_a_row_for_each_series_and_x_in_order_of_the_dataset(factory):
     np.testing.assert_array_equal(burst["y"], dataset["time_s"].sel(series="burst"))
 
 
-def test_order_of_dimensions_does_not_matter(factory):
+def test_order_of_dimensions_does_not_matter(factory: Factory) -> None:
     dataset = factory()
     turned = dataset.transpose("ranks", "series")
     assert table(turned)[["series", "x", "y"]].equals(table(dataset)[["series", "x", "y"]])
 
 
-def test_gaps_have_no_value_and_start_a_new_run(factory):
+def test_gaps_have_no_value_and_start_a_new_run(factory: Factory) -> None:
     gaps = {("burst", 1000): "failed", ("bruck", 100): "missing", ("ring-1", 100_000): "excluded"}
     rows = table(factory(gaps=gaps)).set_index(["series", "x"])
     for (name, ranks), status in gaps.items():
@@ -36,12 +42,12 @@ def test_gaps_have_no_value_and_start_a_new_run(factory):
     assert rows.loc[("bruck", 300), "run"] == rows.loc[("bruck", 100_000), "run"]
 
 
-def test_runs_never_reach_from_one_series_to_the_next(factory):
+def test_runs_never_reach_from_one_series_to_the_next(factory: Factory) -> None:
     assert table(factory()).groupby("run")["series"].nunique().eq(1).all()
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, np.inf, np.nan])
-def test_what_a_logarithmic_axis_cannot_show_is_missing(factory, bad):
+def test_what_a_logarithmic_axis_cannot_show_is_missing(factory: Factory, bad: float) -> None:
     dataset = factory()
     dataset["time_s"][0, 2] = bad
     row = table(dataset).iloc[2]
@@ -49,13 +55,13 @@ def test_what_a_logarithmic_axis_cannot_show_is_missing(factory, bad):
     assert row["status"] == "missing"
 
 
-def test_a_linear_axis_shows_zero(factory):
+def test_a_linear_axis_shows_zero(factory: Factory) -> None:
     dataset = factory(figure={"y_scale": "linear"})
     dataset["time_s"][0, 2] = 0.0
     assert table(dataset).iloc[2]["y"] == 0.0
 
 
-def test_members_become_median_and_range(factory):
+def test_members_become_median_and_range(factory: Factory) -> None:
     dataset = factory(members=3)
     rows = table(dataset)
     expected = dataset["time_s"].isel(series=1, ranks=2)
@@ -65,7 +71,7 @@ def test_members_become_median_and_range(factory):
     assert row["members"] == 3
 
 
-def test_a_failed_member_leaves_the_others(factory):
+def test_a_failed_member_leaves_the_others(factory: Factory) -> None:
     dataset = factory(members=2)
     dataset["status"][0, 0, 1] = "failed"
     row = table(dataset).iloc[0]
@@ -77,14 +83,14 @@ def test_a_failed_member_leaves_the_others(factory):
 BEST = {"best": [{"series": "recursive-k", "of": "recursive-*", "label": "recursive-k (best radix)"}]}
 
 
-def best_dataset(factory, **options):
+def best_dataset(factory: Factory, **options: Any) -> xr.Dataset:
     dataset = factory(("library", "recursive-2", "recursive-8", "transposition"), (16, 64, 256), figure=BEST, **options)
     dataset["time_s"].loc[{"series": "recursive-2"}] = [1.0, 3.0, 5.0]
     dataset["time_s"].loc[{"series": "recursive-8"}] = [2.0, 2.0, 4.0]
     return dataset
 
 
-def test_the_best_of_a_group_is_one_line_that_says_which(factory):
+def test_the_best_of_a_group_is_one_line_that_says_which(factory: Factory) -> None:
     rows = table(best_dataset(factory))
     assert list(rows["series"].unique()) == ["library", "recursive-k", "transposition"]
     best = rows[rows["series"] == "recursive-k"]
@@ -94,21 +100,21 @@ def test_the_best_of_a_group_is_one_line_that_says_which(factory):
     assert set(rows[rows["series"] == "library"]["choice"]) == {""}
 
 
-def test_the_best_says_what_it_could_not_be_chosen_from(factory):
+def test_the_best_says_what_it_could_not_be_chosen_from(factory: Factory) -> None:
     dataset = best_dataset(factory, gaps={("recursive-8", 64): "failed"})
     best = table(dataset).query("series == 'recursive-k'")
     assert list(best["y"]) == [1.0, 3.0, 4.0]
     assert list(best["choice"]) == ["recursive-2", "recursive-2; 1 without result", "recursive-8"]
 
 
-def test_the_best_of_nothing_is_a_gap(factory):
+def test_the_best_of_nothing_is_a_gap(factory: Factory) -> None:
     dataset = best_dataset(factory, gaps={("recursive-8", 64): "failed", ("recursive-2", 64): "missing"})
     row = table(dataset).query("series == 'recursive-k' and x == 64").iloc[0]
     assert np.isnan(row["y"])
     assert row["status"] == "failed"
 
 
-def test_the_best_of_an_ensemble_is_chosen_by_medians(factory):
+def test_the_best_of_an_ensemble_is_chosen_by_medians(factory: Factory) -> None:
     dataset = factory(("recursive-2", "recursive-8"), (16,), members=3, figure=BEST)
     dataset["time_s"][0, 0] = [1.0, 9.0, 9.0]  # the fastest single member, but slow as a rule
     dataset["time_s"][1, 0] = [4.0, 5.0, 6.0]
@@ -118,7 +124,7 @@ def test_the_best_of_an_ensemble_is_chosen_by_medians(factory):
 
 
 @pytest.mark.parametrize(("how", "place"), [("min", 0), ("median", 1), ("max", 2)])
-def test_a_dimension_is_reduced_and_its_value_noted(factory, how, place):
+def test_a_dimension_is_reduced_and_its_value_noted(factory: Factory, how: str, place: int) -> None:
     dataset = factory(extra={"radix": (2, 4, 8)}, figure={"reduce": {"radix": how}})
     rows = table(dataset)
     assert len(rows) == dataset.sizes["series"] * dataset.sizes["ranks"]
@@ -126,25 +132,25 @@ def test_a_dimension_is_reduced_and_its_value_noted(factory, how, place):
     assert rows.iloc[0]["choice"] == str((2, 4, 8)[place])
 
 
-def test_two_dimensions_are_reduced_one_after_the_other(factory):
+def test_two_dimensions_are_reduced_one_after_the_other(factory: Factory) -> None:
     dataset = factory(extra={"radix": (2, 4), "packet": (1, 2)}, figure={"reduce": {"radix": "min", "packet": "max"}})
     row = table(dataset).iloc[0]
     assert row["y"] == float(dataset["time_s"][0, 0].min("radix").max("packet"))
     assert row["choice"] == "2, 2"
 
 
-def test_a_dimension_that_the_figure_does_not_name_makes_lines_of_its_own(factory):
+def test_a_dimension_that_the_figure_does_not_name_makes_lines_of_its_own(factory: Factory) -> None:
     rows = table(factory(("ring-1", "ring-4"), extra={"routing": ("minimal", "ugal")}))
     assert list(rows["series"].unique()) == ["ring-1, minimal", "ring-1, ugal", "ring-4, minimal", "ring-4, ugal"]
 
 
-def test_numeric_lines_are_named_with_their_unit(factory):
+def test_numeric_lines_are_named_with_their_unit(factory: Factory) -> None:
     rows = table(factory((1_000_000_000, 10_000_000_000), lines="bandwidth", units="B/s"))
     assert list(rows["series"].unique()) == ["1 GB/s", "10 GB/s"]
     assert list(table(factory((3, 10), lines="width"))["series"].unique()) == ["width-3", "width-10"]
 
 
-def test_labels_of_the_experiment_go_before_those_of_the_mapping(factory):
+def test_labels_of_the_experiment_go_before_those_of_the_mapping(factory: Factory) -> None:
     names = ("halo-3", "halo-10", "ring-4")
     labels = table(factory(names, figure={"labels": {"halo-3": "narrow"}})).drop_duplicates("series")["label"]
     assert list(labels) == ["narrow", "halo, 10 points", "ring-4"]
@@ -162,7 +168,9 @@ def test_labels_of_the_experiment_go_before_those_of_the_mapping(factory):
         ({"x": "series", "lines": "ranks"}, "figure.x: 'series' has no numbers; a scaling figure needs them"),
     ],
 )
-def test_a_block_that_does_not_fit_the_dataset_says_what_is_allowed(factory, figure, message):
+def test_a_block_that_does_not_fit_the_dataset_says_what_is_allowed(
+    factory: Factory, figure: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError) as error:  # noqa: PT011 - the whole text is compared
         table(factory(figure=figure))
     assert str(error.value) == message

@@ -15,7 +15,7 @@ from analysis import units
         (10**9, "1 GB"),
     ],
 )
-def test_sizes_take_the_prefix_that_comes_out_round(value, text):
+def test_sizes_take_the_prefix_that_comes_out_round(value: float, text: str) -> None:
     assert units.size(value) == text
 
 
@@ -34,11 +34,11 @@ def test_sizes_take_the_prefix_that_comes_out_round(value, text):
         ("torus-M", "", "torus-M"),
     ],
 )
-def test_quantities_carry_readable_units(value, unit, text):
+def test_quantities_carry_readable_units(value: float | str, unit: str, text: str) -> None:
     assert units.quantity(value, unit) == text
 
 
-def test_numbers_are_grouped_from_five_digits_and_rounded_to_four():
+def test_numbers_are_grouped_from_five_digits_and_rounded_to_four() -> None:
     assert units.number(1024) == "1024"
     assert units.number(390_625) == "390\u202f625"
     assert units.number(0.123456) == "0.1235"
@@ -49,7 +49,7 @@ def test_numbers_are_grouped_from_five_digits_and_rounded_to_four():
 @pytest.mark.parametrize(
     ("value", "text"), [(0.5, "0.5 s"), (59.4, "59.4 s"), (250, "4 min 10 s"), (7500, "2 h 5 min")]
 )
-def test_durations_are_said_as_people_say_them(value, text):
+def test_durations_are_said_as_people_say_them(value: float, text: str) -> None:
     assert units.duration(value) == text
 
 
@@ -57,5 +57,5 @@ def test_durations_are_said_as_people_say_them(value, text):
     ("values", "symbol"),
     [([2.0, 40.0], "s"), ([0.0005, 0.4], "ms"), ([3e-5, 9e-5], "µs"), ([2e-8], "ns"), ([], "s")],
 )
-def test_the_time_unit_fits_the_middle_of_the_range(values, symbol):
+def test_the_time_unit_fits_the_middle_of_the_range(values: list[float], symbol: str) -> None:
     assert units.time_unit(values)[0] == symbol

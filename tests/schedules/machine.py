@@ -8,7 +8,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from numpy.typing import NDArray
+
 ELEMENT_BYTES = 8
+
+#: First index and the one after the last; a box has such a range along x, y and z.
+Range = tuple[int, int]
+Box = tuple[Range, ...]
+#: A description as an experiment has it.
+Workload = dict[str, Any]
+#: What ranks hold: whole numbers in most tests, floating point where rounding matters.
+Values = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -22,7 +32,7 @@ class Message:
     received: list[Any]  # the same pieces in the receiver's coordinates
 
 
-def size(box) -> int:
+def size(box: Box) -> int:
     """Points in a half-open box."""
     result = 1
     for first, last in box:
@@ -30,7 +40,7 @@ def size(box) -> int:
     return result
 
 
-def matched(schedule, number: int) -> Iterator[Message]:
+def matched(schedule: Any, number: int) -> Iterator[Message]:
     """Match the sends of a round with its receives; both by rank and index.
 
     Yields messages in the order in which their senders post them. Fails unless every send has exactly one receive with
@@ -62,12 +72,12 @@ def matched(schedule, number: int) -> Iterator[Message]:
     assert not expected, f"round {number}: nobody sends {sorted(expected)}"
 
 
-def shape(box) -> tuple[int, ...]:
+def shape(box: Box) -> tuple[int, ...]:
     """Points of a box along x, y and z."""
     return tuple(last - first for first, last in box)
 
 
-def slices(box, origin=((0, 0), (0, 0), (0, 0))) -> tuple[slice, ...]:
+def slices(box: Box, origin: Box = ((0, 0), (0, 0), (0, 0))) -> tuple[slice, ...]:
     """Index a numpy array that begins at the first corner of ``origin`` by a box of global indices."""
     return tuple(slice(first - start, last - start) for (first, last), (start, _) in zip(box, origin, strict=True))
 

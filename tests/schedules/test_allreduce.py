@@ -2,6 +2,8 @@
 
 import math
 import random
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,13 +12,13 @@ from hypothesis import strategies as st
 
 from tramontane import _simulator
 
-from .machine import ELEMENT_BYTES, matched, slices
+from .machine import ELEMENT_BYTES, Values, Workload, matched, slices
 
 Schedule = _simulator.schedule.Schedule
 
 
 @st.composite
-def workloads(draw, longest=20):
+def workloads(draw: st.DrawFn, longest: int = 20) -> Workload:
     """Any algorithm, with vectors shorter and longer than the number of ranks."""
     workload = {
         "kind": "allreduce",
@@ -30,15 +32,15 @@ def workloads(draw, longest=20):
     return workload
 
 
-def recursive(radix, count=1, repeats=1, **more):
+def recursive(radix: int, count: int = 1, repeats: int = 1, **more: Any) -> Workload:
     return {"kind": "allreduce", "algorithm": "recursive-k", "radix": radix, "count": count, "repeats": repeats, **more}
 
 
-def execute(schedule, vectors, rounds):
+def execute(schedule: Any, vectors: list[Values], rounds: Iterable[int]) -> list[Values]:
     """Run some rounds on one vector a rank; contributions are combined in ascending order of the peer."""
     memory = [vector.copy() for vector in vectors]
     for number in rounds:
-        arrived = [[] for _ in memory]
+        arrived: list[list[tuple[int, slice, bool, Values]]] = [[] for _ in memory]
         for message in matched(schedule, number):
             for piece in message.received:
                 (elements, _, _) = slices(piece.box)
@@ -67,7 +69,7 @@ def execute(schedule, vectors, rounds):
 @given(workload=workloads(), ranks=st.integers(1, 48))
 @example(workload=recursive(3), ranks=8)  # the paper's remainder rule would go to rank -2 here
 @example(workload=recursive(12), ranks=7)  # k > P
-def test_every_contribution_is_reduced_once(workload, ranks):
+def test_every_contribution_is_reduced_once(workload: Workload, ranks: int) -> None:
     """Vectors of multisets: entry [e, r] counts how often rank r's element e is in a sum."""
     schedule = Schedule(workload, ranks)
     vectors = np.zeros((ranks, workload["count"], ranks), int)
@@ -79,7 +81,7 @@ def test_every_contribution_is_reduced_once(workload, ranks):
 
 @settings(deadline=None, max_examples=30)
 @given(workload=workloads(), ranks=st.integers(1, 40), seed=st.integers(0, 2**32 - 1))
-def test_all_ranks_get_the_same_bits(workload, ranks, seed):
+def test_all_ranks_get_the_same_bits(workload: Workload, ranks: int, seed: int) -> None:
     """Real sums depend on the order of their terms, but not on the rank, if peers are added in ascending order."""
     schedule = Schedule(workload, ranks)
     vectors = list(np.random.default_rng(seed).standard_normal((ranks, workload["count"])))
@@ -90,7 +92,7 @@ def test_all_ranks_get_the_same_bits(workload, ranks, seed):
 
 @settings(deadline=None, max_examples=30)
 @given(workload=workloads(), ranks=st.integers(1, 30), repeats=st.integers(2, 4))
-def test_repeats_repeat_all_rounds(workload, ranks, repeats):
+def test_repeats_repeat_all_rounds(workload: Workload, ranks: int, repeats: int) -> None:
     one, many = Schedule(workload, ranks), Schedule(workload | {"repeats": repeats}, ranks)
     assert many.rounds == repeats * one.rounds
     for number in range(many.rounds):
@@ -98,7 +100,7 @@ def test_repeats_repeat_all_rounds(workload, ranks, repeats):
         assert all(np.array_equal(expected[key], found[key]) for key in expected)
 
 
-def digits(ranks, radix):
+def digits(ranks: int, radix: int) -> int:
     """floor(log_k P), exactly."""
     result = 0
     while radix ** (result + 1) <= ranks:
@@ -107,13 +109,13 @@ def digits(ranks, radix):
 
 
 @given(ranks=st.integers(1, 3000), radix=st.integers(2, 40))
-def test_stages_of_recursive_k(ranks, radix):
+def test_stages_of_recursive_k(ranks: int, radix: int) -> None:
     """Claim Z-A1: floor(log_k P) stages, plus two when P is no power of k."""
     p = digits(ranks, radix)
     assert Schedule(recursive(radix), ranks).rounds == p + (0 if ranks == radix**p else 2)
 
 
-def test_gcr_needs_two_allreduces_an_iteration():
+def test_gcr_needs_two_allreduces_an_iteration() -> None:
     """Claim Z-A1: 25 iterations make the paper's 50 allreduces."""
     iterations = 25
     once = Schedule(recursive(4, count=3), 100).rounds
@@ -122,7 +124,7 @@ def test_gcr_needs_two_allreduces_an_iteration():
 
 @settings(deadline=None)
 @given(ranks=st.integers(2, 700), radix=st.integers(2, 40))
-def test_remainder_rule(ranks, radix):
+def test_remainder_rule(ranks: int, radix: int) -> None:
     """The paper's host i - (P - k^p) wherever it is a rank below k^p for all i, else i mod k^p; evenly spread."""
     core = radix ** digits(ranks, radix)
     guests = ranks - core
@@ -146,7 +148,7 @@ def test_remainder_rule(ranks, radix):
 
 @settings(deadline=None)
 @given(ranks=st.integers(2, 700), radix=st.integers(2, 40))
-def test_adjacent_guests_follow_their_hosts(ranks, radix):
+def test_adjacent_guests_follow_their_hosts(ranks: int, radix: int) -> None:
     """k^p runs of neighbours, as long as each other or longer by one; the first of a run hosts the others."""
     core = radix ** digits(ranks, radix)
     schedule = Schedule(recursive(radix, remainder="adjacent"), ranks)
@@ -164,7 +166,7 @@ def test_adjacent_guests_follow_their_hosts(ranks, radix):
 
 
 @given(exponent=st.integers(1, 3), radix=st.integers(2, 6))
-def test_partners_differ_in_one_digit(exponent, radix):
+def test_partners_differ_in_one_digit(exponent: int, radix: int) -> None:
     """Stage j exchanges with the k - 1 ranks at multiples of k^(j-1), nearest first, in a cycle."""
     ranks = radix**exponent
     schedule = Schedule(recursive(radix), ranks)
@@ -179,8 +181,8 @@ def test_partners_differ_in_one_digit(exponent, radix):
 
 @settings(deadline=None)
 @given(ranks=st.integers(1, 300), count=st.integers(1, 400), radix=st.integers(2, 20))
-def test_stages_and_totals_in_closed_form(ranks, count, radix):
-    def totals(algorithm, **more):
+def test_stages_and_totals_in_closed_form(ranks: int, count: int, radix: int) -> None:
+    def totals(algorithm: str, **more: Any) -> tuple[int, int, int]:
         schedule = Schedule({"kind": "allreduce", "algorithm": algorithm, "count": count, **more}, ranks)
         messages, length = schedule.totals()["allreduce"]
         return schedule.rounds, messages, length
@@ -207,7 +209,7 @@ def test_stages_and_totals_in_closed_form(ranks, count, radix):
     assert totals("ring") == (stages, stages * min(count, ranks), stages * ELEMENT_BYTES * count)
 
 
-def test_recursive_two_is_recursive_doubling_on_powers_of_two():
+def test_recursive_two_is_recursive_doubling_on_powers_of_two() -> None:
     one = Schedule(recursive(2, count=3), 64)
     other = Schedule({"kind": "allreduce", "algorithm": "recursive-doubling", "count": 3}, 64)
     assert one.rounds == other.rounds == 6
@@ -231,7 +233,9 @@ REFERENCE = [
 
 
 @pytest.mark.parametrize(("ranks", "radix", "repeats", "messages", "length"), REFERENCE)
-def test_totals_agree_with_an_independent_program(ranks, radix, repeats, messages, length):
+def test_totals_agree_with_an_independent_program(
+    ranks: int, radix: int, repeats: int, messages: int, length: int
+) -> None:
     assert Schedule(recursive(radix, 3, repeats), ranks).totals() == {"allreduce": (messages, length)}
 
 
@@ -247,7 +251,7 @@ def test_totals_agree_with_an_independent_program(ranks, radix, repeats, message
     ],
     ids=lambda workload: f"{workload['algorithm']}-{workload.get('radix', '')}",
 )
-def test_a_million_ranks(workload):
+def test_a_million_ranks(workload: Workload) -> None:
     schedule = Schedule(workload | {"repeats": 50}, 10**6)
     dice = random.Random(1)
     checked = 0

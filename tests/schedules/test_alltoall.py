@@ -1,6 +1,7 @@
 """Personalised all-to-all: Zheng & Marguinaud 2018, section 3.1, Table 2 and Fig. 4a."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ def any_sizes(ranks: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 50, (ranks, ranks))
 
 
-def execute(exchange, sizes: np.ndarray) -> list[set[tuple[int, int]]]:
+def execute(exchange: Any, sizes: np.ndarray) -> list[set[tuple[int, int]]]:
     """Move blocks (origin, destination) from rank to rank; only what is held can be sent on, and it moves."""
     ranks = exchange.ranks
     memory = [{(rank, other) for other in range(ranks)} for rank in range(ranks)]
@@ -47,7 +48,7 @@ def execute(exchange, sizes: np.ndarray) -> list[set[tuple[int, int]]]:
     radix=st.integers(1, 40),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_every_block_arrives_once_where_it_belongs(algorithm, ranks, radix, seed):
+def test_every_block_arrives_once_where_it_belongs(algorithm: str, ranks: int, radix: int, seed: int) -> None:
     sizes = any_sizes(ranks, seed)
     exchange = Schedule.alltoall(algorithm, sizes, max(radix, 2) if algorithm == "bruck" else radix)
     memory = execute(exchange, sizes)
@@ -55,7 +56,7 @@ def test_every_block_arrives_once_where_it_belongs(algorithm, ranks, radix, seed
 
 
 @given(ranks=st.integers(1, 200), radix=st.integers(1, 300))
-def test_stages_of_table_2(ranks, radix):
+def test_stages_of_table_2(ranks: int, radix: int) -> None:
     """Claim Z-T2."""
     sizes = np.zeros((ranks, ranks), np.int64)
     assert Schedule.alltoall("burst", sizes).rounds == min(1, ranks - 1)
@@ -71,7 +72,7 @@ def digits(number: int, radix: int) -> list[int]:
 
 
 @given(ranks=st.integers(1, 200), radix=st.integers(2, 300))
-def test_bruck_has_a_stage_a_digit(ranks, radix):
+def test_bruck_has_a_stage_a_digit(ranks: int, radix: int) -> None:
     """Bruck et al. 1997: with base r, ceil(log_r n) stages of up to r - 1 messages."""
     exchange = Schedule.alltoall("bruck", np.zeros((ranks, ranks), np.int64), radix)
     assert exchange.rounds == len(digits(ranks - 1, radix))
@@ -82,7 +83,7 @@ def test_bruck_has_a_stage_a_digit(ranks, radix):
 
 
 @given(ranks=st.integers(2, 40), seed=st.integers(0, 2**32 - 1))
-def test_pairwise_exchanges_with_one_partner_at_a_time(ranks, seed):
+def test_pairwise_exchanges_with_one_partner_at_a_time(ranks: int, seed: int) -> None:
     """Thakur et al. 2005: partners exchange where ranks are a power of two; else it is ring-1."""
     sizes = any_sizes(ranks, seed)
     exchange, ring = Schedule.alltoall("pairwise", sizes), Schedule.alltoall("ring-k", sizes, 1)
@@ -96,7 +97,7 @@ def test_pairwise_exchanges_with_one_partner_at_a_time(ranks, seed):
 
 
 @given(ranks=st.integers(2, 24), radix=st.integers(1, 30), seed=st.integers(0, 2**32 - 1))
-def test_a_sliding_window_is_a_burst_with_a_limit(ranks, radix, seed):
+def test_a_sliding_window_is_a_burst_with_a_limit(ranks: int, radix: int, seed: int) -> None:
     sizes = any_sizes(ranks, seed)
     sliding, burst = Schedule.alltoall("sliding-window", sizes, radix), Schedule.alltoall("burst", sizes)
     assert sliding.rounds == burst.rounds == 1
@@ -108,7 +109,7 @@ def test_a_sliding_window_is_a_burst_with_a_limit(ranks, radix, seed):
 
 
 @given(ranks=st.integers(2, 30), seed=st.integers(0, 2**32 - 1))
-def test_burst_is_ring_k_with_the_largest_radix(ranks, seed):
+def test_burst_is_ring_k_with_the_largest_radix(ranks: int, seed: int) -> None:
     sizes = any_sizes(ranks, seed)
     burst, ring = Schedule.alltoall("burst", sizes), Schedule.alltoall("ring-k", sizes, ranks - 1)
     assert burst.rounds == ring.rounds == 1
@@ -118,7 +119,7 @@ def test_burst_is_ring_k_with_the_largest_radix(ranks, seed):
 
 
 @given(ranks=st.integers(2, 24), radix=st.integers(1, 30))
-def test_ring_k_goes_round_in_order_of_distance(ranks, radix):
+def test_ring_k_goes_round_in_order_of_distance(ranks: int, radix: int) -> None:
     """Fig. 4a: stage s sends to i + 1 + s k, ..., i + (s + 1) k and receives from the ranks as far behind."""
     exchange = Schedule.alltoall("ring-k", np.ones((ranks, ranks), np.int64), radix)
     for rank in range(ranks):
@@ -131,7 +132,7 @@ def test_ring_k_goes_round_in_order_of_distance(ranks, radix):
 
 
 @given(ranks=st.integers(2, 24), seed=st.integers(0, 2**32 - 1), radix=st.integers(1, 30))
-def test_total_bytes(ranks, seed, radix):
+def test_total_bytes(ranks: int, seed: int, radix: int) -> None:
     """Direct algorithms send a block once, bruck once for every digit of its way that is not 0."""
     sizes = any_sizes(ranks, seed)
     way = (np.arange(ranks)[None, :] - np.arange(ranks)[:, None]) % ranks
@@ -145,14 +146,14 @@ def test_total_bytes(ranks, seed, radix):
         assert messages == ranks * partners
 
 
-def test_ragged_index_space():
+def test_ragged_index_space() -> None:
     sizes = np.array([[1, 2], [3, 4]])
     exchange = Schedule.alltoall("burst", sizes)
     assert exchange.held(0, 0) == ((0, 2), (0, 1), (0, 2))
     assert exchange.held(0, 1) == ((0, 3), (0, 2), (0, 1))
 
 
-def test_wrong_arguments():
+def test_wrong_arguments() -> None:
     sizes = np.ones((3, 3), np.int64)
     with pytest.raises(ValueError, match=r"'shuffle'.*ring-k, burst, bruck"):
         Schedule.alltoall("shuffle", sizes)

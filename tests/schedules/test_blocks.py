@@ -14,25 +14,25 @@ schedule = _simulator.schedule
 
 
 @given(points=st.integers(0, 300), parts=st.integers(1, 60))
-def test_blocks_tile_the_dimension_and_the_first_are_longer(points, parts):
+def test_blocks_tile_the_dimension_and_the_first_are_longer(points: int, parts: int) -> None:
     assert [schedule.block(points, parts, part) for part in range(parts)] == cut(points, parts)
 
 
 @given(points=st.integers(1, 300), parts=st.integers(1, 400))
-def test_owner_is_the_block_that_holds_the_index(points, parts):
+def test_owner_is_the_block_that_holds_the_index(points: int, parts: int) -> None:
     owners = [schedule.block_owner(points, parts, index) for index in range(points)]
     assert owners == [part for part, (first, last) in enumerate(cut(points, parts)) for _ in range(first, last)]
 
 
 @given(points=st.integers(1, 2**31 - 1), parts=st.integers(1, 2**31 - 1), data=st.data())
-def test_owner_of_large_dimensions(points, parts, data):
+def test_owner_of_large_dimensions(points: int, parts: int, data: st.DataObject) -> None:
     index = data.draw(st.integers(0, points - 1))
     first, last = schedule.block(points, parts, schedule.block_owner(points, parts, index))
     assert first <= index < last
 
 
 @given(ranks=st.integers(1, 4000), max_cx=st.integers(1, 4000), max_cy=st.integers(1, 4000))
-def test_nearest_square_is_the_best_of_all_pairs(ranks, max_cx, max_cy):
+def test_nearest_square_is_the_best_of_all_pairs(ranks: int, max_cx: int, max_cy: int) -> None:
     pairs = [
         (cx, ranks // cx) for cx in range(1, ranks + 1) if ranks % cx == 0 and cx <= max_cx and ranks // cx <= max_cy
     ]
@@ -46,7 +46,7 @@ def test_nearest_square_is_the_best_of_all_pairs(ranks, max_cx, max_cy):
 PAPER_GRID = (28800, 14400, 256)  # Zheng & Marguinaud 2018, Table 3
 
 
-def test_paper_grid_admits_ny_times_nz_processes():
+def test_paper_grid_admits_ny_times_nz_processes() -> None:
     """Claim Z-T3: z is divided by cx, so at most ny * nz processes, and cy > cx above 65,536."""
     assert schedule.default_decomposition("transposition", 14400 * 256, PAPER_GRID) == (256, 14400)
     with pytest.raises(ValueError, match="decomposition"):
@@ -56,14 +56,14 @@ def test_paper_grid_admits_ny_times_nz_processes():
     assert schedule.default_decomposition("halo", 10**6, PAPER_GRID) == (1000, 1000)
 
 
-def test_nearest_square_refuses_a_square_that_leaves_no_choice():
+def test_nearest_square_refuses_a_square_that_leaves_no_choice() -> None:
     assert schedule.nearest_square(7, 6, 6) is None
     assert schedule.nearest_square(6, 2, 3) == (2, 3)
     assert schedule.nearest_square(6, 3, 2) == (3, 2)
     assert schedule.nearest_square(6, 6, 6) == (2, 3)  # a tie prefers cx <= cy
 
 
-def test_helpers_check_their_range():
+def test_helpers_check_their_range() -> None:
     with pytest.raises(IndexError):
         schedule.block(10, 3, 3)
     with pytest.raises(IndexError):

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,13 +11,13 @@ from hypothesis import strategies as st
 
 from tramontane import _simulator
 
-from .machine import ELEMENT_BYTES, cut, matched, shape, slices
+from .machine import ELEMENT_BYTES, Box, Range, Values, Workload, cut, matched, shape, slices
 
 Schedule = _simulator.schedule.Schedule
 
 
 @st.composite
-def workloads(draw, most=5, longest=8, widest=20):
+def workloads(draw: st.DrawFn, most: int = 5, longest: int = 8, widest: int = 20) -> Workload:
     """Halos narrower than a block, wider than several neighbours, and wider than the whole domain."""
     cx, cy = draw(st.integers(1, most)), draw(st.integers(1, most))
     return {
@@ -27,19 +28,19 @@ def workloads(draw, most=5, longest=8, widest=20):
     }
 
 
-def own_points(workload):
+def own_points(workload: Workload) -> list[Box]:
     """Points of every rank, as boxes."""
     nx, ny, nz = workload["grid"]
     cx, cy = workload["decomposition"]
     return [(x, y, (0, nz)) for y, x in itertools.product(cut(ny, cy), cut(nx, cx))]
 
 
-def grown(box, width, axes):
+def grown(box: Box, width: int, axes: int) -> Box:
     """A box with a halo along the first `axes` directions."""
     return tuple((a - width, b + width) if axis < axes else (a, b) for axis, (a, b) in enumerate(box))
 
 
-def copy_images(values, filled, block, axis, points, width):
+def copy_images(values: Values, filled: Values, block: Range, axis: int, points: int, width: int) -> list[int]:
     """Fill what no message brings, as HaloExchange defines it: from one domain length nearer, outward from the block.
 
     ``values`` and ``filled`` are what the rank holds after the sweep along ``axis``, where ``block`` is its own range.
@@ -60,7 +61,9 @@ def copy_images(values, filled, block, axis, points, width):
     return copied
 
 
-def execute(schedule, workload, field):
+def execute(
+    schedule: Any, workload: Workload, field: Values
+) -> tuple[list[Box], list[Values], list[Values], list[list[list[int]]]]:
     """Exchange the halos of a field; return the extended blocks and, per rank and sweep, what was copied."""
     width, (nx, ny, _) = workload["width"], workload["grid"]
     own = own_points(workload)
@@ -91,7 +94,7 @@ def execute(schedule, workload, field):
 
 @settings(deadline=None, max_examples=80)
 @given(workload=workloads())
-def test_every_point_of_the_extended_block_is_right(workload):
+def test_every_point_of_the_extended_block_is_right(workload: Workload) -> None:
     """Corners included; each point is received once, or is an image of what the rank has already."""
     nx, ny, nz = workload["grid"]
     cx, cy = workload["decomposition"]
@@ -119,13 +122,13 @@ def test_every_point_of_the_extended_block_is_right(workload):
 
 @settings(deadline=None)
 @given(workload=workloads(most=12, longest=40, widest=60))
-def test_totals_in_closed_form(workload):
+def test_totals_in_closed_form(workload: Workload) -> None:
     """Every side of every block brings min(width, points of all others); y messages are longer by the x halo."""
     nx, ny, nz = workload["grid"]
     cx, cy = workload["decomposition"]
     width = workload["width"]
 
-    def rows(points, parts):
+    def rows(points: int, parts: int) -> int:
         return sum(2 * min(width, points - (last - first)) for first, last in cut(points, parts))
 
     totals = Schedule(workload, cx * cy).totals()
@@ -136,13 +139,13 @@ def test_totals_in_closed_form(workload):
 
 @settings(deadline=None)
 @given(workload=workloads(most=9, longest=20, widest=30))
-def test_neighbours_are_asked_nearest_first_and_no_further_than_needed(workload):
+def test_neighbours_are_asked_nearest_first_and_no_further_than_needed(workload: Workload) -> None:
     """Upward first, then downward: the order an independent program has (see test_transposition)."""
     cx, cy = workload["decomposition"]
     width = workload["width"]
     schedule = Schedule(workload, cx * cy)
 
-    def needed(blocks, part, step):
+    def needed(blocks: list[Range], part: int, step: int) -> list[tuple[int, int]]:
         """Members that have a part of the halo on one side: (member, points), nearest first."""
         result, missing = [], width
         for far in range(1, len(blocks)):
@@ -170,7 +173,7 @@ def test_neighbours_are_asked_nearest_first_and_no_further_than_needed(workload)
             assert sends == [iy * cx + m if sweep == 0 else m * cx + ix for m in members]
 
 
-def test_pattern_of_fig_9d():
+def test_pattern_of_fig_9d() -> None:
     """Claim Z-9d: bands beside the diagonal (x), bands at distance cx (y), and corners from periodicity."""
     cx, cy = 6, 5
     workload = {"kind": "halo", "width": 2, "grid": [24, 20, 1], "decomposition": [cx, cy]}
@@ -180,7 +183,7 @@ def test_pattern_of_fig_9d():
     assert set((y["destination"] - y["source"]).tolist()) == {cx, -cx, cx * (cy - 1), -cx * (cy - 1)}
 
 
-def test_two_blocks_exchange_twice_with_the_same_partner():
+def test_two_blocks_exchange_twice_with_the_same_partner() -> None:
     workload = {"kind": "halo", "width": 1, "grid": [4, 1, 1], "decomposition": [2, 1]}
     schedule = Schedule(workload, 2)
     transfers = schedule.transfers(0)
@@ -188,7 +191,7 @@ def test_two_blocks_exchange_twice_with_the_same_partner():
     assert transfers["tag"].tolist() == [0, 1, 0, 1]
 
 
-def test_a_single_rank_needs_no_messages():
+def test_a_single_rank_needs_no_messages() -> None:
     schedule = Schedule({"kind": "halo", "width": 7, "grid": [3, 3, 2], "decomposition": [1, 1]}, 1)
     assert schedule.totals() == {"x-sweep": (0, 0), "y-sweep": (0, 0)}
 
@@ -205,14 +208,16 @@ REFERENCE = [
 
 
 @pytest.mark.parametrize(("grid", "decomposition", "width", "messages", "length"), REFERENCE)
-def test_totals_agree_with_an_independent_program(grid, decomposition, width, messages, length):
+def test_totals_agree_with_an_independent_program(
+    grid: list[int], decomposition: list[int], width: int, messages: int, length: int
+) -> None:
     workload = {"kind": "halo", "width": width, "grid": grid, "decomposition": decomposition}
     totals = Schedule(workload, math.prod(decomposition)).totals()
     assert tuple(map(sum, zip(*totals.values(), strict=True))) == (messages, length)
 
 
 @pytest.mark.parametrize("width", [3, 20, 100])
-def test_a_million_ranks_on_the_paper_grid(width):
+def test_a_million_ranks_on_the_paper_grid(width: int) -> None:
     workload = {"kind": "halo", "width": width, "grid": [28800, 14400, 256]}
     schedule = Schedule(workload, 10**6)
     for rank in (0, 999, 123456, 999999):

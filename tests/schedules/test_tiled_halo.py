@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from tramontane import _simulator
 from tramontane.study.decomposition import bisected
 
-from .machine import matched, slices
+from .machine import Workload, matched, slices
 
 Schedule = _simulator.schedule.Schedule
 
 
 @st.composite
-def workloads(draw):
+def workloads(draw: st.DrawFn) -> tuple[Workload, int]:
     """Halos narrower than a tile and wider than several, on grids of any shape."""
     nx, ny = draw(st.integers(2, 24)), draw(st.integers(2, 24))
     ranks = draw(st.integers(2, 40))
@@ -27,7 +27,7 @@ def workloads(draw):
 
 
 @given(workloads())
-def test_tiles_are_the_grid_and_as_large_as_said(given_):
+def test_tiles_are_the_grid_and_as_large_as_said(given_: tuple[Workload, int]) -> None:
     workload, ranks = given_
     nx, ny, _ = workload["grid"]
     schedule = Schedule(workload, ranks)
@@ -41,7 +41,7 @@ def test_tiles_are_the_grid_and_as_large_as_said(given_):
 
 
 @given(workloads())
-def test_every_point_of_a_halo_arrives_once_with_the_right_value(given_):
+def test_every_point_of_a_halo_arrives_once_with_the_right_value(given_: tuple[Workload, int]) -> None:
     workload, ranks = given_
     width, (nx, ny, nz) = workload["width"], workload["grid"]
     schedule = Schedule(workload, ranks)
@@ -66,7 +66,7 @@ def test_every_point_of_a_halo_arrives_once_with_the_right_value(given_):
         assert (values[rank] == field[np.ix_(np.arange(*x) % nx, np.arange(*y) % ny, np.arange(nz))]).all()
 
 
-def test_tiles_are_alike_for_any_number_of_processes():
+def test_tiles_are_alike_for_any_number_of_processes() -> None:
     for ranks in (97, 100, 1000, 9973):  # primes among them, which leave others 1 x P
         assert bisected(1440, 720, ranks).area * ranks / (1440 * 720) < 1.15
 
@@ -79,11 +79,11 @@ def test_tiles_are_alike_for_any_number_of_processes():
         ([8, 8, 1], 1, 1, "workload.width: found 1, allowed: at most 0"),
     ],
 )
-def test_what_cannot_be_is_refused(grid, ranks, width, line):
+def test_what_cannot_be_is_refused(grid: list[int], ranks: int, width: int, line: str) -> None:
     with pytest.raises(ValueError, match=line):
         Schedule({"kind": "halo", "width": width, "grid": grid, "decomposition": "bisection"}, ranks)
 
 
-def test_only_a_bisection_has_a_table():
+def test_only_a_bisection_has_a_table() -> None:
     with pytest.raises(ValueError, match="only bisection"):
         _simulator.schedule.halo_table({"kind": "halo", "width": 1, "grid": [8, 8, 1], "decomposition": [2, 2]}, 4)

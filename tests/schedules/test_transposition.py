@@ -2,6 +2,7 @@
 
 import math
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,13 +11,16 @@ from hypothesis import strategies as st
 
 from tramontane import _simulator
 
-from .machine import ELEMENT_BYTES, cut, matched, shape, slices
+from .machine import ELEMENT_BYTES, Box, Values, Workload, cut, matched, shape, slices
 
 Schedule = _simulator.schedule.Schedule
 
+#: Messages, and their bytes.
+Totals = tuple[int, int]
+
 
 @st.composite
-def workloads(draw, most=5, longest=9):
+def workloads(draw: st.DrawFn, most: int = 5, longest: int = 9) -> Workload:
     """Any algorithm on any grid and any process grid the grid admits."""
     cx, cy = draw(st.integers(1, most)), draw(st.integers(1, most))
     side = st.integers(max(cx, cy), max(cx, cy) + longest)
@@ -33,7 +37,7 @@ def workloads(draw, most=5, longest=9):
     return workload
 
 
-def layouts(workload):
+def layouts(workload: Workload) -> list[list[Box]]:
     """Fig. 3 a to d, as boxes of every rank."""
     nx, ny, nz = workload["grid"]
     cx, cy = workload["decomposition"]
@@ -46,13 +50,13 @@ def layouts(workload):
     ]
 
 
-def overlap(one, other):
+def overlap(one: Box, other: Box) -> Box | None:
     """Box of the points in both boxes, or None."""
     box = tuple((max(a, c), min(b, d)) for (a, b), (c, d) in zip(one, other, strict=True))
     return box if all(first < last for first, last in box) else None
 
 
-def execute(schedule, workload, field):
+def execute(schedule: Any, workload: Workload, field: Values) -> list[list[Values]]:
     """Carry a field from layout a to d; return every rank's part in all four layouts."""
     where = layouts(workload)
     ranks = range(schedule.ranks)
@@ -60,9 +64,9 @@ def execute(schedule, workload, field):
     number = 0
     for phase in range(3):
         before, after = history[-1], [np.full(shape(where[phase + 1][rank]), -1) for rank in ranks]
-        in_transit = [{} for _ in ranks]
+        in_transit: list[dict[tuple[int, int], Values]] = [{} for _ in ranks]
 
-        def write(rank, box, values, after=after, phase=phase):
+        def write(rank: int, box: Box, values: Values, after: list[Values] = after, phase: int = phase) -> None:
             target = after[rank][slices(box, where[phase + 1][rank])]
             assert target.shape == values.shape, "a block for another rank"
             assert (target == -1).all(), "a point that was there already"
@@ -96,7 +100,7 @@ def execute(schedule, workload, field):
 
 @settings(deadline=None, max_examples=60)
 @given(workload=workloads())
-def test_a_becomes_b_becomes_c_becomes_d(workload):
+def test_a_becomes_b_becomes_c_becomes_d(workload: Workload) -> None:
     """Every grid point is where Fig. 3 puts it after every phase, and came exactly once."""
     schedule = Schedule(workload, math.prod(workload["decomposition"]))
     field = np.arange(math.prod(workload["grid"])).reshape(workload["grid"])
@@ -109,7 +113,7 @@ def test_a_becomes_b_becomes_c_becomes_d(workload):
 
 @settings(deadline=None)
 @given(workload=workloads(most=8, longest=20))
-def test_message_sizes_are_products_of_block_sizes(workload):
+def test_message_sizes_are_products_of_block_sizes(workload: Workload) -> None:
     """Bytes of every message, bruck's closed form included, from the definition."""
     schedule = Schedule(workload, math.prod(workload["decomposition"]))
     for number in range(schedule.rounds):
@@ -119,18 +123,18 @@ def test_message_sizes_are_products_of_block_sizes(workload):
 
 @settings(deadline=None)
 @given(workload=workloads(most=12, longest=30))
-def test_totals_in_closed_form(workload):
+def test_totals_in_closed_form(workload: Workload) -> None:
     """What a rank keeps is what its two layouts share; bruck forwards a block once for every bit of its way."""
     nx, ny, nz = workload["grid"]
     cx, cy = workload["decomposition"]
     bruck = workload["algorithm"] == "bruck"
     radix = workload.get("radix", 2)
 
-    def steps(way):
+    def steps(way: int) -> int:
         return 0 if way == 0 else int(way % radix > 0) + steps(way // radix)
 
-    def expected(members, groups, whole, parted, shared):
-        def travels(origin, destination):
+    def expected(members: int, groups: int, whole: int, parted: int, shared: int) -> tuple[int, int]:
+        def travels(origin: int, destination: int) -> int:
             way = (destination - origin) % members
             return steps(way) if bruck else int(way > 0)
 
@@ -163,7 +167,9 @@ REFERENCE = [
 
 
 @pytest.mark.parametrize(("grid", "decomposition", "algorithm", "radix", "a_b", "b_c", "c_d"), REFERENCE)
-def test_totals_agree_with_an_independent_program(grid, decomposition, algorithm, radix, a_b, b_c, c_d):
+def test_totals_agree_with_an_independent_program(
+    grid: list[int], decomposition: list[int], algorithm: str, radix: int | None, a_b: Totals, b_c: Totals, c_d: Totals
+) -> None:
     workload = {"kind": "transposition", "algorithm": algorithm, "grid": grid, "decomposition": decomposition}
     if radix is not None:
         workload["radix"] = radix
@@ -183,7 +189,7 @@ def test_totals_agree_with_an_independent_program(grid, decomposition, algorithm
         ("sliding-window", 4),
     ],
 )
-def test_a_million_ranks_on_the_paper_grid(algorithm, radix):
+def test_a_million_ranks_on_the_paper_grid(algorithm: str, radix: int | None) -> None:
     """Nothing is stored per rank: any message of 10^6 ranks can be asked for at once, and both ends agree on it."""
     workload = {
         "kind": "transposition",
@@ -210,7 +216,7 @@ def test_a_million_ranks_on_the_paper_grid(algorithm, radix):
         assert sent.bytes == ELEMENT_BYTES * sum(piece.size for piece in schedule.send_contents(rank, number, index))
 
 
-def test_empty_blocks_only_on_demand():
+def test_empty_blocks_only_on_demand() -> None:
     """Two reference ranks on a grid with ny = 1: layout d leaves one of them without points."""
     workload = {"kind": "transposition", "algorithm": "ring-k", "radix": 1, "grid": [4, 1, 4], "decomposition": [4, 1]}
     with pytest.raises(ValueError, match=r"found \[4, 1\], allowed: cx <= 1"):

@@ -5,6 +5,8 @@ import pytest
 
 from tramontane import _simulator
 
+from .machine import Workload
+
 Schedule = _simulator.schedule.Schedule
 
 TRANSPOSITION = {"kind": "transposition", "algorithm": "ring-k", "radix": 2, "grid": [12, 12, 12]}
@@ -12,7 +14,7 @@ HALO = {"kind": "halo", "width": 2, "grid": [12, 12, 12]}
 ALLREDUCE = {"kind": "allreduce", "algorithm": "recursive-k", "radix": 3, "count": 3}
 
 
-def without(workload, key):
+def without(workload: Workload, key: str) -> Workload:
     return {k: v for k, v in workload.items() if k != key}
 
 
@@ -48,7 +50,7 @@ def without(workload, key):
         ),
     ],
 )
-def test_one_line_names_key_found_and_allowed(workload, ranks, message):
+def test_one_line_names_key_found_and_allowed(workload: Workload, ranks: int, message: str) -> None:
     workload = without(workload, "radix") if workload.get("algorithm") in ("ring", "tree") else workload
     with pytest.raises(ValueError) as error:  # noqa: PT011 - the text is compared below
         Schedule(workload, ranks)
@@ -56,7 +58,7 @@ def test_one_line_names_key_found_and_allowed(workload, ranks, message):
     assert "\n" not in str(error.value)
 
 
-def test_default_decomposition_is_used():
+def test_default_decomposition_is_used() -> None:
     for workload in (TRANSPOSITION, HALO):
         one, other = Schedule(workload, 12), Schedule(workload | {"decomposition": [3, 4]}, 12)
         for number in range(one.rounds):
@@ -65,10 +67,10 @@ def test_default_decomposition_is_used():
 
 
 @pytest.mark.parametrize("workload", [TRANSPOSITION, HALO, ALLREDUCE])
-def test_transfers_lists_what_single_queries_say(workload):
+def test_transfers_lists_what_single_queries_say(workload: Workload) -> None:
     schedule = Schedule(workload, 12)
     for number in range(schedule.rounds):
-        rows = {side: [] for side in ("send", "receive")}
+        rows: dict[str, list[tuple[int, int, int, int]]] = {side: [] for side in ("send", "receive")}
         for rank in range(12):
             work = schedule.round(rank, number)
             for t in (schedule.send(rank, number, i) for i in range(work.sends)):
@@ -84,7 +86,7 @@ def test_transfers_lists_what_single_queries_say(workload):
         assert sorted(rows["send"]) == sorted(rows["receive"])
 
 
-def test_phases_and_rounds():
+def test_phases_and_rounds() -> None:
     schedule = Schedule(TRANSPOSITION, 12)
     assert schedule.phases == ["a-b", "b-c", "c-d"]
     assert [schedule.round(0, number).phase for number in range(schedule.rounds)] == [0, 1, 1, 2]  # 3 x 4, k = 2
@@ -92,14 +94,14 @@ def test_phases_and_rounds():
     assert Schedule(ALLREDUCE, 12).phases == ["allreduce"]
 
 
-def test_one_rank_has_nothing_to_do():
+def test_one_rank_has_nothing_to_do() -> None:
     assert Schedule(TRANSPOSITION, 1).rounds == 0
     for algorithm in ("recursive-doubling", "ring", "rabenseifner"):
         assert Schedule(without(ALLREDUCE, "radix") | {"algorithm": algorithm}, 1).rounds == 0
     assert Schedule(ALLREDUCE, 1).rounds == 0
 
 
-def test_queries_are_checked():
+def test_queries_are_checked() -> None:
     schedule = Schedule(HALO, 4)
     for query in (
         lambda: schedule.round(4, 0),
