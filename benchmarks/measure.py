@@ -32,7 +32,7 @@ def gain(point: dict[str, Any], threads: int, repeats: int) -> float:
     Runs with one and with several take turns, so that what else the machine does disturbs both alike.
     """
     pairs = [(measure_apart(point), measure_apart(point, threads)) for _ in range(repeats)]
-    return statistics.median(one["wall_s"] / several["wall_s"] for one, several in pairs)
+    return float(statistics.median(one["wall_s"] / several["wall_s"] for one, several in pairs))
 
 
 def idle_rank_bytes(point: dict[str, Any]) -> float:

@@ -85,7 +85,7 @@ def fit(counts: Numbers, seconds: Numbers) -> Numbers:
         rows, aims = counts / scale * weights[:, None], seconds * weights
         for _ in range(500):
             cost *= (rows.T @ aims) / (rows.T @ rows @ cost)
-    return np.maximum(cost / scale, LEAST)
+    return np.asarray(np.maximum(cost / scale, LEAST))
 
 
 def counted(cost: Cost) -> tuple[float, float, float]:

@@ -44,6 +44,8 @@ class Program(rfm.CompileOnlyRegressionTest):
     descr = "build tramontane-mpi"
     sourcesdir = None
     build_locally = True
+    #: ReFrame puts an object where a name was written.
+    build_system: Any
 
     @run_before("compile")
     def set_build(self) -> None:
@@ -178,6 +180,7 @@ class Schedule(Measured):
     def set_command(self) -> None:
         """Start as many ranks as the point has."""
         point = CASES[self.case].point
+        assert point is not None, f"{self.case} has no point"
         self.start(point["ranks"], arguments(point, warmup=self.warmup, repetitions=self.repetitions))
 
     def further(self, result: dict[str, Any]) -> list[Any]:

@@ -12,9 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tramontane.campaign.batch import run_batch
 from tramontane.campaign.plan import Plan, make_plan, write_plan
+
+# No test times: how long an example takes on a busy machine says nothing.
+settings.register_profile("tramontane", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tramontane")
 
 TINY = """\
 title: Allreduces on a small torus

@@ -14,11 +14,13 @@ from analysis.style import series_style
 from tramontane._simulator import schedule
 
 from .conftest import Factory
+from .drawn import legend, legend_texts, xs, ys
+from .drawn import values as values_of
 
 EDGES = np.array([0.0, 1e-6, 1e-5, 1e-4, 1e-3])
 
 
-def with_delays(dataset: xr.Dataset, counts: list[list[int]]) -> xr.Dataset:
+def with_delays(dataset: xr.Dataset, counts: list[Any]) -> xr.Dataset:
     """Give each series its packets in the bins 0-1, 1-10, 10-100, 100-1000 us and above."""
     data = np.zeros((*dataset["time_s"].shape, 5))
     for place, row in enumerate(counts):
@@ -54,10 +56,10 @@ def test_members_are_counted_together(factory: Factory) -> None:
 
 def test_delays_are_drawn_in_microseconds_with_a_legend(delayed: xr.Dataset) -> None:
     above, below = draw(delayed).axes
-    assert [text.get_text() for text in above.get_legend().get_texts()] == ["minimal", "ugal"]
+    assert legend_texts(above) == ["minimal", "ugal"]
     assert below.get_xlabel() == "Delay of a packet (µs)"
     assert below.get_ylim()[1] > 100
-    heights = [line.get_ydata().max() for line in above.get_lines()]
+    heights = [ys(line).max() for line in above.get_lines()]
     assert heights == pytest.approx([60, 50])
 
 
@@ -86,7 +88,7 @@ def test_each_series_is_a_matrix_on_one_colour_scale(factory: Factory) -> None:
     assert images[0].norm is images[1].norm
     assert len(figure.axes) == 3, "one colour bar for both"
     assert figure.axes[2].get_ylabel() == "Mean delay of a packet (µs)"
-    values = images[0].get_array().reshape(4, 4)
+    values = values_of(images[0]).reshape(4, 4)
     assert values[0, 3] == pytest.approx(50 * (1 + 3) / 2), "members are averaged; source down, destination across"
     assert values[3, 0] == pytest.approx(50)
     assert matrices[0].get_xlim() == (0, 8), "axes count ranks, not groups"
@@ -135,7 +137,7 @@ def test_a_pattern_needs_one_workload(factory: Factory) -> None:
     dataset.attrs["base_json"] = json.dumps(base | {"workload": HALO})
     axes = draw(dataset).axes[0]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("Destination", "Source")
-    assert axes.collections[0].get_array().count() == np.count_nonzero(pattern.traffic(HALO, 16))
+    assert values_of(axes.collections[0]).count() == np.count_nonzero(pattern.traffic(HALO, 16))
     dataset.attrs["base_json"] = json.dumps(base | {"workload": {}})
     with pytest.raises(ValueError, match="needs one workload"):
         panels(dataset)
@@ -205,7 +207,7 @@ def test_words_of_panels_stay_apart(factory: Factory, delayed: xr.Dataset) -> No
         boxes = [
             text.get_window_extent()
             for axes in drawn.axes
-            for text in (axes.xaxis.label, axes.yaxis.label, axes.title, axes._left_title)
+            for text in (axes.xaxis.label, axes.yaxis.label, axes.title, vars(axes)["_left_title"])
             if text.get_text()
         ]
         for first in range(len(boxes)):
@@ -229,14 +231,14 @@ def on_substrates(factory: Factory) -> xr.Dataset:
 
 def test_substrates_have_times_ratios_wall_time_and_memory(on_substrates: xr.Dataset) -> None:
     times, ratio, wall, memory = draw(on_substrates).axes
-    colours = {line.get_label(): line.get_color() for line in times.get_legend().get_lines()}
+    colours = {line.get_label(): line.get_color() for line in legend(times).get_lines()}
     assert colours == {f"{name}, torus-S": series_style(name).colour for name in ("simulator", "sstmacro", "mpi")}
     assert [axes.get_ylabel() for axes in (ratio, wall, memory)] == [
         "Time / simulator's",
         "Wall time of a point (s)",
         "Memory (MB)",
     ]
-    lines = [line for line in ratio.get_lines() if len(line.get_xdata()) and line.get_marker() != "None"]
+    lines = [line for line in ratio.get_lines() if len(xs(line)) and line.get_marker() != "None"]
     values = (on_substrates["time_s"] / on_substrates["time_s"].sel(substrate="simulator")).sel(machine="torus-S")
     assert lines[0].get_ydata() == pytest.approx(values.sel(substrate="sstmacro").values)
     assert lines[1].get_ydata() == pytest.approx(values.sel(substrate="mpi").dropna("ranks").values)
@@ -263,7 +265,7 @@ def test_many_series_on_substrates_have_their_legend_below(factory: Factory) -> 
     dataset = factory(names, (4, 16), lines="substrate", extra=machines, figure=figure)
     times, _, words, *_ = draw(dataset.assign(peak_rss_bytes=dataset["wall_s"] * 1e7)).axes
     assert times.get_legend() is None
-    assert len(words.get_legend().get_texts()) == 6
-    looks = {(line.get_color(), line.get_marker()) for line in words.get_legend().get_lines()}
+    assert len(legend_texts(words)) == 6
+    looks = {(line.get_color(), line.get_marker()) for line in legend(words).get_lines()}
     assert len(looks) == 6
     assert len({colour for colour, _ in looks}) == 3, "one colour a substrate"

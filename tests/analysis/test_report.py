@@ -9,6 +9,7 @@ import pytest
 
 from analysis import draw, report, svg
 from analysis.figures import numbers
+from analysis.page.experiments import section
 
 from .conftest import Factory
 
@@ -26,7 +27,7 @@ class Page(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__()
         self.open: list[str] = []
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.elements: list[tuple[str, dict[str, str]]] = []
         self.texts: list[str] = []
         self.ids: list[str | None] = []
         self.feed(text)
@@ -34,13 +35,13 @@ class Page(HTMLParser):
         assert not self.open, f"not closed: {self.open}"
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
+        self.elements.append((tag, {key: value or "" for key, value in attrs}))
         self.ids += [value for key, value in attrs if key == "id"]
         if tag not in VOID:
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
+        self.elements.append((tag, {key: value or "" for key, value in attrs}))
         self.ids += [value for key, value in attrs if key == "id"]
 
     def handle_endtag(self, tag: str) -> None:
@@ -53,7 +54,7 @@ class Page(HTMLParser):
     def text(self) -> str:
         return " ".join(" ".join(self.texts).split())
 
-    def all(self, tag: str) -> list[dict[str, str | None]]:
+    def all(self, tag: str) -> list[dict[str, str]]:
         return [attrs for name, attrs in self.elements if name == tag]
 
 
@@ -109,7 +110,7 @@ def test_identifiers_are_unique_and_all_references_lead_to_one(page: Page) -> No
                 assert value[1:] in known
             if key in ("aria-labelledby",):
                 assert value in known
-            for reference in svg._URL.findall(value or ""):
+            for reference in svg._URL.findall(value):
                 assert reference in known
 
 
@@ -222,7 +223,7 @@ def test_the_data_table_names_the_best_and_the_range(factory: Factory) -> None:
 
 def test_simulation_time_and_largest_count_of_processes(factory: Factory, tmp_path: Path) -> None:
     dataset = factory(("burst", "bruck"), (16, 64, 256), gaps={("burst", 256): "failed", ("bruck", 256): "missing"})
-    found = report.section(dataset, tmp_path / "x.nc", tmp_path, tmp_path, tmp_path / "report.html")
+    found = section(dataset, tmp_path / "x.nc", tmp_path, tmp_path, tmp_path / "report.html")
     assert found.largest == "64"
     assert found.simulation_time == "10 s"
     assert (found.counts.ok, found.counts.failed, found.counts.missing) == (4, 1, 1)

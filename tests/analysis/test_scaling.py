@@ -13,6 +13,7 @@ from analysis import style
 from analysis.figures import axes as axis_tools
 from analysis.figures import draw
 
+from . import drawn
 from .conftest import Factory
 
 
@@ -27,8 +28,7 @@ def lines_of(figure: Figure, name: str) -> list[Line2D]:
 
 
 def legend_texts(figure: Figure) -> list[str]:
-    legend = figure.axes[0].get_legend()
-    return [text.get_text() for text in legend.get_texts()] if legend else []
+    return drawn.legend_texts(figure.axes[0]) if figure.axes[0].get_legend() else []
 
 
 def test_each_series_is_one_line_through_its_points(factory: Factory) -> None:
@@ -36,8 +36,8 @@ def test_each_series_is_one_line_through_its_points(factory: Factory) -> None:
     figure = draw(dataset)
     for name in dataset["series"].values:
         (line,) = lines_of(figure, name)
-        np.testing.assert_allclose(line.get_xdata(), dataset["ranks"])
-        np.testing.assert_allclose(line.get_ydata(), dataset["time_s"].sel(series=name) * 1e3)
+        np.testing.assert_allclose(drawn.xs(line), dataset["ranks"])
+        np.testing.assert_allclose(drawn.ys(line), dataset["time_s"].sel(series=name) * 1e3)
 
 
 def test_both_axes_are_logarithmic_and_labelled_with_units(factory: Factory) -> None:
@@ -56,18 +56,18 @@ def test_times_are_drawn_in_the_unit_of_their_magnitude(
     dataset["time_s"] = (dataset["time_s"] * factor).assign_attrs(dataset["time_s"].attrs)
     figure = draw(dataset)
     assert figure.axes[0].get_ylabel() == f"Communication time ({unit})"
-    np.testing.assert_allclose(lines_of(figure, "burst")[0].get_ydata()[0], 0.4 * factor * scale)
+    np.testing.assert_allclose(drawn.ys(lines_of(figure, "burst")[0])[0], 0.4 * factor * scale)
 
 
 def test_failed_missing_and_excluded_points_are_gaps_not_zeros(factory: Factory) -> None:
     gaps = {("ring-1", 1000): "failed", ("ring-1", 10_000): "missing", ("ring-1", 100_000): "excluded"}
-    runs = [list(line.get_xdata()) for line in lines_of(draw(factory(gaps=gaps)), "ring-1")]
+    runs = [list(drawn.xs(line)) for line in lines_of(draw(factory(gaps=gaps)), "ring-1")]
     assert runs == [pytest.approx([100, 300]), pytest.approx([3000]), pytest.approx([30_000])]
 
 
 def test_nothing_is_drawn_at_zero(factory: Factory) -> None:
     figure = draw(factory(gaps={("burst", 100): "failed"}))
-    assert all((line.get_ydata() > 0).all() for line in figure.axes[0].get_lines())
+    assert all((drawn.ys(line) > 0).all() for line in figure.axes[0].get_lines())
 
 
 def test_a_series_has_the_same_looks_in_every_figure(factory: Factory) -> None:
@@ -76,13 +76,15 @@ def test_a_series_has_the_same_looks_in_every_figure(factory: Factory) -> None:
     for name in ("transposition", "ring-4"):
         first, second = lines_of(one, name)[0], lines_of(two, name)[0]
         assert first.get_color() == second.get_color()
-        assert first._unscaled_dash_pattern == second._unscaled_dash_pattern
+        assert first.get_linestyle() == second.get_linestyle()
+        assert vars(first)["_unscaled_dash_pattern"] == vars(second)["_unscaled_dash_pattern"]
 
 
 def test_the_legend_shows_what_is_drawn(factory: Factory) -> None:
     figure = draw(factory())
     assert legend_texts(figure) == ["burst", "bruck", "ring-1", "ring-4"]
-    for handle, name in zip(figure.axes[0].get_legend().legend_handles, legend_texts(figure), strict=True):
+    for handle, name in zip(drawn.legend(figure.axes[0]).legend_handles, legend_texts(figure), strict=True):
+        assert isinstance(handle, Line2D)
         look = style.series_style(name)
         assert (handle.get_color(), handle.get_marker()) == (look.colour, look.marker)
         assert handle.is_dashed() == (look.line != "solid")
@@ -99,17 +101,17 @@ def test_the_best_radix_is_one_line(factory: Factory) -> None:
     figure = draw(dataset)
     assert legend_texts(figure) == ["recursive-k (best radix)", "transposition"]
     fastest = dataset["time_s"].isel(series=slice(0, 2)).min("series")
-    np.testing.assert_allclose(lines_of(figure, "recursive-k")[0].get_ydata(), fastest)  # in seconds
+    np.testing.assert_allclose(drawn.ys(lines_of(figure, "recursive-k")[0]), fastest)  # in seconds
 
 
 def test_members_are_a_median_line_in_a_band_of_their_range(factory: Factory) -> None:
     dataset = factory(members=2)
     figure = draw(dataset)
-    band = figure.axes[0].collections[0].get_paths()[0].vertices[:, 1]
+    band = np.asarray(figure.axes[0].collections[0].get_paths()[0].vertices)[:, 1]
     members = dataset["time_s"].sel(series="burst") * 1e3
     assert band.min() == pytest.approx(float(members.min()))
     assert band.max() == pytest.approx(float(members.max()))
-    np.testing.assert_allclose(lines_of(figure, "burst")[0].get_ydata(), members.median("member"))
+    np.testing.assert_allclose(drawn.ys(lines_of(figure, "burst")[0]), members.median("member"))
     assert len(figure.axes[0].collections) == dataset.sizes["series"]
 
 
@@ -125,7 +127,7 @@ def test_a_single_run_has_no_band(factory: Factory) -> None:
 def test_one_point_is_drawn_in_the_middle_with_its_value_as_tick(factory: Factory) -> None:
     figure = draw(factory(("ring-4",), (64,)))
     (line,) = lines_of(figure, "ring-4")
-    np.testing.assert_allclose(line.get_xdata(), [64])
+    np.testing.assert_allclose(drawn.xs(line), [64])
     axes = figure.axes[0]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["64"]
     low, high = axes.get_xlim()
@@ -176,7 +178,7 @@ def test_the_legend_covers_no_point(factory: Factory, values: str) -> None:
     }[values]
     dataset["time_s"] = (("series", "ranks"), times, dataset["time_s"].attrs)
     figure = draw(dataset)
-    box = figure.axes[0].get_legend().get_window_extent()
+    box = drawn.legend(figure.axes[0]).get_window_extent()
     assert box.count_contains(pixels(figure)) == 0
     height, width = figure.bbox.height, figure.bbox.width
     assert box.x0 >= 0

@@ -11,6 +11,8 @@ from analysis import schematics
 from tramontane.campaign.layout import SCHEMATICS
 from tramontane.substrates.simulator import schedule
 
+from .drawn import legend_texts
+
 
 def test_layouts_are_those_of_the_paper() -> None:
     """Section 3.1: x and y, then y and z, then x and z, then x and y are divided."""
@@ -58,12 +60,12 @@ def test_each_message_is_an_arrow() -> None:
     assert len(arrows(ring)) == sum(source == 0 for _, _, source, _, _ in first) + sum(
         source != 0 and number == 0 for _, number, source, _, _ in first
     )
-    assert [text.get_text() for text in ring.get_legend().get_texts()] == [f"stage {n}" for n in (1, 2, 3, 4)]
+    assert legend_texts(ring) == [f"stage {n}" for n in (1, 2, 3, 4)]
     plan = schedule(schematics.HALO, 35)
     assert len(arrows(halo)) == sum(source == 17 for _, _, source, _, _ in schematics.transfers(plan)) == 8
     plan = schedule(schematics.ALLREDUCE, schematics.REMAINING)
     assert len(arrows(recursive)) == len(list(schematics.transfers(plan)))
-    assert [text.get_text() for text in recursive.get_legend().get_texts()] == ["remaining", "1 apart", "3 apart"]
+    assert legend_texts(recursive) == ["remaining", "1 apart", "3 apart"]
 
 
 def test_the_command_writes_what_the_workflow_expects(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

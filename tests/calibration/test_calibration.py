@@ -134,7 +134,9 @@ def test_allreduces_enter_the_fit_stage_by_stage() -> None:
     assert fit.stages(6, workload, 1.0) is None, "folding in the others is no stage"
     truth = float(fit.predict(TRUTH, [24])[0])
     stage = fit.stages(8, workload, 3 * workload["repeats"] * truth)
-    assert stage == fit.Stages(8, 24, pytest.approx(truth))
+    assert stage is not None
+    assert stage == fit.Stages(8, 24, stage.time)
+    assert stage.time == pytest.approx(truth)
     messages = measured(TRUTH)
     given = (messages.sizes, messages.one_way, messages.send, messages.receive)
     assert fit.fit(*given, [stage]).latency == pytest.approx(TRUTH.latency, rel=1e-6)

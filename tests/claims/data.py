@@ -32,7 +32,7 @@ def dataset(
     """Return a dataset as collated: times over a dimension of lines, process counts and members; NaN is missing."""
     deviations = 1 + spread * np.linspace(-1, 1, members) if members > 1 else np.ones(1)
     times = np.array([[[value * factor for factor in deviations] for value in line] for line in lines.values()])
-    dims = (dim, "ranks", "member")
+    dims: tuple[str, ...] = (dim, "ranks", "member")
     if members == 1:
         times, dims = times[..., 0], dims[:2]
     return xr.Dataset(

@@ -38,7 +38,7 @@ def test_a_point_with_fewer_members_than_others_keeps_its_own_band() -> None:
 
 
 def test_a_pattern_takes_the_fastest_at_each_process_count() -> None:
-    lines = {"k-2": [1, 2, 3, 4, 5, 6, 7], "k-4": [7, 6, 5, 4.5, 3, 2, 1], "other": [0.1] * 7}
+    lines: dict[str, list[float]] = {"k-2": [1, 2, 3, 4, 5, 6, 7], "k-4": [7, 6, 5, 4.5, 3, 2, 1], "other": [0.1] * 7}
     own = band(dataset(lines), "k", {"series": "k-*"}, "time_s", JUDGEMENT)
     assert own.median.tolist() == pytest.approx([1, 2, 3, 4, 3, 2, 1])
     assert own.name == "the best of k-2, k-4"

@@ -78,9 +78,9 @@ def test_nothing_at_all_is_one_line(commands: Path, tmp_path: Path) -> None:
 def test_cases_are_the_measured_points_of_experiments() -> None:
     found = {name: case for name, case in cases(ROOT).items() if case.tags != {TAG}}
     assert found
-    assert {case.point["substrate"] for case in found.values()} == {"mpi"}
+    assert {case.point and case.point["substrate"] for case in found.values()} == {"mpi"}
     in_ci = [case for case in found.values() if "CI" in case.tags]
-    assert max(case.point["ranks"] for case in in_ci) >= 16
+    assert max(case.point["ranks"] for case in in_ci if case.point) >= 16
     names = [path.stem for path in (ROOT / "configs/experiments").glob("*.yaml") if mentions_mpi(load_experiment(path))]
     assert all(name.startswith(tuple(names)) for name in found)
 

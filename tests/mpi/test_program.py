@@ -1,6 +1,7 @@
 """What the program does with real MPI: more ranks than processors, small sizes, every element checked."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -93,7 +94,7 @@ def test_a_complaint_says_what_is_where(any_mpi: Program) -> None:
         ("implementation=library", {"algorithm": "burst"}),  # each block travels once
     ],
 )
-def test_messages_are_those_of_the_schedule(any_mpi: Program, line: str, workload: dict) -> None:
+def test_messages_are_those_of_the_schedule(any_mpi: Program, line: str, workload: dict[str, Any]) -> None:
     printed = any_mpi(RANKS, f"{TRANSPOSITION} {line}")
     schedule = _simulator.schedule.Schedule(
         {"kind": "transposition", "grid": [37, 23, 9], "decomposition": [4, 4], **workload}, RANKS

@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from tramontane.campaign.driver import Options, header
 from tramontane.campaign.plan import Plan, make_plan, write_plan
@@ -26,7 +27,8 @@ def publish_all(project: Path, execute: Execute) -> set[str]:
 def test_published_points_are_taken_over_and_not_run(project: Path, execute: Execute) -> None:
     identities = publish_all(project, execute)
     plan = make_plan(project, "smoke")
-    assert (plan.jobs, plan.published) == ([], identities)
+    assert plan.jobs == []
+    assert plan.published == identities
     assert f"{len(identities)} points of those come with the project (published/)" in list(
         header(plan, Options(cores=2, memory=None))
     )
@@ -52,9 +54,8 @@ def test_a_result_of_another_model_revision_is_not_taken_over(project: Path, exe
 def test_quick_points_and_those_of_other_substrates_are_not_published(project: Path, execute: Execute) -> None:
     identities = sorted(execute(project).points)
     store = Store(project)
-    for identity, changes in zip(
-        identities, ({"wall_s": 100.0}, {"wall_s": 0.1}, {"wall_s": 100.0, "substrate": "mpi"}), strict=False
-    ):
+    changed: list[dict[str, Any]] = [{"wall_s": 100.0}, {"wall_s": 0.1}, {"wall_s": 100.0, "substrate": "mpi"}]
+    for identity, changes in zip(identities, changed, strict=False):
         record = store.read(identity)
         store.write({**record, "result": {**record["result"], **changes}})
     assert publish(project, identities[:3], 60.0) == 1

@@ -75,7 +75,7 @@ def test_every_contribution_is_reduced_once(workload: Workload, ranks: int) -> N
     vectors = np.zeros((ranks, workload["count"], ranks), int)
     for rank in range(ranks):
         vectors[rank, :, rank] = 1
-    for result in execute(schedule, vectors, range(schedule.rounds)):
+    for result in execute(schedule, list(vectors), range(schedule.rounds)):
         assert (result == 1).all()
 
 

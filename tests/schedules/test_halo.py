@@ -70,7 +70,7 @@ def execute(
     full = [grown(box, width, 2) for box in own]
     values = [np.full(shape(box), -1) for box in full]
     filled = [np.zeros(shape(box), int) for box in full]
-    copied = [[], []]
+    copied: list[list[list[int]]] = [[], []]
     for rank, box in enumerate(own):
         values[rank][slices(box, full[rank])] = field[slices(box)]
         filled[rank][slices(box, full[rank])] += 1

@@ -20,6 +20,7 @@ def workloads(draw: st.DrawFn) -> tuple[Workload, int]:
     ranks = draw(st.integers(2, 40))
     largest = bisected(nx, ny, ranks) if ranks <= nx * ny else None
     assume(largest is not None)
+    assert largest is not None
     most = min(nx - largest.x, ny - largest.y)
     assume(most >= 1)
     width = draw(st.integers(1, most))
@@ -68,7 +69,9 @@ def test_every_point_of_a_halo_arrives_once_with_the_right_value(given_: tuple[W
 
 def test_tiles_are_alike_for_any_number_of_processes() -> None:
     for ranks in (97, 100, 1000, 9973):  # primes among them, which leave others 1 x P
-        assert bisected(1440, 720, ranks).area * ranks / (1440 * 720) < 1.15
+        largest = bisected(1440, 720, ranks)
+        assert largest is not None
+        assert largest.area * ranks / (1440 * 720) < 1.15
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import math
 import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ def workloads(draw: st.DrawFn, most: int = 5, longest: int = 9) -> Workload:
     """Any algorithm on any grid and any process grid the grid admits."""
     cx, cy = draw(st.integers(1, most)), draw(st.integers(1, most))
     side = st.integers(max(cx, cy), max(cx, cy) + longest)
-    workload = {
+    workload: Workload = {
         "kind": "transposition",
         "algorithm": draw(st.sampled_from(["ring-k", "burst", "bruck", "pairwise", "sliding-window"])),
         "grid": [draw(side), draw(side), draw(st.integers(cx, cx + longest))],
@@ -170,7 +171,12 @@ REFERENCE = [
 def test_totals_agree_with_an_independent_program(
     grid: list[int], decomposition: list[int], algorithm: str, radix: int | None, a_b: Totals, b_c: Totals, c_d: Totals
 ) -> None:
-    workload = {"kind": "transposition", "algorithm": algorithm, "grid": grid, "decomposition": decomposition}
+    workload: Workload = {
+        "kind": "transposition",
+        "algorithm": algorithm,
+        "grid": grid,
+        "decomposition": decomposition,
+    }
     if radix is not None:
         workload["radix"] = radix
     totals = Schedule(workload, math.prod(decomposition)).totals()
@@ -198,7 +204,7 @@ def test_a_million_ranks_on_the_paper_grid(algorithm: str, radix: int | None) ->
         "decomposition": [250, 4000],
     } | ({} if radix is None else {"radix": radix})
     schedule = Schedule(workload, 10**6)
-    stages = {
+    stages: Callable[[int], int] = {
         "ring-k": lambda n: math.ceil((n - 1) / (radix or 1)),
         "burst": lambda n: 1,
         "bruck": lambda n: next(s for s in range(32) if (radix or 2) ** s >= n),

@@ -1,5 +1,8 @@
 """From a workload's description to its schedule: what is refused, and in which words; and the bulk methods."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -103,7 +106,7 @@ def test_one_rank_has_nothing_to_do() -> None:
 
 def test_queries_are_checked() -> None:
     schedule = Schedule(HALO, 4)
-    for query in (
+    queries: tuple[Callable[[], Any], ...] = (
         lambda: schedule.round(4, 0),
         lambda: schedule.round(-1, 0),
         lambda: schedule.send(0, 2, 0),
@@ -111,7 +114,8 @@ def test_queries_are_checked() -> None:
         lambda: schedule.send_contents(0, 0, -1),
         lambda: schedule.held(0, 3),
         lambda: schedule.transfers(2),
-    ):
+    )
+    for query in queries:
         with pytest.raises(IndexError, match="is not in"):
             query()
     with pytest.raises(ValueError, match="send, receive"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tramontane import _simulator
@@ -52,7 +54,7 @@ def test_two_ranks_exchange_at_full_rate_in_both_directions(n: int, hops: int) -
     ],
     ids=["fattree-4-levels", "fattree-2-levels", "dragonfly", "dragonfly-2-nodes", "torus", "torus-2-nodes"],
 )
-def test_small_allreduce_takes_stages_times_latency(net: dict, links: list[int]) -> None:
+def test_small_allreduce_takes_stages_times_latency(net: dict[str, Any], links: list[int]) -> None:
     # Recursive doubling of 24 B. Where two nodes share a switch, or planes two apart share a link, a stage may have two
     # messages on one link: 2.4 ns more.
     result = _simulator.simulate(point(2 ** len(links), allreduce(radix=2), net))

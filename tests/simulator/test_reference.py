@@ -7,6 +7,7 @@ and the servers from drifting away from it.
 from __future__ import annotations
 
 from statistics import median
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ MEASURED = [
 
 
 @pytest.mark.parametrize(("ranks", "workload", "reference"), MEASURED)
-def test_one_switch(ranks: int, workload: dict, reference: float) -> None:
+def test_one_switch(ranks: int, workload: dict[str, Any], reference: float) -> None:
     if workload["algorithm"] == "bruck":
         workload = {k: v for k, v in workload.items() if k != "radix"}
     result = _simulator.simulate(point(ranks, workload, ONE_SWITCH))
@@ -61,6 +62,8 @@ CHAOTIC = [
 
 
 @pytest.mark.parametrize(("net", "ranks", "workload", "reference", "band"), CHAOTIC)
-def test_medians_of_chaotic_cases(net: dict, ranks: int, workload: dict, reference: float, band: float) -> None:
+def test_medians_of_chaotic_cases(
+    net: dict[str, Any], ranks: int, workload: dict[str, Any], reference: float, band: float
+) -> None:
     times = [_simulator.simulate(point(ranks, workload, net, seed, 1_000_000))["time_s"] for seed in range(1, 6)]
     assert median(times) == pytest.approx(reference, rel=band)

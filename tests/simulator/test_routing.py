@@ -62,7 +62,7 @@ def longest(net: dict[str, Any], fewest: int) -> int:
     if routing in SHORTEST:
         return fewest
     if topology == "torus":
-        return 1 + 2 * sum(size // 2 for size in net["geometry"])
+        return 1 + 2 * sum(int(size) // 2 for size in net["geometry"])
     # Before it is diverted, a packet is at most one hop inside a group (par) or two hops away (ugal-sstmacro71).
     return 1 + {"par": 7, "ugal-sstmacro71": 8}.get(routing, 6)
 

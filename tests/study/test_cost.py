@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,7 @@ def transposition(grid: list[int], decomposition: list[int], algorithm: str, rad
             me = iy * cx + ix
             row = [(iy * cx + other, other) for other in range(cx)]
             column = [(other * cx + ix, other) for other in range(cy)]
-            phases = [
+            phases: list[tuple[list[tuple[int, int]], int, Callable[..., int]]] = [
                 (row, ix, lambda a, b, iy=iy: block(nx, cx, a) * block(nz, cx, b) * block(ny, cy, iy)),
                 (column, iy, lambda a, b, ix=ix: block(ny, cy, a) * block(nx, cy, b) * block(nz, cx, ix)),
                 (row, ix, lambda a, b, iy=iy: block(nz, cx, a) * block(ny, cx, b) * block(nx, cy, iy)),
@@ -71,10 +71,11 @@ def halo(grid: list[int], decomposition: list[int], width: int) -> Iterator[Mess
     cx, cy = decomposition
     for iy in range(cy):
         for ix in range(cx):
-            for own, parts, extent, line, rank in (
+            sweeps: list[tuple[int, int, int, int, Callable[..., int]]] = [
                 (ix, cx, nx, block(ny, cy, iy) * nz, lambda other, iy=iy: iy * cx + other),
                 (iy, cy, ny, (block(nx, cx, ix) + 2 * width) * nz, lambda other, ix=ix: other * cx + ix),
-            ):
+            ]
+            for own, parts, extent, line, rank in sweeps:
                 for side in (1, -1):
                     left = width
                     for step in range(1, parts):
@@ -156,7 +157,8 @@ def test_halos_of_a_bisection_are_counted_to_a_quarter(grid: list[int], ranks: i
     workload = {"kind": "halo", "width": width, "grid": grid, "decomposition": "bisection"}
     messages, length = _simulator.schedule.Schedule(workload, ranks).totals()["halo"]
     cost = estimate(canonical(workload, ranks))
-    assert (cost.messages, cost.bytes) == (pytest.approx(messages, rel=0.25), pytest.approx(length, rel=0.1))
+    assert cost.messages == pytest.approx(messages, rel=0.25)
+    assert cost.bytes == pytest.approx(length, rel=0.1)
 
 
 @settings(max_examples=60, deadline=None)

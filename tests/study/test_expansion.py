@@ -164,7 +164,7 @@ def test_zip_varies_together_in_one_dimension(folder: Path) -> None:
 def test_machines_as_a_dimension(folder: Path) -> None:
     result = expanded(folder, experiment(cross={"machine": ["torus-S", "fattree-S", {"name": "dragonfly-S"}]}))
     assert result.dims == {"machine": ["torus-S", "fattree-S", "dragonfly-S"]}
-    topologies = [entry.point.machine.topology for entry in result.points if entry.point]
+    topologies = [entry.point.machine.topology for entry in result.points if entry.point and entry.point.machine]
     assert topologies == ["torus", "fattree", "dragonfly"]
 
 

@@ -17,7 +17,7 @@ from tramontane.study import Point, load_point
 Line = Callable[..., str]
 Write = Callable[..., Path]
 
-CANONICAL = {
+CANONICAL: dict[str, Any] = {
     "ranks": 256,
     "workload": {
         "kind": "transposition",
@@ -235,6 +235,8 @@ def test_a_machine_by_name_is_the_machine_written_out(write: Write) -> None:
     inline = load_point(write(text + "{topology: torus, geometry: [4, 4, 4], nodes_per_switch: 4}"))
     long = load_point(write(text + "{name: torus-S}"))
     assert named.id == inline.id == long.id
+    assert named.machine is not None
+    assert inline.machine is not None
     assert (named.machine.label, inline.machine.label) == ("torus-S", "torus 4x4x4, 4 nodes a switch")
     other = load_point(write(text + "{name: torus-S, link: {latency: 1 us}}"))
     assert other.id != named.id

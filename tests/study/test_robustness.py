@@ -20,7 +20,7 @@ FILES = [
     "configs/experiments/fig09a-halo-widths.yaml",
     "configs/machines/torus-S.yaml",
 ]
-ODD = st.sampled_from(
+ODD: st.SearchStrategy[Any] = st.sampled_from(
     [
         *(None, True, 0, -1, 3, 2.5, 1e300, 10**30, "", "x", "$machine", "$nothing", "a.b", "10 GB/s", "ranks > 3"),
         *("ranks >", [], [1], ["x"], [[1, 2]], [None], [{}], {}, {"a": 1}, {"decades": [1, 100]}, {"decades": 3}),

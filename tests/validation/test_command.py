@@ -139,9 +139,9 @@ def test_each_row_is_a_dot_at_its_ratio() -> None:
     assert [label.get_text() for label in axes.get_yticklabels()] == ["fattree, minimal", "torus, minimal"]
     dots = {str(line.get_label()): line for line in axes.get_lines() if line.get_linestyle() == "None"}
     assert list(dots) == ["transpose", "halo"]
-    assert list(dots["halo"].get_xdata()) == [0.8, 1.0]
-    assert [round(y) for y in dots["halo"].get_ydata()] == [1, 0]
-    assert list(dots["transpose"].get_xdata()) == [1.3]
+    assert np.asarray(dots["halo"].get_xdata()).tolist() == [0.8, 1.0]
+    assert np.asarray(dots["halo"].get_ydata()).round().tolist() == [1, 0]
+    assert np.asarray(dots["transpose"].get_xdata()).tolist() == [1.3]
     low, high = axes.get_xlim()
     assert low < 0.8
     assert high > 1.3

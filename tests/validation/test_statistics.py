@@ -100,7 +100,7 @@ def test_equal_times_of_ours_agree_with_no_order() -> None:
 def test_crossbars_may_follow_the_topology(
     change: dict[str, str], crossbars: tuple[object, object], counts: bool
 ) -> None:
-    pairs = orderings([entry(1.0, 1.0), entry(2.0, 2.0, **change, crossbars=crossbars)])  # type: ignore[arg-type]
+    pairs = orderings([entry(1.0, 1.0), entry(2.0, 2.0, **change, crossbars=crossbars)])
     assert bool(pairs) is counts
 
 
