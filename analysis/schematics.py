@@ -16,6 +16,7 @@ import numpy as np
 
 from analysis import style
 from analysis.figures.panel import SOFT, Drawn, Panel, compose
+from tramontane.study.workloads import Allreduce, Halo, Transposition
 from tramontane.substrates.simulator import schedule
 
 if TYPE_CHECKING:
@@ -34,22 +35,15 @@ STAGES = ("#000000", "#4477AA", "#228833", "#EE6677", "#AA3377")
 #: How far depth is drawn to the right and up, as parts of its length.
 SLANT = (0.45, 0.42)
 
-TRANSPOSITION: dict[str, Any] = {
-    "kind": "transposition",
-    "algorithm": "ring-k",
-    "radix": 1,
-    "grid": [6, 6, 4],
-    "decomposition": [2, 3],
-}
-RING: dict[str, Any] = {
-    "kind": "transposition",
-    "algorithm": "ring-k",
-    "radix": 2,
-    "grid": [9, 9, 9],
-    "decomposition": [9, 1],
-}
-HALO: dict[str, Any] = {"kind": "halo", "width": 7, "grid": [35, 25, 1], "decomposition": [7, 5]}
-ALLREDUCE: dict[str, Any] = {"kind": "allreduce", "algorithm": "recursive-k", "radix": 3, "count": 3, "repeats": 1}
+TRANSPOSITION = Transposition(kind="transposition", algorithm="ring-k", radix=1, grid=(6, 6, 4), decomposition=(2, 3))
+#: Processes of a ring.
+MEMBERS = 9
+RING = Transposition(kind="transposition", algorithm="ring-k", radix=2, grid=(9, 9, 9), decomposition=(MEMBERS, 1))
+#: Processes in x and y of a halo exchange.
+TILES = (7, 5)
+HALO = Halo(kind="halo", width=7, grid=(35, 25, 1), decomposition=TILES)
+RADIX = 3
+ALLREDUCE = Allreduce(kind="allreduce", algorithm="recursive-k", radix=RADIX, count=3, repeats=1)
 #: Processes of the last one: 3^2 and two that remain.
 REMAINING = 11
 
@@ -93,7 +87,7 @@ def divided(plan: Any, stage: int) -> list[str]:
     """Return the directions in which the grid is divided before (or, at last, after) a phase of the transposition."""
     return [
         name
-        for name, (first, last), points in zip("xyz", plan.held(0, stage), TRANSPOSITION["grid"], strict=True)
+        for name, (first, last), points in zip("xyz", plan.held(0, stage), TRANSPOSITION.grid, strict=True)
         if last - first < points
     ]
 
@@ -125,13 +119,13 @@ def layouts() -> "Figure":
 
         axes = _bare(figure, cell)
         for rank in range(plan.ranks):
-            for face in faces(plan.held(rank, stage), TRANSPOSITION["grid"]):
+            for face in faces(plan.held(rank, stage), TRANSPOSITION.grid):
                 corners = [project(corner) for corner in face]
                 axes.add_patch(Polygon(corners, facecolor=PROCESSES[rank], edgecolor="white", linewidth=0.8))
                 x, y = np.mean(corners, axis=0)
                 ink = "#1b1f24" if rank in PALE else "white"
                 axes.text(x, y, str(rank), ha="center", va="center", color=ink, fontsize=7, fontweight="bold")
-        nx, ny, nz = TRANSPOSITION["grid"]
+        nx, ny, nz = TRANSPOSITION.grid
         for words, at in (("x", (nx / 2, 0, -0.5)), ("z", (-0.4, 0, nz / 2)), ("y", (nx + 0.45, ny / 2, -0.1))):
             axes.text(*project(at), words, ha="center", va="center", fontsize=8, fontstyle="italic")
         if stage < len(plan.phases):
@@ -167,7 +161,7 @@ def operations() -> "Figure":
 
 
 def _ring(axes: "Axes") -> None:
-    ranks = RING["decomposition"][0]
+    ranks = MEMBERS
     plan = schedule(RING, ranks)
     angles = np.pi / 2 - 2 * np.pi * np.arange(ranks) / ranks
     places = list(zip(np.cos(angles).tolist(), np.sin(angles).tolist(), strict=True))
@@ -186,13 +180,13 @@ def _ring(axes: "Axes") -> None:
 def _halo(axes: "Axes") -> None:
     from matplotlib.patches import Rectangle  # noqa: PLC0415 - slow to import
 
-    columns, rows = HALO["decomposition"]
+    columns, rows = TILES
     plan = schedule(HALO, columns * rows)
     middle = columns * (rows // 2) + columns // 2
     places = [(rank % columns, rank // columns) for rank in range(columns * rows)]
     for x, y in places:
         axes.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor="white", edgecolor="#b8b8b8", linewidth=0.6))
-    reach = HALO["width"] / (HALO["grid"][0] / columns)
+    reach = HALO.width / (HALO.grid[0] / columns)
     x, y = places[middle]
     size = 1 + 2 * reach
     halo: dict[str, Any] = {
@@ -215,7 +209,7 @@ def _halo(axes: "Axes") -> None:
 def _recursive(axes: "Axes") -> None:
     plan = schedule(ALLREDUCE, REMAINING)
     sent = list(transfers(plan))
-    joined = ALLREDUCE["radix"] ** math.floor(math.log(REMAINING, ALLREDUCE["radix"]))
+    joined = RADIX ** math.floor(math.log(REMAINING, RADIX))
     stages: dict[str, str] = {}
     for number in range(plan.rounds):
         pairs = [(source, destination) for _, own, source, destination, _ in sent if own == number]

@@ -20,7 +20,7 @@ from ruamel.yaml import YAML
 
 from benchmarks.measure import gain, idle_rank_bytes, measure_apart
 from benchmarks.paper import hours
-from tramontane.study import load_point
+from tramontane.study import Point, load_point
 from tramontane.study.cost import estimate
 
 HERE = Path(__file__).parent
@@ -69,7 +69,7 @@ def sum_up(name: str, runs: list[dict[str, Any]], reference: dict[str, Any]) -> 
     }
 
 
-def expect(point: dict[str, Any]) -> Row:
+def expect(point: Point) -> Row:
     """Return what `tramontane estimate` says of a point that is not run."""
     cost = estimate(point)
     return {"cpu_s": cost.seconds, "peak_rss_bytes": cost.memory_bytes}
@@ -89,7 +89,7 @@ def judge(row: Row, targets: dict[str, float]) -> str:
 
 def derive(rows: dict[str, Row]) -> dict[str, Row]:
     """Return what follows from several points that were measured, or is measured of no run, or only estimated."""
-    idle = load_point(HERE / "points" / "long" / "allreduce-1e6.yaml").canonical()
+    idle = load_point(HERE / "points" / "long" / "allreduce-1e6.yaml")
     derived: dict[str, Row] = {
         "paper": {"hours": hours(EXPERIMENTS, CORES)},
         "idle, 1e6 ranks": {"idle_rank_bytes": idle_rank_bytes(idle)},
@@ -141,7 +141,7 @@ def main() -> None:
 
     rows: dict[str, Row] = {}
     for name in arguments.only or files:
-        point, long = load_point(files[name]).canonical(), files[name].parent.name == "long"
+        point, long = load_point(files[name]), files[name].parent.name == "long"
         measured = not long or arguments.long or bool(arguments.only)
         if measured:
             runs = [measure_apart(point, arguments.threads) for _ in range(1 if long else arguments.repeats)]

@@ -8,26 +8,27 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from tramontane import _simulator
+from tramontane.study.points import Point
 
 Result = TypeVar("Result")
 
 
-def measure(point: dict[str, Any], threads: int = 1) -> dict[str, Any]:
-    """Simulate a canonical point and add CPU time [s] of all threads and peak memory [B] of this process."""
+def measure(point: Point, threads: int = 1) -> dict[str, Any]:
+    """Simulate a point and add CPU time [s] of all threads and peak memory [B] of this process."""
     start = time.process_time()
-    result: dict[str, Any] = _simulator.simulate(point, threads)
+    result: dict[str, Any] = _simulator.simulate(point.canonical(), threads)
     result["cpu_s"] = time.process_time() - start
     result["peak_rss_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return result
 
 
-def measure_apart(point: dict[str, Any], threads: int = 1) -> dict[str, Any]:
-    """Measure a canonical point in a fresh process."""
+def measure_apart(point: Point, threads: int = 1) -> dict[str, Any]:
+    """Measure a point in a fresh process."""
     return apart(measure, point, threads)
 
 
-def gain(point: dict[str, Any], threads: int, repeats: int) -> float:
-    """Return how many times faster a canonical point is with several threads, in wall time.
+def gain(point: Point, threads: int, repeats: int) -> float:
+    """Return how many times faster a point is with several threads, in wall time.
 
     Runs with one and with several take turns, so that what else the machine does disturbs both alike.
     """
@@ -35,14 +36,14 @@ def gain(point: dict[str, Any], threads: int, repeats: int) -> float:
     return float(statistics.median(one["wall_s"] / several["wall_s"] for one, several in pairs))
 
 
-def idle_rank_bytes(point: dict[str, Any]) -> float:
-    """Return what a rank of a canonical point takes as long as nothing is sent [B], network included."""
-    return apart(idle_bytes, point) / int(point["ranks"])
+def idle_rank_bytes(point: Point) -> float:
+    """Return what a rank of a point takes as long as nothing is sent [B], network included."""
+    return apart(idle_bytes, point) / point.ranks
 
 
-def idle_bytes(point: dict[str, Any]) -> int:
-    """Return what network and ranks of a canonical point take in this process [B]."""
-    return int(_simulator.idle_bytes(point))
+def idle_bytes(point: Point) -> int:
+    """Return what network and ranks of a point take in this process [B]."""
+    return int(_simulator.idle_bytes(point.canonical()))
 
 
 def apart(function: Callable[..., Result], *arguments: Any) -> Result:

@@ -22,5 +22,5 @@ def hours(experiments: Path, cores: int) -> float:
             if point is None or point.substrate != "simulator" or entry.coords.get("member", 0) != 0:
                 continue
             if point.id not in seconds:
-                seconds[point.id] = estimate(point.canonical()).seconds
+                seconds[point.id] = estimate(point).seconds
     return sum(seconds.values()) / cores / 3600

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.measure import measure_apart
+from tramontane.study import Point
 from tramontane.study.cost import Cost, estimate, rates, slower_with_state
 
 SHARES = (np.linspace(0, 0.6, 7), np.linspace(0, 3, 7))
@@ -96,7 +97,7 @@ def counted(cost: Cost) -> tuple[float, float, float]:
 class Run(NamedTuple):
     """A run of the embedded simulator, as a campaign recorded it."""
 
-    point: dict[str, Any]
+    point: Point
     cpu_s: float | None
 
 
@@ -108,10 +109,11 @@ def candidates(folders: Iterable[Path], longest: float) -> list[Run]:
     runs: dict[str, Run] = {}
     for path in chain.from_iterable(map(records, folders)):
         record = json.loads(path.read_text(encoding="utf-8"))
-        point: dict[str, Any] = record.get("point", {})
-        ours = point.get("substrate") == "simulator" and point["machine"]["model"] == "default"
-        if not ours or "steady" in point or "radices" in point["workload"]:
+        canonical: dict[str, Any] = record.get("point", {})
+        ours = canonical.get("substrate") == "simulator" and canonical["machine"]["model"] == "default"
+        if not ours or "steady" in canonical or "radices" in canonical["workload"]:
             continue
+        point = Point.from_canonical(canonical)
         if 0.1 < estimate(point).seconds - rates()["seconds_per_point"] < longest:
             runs[record["id"]] = Run(point, record.get("result", {}).get("cpu_s"))
     return list(runs.values())

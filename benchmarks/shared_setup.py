@@ -10,12 +10,12 @@ size times the processes. All messages bypass the packet network, so that little
 import argparse
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from tramontane.study import Point
+from tramontane.study.workloads import Halo
 from tramontane.substrates import skeleton, sstmacro
 from tramontane.substrates.programs import Finished
 from tramontane.substrates.shared_setup import shared_setup
@@ -25,20 +25,20 @@ GRID = [1440, 720, 1]
 SWITCHES = [16, 16, 16]
 
 
-def point(ranks: int) -> dict[str, Any]:
+def point(ranks: int) -> Point:
     """Return a point with next to no network."""
     machine = {"topology": "torus", "geometry": SWITCHES, "nodes_per_switch": -(-ranks // (16 * 16 * 16))}
     machine["protocol"] = {"negligible_size": "1 MB"}
     workload = {"kind": "halo", "width": 1, "grid": GRID, "decomposition": "bisection"}
-    return Point.model_validate({"ranks": ranks, "workload": workload, "machine": machine}).canonical()
+    return Point.model_validate({"ranks": ranks, "workload": workload, "machine": machine})
 
 
-def run(canonical: dict[str, Any], *, shared: bool) -> Finished:
+def run(halo: Point, *, shared: bool) -> Finished:
     """Simulate a point with a table for all, or one for each process."""
     application, plugin = sstmacro.build_application(), sstmacro.build_plugin()
-    with tempfile.TemporaryDirectory() as folder, shared_setup(canonical) as segment:
+    with tempfile.TemporaryDirectory() as folder, shared_setup(halo) as segment:
         setup = segment if shared else None
-        done = sstmacro.simulate(sstmacro.parameters(canonical, application, plugin, setup), Path(folder))
+        done = sstmacro.simulate(sstmacro.parameters(halo, application, plugin, setup), Path(folder))
     if done.status != 0 or skeleton.last_object(done.output) is None:
         raise RuntimeError(f"SST/macro ended with status {done.status}: {done.errors.strip()[-200:]}")
     return done
@@ -46,14 +46,14 @@ def run(canonical: dict[str, Any], *, shared: bool) -> Finished:
 
 def row(ranks: int, *, both: bool) -> list[str]:
     """Return what a number of processes took."""
-    canonical = point(ranks)
-    table = len(halo_table(canonical["workload"], ranks))
-    one = run(canonical, shared=True)
+    halo = point(ranks)
+    table = len(halo_table(halo.workload, ranks)) if isinstance(halo.workload, Halo) else 0
+    one = run(halo, shared=True)
     cells = [f"{ranks:,}", f"{table / 1e6:.3f}", f"{table / ranks:.0f}"]
     cells += [f"{one.peak_rss_bytes / 1e6:.0f}", f"{one.cpu_s:.1f}"]
     if not both:
         return [*cells, "-", "-", f"{table * (ranks - 1) / 1e6:,.0f} (not run)"]
-    own = run(canonical, shared=False)
+    own = run(halo, shared=False)
     saved = (own.peak_rss_bytes - one.peak_rss_bytes) / 1e6
     return [*cells, f"{own.peak_rss_bytes / 1e6:.0f}", f"{own.cpu_s:.1f}", f"{saved:,.0f}"]
 

@@ -181,7 +181,7 @@ class Schedule(Measured):
         """Start as many ranks as the point has."""
         point = CASES[self.case].point
         assert point is not None, f"{self.case} has no point"
-        self.start(point["ranks"], arguments(point, warmup=self.warmup, repetitions=self.repetitions))
+        self.start(point.ranks, arguments(point, warmup=self.warmup, repetitions=self.repetitions))
 
     def further(self, result: dict[str, Any]) -> list[Any]:
         """Return that data were verified."""

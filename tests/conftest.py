@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 
 from tramontane.campaign.batch import run_batch
 from tramontane.campaign.plan import Plan, make_plan, write_plan
+from tramontane.study import Point
 
 # No test times: how long an example takes on a busy machine says nothing.
 settings.register_profile("tramontane", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -63,7 +64,7 @@ class Fake:
     def available(self) -> str | None:
         return None
 
-    def refusal(self, point: dict[str, Any]) -> None:
+    def refusal(self, point: Point) -> None:
         return None
 
     def revision(self) -> int | None:
@@ -75,8 +76,8 @@ class Fake:
     def builder(self) -> str | None:
         return "nobody"
 
-    def run(self, point: dict[str, Any]) -> dict[str, Any]:
-        ranks = point["ranks"]
+    def run(self, point: Point) -> dict[str, Any]:
+        ranks = point.ranks
         if ranks == self.FAILING:
             raise RuntimeError("deadlock: rank 0 waits for\nrank 1")
         if ranks == self.CRASHING:

@@ -241,7 +241,7 @@ def run(
     if substrate is not None:
         require(substrate)
     point = load_point(point_file, substrate)
-    refused = require(point.substrate).refusal(point.canonical())
+    refused = require(point.substrate).refusal(point)
     if refused is not None:
         raise InputError(
             point_file,
@@ -251,11 +251,11 @@ def run(
             problem=f"found {refused.found!r} for substrate {point.substrate}: {refused.why}",
         )
     limit = _bytes(memory) or machine.memory()
-    if point.substrate == "simulator" and (needed := cost.estimate(point.canonical()).memory_bytes) > limit:
+    if point.substrate == "simulator" and (needed := cost.estimate(point).memory_bytes) > limit:
         there = f"{size(limit)} there (--memory overrides this)"
         _fail(f"{point_file}: not run: about {size(needed)} of memory needed, {there}", _MISTAKE)
     try:
-        result = run_fresh(point.canonical(), point.substrate, threads)
+        result = run_fresh(point, point.substrate, threads)
     except PointError as error:
         _fail(f"{point_file}: {error}", _FAILURE)
     print(json.dumps({"id": point.id, **result}))
@@ -601,7 +601,8 @@ def calibrate(
     from tramontane.measurement.settings import processors
     from tramontane.results.collate import write
     from tramontane.results.store import write_atomically
-    from tramontane.study import find_root
+    from tramontane.study import Machine, find_root
+    from tramontane.study.points import SystemChoice
     from tramontane.substrates import get, require
     from tramontane.substrates.mpi.libraries import ranks_per_node
 
@@ -609,8 +610,7 @@ def calibrate(
     if output.suffix != ".yaml":
         raise InputError("--output", "", str(output), "a file that ends in .yaml, e.g. configs/machines/here.yaml")
     require("mpi")
-    given = {"name": system, "partition": partition, "environment": environment}
-    choice = {key: value for key, value in given.items() if value is not None}
+    choice = SystemChoice(name=system, partition=partition, environment=environment)
     root = find_root()
     place = root / "results" / "calibration" / output.stem
     try:
@@ -618,13 +618,13 @@ def calibrate(
         found = measurement.measure(measurement.runner(choice, place, root), wanted)
         free = processors(root, choice)
         small = [each for each in found.operations if each[0].name == SMALL_ALLREDUCE and each[0].ranks <= free]
-        made = [fit.stages(own.ranks, own.point["workload"], measurement.without_copies(said)) for own, said in small]
+        made = [fit.stages(own.ranks, own.point.workload, measurement.without_copies(said)) for own, said in small]
         stages = [stage for stage in made if stage is not None]
         timed = found.messages
         fitted = fit.fit(timed.sizes, timed.one_way, timed.send, timed.receive, stages)
         described = machine.settings(fitted, max(2, ranks_per_node(choice), *counts))
         print("\n".join(text.summary(timed, fitted, stages)))
-        rows = list(comparison.compare(found.operations, get("simulator").run, described))
+        rows = list(comparison.compare(found.operations, get("simulator").run, Machine.model_validate(described)))
     except (ValueError, RuntimeError) as error:
         _fail(f"calibrate: {error}", _FAILURE)
     if rows:

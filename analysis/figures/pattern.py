@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
+from pydantic import ValidationError
 
 from analysis import facts, units
 from analysis.figures.panel import Drawn, Panel
 from analysis.spec import FigureSpec
 from analysis.table import Table, ranks_of
+from tramontane.study.workloads import Workload, canonical_workload
 from tramontane.substrates.simulator import schedule
 
 if TYPE_CHECKING:
@@ -26,13 +28,13 @@ MOST = 400
 COLOURS = "rocket_r"
 
 
-def traffic(workload: dict[str, Any], ranks: int) -> "NDArray[np.float64]":
+def traffic(workload: Workload, ranks: int) -> "NDArray[np.float64]":
     """Return the bytes that each process (or group of processes) sends to each other.
 
     Parameters
     ----------
     workload
-        The ``workload`` block of a canonical point.
+        What is communicated.
     ranks
         Number of processes.
 
@@ -110,8 +112,12 @@ def _range(values: "NDArray[Any]") -> list[str]:
     return [units.number(float(values.min())), units.number(float(values.max()))]
 
 
-def _one(dataset: xr.Dataset) -> tuple[dict[str, Any], int]:
-    workload, ranks = facts.base(dataset).get("workload", {}), ranks_of(dataset)
-    if "kind" not in workload or not ranks:
+def _one(dataset: xr.Dataset) -> tuple[Workload, int]:
+    ranks = ranks_of(dataset)
+    try:
+        workload = canonical_workload(facts.base(dataset).get("workload"))
+    except ValidationError:
+        ranks = 0
+    if not ranks:
         raise ValueError("figure.kind: 'pattern' needs one workload and its number of processes, found several or none")
     return workload, ranks

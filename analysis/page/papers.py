@@ -10,7 +10,7 @@ from tramontane.study.catalogue import GRIDS, TABLE1, TABLE2, cached_yaml
 from tramontane.study.decomposition import bounds, nearest_square
 from tramontane.study.expressions import evaluate
 from tramontane.study.layers import Origin
-from tramontane.study.workloads import DOUBLE
+from tramontane.study.workloads import DOUBLE, Transposition
 from tramontane.substrates.simulator import schedule
 
 #: The statement of `configs/claims` that holds the numbers of Table 3.
@@ -108,8 +108,10 @@ def stages(printed: dict[str, Any], origin: Origin) -> PrintedTable:
 
 def counted_stages(algorithm: str, n: int) -> int:
     """Return the rounds of the all-to-all among n processes in the schedule of a transposition cut in x only."""
-    workload = {"kind": "transposition", "algorithm": algorithm, "grid": [n, n, n], "decomposition": [n, 1]}
-    plan = schedule(workload | ({"radix": RADIX} if algorithm == "ring-k" else {}), n)
+    radix = RADIX if algorithm == "ring-k" else None
+    plan = schedule(
+        Transposition(kind="transposition", algorithm=algorithm, radix=radix, grid=(n, n, n), decomposition=(n, 1)), n
+    )
     return sum(plan.round(0, number).phase == 0 for number in range(plan.rounds))
 
 

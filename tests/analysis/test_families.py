@@ -12,6 +12,7 @@ from analysis.figures import delays, draw, draw_together, panels, pattern, radix
 from analysis.spec import FigureSpec
 from analysis.style import series_style
 from tramontane._simulator import schedule
+from tramontane.study.workloads import Halo
 
 from .conftest import Factory
 from .drawn import legend, legend_texts, xs, ys
@@ -107,12 +108,12 @@ def test_a_dataset_without_the_variable_is_refused(factory: Factory, kind: str, 
         panels(factory(figure={"kind": kind}))
 
 
-HALO = {"kind": "halo", "width": 3, "grid": [16, 16, 4], "decomposition": [4, 4]}
+HALO = Halo(kind="halo", width=3, grid=(16, 16, 4), decomposition=(4, 4))
 
 
 def test_a_pattern_is_what_the_schedule_sends() -> None:
     matrix = pattern.traffic(HALO, 16)
-    plan = schedule.Schedule(HALO, 16)
+    plan = schedule.Schedule(HALO.canonical(), 16)
     assert matrix.sum() == sum(size for _, size in plan.totals().values())
     sent = [plan.send(5, number, i) for number in range(plan.rounds) for i in range(plan.round(5, number).sends)]
     expected = np.zeros(16)
@@ -134,7 +135,7 @@ def test_many_processes_are_joined_to_groups(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_pattern_needs_one_workload(factory: Factory) -> None:
     dataset = factory(("halo-20",), (16,), figure={"kind": "pattern"})
     base = json.loads(dataset.attrs["base_json"])
-    dataset.attrs["base_json"] = json.dumps(base | {"workload": HALO})
+    dataset.attrs["base_json"] = json.dumps(base | {"workload": HALO.canonical()})
     axes = draw(dataset).axes[0]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("Destination", "Source")
     assert values_of(axes.collections[0]).count() == np.count_nonzero(pattern.traffic(HALO, 16))

@@ -38,7 +38,7 @@ def test_groups_exchange_at_the_same_time() -> None:
 
 def test_visible_faces_cover_the_front_the_side_and_the_top_once() -> None:
     plan = schedule(schematics.TRANSPOSITION, 6)
-    nx, ny, nz = grid = schematics.TRANSPOSITION["grid"]
+    nx, ny, nz = grid = schematics.TRANSPOSITION.grid
     for stage in range(4):
         area = {"front": 0.0, "side": 0.0, "top": 0.0}
         for rank in range(6):

@@ -1,7 +1,7 @@
 """Fits recover the machine whose times they are given, and the simulator then gives those times back."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ from tramontane.calibration import comparison, fit, machine, measurement, text
 from tramontane.calibration.dataset import as_dataset
 from tramontane.measurement import calibration
 from tramontane.measurement.outcome import Outcome
-from tramontane.study import Point, validate_file
+from tramontane.study import Machine, Point, validate_file
+from tramontane.study.points import SystemChoice
 from tramontane.substrates import get
 
 TRUTH = fit.Parameters(latency=400e-9, bandwidth=8e9, copies=20e9, send=150e-9, receive=90e-9, eager_limit=4096)
@@ -75,7 +76,7 @@ def test_the_simulator_gives_the_times_back() -> None:
     for count in (1, 8, 64, 512):  # up to the eager limit: two ranks exchange what one sends the other
         workload = {"kind": "allreduce", "algorithm": "recursive-doubling", "count": count, "repeats": 10}
         point = Point.model_validate({"ranks": 2, "workload": workload, "machine": described})
-        simulated = get("simulator").run(point.canonical())["time_s"] / 10
+        simulated = get("simulator").run(point)["time_s"] / 10
         assert simulated == pytest.approx(fit.predict(TRUTH, [8 * count])[0], rel=0.02)
 
 
@@ -100,21 +101,23 @@ def operation(time: float) -> dict[str, Any]:
 
 
 def test_points_are_measured_and_simulated_alike() -> None:
-    asked: list[dict[str, Any]] = []
+    asked: dict[str, Point | None] = {}
 
-    def run(entries: Sequence[dict[str, Any]]) -> list[tuple[str, Outcome]]:
-        asked.extend(entries)
-        first, *others = entries
-        done = [outcome(each["id"], operation(2e-4)) for each in others[:-1]]
-        return [outcome(first["id"], printed(TRUTH)), *done, outcome(others[-1]["id"], None, "wrong data")]
+    def run(points: Mapping[str, Point | None]) -> list[tuple[str, Outcome]]:
+        asked.update(points)
+        first, *others, last = points
+        done = [outcome(case, operation(2e-4)) for case in others]
+        return [outcome(first, printed(TRUTH)), *done, outcome(last, None, "wrong data")]
 
-    wanted = list(calibration.operations([2, 4], {"name": "generic"}))
+    wanted = list(calibration.operations([2, 4], SystemChoice(name="generic")))
     found = measurement.measure(run, wanted)
-    assert [each["id"] for each in asked] == [calibration.MESSAGES, *(own.case for own in wanted)]
-    assert all(each["point"]["system"] == {"name": "generic"} for each in asked[1:])
+    assert list(asked) == [calibration.MESSAGES, *(own.case for own in wanted)]
+    measured_points = list(asked.values())[1:]
+    assert all(point and point.system == SystemChoice(name="generic") for point in measured_points)
     assert found.failures == {wanted[-1].case: "wrong data"}
     assert found.environment == "openmpi"
-    rows = list(comparison.compare(found.operations, get("simulator").run, machine.settings(TRUTH, 4)))
+    fitted_machine = Machine.model_validate(machine.settings(TRUTH, 4))
+    rows = list(comparison.compare(found.operations, get("simulator").run, fitted_machine))
     assert [row.ranks for row in rows] == [own.ranks for own in wanted[:-1]]
     assert rows[0].name == "allreduce recursive-doubling"
     library = next(row for row in rows if row.name == "allreduce library")
@@ -126,14 +129,14 @@ def test_points_are_measured_and_simulated_alike() -> None:
 
 def test_without_messages_there_is_nothing_to_fit() -> None:
     with pytest.raises(RuntimeError, match="no MPI library"):
-        measurement.measure(lambda entries: [(entries[0]["id"], "no MPI library")], [])
+        measurement.measure(lambda points: [(next(iter(points)), "no MPI library")], [])
 
 
 def test_allreduces_enter_the_fit_stage_by_stage() -> None:
-    workload = next(calibration.operations([8])).point["workload"]
+    workload = next(calibration.operations([8])).point.workload
     assert fit.stages(6, workload, 1.0) is None, "folding in the others is no stage"
     truth = float(fit.predict(TRUTH, [24])[0])
-    stage = fit.stages(8, workload, 3 * workload["repeats"] * truth)
+    stage = fit.stages(8, workload, 3 * 50 * truth)
     assert stage is not None
     assert stage == fit.Stages(8, 24, stage.time)
     assert stage.time == pytest.approx(truth)

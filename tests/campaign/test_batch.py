@@ -17,15 +17,15 @@ from tramontane.study import Point
 from tramontane.substrates.isolation import PointError, peak_memory, run_forked
 
 
-def point(ranks: int) -> dict[str, Any]:
+def point(ranks: int) -> Point:
     machine = {"topology": "torus", "geometry": [2, 2, 2], "nodes_per_switch": 2}
     workload = {"kind": "allreduce", "algorithm": "ring"}
-    return Point.model_validate({"ranks": ranks, "machine": machine, "workload": workload}).canonical()
+    return Point.model_validate({"ranks": ranks, "machine": machine, "workload": workload})
 
 
 def write_batch(root: Path, *ranks: int) -> Path:
     file = root / "batch.json"
-    points = [{"id": f"{number:016x}", "point": point(number)} for number in ranks]
+    points = [{"id": f"{number:016x}", "point": point(number).canonical()} for number in ranks]
     file.write_text(json.dumps({"id": "b", "done": "ended/b.done", "points": points}))
     return file
 
@@ -41,7 +41,7 @@ def test_a_batch_stores_its_points_and_marks_its_end(tmp_path: Path, fake: Any) 
     for ranks in (2, 4):
         record = store.read(identity(ranks))
         assert record["id"] == record["result"]["id"] == identity(ranks)
-        assert record["point"] == point(ranks)
+        assert record["point"] == point(ranks).canonical()
         assert record["result"]["messages"] == ranks
         assert record["result"]["peak_rss_bytes"] > 1e6
         assert 0 <= record["result"]["cpu_s"] < 60
@@ -127,13 +127,13 @@ def test_a_killed_batch_leaves_no_simulation_behind(tmp_path: Path, fake: Any) -
 
 def test_the_memory_of_one_point_is_not_that_of_another(fake: Any) -> None:
     class Hungry(type(fake)):  # type: ignore[misc]
-        def run(self, point: dict[str, Any]) -> dict[str, Any]:
-            held = bytearray(point["ranks"] * 2**20)
+        def run(self, point: Point) -> dict[str, Any]:
+            held = bytearray(point.ranks * 2**20)
             held[::4096] = b"x" * len(held[::4096])
             return {"held": len(held)}
 
-    large = run_forked({"ranks": 200}, Hungry())
-    small = run_forked({"ranks": 1}, Hungry())
+    large = run_forked(point(1).changed(ranks=200), Hungry())
+    small = run_forked(point(1), Hungry())
     assert large["peak_rss_bytes"] > 200 * 2**20
     assert large["peak_rss_bytes"] - small["peak_rss_bytes"] == pytest.approx(199 * 2**20, rel=0.1)
     assert peak_memory() > 0
@@ -141,7 +141,7 @@ def test_the_memory_of_one_point_is_not_that_of_another(fake: Any) -> None:
 
 def test_a_process_that_ends_without_a_word_is_an_error(fake: Any) -> None:
     class Silent(type(fake)):  # type: ignore[misc]
-        def run(self, point: dict[str, Any]) -> dict[str, Any]:
+        def run(self, point: Point) -> dict[str, Any]:
             os._exit(3)
 
     with pytest.raises(PointError, match="ended with status 3 and without a result"):

@@ -7,10 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tramontane.campaign.packing import PER_CORE, SMALLEST, Job, number_of_batches, pack
+from tramontane.study.points import Point
+
+POINT = Point.model_validate(
+    {
+        "ranks": 2,
+        "workload": {"kind": "allreduce", "algorithm": "ring"},
+        "machine": {"topology": "torus", "geometry": [2, 2, 2]},
+    }
+)
 
 
 def jobs(costs: list[float]) -> list[Job]:
-    return [Job(f"{number:016x}", {}, cost, 1000 + number) for number, cost in enumerate(costs)]
+    return [Job(f"{number:016x}", POINT, cost, 1000 + number) for number, cost in enumerate(costs)]
 
 
 COSTS = st.lists(st.floats(0, 1e4), min_size=1, max_size=300)

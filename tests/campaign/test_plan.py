@@ -50,8 +50,8 @@ def test_adding_one_value_to_one_list_schedules_exactly_the_new_points(
 
     plan = make_plan(project, "smoke")
     scheduled = [job.point for job in plan.jobs]
-    assert {point["ranks"] for point in scheduled} == {5}
-    assert sorted(point["workload"]["radix"] for point in scheduled) == [2, 3]
+    assert {point.ranks for point in scheduled} == {5}
+    assert sorted(getattr(point.workload, "radix", 0) for point in scheduled) == [2, 3]
     assert missing(plan) == set(plan.points) - before
     # The new manifest, and nothing else, is what the workflow sees.
     unchanged = times(project)
@@ -89,14 +89,14 @@ def test_planning_again_touches_nothing_but_the_mark_of_the_start(project: Path,
 def test_scales_are_planned_apart_but_share_points(project: Path, execute: Execute) -> None:
     execute(project, "smoke")
     plan = make_plan(project, "laptop")
-    assert {job.point["ranks"] for job in plan.jobs} == {16}
+    assert {job.point.ranks for job in plan.jobs} == {16}
 
 
 def test_failed_points_are_tried_again(project: Path, execute: Execute, fake: Any) -> None:
     fake.FAILING = 8
     execute(project, substrate=fake)
     plan = make_plan(project, "smoke")
-    assert {job.point["ranks"] for job in plan.jobs} == {8}
+    assert {job.point.ranks for job in plan.jobs} == {8}
     fake.FAILING = -1
     execute(project, substrate=fake)
     assert make_plan(project, "smoke").jobs == []
@@ -175,7 +175,7 @@ def test_points_of_an_absent_substrate_are_left_out_and_said(project: Path, monk
     file.write_text(file.read_text().replace("cross:\n", "cross:\n  substrate: [simulator, sstmacro]\n"))
     plan = make_plan(project, "smoke")
     assert len(plan.jobs) == 5
-    assert {job.point["substrate"] for job in plan.jobs} == {"simulator"}
+    assert {job.point.substrate for job in plan.jobs} == {"simulator"}
     [(reason, identities)] = plan.absent.items()
     assert len(identities) == plan.left_out == 5
     assert reason.startswith("substrate sstmacro: ")

@@ -11,17 +11,26 @@ from tramontane.campaign.packing import Job
 from tramontane.campaign.progress import LiveProgress, PlainProgress, Tally, progress
 from tramontane.campaign.text import duration, plural, size, table
 from tramontane.results.store import Store
+from tramontane.study.points import Point
+
+POINT = Point.model_validate(
+    {
+        "ranks": 2,
+        "workload": {"kind": "allreduce", "algorithm": "ring"},
+        "machine": {"topology": "torus", "geometry": [2, 2, 2]},
+    }
+)
 
 
 def tally_of(root: Path, *seconds: float, cores: int = 1) -> Tally:
-    jobs = {f"{number:016x}": Job(f"{number:016x}", {}, cost, 0) for number, cost in enumerate(seconds)}
+    jobs = {f"{number:016x}": Job(f"{number:016x}", POINT, cost, 0) for number, cost in enumerate(seconds)}
     return Tally(jobs, Store(root), since=10**18, cores=cores)
 
 
 def finish(tally: Tally, number: int, *, fail: bool = False) -> None:
     identity = f"{number:016x}"
     if fail:
-        tally.store.failed(identity, {}, "why", {})
+        tally.store.failed(identity, POINT, "why", {})
     else:
         tally.store.write({"id": identity, "result": {}})
     tally.update()

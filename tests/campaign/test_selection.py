@@ -11,7 +11,8 @@ from tramontane.errors import InputError
 
 def test_only_points_with_such_coordinates_are_run(project: Path, other: Path) -> None:
     plan = make_plan(project, "smoke", where="ranks in (2, 8) and series != 'rec-2'")
-    assert sorted((job.point["ranks"], job.point["workload"]["radix"]) for job in plan.jobs) == [(8, 3), (8, 4)]
+    found = sorted((job.point.ranks, getattr(job.point.workload, "radix", None)) for job in plan.jobs)
+    assert found == [(8, 3), (8, 4)]
     assert len(plan.points) == 7
     lines = list(header(plan, Options(cores=2, memory=None)))
     assert "5 points left out: not ranks in (2, 8) and series != 'rec-2'" in lines

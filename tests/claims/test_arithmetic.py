@@ -9,6 +9,7 @@ import pytest
 from tramontane.claims import arithmetic
 from tramontane.claims.evaluation import statements
 from tramontane.study import claims
+from tramontane.study.workloads import Transposition
 from tramontane.substrates.simulator import schedule
 
 ROOT = Path(__file__).parents[2]
@@ -77,11 +78,11 @@ def test_volumes_that_follow_the_surfaces_hold() -> None:
 
 def test_a_wrong_schedule_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     right = schedule
-    monkeypatch.setattr(
-        arithmetic,
-        "schedule",
-        lambda workload, ranks: right({**workload, "radix": 1} if workload.get("radix") else workload, ranks),
-    )
+
+    def wrong(workload: Transposition, ranks: int) -> Any:
+        return right(workload.changed(radix=1) if workload.radix else workload, ranks)
+
+    monkeypatch.setattr(arithmetic, "schedule", wrong)
     outcome = arithmetic.stages({}, ROOT)
     assert outcome.holds is False
     assert "ring-k 2 among 3: 2 instead of 1" in outcome.evidence

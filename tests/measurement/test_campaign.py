@@ -70,9 +70,9 @@ def test_a_point_that_cannot_be_measured_is_recorded_as_failed(here: Path) -> No
     write_plan(plan)
     [batch] = [batch for batch in plan.batches if batch.measured]
     assert run_batch(plan.layout.batch(batch.identity), here, log=io.TextIOWrapper((here / "log").open("wb"))) == 1
-    [failed] = [job.identity for job in batch.jobs if job.point["ranks"] == 16]
+    [failed] = [job.identity for job in batch.jobs if job.point.ranks == 16]
     assert "16 ranks, at most 8 here" in Store(here).read_failure(failed)["message"]
-    assert all(Store(here).has(job.identity) for job in batch.jobs if job.point["ranks"] == 2)
+    assert all(Store(here).has(job.identity) for job in batch.jobs if job.point.ranks == 2)
 
 
 def test_without_an_mpi_library_the_others_run_and_the_missing_one_is_named(
@@ -80,7 +80,7 @@ def test_without_an_mpi_library_the_others_run_and_the_missing_one_is_named(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     plan = make_plan(here, "smoke")
-    assert {job.point["substrate"] for job in plan.jobs} == {"simulator"}
+    assert {job.point.substrate for job in plan.jobs} == {"simulator"}
     [(reason, identities)] = plan.absent.items()
     assert len(identities) == 2
     assert reason.startswith(
@@ -101,7 +101,7 @@ def test_what_was_measured_before_a_stop_is_kept(here: Path, monkeypatch: pytest
         )
         for ranks in (2, 4)
     ]
-    entries = [{"id": point.id, "point": point.canonical()} for point in points]
+    wanted = {point.id: point for point in points}
 
     class StoppedError(BaseException):
         pass
@@ -116,7 +116,7 @@ def test_what_was_measured_before_a_stop_is_kept(here: Path, monkeypatch: pytest
         raise StoppedError
 
     monkeypatch.setattr(execution, "_run_reframe", stopped)
-    found = execution.measure(entries, here / "measured", here, (here / "log").open("w"))
+    found = execution.measure(wanted, here / "measured", here, (here / "log").open("w"))
     identity, result = next(found)
     assert identity in {point.id for point in points}
     assert isinstance(result, dict)

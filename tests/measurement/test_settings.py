@@ -16,6 +16,7 @@ from tramontane.measurement.outcome import failed_builds, outcomes, ran, refuse_
 from tramontane.measurement.references import references
 from tramontane.measurement.settings import look_around, settings
 from tramontane.study import load_experiment, load_system
+from tramontane.study.points import SystemChoice
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,15 +57,15 @@ def test_slurm_is_offered_where_it_answers(commands: Path) -> None:
     add(commands, "sinfo")
     site = look_around(ROOT)
     assert list(site.systems) == ["generic", "slurm-local"]
-    assert choose(site, {"name": "slurm-local"}) == ("slurm", "openmpi")
-    assert choose(site, {"name": "generic", "environment": "openmpi"}) == ("cores", "openmpi")
+    assert choose(site, SystemChoice(name="slurm-local")) == ("slurm", "openmpi")
+    assert choose(site, SystemChoice(name="generic", environment="openmpi")) == ("cores", "openmpi")
     for wrong, expected in [
         ({"name": "generic", "partition": "nodes"}, "partition: found 'nodes'; allowed here: cores"),
         ({"name": "generic", "environment": "mpich"}, "environment: found 'mpich'; allowed here: openmpi"),
         ({"name": "template-cray-slingshot"}, "nothing of it can be used here: it is a template"),
     ]:
         with pytest.raises(ValueError, match=expected):
-            choose(site, wrong)
+            choose(site, SystemChoice.model_validate(wrong))
 
 
 def test_nothing_at_all_is_one_line(commands: Path, tmp_path: Path) -> None:
@@ -78,9 +79,9 @@ def test_nothing_at_all_is_one_line(commands: Path, tmp_path: Path) -> None:
 def test_cases_are_the_measured_points_of_experiments() -> None:
     found = {name: case for name, case in cases(ROOT).items() if case.tags != {TAG}}
     assert found
-    assert {case.point and case.point["substrate"] for case in found.values()} == {"mpi"}
+    assert {case.point and case.point.substrate for case in found.values()} == {"mpi"}
     in_ci = [case for case in found.values() if "CI" in case.tags]
-    assert max(case.point["ranks"] for case in in_ci if case.point) >= 16
+    assert max(case.point.ranks for case in in_ci if case.point) >= 16
     names = [path.stem for path in (ROOT / "configs/experiments").glob("*.yaml") if mentions_mpi(load_experiment(path))]
     assert all(name.startswith(tuple(names)) for name in found)
 
@@ -88,7 +89,7 @@ def test_cases_are_the_measured_points_of_experiments() -> None:
 def test_cases_of_a_calibration_are_messages_and_operations_at_several_numbers_of_ranks() -> None:
     found = {name: case for name, case in cases(ROOT).items() if case.tags == {TAG}}
     assert [name for name, case in found.items() if case.point is None] == [MESSAGES]
-    ranks = {case.point["ranks"] for case in found.values() if case.point and "allreduce" in case.name}
+    ranks = {case.point.ranks for case in found.values() if case.point and "allreduce" in case.name}
     assert ranks == set(RANKS)
     assert len(found) == 1 + len(RANKS) * len(WORKLOADS)
 

@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.mpi.conftest import Program
-from tramontane.study import load_point
+from tramontane.study import Point, load_point
+from tramontane.study.points import SystemChoice
 from tramontane.substrates import mpi as substrate
 from tramontane.substrates.mpi import build, launch, libraries, program
 from tramontane.substrates.mpi.libraries import library_of
@@ -26,11 +26,11 @@ substrate: mpi
 
 
 @pytest.fixture
-def point(tmp_path: Path) -> Callable[..., dict[str, Any]]:
-    def write(old: str = "", new: str = "") -> dict[str, Any]:
+def point(tmp_path: Path) -> Callable[..., Point]:
+    def write(old: str = "", new: str = "") -> Point:
         file = tmp_path / "point.yaml"
         file.write_text(POINT.replace(old, new, 1) if old else POINT)
-        return load_point(file).canonical()
+        return load_point(file)
 
     return write
 
@@ -51,7 +51,7 @@ def test_a_library_of_no_name_is_used_only_where_no_other_is(monkeypatch: pytest
     assert [library.name for library in libraries.found()] == ["mpi"]
     there |= {"mpicxx.mpich", "mpirun.mpich"}
     assert [library.name for library in libraries.found()] == ["mpich"]
-    assert library_of({"name": "generic"}).mpirun == ("bin/mpirun.mpich", "-np")
+    assert library_of(SystemChoice(name="generic")).mpirun == ("bin/mpirun.mpich", "-np")
 
 
 @pytest.mark.parametrize(
@@ -66,13 +66,13 @@ def test_a_library_of_no_name_is_used_only_where_no_other_is(monkeypatch: pytest
 def test_a_choice_that_can_not_be(monkeypatch: pytest.MonkeyPatch, choice: dict[str, str], said: str) -> None:
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     with pytest.raises(ValueError, match=said):
-        library_of(choice)
+        library_of(SystemChoice.model_validate(choice))
 
 
-def test_a_run_gives_what_all_substrates_give(any_mpi: Program, point: Callable[..., dict[str, Any]]) -> None:
-    canonical = point()
-    assert "machine" not in canonical
-    result = substrate.Mpi().run(canonical)
+def test_a_run_gives_what_all_substrates_give(any_mpi: Program, point: Callable[..., Point]) -> None:
+    measured = point()
+    assert measured.machine is None
+    result = substrate.Mpi().run(measured)
     measured = result["measurement"]
     assert result["substrate"] == "mpi"
     assert result["verified"] is True
@@ -86,7 +86,7 @@ def test_a_run_gives_what_all_substrates_give(any_mpi: Program, point: Callable[
 
 
 @pytest.mark.parametrize("algorithm", ["library", "library-nonblocking", "library-persistent"])
-def test_the_library_is_an_algorithm(any_mpi: Program, point: Callable[..., dict[str, Any]], algorithm: str) -> None:
+def test_the_library_is_an_algorithm(any_mpi: Program, point: Callable[..., Point], algorithm: str) -> None:
     result = substrate.Mpi().run(point("ring-k, radix: 2", algorithm))
     assert result["measurement"]["implementation"] == program.IMPLEMENTATIONS[algorithm]
     assert result["verified"] is True

@@ -10,8 +10,17 @@ from pathlib import Path
 import pytest
 
 from tramontane.results.store import Store, dump, write_atomically, write_if_changed
+from tramontane.study.points import Point
 
 IDENTITY = "0123456789abcdef"
+
+POINT = Point.model_validate(
+    {
+        "ranks": 2,
+        "workload": {"kind": "allreduce", "algorithm": "ring"},
+        "machine": {"topology": "torus", "geometry": [2, 2, 2]},
+    }
+)
 
 
 def record(time_s: float = 1.0) -> dict[str, object]:
@@ -31,7 +40,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_a_failure_counts_until_the_point_succeeds(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.write(record())
-    store.failed(IDENTITY, {"ranks": 2}, "deadlock", {"created": "now"})
+    store.failed(IDENTITY, POINT, "deadlock", {"created": "now"})
     assert store.has_failed(IDENTITY)
     assert not store.has(IDENTITY)
     assert store.read_failure(IDENTITY)["message"] == "deadlock"
@@ -68,7 +77,7 @@ def test_changes_are_dated(tmp_path: Path) -> None:
     written = store.changed_at(IDENTITY)
     assert written == store.path(IDENTITY).stat().st_mtime_ns
     os.utime(store.path(IDENTITY), ns=(1, 1))
-    store.failed(IDENTITY, {}, "", {})
+    store.failed(IDENTITY, POINT, "", {})
     assert store.changed_at(IDENTITY) == store.failure_path(IDENTITY).stat().st_mtime_ns > 1
 
 

@@ -8,12 +8,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tramontane.study import workloads
-from tramontane.substrates import search as searching
+from tramontane.study import Point
+from tramontane.study.workloads import Allreduce
 from tramontane.substrates.search import search, with_radix
 from tramontane.substrates.simulator import Simulator
 
-from .points import machine, point
+from .points import allreduce, machine, point
+
+FOUR = machine("torus", (2, 2, 1))
+
+
+def radix_of(point: Point) -> int:
+    radix = allreduce_of(point).radix
+    assert isinstance(radix, int)
+    return radix
+
+
+def allreduce_of(point: Point) -> Allreduce:
+    assert isinstance(point.workload, Allreduce)
+    return point.workload
+
+
+def made(*arguments: Any, **more: Any) -> Point:
+    return Point.from_canonical(point(*arguments) | more)
 
 
 def optimal(*, exhaustive: bool = False, radices: tuple[int, int] = (2, 12), **more: Any) -> dict[str, Any]:
@@ -27,16 +44,16 @@ def optimal(*, exhaustive: bool = False, radices: tuple[int, int] = (2, 12), **m
 def test_any_true_bounds_lead_to_the_best(table: list[tuple[int, int]]) -> None:
     times = {radix: time for radix, (time, _) in enumerate(table, start=2)}
     bounds = {radix: time - min(gap, time) for radix, (time, gap) in enumerate(table, start=2)}
-    given = point(4, optimal(radices=(2, len(table) + 1), repeats=1), machine())
+    given = made(4, optimal(radices=(2, len(table) + 1), repeats=1), FOUR)
     runs: list[int] = []
 
-    def run(chosen: dict[str, Any], longest: float = float("inf"), more: object = ()) -> dict[str, Any]:
-        runs.append(chosen["workload"]["radix"])
+    def run(chosen: Point, longest: float = float("inf"), more: object = ()) -> dict[str, Any]:
+        runs.append(radix_of(chosen))
         time, costs = float(times[runs[-1]]), {"wall_s": 1.0, "setup_s": 0.5}
         return ({"at_least_s": time - 0.5} if time > longest + 1 else {"time_s": time}) | costs
 
-    def earliest_ends(chosen: dict[str, Any]) -> tuple[list[float], list[float]]:
-        return [0.0], [float(bounds[chosen["workload"]["radix"]])]
+    def earliest_ends(chosen: Point) -> tuple[list[float], list[float]]:
+        return [0.0], [float(bounds[radix_of(chosen)])]
 
     result = search(given, run, earliest_ends)
     best = min(times, key=lambda radix: (times[radix], radix))
@@ -48,7 +65,7 @@ def test_any_true_bounds_lead_to_the_best(table: list[tuple[int, int]]) -> None:
     assert result["search"]["excluded"] == {str(r): excluded[r] for r in sorted(excluded)}
     assert (result["wall_s"], result["setup_s"]) == (len(runs), 0.5 * len(runs))
     assert all(bound > times[best] for bound in result["search"]["excluded"].values())
-    everything = search({**given, "workload": given["workload"] | {"exhaustive": True}}, run, earliest_ends)
+    everything = search(given.changed(workload=allreduce_of(given).changed(exhaustive=True)), run, earliest_ends)
     assert everything["best_radix"] == best
     assert set(everything["search"]["tried"]) == {str(radix) for radix in times}
 
@@ -59,8 +76,8 @@ def test_any_true_bounds_lead_to_the_best(table: list[tuple[int, int]]) -> None:
 )
 def test_the_simulator_searches_as_if_it_ran_everything(ranks: int, topology: str, geometry: tuple[int, ...]) -> None:
     network = machine(topology, geometry, 4)
-    found = Simulator().run(point(ranks, optimal(), network, start_jitter=100_000))
-    every = Simulator().run(point(ranks, optimal(exhaustive=True), network, start_jitter=100_000))
+    found = Simulator().run(made(ranks, optimal(), network, start_jitter=100_000))
+    every = Simulator().run(made(ranks, optimal(exhaustive=True), network, start_jitter=100_000))
     assert not every["search"]["excluded"]
     assert (found["best_radix"], found["time_s"]) == (every["best_radix"], every["time_s"])
     assert found["messages"] == every["messages"]
@@ -77,12 +94,12 @@ def test_what_seems_far_slower_is_left_out_where_repeats_may_be_cut_short(cut_sh
     once = {2: 1.0, 3: 1.3, 4: 1.2, 5: 2.0}
     runs = []
 
-    def run(chosen: dict[str, Any], *_: object) -> dict[str, Any]:
-        radix, repeats = chosen["workload"]["radix"], chosen["workload"]["repeats"]
+    def run(chosen: Point, *_: object) -> dict[str, Any]:
+        radix, repeats = radix_of(chosen), allreduce_of(chosen).repeats
         runs.append((radix, repeats))
         return {"time_s": once[radix] * repeats, "wall_s": 1.0, "setup_s": 0.0}
 
-    given = point(4, optimal(radices=(2, 5)), machine()) | ({"steady": {"error": 10_000}} if cut_short else {})
+    given = made(4, optimal(radices=(2, 5)), FOUR, **({"steady": {"error": 10_000}} if cut_short else {}))
     result = search(given, run, lambda chosen: ([0.0] * 10, [0.0] * 10))
     assert runs == [(radix, 1) for radix in once] + [
         (radix, 10) for radix in sorted(once, key=once.__getitem__) if radix not in left_out
@@ -102,9 +119,9 @@ def test_what_is_best_does_not_seem_slow_in_one_repeat(
     ranks: int, network: tuple[str, tuple[int, ...]], seed: int
 ) -> None:
     """The experience on which leaving out rests."""
-    given = point(ranks, optimal(exhaustive=True), machine(*network, 4), seed, 1_000_000)
+    given = made(ranks, optimal(exhaustive=True), machine(*network, 4), seed, 1_000_000)
     every = Simulator().run(given)["search"]["tried"]
-    once = given | {"workload": given["workload"] | {"repeats": 1}}
+    once = given.changed(workload=allreduce_of(given).changed(repeats=1))
     first = Simulator().run(once)["search"]["tried"]
     best = min(every, key=every.__getitem__)
     assert first[best] <= 1.25 * min(first.values())
@@ -112,18 +129,12 @@ def test_what_is_best_does_not_seem_slow_in_one_repeat(
 
 def test_a_model_without_a_bound_runs_everything() -> None:
     network = machine("torus", (2, 2, 2), model="pisces-16")
-    assert set(Simulator().run(point(8, optimal(radices=(2, 4)), network))["search"]["tried"]) == {"2", "3", "4"}
+    assert set(Simulator().run(made(8, optimal(radices=(2, 4)), network))["search"]["tried"]) == {"2", "3", "4"}
 
 
 def test_a_run_is_that_of_the_plain_point() -> None:
     """What a search tries is what a point with that radix would be, and its times are the same."""
-    given = point(20, optimal(radices=(4, 4)), machine("torus", (3, 3, 3)))
+    given = made(20, optimal(radices=(4, 4)), machine("torus", (3, 3, 3)))
     plain = with_radix(given, 4)
-    assert plain["workload"] == {key: given["workload"][key] for key in ("kind", "algorithm", "count", "repeats")} | {
-        "radix": 4
-    }
+    assert plain == made(20, allreduce(4, repeats=10), machine("torus", (3, 3, 3)))
     assert Simulator().run(given)["time_s"] == Simulator().run(plain)["time_s"]
-
-
-def test_both_rooms_call_it_the_same() -> None:
-    assert searching.OPTIMAL == workloads.OPTIMAL

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from tramontane import _simulator
+from tramontane.study import Point
+from tramontane.study.workloads import Allreduce
 from tramontane.substrates.search import search
 
 from .points import allreduce, machine, point
@@ -106,14 +108,15 @@ def test_a_search_excludes_only_what_is_slower_than_the_best_may_be() -> None:
     times, bounds = {2: 1.0, 3: 1.2, 4: 1.2}, {2: 0.9, 3: 1.005, 4: 1.02}
     workload = {"kind": "allreduce", "algorithm": "recursive-k", "radix": "optimal", "repeats": 1, "radices": [2, 4]}
 
-    def simulate(p: dict[str, Any], *_: object) -> dict[str, Any]:
-        return {"time_s": times[p["workload"]["radix"]], "steady_error": 0.01, "wall_s": 1.0, "setup_s": 0.0}
+    def radix(p: Point) -> int:
+        assert isinstance(p.workload, Allreduce)
+        return int(p.workload.radix or 0)
 
-    found = search(
-        point(4, workload | {"exhaustive": False}, machine()),
-        simulate,
-        lambda p: ([0.0], [bounds[p["workload"]["radix"]]]),
-    )
+    def simulate(p: Point, *_: object) -> dict[str, Any]:
+        return {"time_s": times[radix(p)], "steady_error": 0.01, "wall_s": 1.0, "setup_s": 0.0}
+
+    given = Point.from_canonical(point(4, workload | {"exhaustive": False}, machine("torus", (2, 2, 1))))
+    found = search(given, simulate, lambda p: ([0.0], [bounds[radix(p)]]))
     assert found["search"]["tried"] == {"2": 1.0, "3": 1.2}
     assert found["search"]["excluded"] == {"4": 1.02}
 

@@ -16,6 +16,7 @@ from tramontane import _simulator
 from tramontane.study import Point, estimate
 from tramontane.study.cost import rates, total
 from tramontane.study.decomposition import block
+from tramontane.study.machines import Machine, Protocol
 from tramontane.study.network import facts
 from tramontane.study.traffic import Traffic, traffic
 
@@ -26,8 +27,9 @@ ROOT = Path(__file__).parents[2]
 TORUS = {"topology": "torus", "geometry": [6, 6, 6], "nodes_per_switch": 2}
 
 
-def canonical(workload: dict[str, Any], ranks: int, machine: dict[str, Any] | None = None) -> dict[str, Any]:
-    return Point.model_validate({"ranks": ranks, "workload": workload, "machine": machine or TORUS}).canonical()
+def made(workload: dict[str, Any], ranks: int, machine: dict[str, Any] | None = None, **others: object) -> Point:
+    settings = {"ranks": ranks, "workload": workload, "machine": machine or TORUS, **others}
+    return Point.model_validate(settings)
 
 
 def count(messages: list[Message], packet: int = 4096) -> tuple[int, int, int]:
@@ -126,7 +128,7 @@ extents = st.integers(9, 40)
 )
 def test_transposition_is_counted_exactly(grid: tuple[int, int, int], cx: int, cy: int, algorithm: str) -> None:
     workload = {"kind": "transposition", "algorithm": algorithm, "grid": list(grid), "decomposition": [cx, cy]}
-    point = canonical(workload | ({"radix": 3} if algorithm in ("ring-k", "sliding-window") else {}), cx * cy)
+    point = made(workload | ({"radix": 3} if algorithm in ("ring-k", "sliding-window") else {}), cx * cy)
     cost = estimate(point)
     assert (cost.messages, cost.packets, cost.bytes) == count(list(transposition(list(grid), [cx, cy], algorithm)))
 
@@ -135,7 +137,7 @@ def test_transposition_is_counted_exactly(grid: tuple[int, int, int], cx: int, c
 @given(st.tuples(extents, extents, extents), sides, sides, st.integers(2, 6))
 def test_bruck_is_counted_closely(grid: tuple[int, int, int], cx: int, cy: int, radix: int) -> None:
     workload = {"kind": "transposition", "algorithm": "bruck", "grid": list(grid), "decomposition": [cx, cy]}
-    cost = estimate(canonical(workload | {"radix": radix}, cx * cy))
+    cost = estimate(made(workload | {"radix": radix}, cx * cy))
     messages, packets, size = count(list(transposition(list(grid), [cx, cy], "bruck", radix)))
     assert cost.messages == messages
     assert cost.bytes == pytest.approx(size, rel=0.1, abs=64 * messages)
@@ -146,7 +148,7 @@ def test_bruck_is_counted_closely(grid: tuple[int, int, int], cx: int, cy: int, 
 @given(st.tuples(extents, extents, st.integers(1, 9)), sides, sides, st.integers(1, 30))
 def test_halo_is_counted_exactly(grid: tuple[int, int, int], cx: int, cy: int, width: int) -> None:
     workload = {"kind": "halo", "width": width, "grid": list(grid), "decomposition": [cx, cy]}
-    cost = estimate(canonical(workload, cx * cy))
+    cost = estimate(made(workload, cx * cy))
     assert (cost.messages, cost.packets, cost.bytes) == count(list(halo(list(grid), [cx, cy], width)))
 
 
@@ -156,7 +158,7 @@ def test_halo_is_counted_exactly(grid: tuple[int, int, int], cx: int, cy: int, w
 def test_halos_of_a_bisection_are_counted_to_a_quarter(grid: list[int], ranks: int, width: int) -> None:
     workload = {"kind": "halo", "width": width, "grid": grid, "decomposition": "bisection"}
     messages, length = _simulator.schedule.Schedule(workload, ranks).totals()["halo"]
-    cost = estimate(canonical(workload, ranks))
+    cost = estimate(made(workload, ranks))
     assert cost.messages == pytest.approx(messages, rel=0.25)
     assert cost.bytes == pytest.approx(length, rel=0.1)
 
@@ -172,7 +174,7 @@ def test_halos_of_a_bisection_are_counted_to_a_quarter(grid: list[int], ranks: i
 def test_allreduce_is_counted_exactly(ranks: int, algorithm: str, radix: int, elements: int, repeats: int) -> None:
     workload = {"kind": "allreduce", "algorithm": algorithm, "count": elements, "repeats": repeats}
     k = radix if algorithm == "recursive-k" else 2
-    cost = estimate(canonical(workload | ({"radix": radix} if algorithm == "recursive-k" else {}), ranks))
+    cost = estimate(made(workload | ({"radix": radix} if algorithm == "recursive-k" else {}), ranks))
     messages, _, size = count(list(allreduce(ranks, algorithm, k, elements)))
     assert (cost.messages, cost.bytes) == (messages * repeats, size * repeats)
 
@@ -189,27 +191,26 @@ def test_allreduce_is_counted_exactly(ranks: int, algorithm: str, radix: int, el
 def test_hops_of_a_small_transposition(machine: dict[str, Any], decomposition: list[int]) -> None:
     """With few enough pairs the sample is everything, so the mean distance is exact for equal blocks."""
     workload = {"kind": "transposition", "algorithm": "burst", "grid": [64, 64, 64], "decomposition": decomposition}
-    point = canonical(workload, 256, machine)
-    made = point["machine"]
+    point = made(workload, 256, machine)
     expected = 0
     for source, target, size in transposition([64, 64, 64], decomposition, "burst"):
-        visits = _visits(made, source, target)
+        visits = _visits(point.network, source, target)
         control = 0 if size <= 512 else 2 if size <= 8192 else 3
         expected += visits * (max(1, -(-size // 4096)) + control)
     assert estimate(point).hops == pytest.approx(expected, rel=0.05)
 
 
-def _visits(machine: dict[str, Any], source: int, target: int) -> int:
+def _visits(machine: Machine, source: int, target: int) -> int:
     """Return the switches on a shortest path, counted coordinate by coordinate."""
-    geometry, nodes = machine["geometry"], machine["nodes_per_switch"]
-    if machine["topology"] == "fattree":
+    geometry, nodes = machine.geometry, machine.facts.nodes_per_switch
+    if machine.topology == "fattree":
         levels = next(level for level in range(9) if source // geometry[1] ** level == target // geometry[1] ** level)
         return 2 * max(levels, 1) - 1
     a, b = np.unravel_index([source // nodes, target // nodes], geometry, order="F"), 0
     hops = 1
     for (first, second), size in zip(a, geometry, strict=True):
         way = abs(int(first) - int(second))
-        hops += min(way, size - way) if machine["topology"] == "torus" else int(way > 0)
+        hops += min(way, size - way) if machine.topology == "torus" else int(way > 0)
     return hops + b
 
 
@@ -217,7 +218,7 @@ def _visits(machine: dict[str, Any], source: int, target: int) -> int:
 @given(st.integers(1, 20000), st.integers(0, 512), st.integers(512, 9000), st.sampled_from([0, 63, 64, 600]))
 def test_control_packets(size: int, short: int, eager: int, negligible: int) -> None:
     """Report on SST/macro, section 2: short messages carry their header, eager ones ask once, large ones are pulled."""
-    protocol = {"short_limit": short, "eager_limit": eager, "negligible_size": negligible}
+    protocol = Protocol.model_construct(short_limit=short, eager_limit=eager, negligible_size=negligible)
     expected = 0 if negligible >= 64 or size <= short else 2 if size <= eager else 3
     assert Traffic({size: 7}, 1, 2, (), 0, 2).control(protocol) == 7 * expected
 
@@ -225,17 +226,18 @@ def test_control_packets(size: int, short: int, eager: int, negligible: int) -> 
 def test_detours_make_longer_ways() -> None:
     workload = {"kind": "transposition", "algorithm": "burst", "grid": [64, 64, 64]}
     hops = {
-        routing: estimate(canonical(workload, 256, TORUS | {"routing": routing})).hops
+        routing: estimate(made(workload, 256, TORUS | {"routing": routing})).hops
         for routing in ("minimal", "ugal", "valiant")
     }
     assert hops["minimal"] < hops["ugal"] < hops["valiant"]
     dragonfly = {"topology": "dragonfly", "geometry": [8, 8, 9], "nodes_per_switch": 8, "routing": "valiant"}
-    inside = estimate(canonical(workload, 256, dragonfly)).hops
-    assert inside < estimate(canonical(workload, 256, dragonfly | {"routing": "valiant-global"})).hops
+    inside = estimate(made(workload, 256, dragonfly)).hops
+    assert inside < estimate(made(workload, 256, dragonfly | {"routing": "valiant-global"})).hops
 
 
 def test_time_and_memory_follow_from_the_rates() -> None:
-    point = canonical({"kind": "allreduce", "algorithm": "recursive-k", "radix": 2}, 64)
+    workload = {"kind": "allreduce", "algorithm": "recursive-k", "radix": 2}
+    point = made(workload, 64)
     cost, speed = estimate(point), rates()
     work = cost.packets / speed["packets_per_second"] + cost.hops / speed["packet_hops_per_second"]
     work += cost.messages / speed["messages_per_second"]
@@ -245,7 +247,7 @@ def test_time_and_memory_follow_from_the_rates() -> None:
     memory = speed["bytes_per_process"] + ports * (port + 2 * channel) + 64 * speed["bytes_per_rank"]
     memory += 64 * 2 * (speed["bytes_per_message"] + speed["bytes_per_packet"])  # radix 2: no more than two at once
     assert cost.memory_bytes == round(memory)
-    detours = estimate(canonical(point["workload"], 64, TORUS | {"routing": "valiant"}))
+    detours = estimate(made(workload, 64, TORUS | {"routing": "valiant"}))
     size = facts("torus", (6, 6, 6), 2)
     # Everywhere, and with two channels for each leg.
     network = ((size.switches - 64) * size.ports + ports) * (port + 4 * channel) - ports * (port + 2 * channel)
@@ -257,10 +259,10 @@ def test_time_and_memory_follow_from_the_rates() -> None:
 
 def test_a_search_costs_a_few_runs_or_all() -> None:
     workload = {"kind": "allreduce", "algorithm": "recursive-k"}
-    runs = {radix: estimate(canonical(workload | {"radix": radix}, 64)).seconds for radix in range(2, 33)}
-    searched = canonical(workload | {"radix": "optimal"}, 64)
+    runs = {radix: estimate(made(workload | {"radix": radix}, 64)).seconds for radix in range(2, 33)}
+    searched = made(workload | {"radix": "optimal"}, 64)
     few = estimate(searched).seconds
-    every = estimate(canonical(workload | {"radix": "optimal", "exhaustive": True}, 64))
+    every = estimate(made(workload | {"radix": "optimal", "exhaustive": True}, 64))
     assert every.seconds == pytest.approx(sum(runs.values()))
     promising = sum(runs[radix] for radix in (4, 8, 9))  # 64 is a power of two of them
     assert few == pytest.approx(promising, rel=0.5)
@@ -268,21 +270,21 @@ def test_a_search_costs_a_few_runs_or_all() -> None:
 
 def test_repeats_that_may_be_cut_short_are_counted_but_not_all_paid() -> None:
     workload = {"kind": "allreduce", "algorithm": "recursive-k", "radix": 2}
-    full = canonical(workload, 64)
-    steady, few = full | {"steady": {"error": 10_000}}, canonical(workload | {"repeats": 4}, 64)
+    full = made(workload, 64)
+    steady, few = made(workload, 64, steady={"error": "1 %"}), made(workload | {"repeats": 4}, 64)
     assert estimate(steady).messages == estimate(full).messages
     start = rates()["seconds_per_point"]
-    share = rates()["steady_repeats"] / full["workload"]["repeats"]
+    share = rates()["steady_repeats"] / 50
     assert estimate(steady).seconds - start == pytest.approx(share * (estimate(full).seconds - start))
-    assert estimate(few | {"steady": {"error": 10_000}}) == estimate(few)
+    assert estimate(few.changed(steady=steady.steady)) == estimate(few)
 
 
 def test_a_burst_needs_memory_for_all_messages_of_a_phase() -> None:
     machine = {"topology": "dragonfly", "geometry": [25, 25, 25], "nodes_per_switch": 25}
     grid = [3600, 1800, 256]
-    burst = estimate(canonical({"kind": "transposition", "algorithm": "burst", "grid": grid}, 10_000, machine))
+    burst = estimate(made({"kind": "transposition", "algorithm": "burst", "grid": grid}, 10_000, machine))
     ring = {"kind": "transposition", "algorithm": "ring-k", "radix": 4, "grid": grid}
-    ring_4 = estimate(canonical(ring, 10_000, machine))
+    ring_4 = estimate(made(ring, 10_000, machine))
     more = 10_000 * (99 - 4) * (rates()["bytes_per_message"] + rates()["bytes_per_packet"])
     assert burst.memory_bytes - ring_4.memory_bytes == pytest.approx(more, rel=0.05)  # and a few packets pulled
 
@@ -293,8 +295,8 @@ def test_a_window_holds_back_only_what_waits_for_its_receive(levels: int, like: 
     machine = {"topology": "dragonfly", "geometry": [25, 25, 25], "nodes_per_switch": 25}
     square = {"kind": "transposition", "grid": [1800, 900, levels], "decomposition": [100, 100]}
     radix = {"radix": 4}
-    window = estimate(canonical(square | {"algorithm": "sliding-window"} | radix, 10_000, machine))
-    other = estimate(canonical(square | {"algorithm": like} | (radix if like == "ring-k" else {}), 10_000, machine))
+    window = estimate(made(square | {"algorithm": "sliding-window"} | radix, 10_000, machine))
+    other = estimate(made(square | {"algorithm": like} | (radix if like == "ring-k" else {}), 10_000, machine))
     assert window.memory_bytes == other.memory_bytes
 
 
@@ -302,7 +304,7 @@ def test_no_published_point_took_much_more_memory_than_expected() -> None:
     """What was expected is what decides whether a point may run at all."""
     records = [json.loads(path.read_text()) for path in sorted((ROOT / "published").glob("*/*.json"))]
     measured = {record["id"]: record["result"]["peak_rss_bytes"] for record in records}
-    expected = {record["id"]: estimate(record["point"]).memory_bytes for record in records}
+    expected = {record["id"]: estimate(Point.from_canonical(record["point"])).memory_bytes for record in records}
     assert [point for point in measured if measured[point] > 1.25 * expected[point]] == []
 
 
@@ -310,8 +312,8 @@ def test_short_messages_beyond_the_buffers_wait_without_packets() -> None:
     machine = {"topology": "dragonfly", "geometry": [25, 25, 25], "nodes_per_switch": 25}
     workload = {"kind": "transposition", "algorithm": "burst", "grid": [800, 1600, 100], "decomposition": [100, 100]}
     limits = {"protocol": {"short_limit": "8192 B", "eager_limit": "8192 B"}}  # 800 x 1600 x 100 points: 1 KB a message
-    headers = estimate(canonical(workload, 10_000, machine | {"buffer": "16 KB"})).memory_bytes
-    short = estimate(canonical(workload, 10_000, machine | {"buffer": "16 KB"} | limits)).memory_bytes
+    headers = estimate(made(workload, 10_000, machine | {"buffer": "16 KB"})).memory_bytes
+    short = estimate(made(workload, 10_000, machine | {"buffer": "16 KB"} | limits)).memory_bytes
     fewer = 10_000 * (99 - 2 * 16_000 / 1024) * rates()["bytes_per_packet"]
     assert headers - short == pytest.approx(fewer, rel=1e-3)
 
@@ -327,7 +329,7 @@ def test_the_memory_of_a_burst_is_as_expected(decomposition: list[int], tmp_path
     command = [sys.executable, "-m", "tramontane", "run", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     measured = json.loads(done.stdout)["peak_rss_bytes"]
-    assert estimate(canonical(workload, columns * rows, machine)).memory_bytes == pytest.approx(measured, rel=0.25)
+    assert estimate(made(workload, columns * rows, machine)).memory_bytes == pytest.approx(measured, rel=0.25)
 
 
 def test_the_paper_s_transposition_has_6e8_packets() -> None:
@@ -335,7 +337,7 @@ def test_the_paper_s_transposition_has_6e8_packets() -> None:
     machine = {"topology": "dragonfly", "geometry": [25, 25, 25], "nodes_per_switch": 25}
     workload = {"kind": "transposition", "algorithm": "ring-k", "radix": 4, "grid": [28800, 14400, 256]}
     for ranks in (100, 10_000, 60_000):
-        point = canonical(workload, ranks, machine)
+        point = made(workload, ranks, machine)
         assert estimate(point).packets == pytest.approx(6e8, rel=0.1)
         assert sum(part.messages for part in traffic(point)) == estimate(point).messages
 
@@ -343,17 +345,17 @@ def test_the_paper_s_transposition_has_6e8_packets() -> None:
 @pytest.mark.parametrize("substrate", ["sstmacro", "simgrid"])
 def test_other_simulators_cost_more_and_build_the_whole_network(substrate: str) -> None:
     workload = {"kind": "transposition", "algorithm": "ring-k", "radix": 4, "grid": [360, 180, 32]}
-    ours = canonical(workload, 64)
-    theirs = {**ours, "substrate": substrate}
+    ours = made(workload, 64)
+    theirs = ours.changed(substrate=substrate)
     assert estimate(theirs).seconds > 2 * (estimate(ours).seconds - rates()["seconds_per_point"])
     assert estimate(theirs).hops == estimate(ours).hops
-    larger = canonical(workload, 64, {**TORUS, "geometry": [24, 24, 24]}) | {"substrate": substrate}
+    larger = made(workload, 64, {**TORUS, "geometry": [24, 24, 24]}).changed(substrate=substrate)
     assert estimate(larger).memory_bytes > estimate(theirs).memory_bytes
     assert estimate(larger).seconds > estimate(theirs).seconds
 
 
 def test_a_search_on_another_simulator_runs_every_radix() -> None:
     workload = {"kind": "allreduce", "algorithm": "recursive-k", "radix": "optimal", "radices": [2, 32]}
-    ours = canonical(workload, 64)
-    every = canonical({**workload, "exhaustive": True}, 64)
-    assert estimate({**ours, "substrate": "sstmacro"}).messages == estimate(every).messages > estimate(ours).messages
+    ours = made(workload, 64)
+    every = made({**workload, "exhaustive": True}, 64)
+    assert estimate(ours.changed(substrate="sstmacro")).messages == estimate(every).messages > estimate(ours).messages

@@ -189,7 +189,7 @@ def test_curves_are_ensembles_at_laptop(expansions: dict[tuple[str, str], Expans
 def campaign(expansions: dict[tuple[str, str], Expansion], scale: str) -> Cost:
     chosen = [expansion for (_, at), expansion in expansions.items() if at == scale]
     points = {key: point for expansion in chosen for key, point in expansion.unique().items()}
-    return total([estimate(point.canonical()) for point in points.values()])
+    return total([estimate(point) for point in points.values()])
 
 
 def test_figures_can_ask_for_what_there_is() -> None:

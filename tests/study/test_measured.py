@@ -80,6 +80,6 @@ def test_a_library_needs_a_library(tmp_path: Path, workload: str, allowed: str) 
 
 
 def test_a_measured_point_has_a_cost(tmp_path: Path) -> None:
-    cost = estimate(read(tmp_path, WORKLOAD, substrate="mpi").canonical())
+    cost = estimate(read(tmp_path, WORKLOAD, substrate="mpi"))
     assert cost.seconds > 0
     assert cost.memory_bytes > 16 * 10**6

@@ -598,3 +598,51 @@ def test_a_mistaken_search_is_one_line(tmp_path: Path, radix: str, line: str) ->
     with pytest.raises(InputError) as error:
         load_point(file)
     assert str(error.value).startswith(f"{file}: {line}")
+
+
+def test_a_canonical_point_in_a_file_is_the_point(tmp_path: Path) -> None:
+    point, file = Point.from_canonical(CANONICAL), tmp_path / "point.json"
+    file.write_text(json.dumps(point.canonical()))
+    assert load_point(file) == point
+    file.write_text(json.dumps({"id": point.id, "point": point.canonical(), "result": {"time_s": 1.0}}))
+    assert load_point(file).id == point.id
+    assert load_point(file, "simgrid").id == point.changed(substrate="simgrid").id != point.id
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"machine": CANONICAL["machine"] | {"topology": "klein-bottle"}}, "machine.topology: found 'klein-bottle'"),
+        ({"machine": CANONICAL["machine"] | {"packet": -1}}, "machine.packet: found -1; allowed: more than zero"),
+        ({"machine": CANONICAL["machine"] | {"buffer": 1.5}}, "machine.buffer: found 1.5 without a unit"),
+        ({"ranks": "many"}, "ranks: found 'many'"),
+        ({"workload": {"kind": "sort"}}, "workload.kind: found 'sort'; allowed: transposition, halo, allreduce"),
+        ({"colour": 1}, "unknown key 'colour'"),
+    ],
+)
+def test_a_bad_canonical_point_is_refused_in_one_line(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+    file = tmp_path / "point.json"
+    for key, content in (("", CANONICAL | change), ("point.", {"point": CANONICAL | change})):
+        file.write_text(json.dumps(content))
+        with pytest.raises(InputError) as caught:
+            load_point(file)
+        line = str(caught.value)
+        assert line.startswith(f"{file}: ")
+        assert said in line
+        assert "\n" not in line
+        assert f": {key}" in line
+
+
+@pytest.mark.parametrize(("text", "said"), [("{", "not JSON"), ("[]", "a mapping of keys to values"), ("", "not JSON")])
+def test_a_file_without_a_canonical_point_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "point.json"
+    file.write_text(text)
+    with pytest.raises(InputError, match=said):
+        load_point(file)
+
+
+def test_a_changed_copy_has_an_identity_of_its_own() -> None:
+    point = Point.from_canonical(CANONICAL)
+    assert point.id == IDENTITY
+    assert point.changed(seed=7).id not in (point.id, point.changed(seed=8).id)
+    assert point.changed(seed=7).changed(seed=point.seed).id == point.id

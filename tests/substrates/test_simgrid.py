@@ -35,12 +35,12 @@ needs_simgrid = pytest.mark.skipif(SimGrid().available() is not None, reason=str
     ],
 )
 def test_what_a_fluid_cannot_do_is_refused_before_anything_runs(changes: dict[str, Any], line: str) -> None:
-    canonical = point(**changes)
-    refused = get("simgrid").refusal(canonical)
+    made = point(**changes)
+    refused = get("simgrid").refusal(made)
     assert refused is not None
     assert line in str(refused)
     with pytest.raises(ValueError, match="found"):
-        get("simgrid").run(canonical)
+        get("simgrid").run(made)
 
 
 def test_the_platform_has_the_numbers_of_the_machine() -> None:
@@ -107,10 +107,11 @@ def test_measured_rows_come_out_again(row: Row) -> None:
     if machine["topology"] == "fattree":
         machine["routing"] = "d-mod-k"
     machine["processor"]["frequency"] = 10**15
-    assert Point.from_canonical(canonical).ranks == 64
-    found = SimGrid().run(canonical)["time_s"]
+    made = Point.from_canonical(canonical)
+    assert made.ranks == 64
+    found = SimGrid().run(made)["time_s"]
     theirs = row.seconds("tspan_s")
-    rounds = 0 if row["op"] == "allreduce" else schedule(canonical["workload"], 64).rounds
+    rounds = 0 if row["op"] == "allreduce" else schedule(made.workload, 64).rounds
     # Where rounds of several ranks overlap on full links (ring-1 on the torus), later starts change who shares, too.
     assert theirs * 0.98 < found < theirs * 1.005 + rounds * 2e-6
 
@@ -118,7 +119,7 @@ def test_measured_rows_come_out_again(row: Row) -> None:
 @needs_simgrid
 def test_allreduce_agrees_with_the_simulator() -> None:
     allreduce = {"kind": "allreduce", "algorithm": "recursive-k", "radix": 4, "count": 3, "repeats": 50}
-    canonical = point(ranks=64, workload=allreduce, machine={"geometry": [4, 4, 4], "nodes_per_switch": 1})
-    ours, theirs = get("simulator").run(canonical), SimGrid().run(canonical)
+    made = point(ranks=64, workload=allreduce, machine={"geometry": [4, 4, 4], "nodes_per_switch": 1})
+    ours, theirs = get("simulator").run(made), SimGrid().run(made)
     assert ours["messages"] == theirs["messages"]
     assert ours["time_s"] == pytest.approx(theirs["time_s"], rel=0.05)

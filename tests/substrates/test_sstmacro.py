@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tramontane.study.points import Point
 from tramontane.substrates import get, skeleton, sstmacro
 from tramontane.substrates.programs import Finished
 from tramontane.substrates.shared_setup import shared_setup
@@ -45,12 +46,12 @@ needs_sstmacro = pytest.mark.skipif(SstMacro().available() is not None, reason=s
     ],
 )
 def test_what_it_has_not_is_refused_before_anything_runs(changes: dict[str, Any], line: str) -> None:
-    canonical = point(**changes)
-    refused = get("sstmacro").refusal(canonical)
+    made = point(**changes)
+    refused = get("sstmacro").refusal(made)
     assert refused is not None
     assert line in str(refused)
     with pytest.raises(ValueError, match="found"):
-        get("sstmacro").run(canonical)
+        get("sstmacro").run(made)
 
 
 def test_the_parameter_file_has_the_numbers_of_the_machine() -> None:
@@ -118,8 +119,8 @@ def test_a_run_counts_only_with_its_result(
 @pytest.mark.parametrize("size", [16, 512, 1024, 8192, 2**20])
 # Its torus crashes in a dimension of one switch, which the parameter file leaves out.
 def test_two_ranks_take_the_time_of_the_embedded_simulator_in_its_mode(size: int) -> None:
-    canonical = exchange(size, {"model": "pisces-16"})
-    ours, theirs = get("simulator").run(canonical), SstMacro().run(canonical)
+    made = exchange(size, {"model": "pisces-16"})
+    ours, theirs = get("simulator").run(made), SstMacro().run(made)
     assert theirs["time_s"] == pytest.approx(ours["time_s"], rel=1e-4)
     assert list(theirs["phases"]) == list(ours["phases"])
     assert (theirs["messages"], theirs["bytes"]) == (4, 4 * size)
@@ -138,8 +139,8 @@ def _rows() -> list[Row]:
 @pytest.mark.slow
 @pytest.mark.parametrize("row", _rows(), ids=lambda row: f"{row['topo']}-{row['routing']}-{row['op']}-{row['alg']}")
 def test_measured_rows_come_out_again(row: Row) -> None:
-    canonical = make_point(row, read_networks(ROOT), "pisces-16").canonical()
-    found = SstMacro().run(canonical)["time_s"]
+    made = make_point(row, read_networks(ROOT), "pisces-16")
+    found = SstMacro().run(made)["time_s"]
     # Ranks that were done disturbed the others there, by reducing their times: chaotic where packets go random ways.
     disturbed = row["routing"] in ("valiant", "ugal") and row["op"] != "allreduce"
     assert found == pytest.approx(row.seconds("tspan_s"), rel=0.06 if disturbed else 2e-4)
@@ -154,8 +155,8 @@ CUBE = {"topology": "torus", "geometry": [4, 2, 2], "nodes_per_switch": 1}
 def test_delays_are_those_of_the_embedded_simulator_in_its_mode(algorithm: dict[str, Any], packet: str) -> None:
     workload = {"kind": "transposition", **algorithm, "grid": [96, 48, 16], "decomposition": [4, 4]}
     described = {"ranks": 16, "workload": workload, "statistics": {"congestion": 4}}
-    canonical = point(**described, machine={**CUBE, "packet": packet, "model": "pisces-16"})
-    ours, theirs = get("simulator").run(canonical), SstMacro().run(canonical)
+    made = point(**described, machine={**CUBE, "packet": packet, "model": "pisces-16"})
+    ours, theirs = get("simulator").run(made), SstMacro().run(made)
     counts = [key for key in COUNTED if key != "delays"]
     assert [theirs[key] for key in counts] == [ours[key] for key in counts]
     assert theirs["congestion"]["packets"] == ours["congestion"]["packets"]
@@ -179,13 +180,13 @@ def test_delays_are_those_of_the_embedded_simulator_in_its_mode(algorithm: dict[
 @needs_sstmacro
 def test_the_log_of_packets_leaves_times_as_they_are(tmp_path: Path) -> None:
     workload = {"kind": "transposition", "algorithm": "ring-k", "radix": 4, "grid": [96, 48, 16]}
-    canonical = point(ranks=16, workload=workload, machine={**CUBE, "routing": "ugal"})
-    plain = parameters(canonical, sstmacro.build_application(), sstmacro.build_plugin())
+    made = point(ranks=16, workload=workload, machine={**CUBE, "routing": "ugal"})
+    plain = parameters(made, sstmacro.build_application(), sstmacro.build_plugin())
     plain["switch"]["name"] = plain["node"]["nic"]["name"] = "pisces"
     done = sstmacro.simulate(plain, tmp_path)
     printed = skeleton.last_object(done.output)
     assert printed is not None
-    assert skeleton.outcome(printed)["time_s"] == SstMacro().run(canonical)["time_s"]
+    assert skeleton.outcome(printed)["time_s"] == SstMacro().run(made)["time_s"]
     assert not (tmp_path / "packets.json").exists()
 
 
@@ -214,17 +215,17 @@ def test_the_plug_in_itself_refuses_too_many_ports(tmp_path: Path, network: dict
 TILES = {"kind": "halo", "width": 3, "grid": [48, 24, 4], "decomposition": "bisection"}
 
 
-def _alone(canonical: dict[str, Any], folder: Path, setup: str | None) -> Finished:
+def _alone(made: Point, folder: Path, setup: str | None) -> Finished:
     """Simulate a point with what is named as its set-up information."""
     libraries = sstmacro.build_application(), sstmacro.build_plugin()
-    return sstmacro.simulate(parameters(canonical, *libraries, setup), folder)
+    return sstmacro.simulate(parameters(made, *libraries, setup), folder)
 
 
 @needs_sstmacro
 def test_one_table_for_all_ranks_gives_what_a_table_of_each_gives(tmp_path: Path) -> None:
-    canonical = point(ranks=11, workload=TILES, machine=CUBE)
-    shared, ours = SstMacro().run(canonical), get("simulator").run(canonical)
-    printed = skeleton.last_object(_alone(canonical, tmp_path, None).output)
+    made = point(ranks=11, workload=TILES, machine=CUBE)
+    shared, ours = SstMacro().run(made), get("simulator").run(made)
+    printed = skeleton.last_object(_alone(made, tmp_path, None).output)
     assert printed is not None
     assert skeleton.outcome(printed).items() <= shared.items()
     assert [shared[key] for key in ("messages", "bytes", "packets", "hops")] == [
@@ -235,13 +236,11 @@ def test_one_table_for_all_ranks_gives_what_a_table_of_each_gives(tmp_path: Path
 
 @needs_sstmacro
 def test_a_table_that_is_not_there_or_anothers_is_refused(tmp_path: Path) -> None:
-    canonical = point(ranks=11, workload=TILES, machine=CUBE)
+    made = point(ranks=11, workload=TILES, machine=CUBE)
     missing = "setup: found '/nobody-made-this', allowed: a segment of shared memory"
-    assert missing in _alone(canonical, tmp_path, "/nobody-made-this").errors
+    assert missing in _alone(made, tmp_path, "/nobody-made-this").errors
     with shared_setup(point(ranks=12, workload=TILES, machine=CUBE)) as segment:
-        assert (
-            "found a table of halos of 3 points on 48 x 24 for 12 ranks" in _alone(canonical, tmp_path, segment).errors
-        )
+        assert "found a table of halos of 3 points on 48 x 24 for 12 ranks" in _alone(made, tmp_path, segment).errors
 
 
 def test_a_segment_is_gone_when_the_simulation_is() -> None:

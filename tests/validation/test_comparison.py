@@ -229,7 +229,7 @@ def test_points_run_in_parallel_are_kept_and_not_run_again(write: Write, checkou
 
     first = go()
     assert [row.ours for row in first.rows] == [
-        tuple(Simulator().run(point.canonical())["time_s"] for point in first.options.ensemble(_point(row), "default"))
+        tuple(Simulator().run(point)["time_s"] for point in first.options.ensemble(_point(row), "default"))
         for row in first.rows
     ]
     assert log.getvalue().splitlines()[-1] == "8/8 points"

@@ -88,7 +88,7 @@ def test_ranks_without_points_run_although_users_may_not_ask_for_them(write: Wri
     point = make_point(row, NETWORKS, "default")
     with pytest.raises(ValueError, match="cx = 2 > ny = 1"):
         Point.from_canonical(point.canonical())
-    result = Simulator().run(point.canonical())
+    result = Simulator().run(point)
     assert 0 < result["time_s"] < 1e-5
 
 

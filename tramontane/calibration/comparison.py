@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tramontane.measurement.calibration import Operation
-from tramontane.study import Point
+from tramontane.study import Machine, Point
+from tramontane.study.workloads import Allreduce
 
 _STAND_IN = "recursive-doubling"
 
@@ -34,8 +35,8 @@ class Row:
 
 def compare(
     measured: Iterable[tuple[Operation, dict[str, Any]]],
-    simulate: Callable[[dict[str, Any]], dict[str, Any]],
-    machine: dict[str, Any],
+    simulate: Callable[[Point], dict[str, Any]],
+    machine: Machine,
 ) -> Iterator[Row]:
     """Yield a row for each operation, with what the program has printed of it.
 
@@ -44,9 +45,9 @@ def compare(
     doubling.
     """
     for own, printed in measured:
-        workload = dict(own.point["workload"])
-        if workload["kind"] == "allreduce" and workload["algorithm"] == "library":
-            workload["algorithm"] = _STAND_IN
+        workload = own.point.workload
+        if isinstance(workload, Allreduce) and workload.algorithm == "library":
+            workload = workload.changed(algorithm=_STAND_IN)
         model = Point.model_validate({"ranks": own.ranks, "workload": workload, "machine": machine})
         yield Row(
             own.name.replace("-", " ", 1),
@@ -54,5 +55,5 @@ def compare(
             printed["time_s"]["min"],
             printed["time_s"]["median"],
             printed["copy_s"]["min"],
-            simulate(model.canonical())["time_s"],
+            simulate(model)["time_s"],
         )

@@ -13,14 +13,13 @@ The overheads are measured by themselves, so times are linear in L, 1/B and 1/M 
 one that fits best.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tramontane.study.workloads import DOUBLE
+from tramontane.study.workloads import DOUBLE, Allreduce, Workload
 
 Values = npt.NDArray[np.float64]
 
@@ -51,12 +50,12 @@ class Stages:
     time: float
 
 
-def stages(ranks: int, workload: Mapping[str, Any], time: float) -> Stages | None:
+def stages(ranks: int, workload: Workload, time: float) -> Stages | None:
     """Return the time of a stage of repeated allreduces that took `time` [s]; None where stages are not all alike."""
     number = ranks.bit_length() - 1
-    if ranks != 2**number or ranks < 2:
+    if ranks != 2**number or ranks < 2 or not isinstance(workload, Allreduce):
         return None
-    return Stages(ranks, DOUBLE * int(workload["count"]), time / (int(workload["repeats"]) * number))
+    return Stages(ranks, DOUBLE * workload.count, time / (workload.repeats * number))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Measures what messages and operations cost on a machine: the cases of a calibration, run through ReFrame."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from tramontane.calibration import fit
 from tramontane.measurement.calibration import MESSAGES, Operation
 from tramontane.measurement.execution import run_cases
 from tramontane.measurement.outcome import Outcome
+from tramontane.study.points import Point, SystemChoice
 
 #: Of the repetitions the shortest counts: whatever disturbs a message makes it slower, never faster.
 STATISTIC = "min"
@@ -76,16 +77,16 @@ class Measured:
 
 
 #: Runs cases and yields what came of each; tests put a model in place.
-Run = Callable[[Sequence[dict[str, Any]]], Sequence[tuple[str, Outcome | str]]]
+Run = Callable[[Mapping[str, Point | None]], Sequence[tuple[str, Outcome | str]]]
 
 
-def runner(choice: dict[str, Any], folder: Path, root: Path) -> Run:
+def runner(choice: SystemChoice, folder: Path, root: Path) -> Run:
     """Return what runs cases on a system through ReFrame, whose files go to `folder`."""
 
-    def run(entries: Sequence[dict[str, Any]]) -> Sequence[tuple[str, Outcome | str]]:
+    def run(points: Mapping[str, Point | None]) -> Sequence[tuple[str, Outcome | str]]:
         folder.mkdir(parents=True, exist_ok=True)
         with Path(folder, "reframe.log").open("w", encoding="utf-8") as log:
-            return list(run_cases(entries, choice, folder, root, log))
+            return list(run_cases(points, choice, folder, root, log))
 
     return run
 
@@ -98,10 +99,10 @@ def measure(run: Run, wanted: Sequence[Operation]) -> Measured:
     RuntimeError
         If the messages could not be measured, without which there is nothing to fit.
     """
-    entries: list[dict[str, Any]] = [{"id": MESSAGES}, *({"id": own.case, "point": own.point} for own in wanted)]
+    cases: dict[str, Point | None] = {MESSAGES: None} | {own.case: own.point for own in wanted}
     found = {}
     failures = {}
-    for case, outcome in run(entries):
+    for case, outcome in run(cases):
         if isinstance(outcome, str) or outcome.measured is None:
             failures[case] = outcome if isinstance(outcome, str) else outcome.failure
         else:

@@ -9,7 +9,7 @@ import json
 import math
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import FrameType
 from typing import Any, TextIO
@@ -17,7 +17,8 @@ from typing import Any, TextIO
 from tramontane.campaign.layout import plan_of
 from tramontane.results.provenance import provenance
 from tramontane.results.store import Store, write_atomically
-from tramontane.study.points import MEASURED
+from tramontane.study.loading import canonical_point
+from tramontane.study.points import MEASURED, Point
 from tramontane.substrates import Substrate, get, require
 from tramontane.substrates.isolation import PointError, end_with_parent, run_forked
 
@@ -61,15 +62,17 @@ def run_batch(file: Path, root: Path, resolve: Resolve = require, log: TextIO | 
     store = Store(root)
     begun = _begun(file)
     # An earlier attempt at this batch may have come some way.
-    left = [
-        entry for entry in batch["points"] if not (store.has(entry["id"]) and store.changed_at(entry["id"]) > begun)
-    ]
+    left = {
+        entry["id"]: canonical_point(entry["point"], file, f"points[{number}].point")
+        for number, entry in enumerate(batch["points"])
+        if not (store.has(entry["id"]) and store.changed_at(entry["id"]) > begun)
+    }
     stream = log or sys.stderr
-    measured = [entry for entry in left if entry["point"]["substrate"] == MEASURED]
+    measured = {identity: point for identity, point in left.items() if point.substrate == MEASURED}
     failed = _measure(measured, Path(root, batch["done"]).with_suffix(""), root, store, stream)
-    for point in left:
-        if point not in measured:
-            failed += not _run_point(point["id"], point["point"], root, store, resolve, stream)
+    for identity, point in left.items():
+        if identity not in measured:
+            failed += not _run_point(identity, point, root, store, resolve, stream)
     write_atomically(Path(root, batch["done"]), "")
     return failed
 
@@ -82,14 +85,12 @@ def _begun(batch: Path) -> float:
         return math.inf
 
 
-def record(
-    identity: str, point: dict[str, Any], result: dict[str, Any], root: Path, substrate: Substrate
-) -> dict[str, Any]:
+def record(identity: str, point: Point, result: dict[str, Any], root: Path, substrate: Substrate) -> dict[str, Any]:
     """Return the record of a finished point. How many threads it took is where it comes from, not what came of it."""
     threads = {key: value for key, value in result.items() if key == "threads"}
     return {
         "id": identity,
-        "point": point,
+        "point": point.canonical(),
         "result": {"id": identity, **{key: value for key, value in result.items() if key not in threads}},
         "provenance": _provenance(root, substrate, result.get("build", {}).get("by")) | threads,
     }
@@ -113,16 +114,15 @@ def stop_on_signals() -> None:
     end_with_parent(signal.SIGTERM)
 
 
-def _measure(entries: list[dict[str, Any]], folder: Path, root: Path, store: Store, log: TextIO) -> int:
+def _measure(points: Mapping[str, Point], folder: Path, root: Path, store: Store, log: TextIO) -> int:
     """Run points on a real machine and store what came of them; return how many failed."""
-    if not entries:
+    if not points:
         return 0
     from tramontane.measurement.execution import measure  # noqa: PLC0415 (only where there is something to measure)
 
-    points = {entry["id"]: entry["point"] for entry in entries}
     substrate = get(MEASURED)
     failed = 0
-    for identity, outcome in measure(entries, folder, root, log):
+    for identity, outcome in measure(points, folder, root, log):
         if isinstance(outcome, str):
             failed += 1
             store.failed(identity, points[identity], outcome, provenance(root))
@@ -133,9 +133,9 @@ def _measure(entries: list[dict[str, Any]], folder: Path, root: Path, store: Sto
     return failed
 
 
-def _run_point(identity: str, point: dict[str, Any], root: Path, store: Store, resolve: Resolve, log: TextIO) -> bool:
+def _run_point(identity: str, point: Point, root: Path, store: Store, resolve: Resolve, log: TextIO) -> bool:
     """Run one point and store what came of it; return whether it succeeded."""
-    substrate = resolve(point["substrate"])
+    substrate = resolve(point.substrate)
     try:
         result = run_forked(point, substrate)
     except PointError as error:

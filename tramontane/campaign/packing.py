@@ -7,13 +7,11 @@ experiment differ by factors of a thousand.
 
 import hashlib
 import heapq
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from tramontane.study.points import MEASURED
+from tramontane.study.points import MEASURED, Point, SystemChoice
 
 #: Number of batches that a large campaign is divided into.
 BATCHES = 100
@@ -31,8 +29,8 @@ class Job:
     ----------
     identity : str
         Identity of the point.
-    point : dict
-        Its canonical form.
+    point : Point
+        The point.
     seconds : float
         Estimated processor time [s].
     memory : int
@@ -40,7 +38,7 @@ class Job:
     """
 
     identity: str
-    point: dict[str, Any]
+    point: Point
     seconds: float
     memory: int
 
@@ -59,7 +57,7 @@ class Batch:
     @property
     def measured(self) -> bool:
         """Whether its points run on a real machine, where nothing else is to run meanwhile."""
-        return any(job.point["substrate"] == MEASURED for job in self.jobs)
+        return any(job.point.substrate == MEASURED for job in self.jobs)
 
     @property
     def seconds(self) -> float:
@@ -81,10 +79,9 @@ def number_of_batches(costs: Sequence[float], cores: int) -> int:
 
 def pack_all(jobs: Sequence[Job], cores: int) -> list[Batch]:
     """Share `jobs` among batches of simulated points, and batches of points measured on one system; see `pack`."""
-    groups: dict[str, list[Job]] = {}
+    groups: dict[SystemChoice | None, list[Job]] = {}  # simulated points name no system
     for job in jobs:
-        system = json.dumps(job.point["system"], sort_keys=True) if job.point["substrate"] == MEASURED else ""
-        groups.setdefault(system, []).append(job)
+        groups.setdefault(job.point.system, []).append(job)
     # What is measured runs one after the other: more batches than their cost asks for would gain nothing.
     batches = [batch for system, members in groups.items() for batch in pack(members, 0 if system else cores)]
     return sorted(batches, key=_order)

@@ -22,7 +22,6 @@ from tramontane.results.manifest import dump as dump_manifest
 from tramontane.results.published import find_published, take_over
 from tramontane.results.store import Store, dump, write_if_changed
 from tramontane.study import SCALES, Experiment, Point, estimate, expand, list_experiments, load_experiment
-from tramontane.study.points import MEASURED
 from tramontane.substrates import get
 
 #: Words that stand for all experiments and for none.
@@ -209,28 +208,24 @@ def _revision() -> int | None:
 
 def _find_absent(root: Path, points: Mapping[str, Point]) -> dict[str, list[str]]:
     """Return the points that can't run here, by the reason; whether one can be measured depends on its system."""
-    measured = {
-        identity: point.system.model_dump(exclude_none=True)
-        for identity, point in points.items()
-        if point.substrate == MEASURED and point.system
-    }
-    others = {identity: point.canonical() for identity, point in points.items() if identity not in measured}
+    measured = {identity: point.system for identity, point in points.items() if point.system}
+    others = {identity: point for identity, point in points.items() if identity not in measured}
     return find_absent(others) | find_unmeasurable(root, measured)
 
 
-def find_absent(points: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
+def find_absent(points: Mapping[str, Point]) -> dict[str, list[str]]:
     """Return the points that can't run here, by the reason: their substrate is not installed, or can't express them.
 
     Parameters
     ----------
     points : mapping
-        Canonical points by their identities.
+        Points by their identities.
     """
-    reasons = {name: get(name).available() for name in {point["substrate"] for point in points.values()}}
+    reasons = {name: get(name).available() for name in {point.substrate for point in points.values()}}
     absent: dict[str, list[str]] = {}
     for identity, point in points.items():
-        name = point["substrate"]
-        reason = reasons[name] or get(name).refusal(dict(point))
+        name = point.substrate
+        reason = reasons[name] or get(name).refusal(point)
         if reason is not None:
             absent.setdefault(f"substrate {name}: {reason}", []).append(identity)
     return absent
@@ -283,9 +278,8 @@ def plan_experiment(experiment: Experiment, scale: str, store: Store) -> Planned
 
 def make_job(point: Point) -> Job:
     """Return a point with its estimated cost."""
-    canonical = point.canonical()
-    cost = estimate(canonical)
-    return Job(point.id, canonical, float(cost.seconds), int(cost.memory_bytes))
+    cost = estimate(point)
+    return Job(point.id, point, float(cost.seconds), int(cost.memory_bytes))
 
 
 def find_outdated(identities: Iterable[str], store: Store) -> Iterable[str]:
@@ -354,7 +348,7 @@ def _describe(batch: Batch, layout: Layout) -> dict[str, Any]:
         "done": layout.ended(batch.identity, measured=batch.measured).relative_to(layout.root).as_posix(),
         "seconds": batch.seconds,
         "memory_bytes": batch.memory,
-        "points": [{"id": job.identity, "seconds": job.seconds, "point": job.point} for job in batch.jobs],
+        "points": [{"id": job.identity, "seconds": job.seconds, "point": job.point.canonical()} for job in batch.jobs],
     }
 
 

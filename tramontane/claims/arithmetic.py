@@ -16,7 +16,7 @@ from tramontane.claims.outcome import Outcome, count, number
 from tramontane.study import network
 from tramontane.study.catalogue import TABLE1, cached_yaml
 from tramontane.study.decomposition import block, bounds, nearest_square
-from tramontane.study.workloads import DOUBLE, Allreduce
+from tramontane.study.workloads import DOUBLE, Allreduce, Halo, Transposition
 from tramontane.substrates.simulator import schedule
 
 Printed = Mapping[str, Any]
@@ -78,13 +78,10 @@ def stages(printed: Printed, root: Path) -> Outcome:
 
 
 def _alltoall(algorithm: str, radix: int | None, n: int) -> Any:
-    workload: dict[str, Any] = {
-        "kind": "transposition",
-        "algorithm": algorithm,
-        "grid": [n, n, n],
-        "decomposition": [n, 1],
-    }
-    return schedule(workload | ({} if radix is None else {"radix": radix}), n)
+    workload = Transposition(
+        kind="transposition", algorithm=algorithm, radix=radix, grid=(n, n, n), decomposition=(n, 1)
+    )
+    return schedule(workload, n)
 
 
 def _rounds(algorithm: str, radix: int | None, n: int) -> int:
@@ -128,7 +125,7 @@ def allreduces(printed: Printed, root: Path) -> Outcome:
     for radix, ranks in itertools.product((2, 3, 4, 7, 16, 32), (2, 4, 5, 9, 16, 27, 64, 100, 128)):
         power = _floor_log(ranks, radix)
         stages_ = power + (0 if radix**power == ranks else 2)
-        workload = {"kind": "allreduce", "algorithm": "recursive-k", "radix": radix, "count": 3, "repeats": 1}
+        workload = Allreduce(kind="allreduce", algorithm="recursive-k", radix=radix, repeats=1)
         tried += 1
         found = schedule(workload, ranks).rounds
         if found != stages_:
@@ -233,7 +230,7 @@ def halo_pattern(printed: Printed, root: Path) -> Outcome:
     if found is None:
         raise ValueError(f"{ranks} processes can't share {nx} x {ny} points")
     cx, cy = found
-    own = schedule({"kind": "halo", "width": width, "grid": [nx, ny, nz], "decomposition": [cx, cy]}, ranks)
+    own = schedule(Halo(kind="halo", width=width, grid=(nx, ny, nz), decomposition=(cx, cy)), ranks)
     pairs: dict[int, set[tuple[int, int]]] = {}
     for index in range(own.rounds):
         sent = own.transfers(index)

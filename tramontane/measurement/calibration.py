@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tramontane.study import Point
+from tramontane.study.points import MEASURED, Point, SystemChoice
 
 #: ReFrame's tag.
 TAG = "calibration"
@@ -41,7 +41,7 @@ class Operation:
 
     name: str
     ranks: int
-    point: dict[str, Any]
+    point: Point
 
     @property
     def case(self) -> str:
@@ -49,17 +49,12 @@ class Operation:
         return f"{TAG}-{self.name}-{self.ranks}"
 
 
-def operations(ranks: Iterable[int], system: dict[str, Any] | None = None) -> Iterator[Operation]:
-    """Yield each workload at each number of ranks, as canonical points of a system."""
+def operations(ranks: Iterable[int], system: SystemChoice | None = None) -> Iterator[Operation]:
+    """Yield each workload at each number of ranks, as points of a system."""
     for number in ranks:
         for name, workload in WORKLOADS.items():
-            settings = {
-                "ranks": number,
-                "workload": workload,
-                "substrate": "mpi",
-                **({"system": system} if system else {}),
-            }
-            yield Operation(name, number, Point.model_validate(settings).canonical())
+            settings = {"ranks": number, "workload": workload, "substrate": MEASURED, "system": system}
+            yield Operation(name, number, Point.model_validate(settings))
 
 
 def messages_arguments() -> list[str]:

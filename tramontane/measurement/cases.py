@@ -7,13 +7,13 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tramontane.measurement import calibration
-from tramontane.study import Experiment, System, expand, find_root, list_experiments, load_experiment
+from tramontane.study import Experiment, Point, System, expand, find_root, list_experiments, load_experiment
+from tramontane.study.loading import canonical_point
+from tramontane.study.points import MEASURED
 from tramontane.study.systems import Performance
 
-SUBSTRATE = "mpi"
 #: The environment variable that names a batch, whose points are then the only cases.
 BATCH = "TRAMONTANE_BATCH"
 #: The environment variable that names the project's folder, where it is not the checkout that the checks are in.
@@ -34,15 +34,15 @@ class Case:
         What a report calls it.
     identity : str
         Identity of the point.
-    point : dict or None
-        Its canonical form; None for the messages between two ranks of a calibration.
+    point : Point or None
+        The point; None for the messages between two ranks of a calibration.
     tags : frozenset of str
         Scales it belongs to.
     """
 
     name: str
     identity: str
-    point: dict[str, Any] | None
+    point: Point | None
     tags: frozenset[str]
 
 
@@ -58,8 +58,10 @@ def cases(root: Path, batch: str | None = None) -> dict[str, Case]:
 
 
 def _of_batch(file: Path) -> Iterator[Case]:
-    for entry in json.loads(file.read_text(encoding="utf-8"))["points"]:
-        yield Case(entry["id"], entry["id"], entry.get("point"), frozenset())
+    for number, entry in enumerate(json.loads(file.read_text(encoding="utf-8"))["points"]):
+        data = entry.get("point")
+        point = canonical_point(data, file, f"points[{number}].point") if data else None
+        yield Case(entry["id"], entry["id"], point, frozenset())
 
 
 def _of_calibration() -> Iterator[Case]:
@@ -76,9 +78,9 @@ def _of_experiments(root: Path) -> Iterator[Case]:
             continue
         for scale in experiment.scales:
             for entry in expand(experiment, scale).points:
-                if entry.point is not None and entry.point.substrate == SUBSTRATE:
+                if entry.point is not None and entry.point.substrate == MEASURED:
                     name = "-".join(map(str, (experiment.name, scale, *entry.coords.values())))
-                    yield Case(name, entry.point.id, entry.point.canonical(), tags(scale, entry.point.ranks))
+                    yield Case(name, entry.point.id, entry.point, tags(scale, entry.point.ranks))
 
 
 def mentions_mpi(experiment: Experiment) -> bool:
@@ -89,7 +91,7 @@ def mentions_mpi(experiment: Experiment) -> bool:
 def _sets_mpi(part: object) -> bool:
     if isinstance(part, Mapping):
         own = part.get("substrate")
-        return own == SUBSTRATE or (isinstance(own, list) and SUBSTRATE in own) or any(map(_sets_mpi, part.values()))
+        return own == MEASURED or (isinstance(own, list) and MEASURED in own) or any(map(_sets_mpi, part.values()))
     return isinstance(part, list) and any(map(_sets_mpi, part))
 
 

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -14,7 +14,8 @@ from tramontane.measurement.cases import BATCH, PROJECT
 from tramontane.measurement.outcome import Outcome, failed_builds, finished_in, outcome_of, outcomes
 from tramontane.measurement.settings import Site, look_around
 from tramontane.results.store import dump, write_atomically
-from tramontane.study.points import MEASURED
+from tramontane.study.points import MEASURED, Point, SystemChoice
+from tramontane.study.settings import filled
 from tramontane.substrates.isolation import end_with_parent
 from tramontane.substrates.mpi import result_of
 
@@ -26,15 +27,13 @@ PATIENCE = 20.0
 Result = dict[str, Any]
 
 
-def measure(
-    points: Sequence[Mapping[str, Any]], folder: Path, root: Path, log: TextIO
-) -> Iterator[tuple[str, Result | str]]:
+def measure(points: Mapping[str, Point], folder: Path, root: Path, log: TextIO) -> Iterator[tuple[str, Result | str]]:
     """Run points of one system and yield the identity of each, with its result or why it failed.
 
     Parameters
     ----------
-    points : sequence of dict
-        Each with its ``id`` and its canonical form as ``point``; all name the same system, partition and environment.
+    points : mapping
+        Points by identity; all name the same system, partition and environment.
     folder : Path
         Where ReFrame's files go: its report, and what the jobs printed.
     root : Path
@@ -44,22 +43,21 @@ def measure(
     """
     if not points:
         return
-    choice = points[0]["point"]["system"]
-    by_identity = {each["id"]: each["point"] for each in points}
+    choice = filled(next(iter(points.values())).system)
     for identity, outcome in run_cases(points, choice, folder, root, log):
         if isinstance(outcome, str):
             yield identity, outcome
         else:
-            yield identity, _result(by_identity[identity], outcome, choice["name"])
+            yield identity, _result(points[identity], outcome, choice.name)
 
 
 def run_cases(
-    entries: Sequence[Mapping[str, Any]], choice: Mapping[str, Any], folder: Path, root: Path, log: TextIO
+    points: Mapping[str, Point | None], choice: SystemChoice, folder: Path, root: Path, log: TextIO
 ) -> Iterator[tuple[str, Outcome | str]]:
     """Run cases on a system and yield the identity of each, with what came of it or why it could not be run.
 
     Whoever stops it gets those that have passed before it ends; parameters as in :func:`measure`, but that a case
-    without a ``point`` measures messages, and that `choice` is the block `system` of points.
+    without a point measures messages, and that `choice` is the system of the points.
     """
     folder = folder.resolve()
     cases, report = folder / "cases.json", folder / "report.json"
@@ -67,21 +65,22 @@ def run_cases(
     try:
         partition, environment = choose(site, choice)
     except ValueError as error:
-        yield from ((each["id"], str(error)) for each in entries)
+        yield from ((identity, str(error)) for identity in points)
         return
-    most = site.partitions[choice["name"]][partition].ranks
-    fitting = [each for each in entries if ranks_of(each) <= most]
-    for each in entries:
-        if each not in fitting:
-            yield each["id"], f"{ranks_of(each)} ranks, at most {most} here (partition {partition})"
+    most = site.partitions[choice.name][partition].ranks
+    fitting = {identity: point for identity, point in points.items() if ranks_of(point) <= most}
+    for identity, point in points.items():
+        if identity not in fitting:
+            yield identity, f"{ranks_of(point)} ranks, at most {most} here (partition {partition})"
     if not fitting:
         return
-    write_atomically(cases, dump({"points": [{key: each.get(key) for key in ("id", "point")} for each in fitting]}))
+    entries = [{"id": key, "point": point.canonical() if point else None} for key, point in fitting.items()]
+    write_atomically(cases, dump({"points": entries}))
     report.unlink(missing_ok=True)
     for old in finished_in(cases):
         old.unlink()
     log.flush()
-    command = _command(f"{choice['name']}:{partition}", environment, folder, report)
+    command = _command(f"{choice.name}:{partition}", environment, folder, report)
     try:
         status = _run_reframe(command, cases, root, log)
     except BaseException:  # its report, which it writes in the end, is lost
@@ -91,40 +90,39 @@ def run_cases(
         raise
     found = {outcome.case: outcome for outcome in outcomes(report)} if report.exists() else {}
     why = _nothing_said(report, status)
-    for each in fitting:
-        yield each["id"], found.get(each["id"], why)
+    for identity in fitting:
+        yield identity, found.get(identity, why)
 
 
-def ranks_of(entry: Mapping[str, Any]) -> int:
+def ranks_of(point: Point | None) -> int:
     """Return the ranks of a case; messages are between two."""
-    point = entry.get("point")
-    return int(point["ranks"]) if point else 2
+    return point.ranks if point else 2
 
 
-def choose(site: Site, choice: Mapping[str, str]) -> tuple[str, str]:
-    """Return the partition and the environment that the block `system` of a point means here.
+def choose(site: Site, choice: SystemChoice) -> tuple[str, str]:
+    """Return the partition and the environment that the system of a point means here.
 
     Raises
     ------
     ValueError
         If there is no such one; the message says what is missing.
     """
-    name = choice["name"]
+    name = choice.name
     if name not in site.systems:
         absent = [line for line in site.absent if line.startswith((f"{name}:", f"{name},"))]
         raise ValueError(f"system {name}: nothing of it can be used here: {'; '.join(absent) or 'it is a template'}")
     partitions = site.partitions[name]
-    partition = choice.get("partition") or next(iter(partitions))
+    partition = choice.partition or next(iter(partitions))
     if partition not in partitions:
         raise ValueError(f"system.partition: found '{partition}'; allowed here: {', '.join(partitions)}")
     usable = [key for key in partitions[partition].environments if key in site.environments[name]]
-    environment = choice.get("environment") or usable[0]
+    environment = choice.environment or usable[0]
     if environment not in usable:
         raise ValueError(f"system.environment: found '{environment}'; allowed here: {', '.join(usable)}")
     return partition, environment
 
 
-def find_unmeasurable(root: Path, choices: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:
+def find_unmeasurable(root: Path, choices: Mapping[str, SystemChoice]) -> dict[str, list[str]]:
     """Return the points that can't be measured here, by the reason.
 
     Parameters
@@ -132,7 +130,7 @@ def find_unmeasurable(root: Path, choices: Mapping[str, Mapping[str, str]]) -> d
     root : Path
         The project's folder.
     choices : mapping
-        The block `system` of each point, by the point's identity.
+        The system of each point, by the point's identity.
     """
     if not choices:
         return {}
@@ -191,9 +189,9 @@ def _nothing_said(report: Path, status: int) -> str:
     )
 
 
-def _result(point: Mapping[str, Any], outcome: Outcome, system: str) -> Result | str:
+def _result(point: Point, outcome: Outcome, system: str) -> Result | str:
     if outcome.measured is None:
         return outcome.failure
     where = {"name": system, "partition": outcome.partition, "environment": outcome.environment}
     here = {"wall_s": outcome.seconds, "setup_s": 0.0, "build": {"by": outcome.built_by}}
-    return {**result_of(dict(point), outcome.measured, where), **here}
+    return {**result_of(point, outcome.measured, where), **here}

@@ -6,7 +6,7 @@ What is not there (an MPI library, a Slurm that answers) is left out, and said; 
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from tramontane.errors import InputError
 from tramontane.study import list_systems, load_system
 from tramontane.study.catalogue import SYSTEMS
+from tramontane.study.points import SystemChoice
 from tramontane.study.systems import SCALES, Environment, Partition, System
 
 #: Where ReFrame leaves its files, below the root of a checkout.
@@ -108,13 +109,13 @@ def _problem_of_slurm() -> str:
     return "" if done.returncode == 0 else "Slurm does not answer"
 
 
-def processors(root: Path, choice: Mapping[str, Any]) -> int:
+def processors(root: Path, choice: SystemChoice) -> int:
     """Return how many ranks of a partition share no processor: on the machine at hand as many as it has.
 
     Where a batch system is in charge a node has what its partition says.
     """
-    partitions = load_system(choice["name"], root).partitions
-    partition = partitions[choice.get("partition") or next(iter(partitions))]
+    partitions = load_system(choice.name, root).partitions
+    partition = partitions[choice.partition or next(iter(partitions))]
     return len(os.sched_getaffinity(0)) if partition.scheduler == "local" else partition.ranks
 
 

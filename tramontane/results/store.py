@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tramontane.study.points import Point
+
 #: Where records lie below the root of a checkout.
 POINTS = Path("results", "points")
 
@@ -126,9 +128,9 @@ class Store:
         write_atomically(self.path(identity), dump({**record, "result": result}))
         self.failure_path(identity).unlink(missing_ok=True)
 
-    def failed(self, identity: str, point: dict[str, Any], message: str, provenance: dict[str, Any]) -> None:
+    def failed(self, identity: str, point: Point, message: str, provenance: dict[str, Any]) -> None:
         """Store that a point failed, and why. A result of an earlier model revision stays, but no longer counts."""
-        failure = {"id": identity, "point": point, "message": message, "provenance": provenance}
+        failure = {"id": identity, "point": point.canonical(), "message": message, "provenance": provenance}
         write_atomically(self.failure_path(identity), dump(failure))
 
     def _congestion_path(self, identity: str) -> Path:

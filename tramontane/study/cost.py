@@ -16,11 +16,16 @@ import numpy as np
 from ruamel.yaml import YAML
 
 from tramontane.study import network
+from tramontane.study.machines import Machine
+from tramontane.study.points import Point
 from tramontane.study.traffic import CONTROL, Traffic, traffic
-from tramontane.study.workloads import DOUBLE, OPTIMAL
+from tramontane.study.workloads import DOUBLE, OPTIMAL, RADICES, Allreduce, Halo
 
 _SAMPLES = 48
 """Ranks, and partners of each, that are looked at for the mean distance."""
+
+_AT_ONCE = 4
+"""Messages of a rank that are under way at once where no radix says it."""
 
 _RUNS_OF_A_SEARCH = 3
 """Radices that a search for the best one runs, rather more than fewer."""
@@ -63,41 +68,35 @@ def rates() -> dict[str, Any]:
     return dict(YAML(typ="safe", pure=True).load(text))
 
 
-def estimate(point: Mapping[str, Any]) -> Cost:
-    """Return what a point will cost.
-
-    Parameters
-    ----------
-    point : dict
-        Its canonical form.
-    """
-    if "machine" not in point:
+def estimate(point: Point) -> Cost:
+    """Return what a point will cost."""
+    if point.machine is None:
         return _measurement(point)
-    if point["workload"].get("radix") == OPTIMAL:
-        return _search(point)
-    machine, speed = point["machine"], rates()
-    protocol, packet = machine["protocol"], machine["packet"]
+    if isinstance(point.workload, Allreduce) and point.workload.radix == OPTIMAL:
+        return _search(point, point.workload)
+    machine, speed = point.machine, rates()
+    protocol, packet = machine.protocol, machine.packet
     parts = [part for part in traffic(point) if part.messages]
     control = [part.control(protocol) for part in parts]
-    travelling = [part.packets(packet, above=protocol["negligible_size"]) for part in parts]
+    travelling = [part.packets(packet, above=protocol.negligible_size) for part in parts]
     entering = [own + extra for own, extra in zip(travelling, control, strict=True)]
     place = Placement(point)
     visits = [mean_visits(machine, part, place) for part in parts]
     hops = math.fsum(number * each for number, each in zip(entering, visits, strict=True))
     messages = sum(part.messages for part in parts)
-    ranks = point["ranks"]
+    ranks = point.ranks
     state = 0.0
-    if point["substrate"] in speed["others"]:
+    if point.substrate in speed["others"]:
         seconds, memory = _elsewhere(point, messages, hops)
     else:
-        ports = used_ports(machine, ranks, scattered=point["allocation"] != "first-available")
-        channels = network.virtual_channels(machine["topology"], machine["routing"])
+        ports = used_ports(machine, ranks, scattered=point.allocation != "first-available")
+        channels = machine.virtual_channels
         state = (
             ports * (speed["bytes_per_port"] + channels * speed["bytes_per_channel"])
             + ranks * speed["bytes_per_rank"]
             + max((_bytes_at_once(point, part, each) for part, each in zip(parts, visits, strict=True)), default=0)
         )
-        matrix = min(point.get("statistics", {}).get("congestion", 0), ranks) ** 2 * speed["bytes_per_congestion_cell"]
+        matrix = min(point.statistics.congestion, ranks) ** 2 * speed["bytes_per_congestion_cell"]
         memory = speed["bytes_per_process"] + state + matrix
         loop = (
             sum(entering) / speed["packets_per_second"]
@@ -118,10 +117,10 @@ def estimate(point: Mapping[str, Any]) -> Cost:
     )
 
 
-def _elsewhere(point: Mapping[str, Any], messages: int, hops: float) -> tuple[float, float]:
+def _elsewhere(point: Point, messages: int, hops: float) -> tuple[float, float]:
     """Return time [s] and memory [B] on another simulator, which builds the whole network, whatever is used of it."""
-    speed = rates()["others"][point["substrate"]]
-    size = _size(point["machine"])
+    speed = rates()["others"][point.substrate]
+    size = point.network.facts
     ports = size.switches * size.ports
     seconds = (
         speed["seconds_per_point"]
@@ -129,7 +128,7 @@ def _elsewhere(point: Mapping[str, Any], messages: int, hops: float) -> tuple[fl
         + messages * speed["seconds_per_message"]
         + hops * speed["seconds_per_packet_hop"]
     )
-    memory = speed["bytes_per_process"] + ports * speed["bytes_per_port"] + point["ranks"] * speed["bytes_per_rank"]
+    memory = speed["bytes_per_process"] + ports * speed["bytes_per_port"] + point.ranks * speed["bytes_per_rank"]
     return seconds, memory
 
 
@@ -146,22 +145,24 @@ def slower_with_state(state: Any, growth: Mapping[float, float]) -> Any:
     return 1 + sum(share * np.log10(np.maximum(state, size) / size) for size, share in growth.items())
 
 
-def _simulated(point: Mapping[str, Any]) -> float:
+def _simulated(point: Point) -> float:
     """Return the part of a point's traffic that is simulated: less than 1 where repeats may be cut short."""
-    return min(1.0, rates()["steady_repeats"] / point["workload"]["repeats"]) if "steady" in point else 1.0
+    if point.steady.is_default or not isinstance(point.workload, Allreduce):
+        return 1.0
+    return min(1.0, float(rates()["steady_repeats"]) / point.workload.repeats)
 
 
-def _search(point: Mapping[str, Any]) -> Cost:
+def _search(point: Point, workload: Allreduce) -> Cost:
     """Return what a search of the best radix will cost: bounds of all radices, runs of the most promising ones.
 
     Searches end after one to three runs, because a schedule without contention nearly tells how long a small allreduce
     takes. Here its longest chain is taken as the stages, each with a latency and the messages of a rank. Memory is that
     of the largest radix, which has the most messages under way: with contention it may be among those that are run.
     """
-    first, last = point["workload"]["radices"]
-    latency: int = point["machine"]["injection"]["latency"] + 3 * point["machine"]["link"]["latency"]
-    ranks: int = point["ranks"]
-    copy: float = 3 * point["workload"]["count"] * 10**12 / point["machine"]["processor"]["frequency"]
+    first, last = workload.radices or RADICES
+    machine, ranks = point.network, point.ranks
+    latency = machine.injection.latency + 3 * machine.link.latency
+    copy = 3 * workload.count * 10**12 / machine.processor.frequency
 
     def chain(radix: int) -> float:
         digits, core = 0, 1
@@ -172,20 +173,19 @@ def _search(point: Mapping[str, Any]) -> Cost:
         return digits * (latency + 2 * (radix - 1) * copy) + fold
 
     radices = sorted(range(first, last + 1), key=chain)
-    every = point["workload"]["exhaustive"] or point["substrate"] in rates()["others"]  # which know no bounds
+    every = workload.exhaustive or point.substrate in rates()["others"]  # which know no bounds
     likely = radices if every else radices[:_RUNS_OF_A_SEARCH]
 
-    def with_radix(radix: int) -> Cost:
-        workload = {key: value for key, value in point["workload"].items() if key not in ("radices", "exhaustive")}
-        return estimate({**point, "workload": {**workload, "radix": radix}})
+    def cost(radix: int) -> Cost:
+        return estimate(point.changed(workload=workload.with_radix(radix)))
 
-    return replace(total([with_radix(radix) for radix in likely]), memory_bytes=with_radix(last).memory_bytes)
+    return replace(total([cost(radix) for radix in likely]), memory_bytes=cost(last).memory_bytes)
 
 
-def _measurement(point: Mapping[str, Any]) -> Cost:
+def _measurement(point: Point) -> Cost:
     """Return what it costs to measure a point on a real machine: mostly starting ranks, and their fields."""
-    workload, ranks, speed = point["workload"], point["ranks"], rates()
-    field = DOUBLE * math.prod(workload.get("grid", (0,)))
+    workload, ranks, speed = point.workload, point.ranks, rates()
+    field = 0 if isinstance(workload, Allreduce) else DOUBLE * math.prod(workload.grid)
     return Cost(
         seconds=speed["seconds_per_measurement"] + ranks * speed["seconds_per_measured_rank"],
         memory_bytes=round(ranks * speed["bytes_per_measured_rank"] + speed["fields_per_measurement"] * field),
@@ -197,33 +197,33 @@ def _measurement(point: Mapping[str, Any]) -> Cost:
     )
 
 
-def _bytes_at_once(point: Mapping[str, Any], part: Traffic, visits: float) -> float:
+def _bytes_at_once(point: Point, part: Traffic, visits: float) -> float:
     """Return what the messages take that have been posted, each its envelope and what of it is in the network.
 
     First packets, which are headers unless a message is short, are there as far as there is room in the buffers before
     and behind the injection link; the others fill a share of the buffers on their way past `visits` switches. The way
     counts up to a length: on a longer one congestion keeps packets back at the source.
     """
-    machine, ranks, speed = point["machine"], point["ranks"], rates()
+    machine, ranks, speed = point.network, point.ranks, rates()
     posted = _posted(point, part)
-    short, packet = machine["protocol"]["short_limit"], machine["packet"]
+    short, packet = machine.protocol.short_limit, machine.packet
     first = sum(count * min(size if size <= short else CONTROL, packet) for size, count in part.sizes.items())
-    firsts = min(posted, 2 * ranks * machine["buffer"] * part.messages / max(first, 1))
-    filled = speed["buffers_filled"] * min(visits, speed["buffers_on_the_way"]) * machine["buffer"] / packet
+    firsts = min(posted, 2 * ranks * machine.buffer * part.messages / max(first, 1))
+    filled = speed["buffers_filled"] * min(visits, speed["buffers_on_the_way"]) * machine.buffer / packet
     others = min(posted * (part.packets(packet) / part.messages - 1), ranks * filled)
     return float(posted * speed["bytes_per_message"] + (firsts + others) * speed["bytes_per_packet"])
 
 
-def _posted(point: Mapping[str, Any], part: Traffic) -> int:
+def _posted(point: Point, part: Traffic) -> int:
     """Return how many messages are posted at once: all of a phase by a burst, by others a few a rank."""
-    workload = point["workload"]
-    if workload.get("algorithm") == "burst":
+    workload = point.workload
+    if workload.algorithm == "burst":
         return part.messages
-    ranks: int = point["ranks"]
-    few = min(part.messages, ranks * int(workload.get("radix", 4)))
-    if workload.get("algorithm") == "sliding-window":
+    radix = None if isinstance(workload, Halo) else workload.radix
+    few = min(part.messages, point.ranks * int(radix or _AT_ONCE))
+    if workload.algorithm == "sliding-window":
         # A message that is sent without waiting for its receive leaves its place in the window at once.
-        limit: int = point["machine"]["protocol"]["eager_limit"]
+        limit = point.network.protocol.eager_limit
         return max(few, sum(count for size, count in part.sizes.items() if size <= limit))
     return few
 
@@ -248,16 +248,15 @@ class Placement:
     Random nodes are not those of the simulator, but as random.
     """
 
-    def __init__(self, point: Mapping[str, Any]) -> None:
-        machine, self._rule = point["machine"], point["allocation"]
-        geometry = network.sizes(machine["geometry"])
-        self._nodes = _size(machine).nodes
-        self._groups = network.groups(machine["topology"], geometry)
+    def __init__(self, point: Point) -> None:
+        machine, self._rule = point.network, point.allocation
+        self._nodes = machine.facts.nodes
+        self._groups = network.groups(machine.topology, machine.geometry)
 
     def nodes(self, ranks: network.Nodes) -> network.Nodes:
         """Return the nodes of some ranks."""
-        if isinstance(self._rule, Mapping):
-            return np.asarray(self._rule["nodes"], dtype=np.int64)[ranks]
+        if isinstance(self._rule, tuple):
+            return np.asarray(self._rule, dtype=np.int64)[ranks]
         if self._rule == "random":
             return np.random.default_rng(2).permutation(self._nodes)[ranks]
         if self._rule == "round-robin-groups":
@@ -265,27 +264,22 @@ class Placement:
         return ranks
 
 
-def _size(machine: Mapping[str, Any]) -> network.NetworkFacts:
-    geometry = network.sizes(machine["geometry"])
-    return network.facts(machine["topology"], geometry, machine["nodes_per_switch"], machine.get("global_links", 0))
-
-
-def used_ports(machine: Mapping[str, Any], ranks: int, *, scattered: bool = False) -> int:
+def used_ports(machine: Machine, ranks: int, *, scattered: bool = False) -> int:
     """Return how many ports packets can meet; only those take memory.
 
     Minimal routes stay near the first nodes, if these are the ranks': their own switches and at most as many on the way
     (in a fat tree at each level). Detours lead everywhere, and so do ranks that are `scattered`.
     """
-    size = _size(machine)
+    size = machine.facts
     own = -(-ranks // size.nodes_per_switch)
-    geometry = network.sizes(machine["geometry"])
+    geometry = machine.geometry
     levels = 3 if len(geometry) == len(network.TREE) else geometry[0]
-    near = own * (levels if machine["topology"] == "fattree" else 2)
-    close = machine["routing"] in network.SHORTEST and not scattered
+    near = own * (levels if machine.topology == "fattree" else 2)
+    close = machine.routing in network.SHORTEST and not scattered
     return (min(near, size.switches) if close else size.switches) * size.ports + ranks
 
 
-def mean_visits(machine: Mapping[str, Any], part: Traffic, place: Placement) -> float:
+def mean_visits(machine: Machine, part: Traffic, place: Placement) -> float:
     """Return the mean number of switches a packet of `part` visits, from a sample of the pairs that communicate."""
     source = _spread(part.first, part.last)
     shifts = np.array(part.shifts, dtype=np.int64) if part.shifts else _spread(1, part.members)
@@ -295,7 +289,7 @@ def mean_visits(machine: Mapping[str, Any], part: Traffic, place: Placement) -> 
     source, target = place.nodes(source), place.nodes(target)
     visits = _visits(machine, source, target)
     shortest = float(visits.mean())
-    routing = machine["routing"]
+    routing = str(machine.routing)
     if routing in network.SHORTEST:
         return shortest
     via = _intermediate(machine, source, target)
@@ -306,9 +300,9 @@ def mean_visits(machine: Mapping[str, Any], part: Traffic, place: Placement) -> 
     return detour if routing.startswith("valiant") else (shortest + detour) / 2
 
 
-def _visits(machine: Mapping[str, Any], source: network.Nodes, target: network.Nodes) -> network.Nodes:
-    geometry, nodes = network.sizes(machine["geometry"]), machine["nodes_per_switch"]
-    return network.switch_visits(machine["topology"], geometry, nodes, source, target, machine.get("global_links", 0))
+def _visits(machine: Machine, source: network.Nodes, target: network.Nodes) -> network.Nodes:
+    nodes, links = machine.facts.nodes_per_switch, machine.global_links or 0
+    return network.switch_visits(machine.topology, machine.geometry, nodes, source, target, links)
 
 
 def _spread(first: int, last: int) -> network.Nodes:
@@ -316,12 +310,12 @@ def _spread(first: int, last: int) -> network.Nodes:
     return np.unique(np.linspace(first, last - 1, min(last - first, _SAMPLES)).round().astype(np.int64))
 
 
-def _intermediate(machine: Mapping[str, Any], source: network.Nodes, target: network.Nodes) -> network.Nodes:
+def _intermediate(machine: Machine, source: network.Nodes, target: network.Nodes) -> network.Nodes:
     """Return random intermediate nodes as Valiant's routing would take them; the same at each call."""
-    everywhere = _size(machine).nodes
+    everywhere = machine.facts.nodes
     random = np.random.default_rng(1).integers(0, everywhere, size=source.shape)
-    if not machine["topology"].startswith("dragonfly") or machine["routing"] == "valiant-global":
+    if not machine.topology.startswith("dragonfly") or machine.routing == "valiant-global":
         return random
-    group = everywhere // network.groups(machine["topology"], network.sizes(machine["geometry"]))
+    group = everywhere // network.groups(machine.topology, machine.geometry)
     inside = source // group * group + random % group
     return np.where(source // group == target // group, inside, random)

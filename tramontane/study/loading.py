@@ -1,4 +1,4 @@
-"""Loads a point from a YAML file, as ``tramontane run`` takes it."""
+"""Loads a point from a file, as ``tramontane run`` takes it: YAML as users write it, JSON in canonical form."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from tramontane.study.catalogue import find_root, locate, resolve_names
 from tramontane.study.layers import Layers, Origin
 from tramontane.study.messages import explain
 from tramontane.study.points import Point
-from tramontane.study.reading import read_yaml
+from tramontane.study.reading import read_json, read_yaml
 
 
 def load_point(path: str | Path, substrate: str | None = None) -> Point:
@@ -17,7 +17,7 @@ def load_point(path: str | Path, substrate: str | None = None) -> Point:
     Parameters
     ----------
     path : str or Path
-        The file.
+        The file; what ends in ``.json`` is the canonical form of a point, or the record of one.
     substrate : str, optional
         What is to run it, instead of what the file says; for `mpi` a system takes the network's place.
 
@@ -27,6 +27,8 @@ def load_point(path: str | Path, substrate: str | None = None) -> Point:
         With file, key, what was found and what is allowed.
     """
     source = Path(path)
+    if source.suffix == ".json":
+        return _load_canonical(source, substrate)
     layers = Layers()
     layers.merge(read_yaml(source), Origin(source, ""))
     if substrate is not None:
@@ -61,3 +63,35 @@ def build_point(layers: Layers, root: Path, source: Path, where: str | None = No
             return Origin(source, f"{prefix}.{origin.key}") if unwritten and prefix else origin
 
         raise explain(error, Point, place, where) from None
+
+
+def canonical_point(data: object, source: Path, key: str = "") -> Point:
+    """Return the point with a canonical form.
+
+    Parameters
+    ----------
+    data : object
+        What was read.
+    source : Path
+        The file it was read from.
+    key : str
+        Where it stands there.
+
+    Raises
+    ------
+    InputError
+        With file, key, what was found and what is allowed.
+    """
+    try:
+        return Point.from_canonical(data)
+    except ValidationError as error:
+        raise explain(error, Point, Origin(source, key).inside) from None
+
+
+def _load_canonical(source: Path, substrate: str | None) -> Point:
+    data: object = read_json(source)
+    key = "point" if isinstance(data, dict) and "point" in data else ""
+    data = data[key] if isinstance(data, dict) and key else data
+    if substrate is not None and isinstance(data, dict):
+        data = {**data, "substrate": substrate}
+    return canonical_point(data, source, key)

@@ -245,7 +245,7 @@ class Machine(Settings):
     def _check_buffer(self) -> None:
         if self.buffer > MAX_BUFFER:
             raise problem(f"found {format_quantity(self.buffer, SIZE)}", f"at most {MAX_BUFFER} B", key="buffer")
-        channels = network.virtual_channels(self.topology, str(self.routing))
+        channels = self.virtual_channels
         if self.buffer // channels < self.packet:
             raise problem(
                 f"found {format_quantity(self.buffer, SIZE)} for {channels} virtual channels, less than a packet of "
@@ -258,6 +258,11 @@ class Machine(Settings):
     def facts(self) -> network.NetworkFacts:
         """Switches, nodes and ports."""
         return network.facts(self.topology, self.geometry, self.nodes_per_switch or 2, self.global_links or 0)
+
+    @property
+    def virtual_channels(self) -> int:
+        """Virtual channels a link's buffer is divided by."""
+        return network.virtual_channels(self.topology, str(self.routing))
 
     @property
     def label(self) -> str:

@@ -15,7 +15,7 @@ from tramontane.study import decomposition as blocks
 from tramontane.study.fields import Choice, ChoiceOrNumbers, Count, NonNegative, Text, Whole
 from tramontane.study.machines import Machine
 from tramontane.study.messages import problem
-from tramontane.study.settings import Settings
+from tramontane.study.settings import Settings, filled
 from tramontane.study.units import FRACTION, TIME, Latency, Share, Time, format_quantity
 from tramontane.study.workloads import (
     ALLREDUCE_ALGORITHMS,
@@ -106,6 +106,11 @@ class Statistics(Settings):
 
 class Point(Settings):
     """One run: a workload on a machine with a number of ranks.
+
+    This frozen object is what all rooms of the package pass on, from the study to the substrates: quantities are whole
+    numbers of base units (ps, B, B/s, Hz, ppm) and defaults are filled in. Its canonical form, plain data, exists at
+    the edges only: in the identity, in files (records, batches, manifests, datasets) and for the compiled simulator.
+    :meth:`canonical` writes it, :meth:`from_canonical` reads it back.
 
     Attributes
     ----------
@@ -267,9 +272,14 @@ class Point(Settings):
             raise problem(f"found {workload.width}", allowed, key="workload.width")
 
     @classmethod
-    def from_canonical(cls, canonical: dict[str, Any]) -> "Point":
-        """Return the point with this canonical form (base units, see :meth:`canonical`)."""
+    def from_canonical(cls, canonical: object) -> "Point":
+        """Return the point with this canonical form (base units, see :meth:`canonical`), checked like any other."""
         return cls.model_validate(canonical, context={"canonical": True})
+
+    @property
+    def network(self) -> Machine:
+        """The machine of a point that is simulated; where a system takes its place, there is none (ValueError)."""
+        return filled(self.machine)
 
     @property
     def place(self) -> str:

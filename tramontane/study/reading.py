@@ -1,5 +1,6 @@
-"""Reads YAML files; every way in which that can fail becomes one line."""
+"""Reads YAML and JSON files; every way in which that can fail becomes one line."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,7 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
     InputError
         If the file is missing, unreadable, empty, not YAML, has a key twice or holds no mapping.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputError(path, "", None, "an existing YAML file", problem="no such file") from None
-    except IsADirectoryError:
-        raise InputError(path, "", None, "a YAML file", problem="found a folder") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(path, "", None, "a readable YAML file in UTF-8", problem=f"cannot be read ({error})") from None
+    text = _text_of(path, "YAML")
     try:
         data = YAML(typ="safe", pure=True).load(text)
     except DuplicateKeyError as error:
@@ -41,6 +35,33 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise InputError(path, "", data, "a mapping of keys to values")
     return _text_keys(data, path, "")
+
+
+def read_json(path: str | Path) -> object:
+    """Read a JSON file.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, unreadable or not JSON.
+    """
+    try:
+        data: object = json.loads(_text_of(path, "JSON"))
+    except ValueError as error:
+        raise InputError(path, "", None, "JSON", problem=f"not JSON: {error}") from None
+    return data
+
+
+def _text_of(path: str | Path, kind: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(path, "", None, f"an existing {kind} file", problem="no such file") from None
+    except IsADirectoryError:
+        raise InputError(path, "", None, f"a {kind} file", problem="found a folder") from None
+    except (OSError, UnicodeDecodeError) as error:
+        allowed = f"a readable {kind} file in UTF-8"
+        raise InputError(path, "", None, allowed, problem=f"cannot be read ({error})") from None
 
 
 def _line(error: MarkedYAMLError) -> str:

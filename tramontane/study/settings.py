@@ -5,7 +5,11 @@ from classes of this kind, which are the single source of keys, types, units, de
 can disagree with another.
 """
 
+from typing import Any, Self, TypeVar
+
 from pydantic import BaseModel, ConfigDict
+
+Value = TypeVar("Value")
 
 
 class Settings(BaseModel):
@@ -18,7 +22,25 @@ class Settings(BaseModel):
         """Whether all keys have their defaults."""
         return self == type(self)()
 
+    def canonical(self) -> dict[str, Any]:
+        """Return plain data in base units, without what is not set: what goes into files and to the simulator."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+    def changed(self, **values: object) -> Self:
+        """Return a copy with other values, which are taken as they are: nothing is checked or filled in."""
+        copied = self.model_copy(update=values)
+        for name in copied.__dict__.keys() - type(self).model_fields.keys():
+            del copied.__dict__[name]  # a cached property, of the original
+        return copied
+
     def _fill(self, **values: object) -> None:
         """Fill in defaults that depend on other keys, during validation only."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+
+def filled(value: Value | None) -> Value:
+    """Return the value of a key that may be left out, and that validation has filled in."""
+    if value is None:
+        raise ValueError("a value that validation fills in is missing: this was not validated")
+    return value

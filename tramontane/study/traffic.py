@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from tramontane.study.decomposition import BISECTION
-from tramontane.study.workloads import BRUCK_RADIX, DOUBLE
+from tramontane.study.machines import Protocol
+from tramontane.study.points import Point
+from tramontane.study.settings import filled
+from tramontane.study.workloads import BRUCK_RADIX, DOUBLE, Allreduce, Halo, Transposition
 
 CONTROL = 64
 """Bytes of a header, a get request or an acknowledgement."""
@@ -57,27 +59,27 @@ class Traffic:
         """Return the number of packets of messages larger than `above`; an empty message is one packet, too."""
         return sum(max(1, -(-size // packet)) * count for size, count in self.sizes.items() if size > above)
 
-    def control(self, protocol: Mapping[str, int]) -> int:
+    def control(self, protocol: Protocol) -> int:
         """Return the number of control packets on the network.
 
         Short messages travel with their header, eager ones take a header and a get request, larger ones an
         acknowledgement as well; with a `negligible_size` of 64 B or more, all of them bypass the network.
         """
-        if protocol["negligible_size"] >= CONTROL:
+        if protocol.negligible_size >= CONTROL:
             return 0
-        eager = sum(count for size, count in self.sizes.items() if size > protocol["short_limit"])
-        pulled = sum(count for size, count in self.sizes.items() if size > protocol["eager_limit"])
+        eager = sum(count for size, count in self.sizes.items() if size > protocol.short_limit)
+        pulled = sum(count for size, count in self.sizes.items() if size > protocol.eager_limit)
         return 2 * eager + pulled
 
 
-def traffic(point: Mapping[str, Any]) -> Iterator[Traffic]:
-    """Yield the parts of a canonical point's traffic."""
-    workload, ranks = point["workload"], point["ranks"]
-    if workload["kind"] == "transposition":
+def traffic(point: Point) -> Iterator[Traffic]:
+    """Yield the parts of a point's traffic."""
+    workload, ranks = point.workload, point.ranks
+    if isinstance(workload, Transposition):
         yield from _transposition(workload, ranks)
-    elif workload["kind"] == "halo":
+    elif isinstance(workload, Halo):
         yield from _halo(workload, ranks)
-    elif workload["algorithm"] == "ring":
+    elif workload.algorithm == "ring":
         yield from _ring(workload, ranks)
     else:
         yield from _allreduce(workload, ranks)
@@ -108,13 +110,13 @@ class _Slab:
     across: int
 
 
-def _transposition(workload: Mapping[str, Any], ranks: int) -> Iterator[Traffic]:
+def _transposition(workload: Transposition, ranks: int) -> Iterator[Traffic]:
     """Yield the three phases of the paper's Fig. 3: each a slab transposition in groups of cx or cy ranks."""
-    nx, ny, nz = workload["grid"]
-    cx, cy = workload["decomposition"]
+    nx, ny, nz = workload.grid
+    cx, cy = filled(workload.decomposition)
     for slab in (_Slab(cx, 1, cy, nx, nz, ny), _Slab(cy, cx, cx, ny, nx, nz), _Slab(cx, 1, cy, nz, ny, nx)):
-        if workload["algorithm"] == "bruck":
-            for shift, size in _bruck(slab, workload.get("radix", BRUCK_RADIX)):
+        if workload.algorithm == "bruck":
+            for shift, size in _bruck(slab, workload.radix or BRUCK_RADIX):
                 yield Traffic({size: ranks}, slab.stride, slab.members, (shift,), 0, ranks)
         else:
             yield Traffic(_direct(slab), slab.stride, slab.members, (), 0, ranks)
@@ -147,14 +149,14 @@ def _bruck(slab: _Slab, radix: int) -> Iterator[tuple[int, int]]:
 # --- halo --------------------------------------------------------------------------------------------------------
 
 
-def _halo(workload: Mapping[str, Any], ranks: int) -> Iterator[Traffic]:
+def _halo(workload: Halo, ranks: int) -> Iterator[Traffic]:
     """Yield the sweep in x and the sweep in y, whose lines include the halo of the first (Fig. 4b)."""
-    nx, ny, nz = workload["grid"]
-    width = workload["width"]
-    if workload["decomposition"] == BISECTION:
+    nx, ny, nz = workload.grid
+    width = workload.width
+    if isinstance(workload.decomposition, str):  # a bisection
         yield _tiled_halo(nx * ny / ranks, nz, width, ranks)
         return
-    cx, cy = workload["decomposition"]
+    cx, cy = filled(workload.decomposition)
     lines_x = [(rows * nz, len(group)) for rows, group in block_sizes(ny, cy)]
     lines_y = [((columns + 2 * width) * nz, len(group)) for columns, group in block_sizes(nx, cx)]
     for extent, parts, stride, lines in ((nx, cx, 1, lines_x), (ny, cy, cx, lines_y)):
@@ -198,22 +200,22 @@ def _segments(extent: int, parts: int, width: int) -> Iterator[tuple[int, dict[i
 # --- allreduce ---------------------------------------------------------------------------------------------------
 
 
-def _ring(workload: Mapping[str, Any], ranks: int) -> Iterator[Traffic]:
+def _ring(workload: Allreduce, ranks: int) -> Iterator[Traffic]:
     """Yield the two tours of all blocks; those without elements are not sent."""
-    steps = 2 * (ranks - 1) * workload["repeats"]
-    sizes = {size * DOUBLE: steps * len(parts) for size, parts in block_sizes(workload["count"], ranks) if size}
+    steps = 2 * (ranks - 1) * workload.repeats
+    sizes = {size * DOUBLE: steps * len(parts) for size, parts in block_sizes(workload.count, ranks) if size}
     yield Traffic(sizes, 1, ranks, (1,), 0, ranks)
 
 
-def _allreduce(workload: Mapping[str, Any], ranks: int) -> Iterator[Traffic]:
+def _allreduce(workload: Allreduce, ranks: int) -> Iterator[Traffic]:
     """Yield the stages of the algorithms whose partners differ in one digit (section 3.3 and Fig. 4c)."""
-    algorithm, count, repeats = workload["algorithm"], workload["count"], workload["repeats"]
-    radix = workload["radix"] if algorithm == "recursive-k" else 2
+    algorithm, count, repeats = workload.algorithm, workload.count, workload.repeats
+    radix = int(workload.radix or 2)
     core, digits = 1, 0
     while core * radix <= ranks:
         core, digits = core * radix, digits + 1
     guests = ranks - core  # they hand in their vector before and get the result after
-    if guests and workload.get("remainder") == "adjacent":
+    if guests and workload.remainder == "adjacent":
         yield Traffic({count * DOUBLE: 2 * guests * repeats}, 1, ranks, (1,), 0, ranks)
     elif guests and algorithm == "recursive-k":
         yield Traffic({count * DOUBLE: 2 * guests * repeats}, 1, ranks, (ranks - min(guests, core),), core, ranks)

@@ -106,12 +106,17 @@ def parse_quantity(text: object, dimension: Dimension, *, positive: bool = True)
         hint = closest(unit, dimension.units)
         raise problem(f"found unit '{unit}' in {show(text)}", dimension.allowed, hint=hint and f"{number} {hint}")
     value = Fraction(number) * dimension.units[unit]
-    if value < 0 or (positive and value == 0):
-        limit = "more than zero" if positive else "zero or more"
-        raise problem(f"found {show(text)}", f"{limit}; {dimension.allowed}")
     if value.denominator != 1:
         raise problem(f"found {show(text)}", f"a whole number of {dimension.base}; {dimension.allowed}")
-    return value.numerator
+    return _in_range(value.numerator, show(text), dimension, positive=positive)
+
+
+def _in_range(value: int, shown: str, dimension: Dimension, *, positive: bool) -> int:
+    """Return base units, unless they are too few."""
+    if value < 0 or (positive and value == 0):
+        limit = "more than zero" if positive else "zero or more"
+        raise problem(f"found {shown}", f"{limit}; {dimension.allowed}")
+    return value
 
 
 def format_quantity(value: int, dimension: Dimension) -> str:
@@ -137,7 +142,7 @@ class Quantity:
     def _read(self, value: object, info: ValidationInfo) -> object:
         # A canonical point already holds base units; only there is a bare number unambiguous.
         if info.context and info.context.get("canonical") and isinstance(value, int) and not isinstance(value, bool):
-            return value
+            return _in_range(value, str(value), self.dimension, positive=self.positive)
         return parse_quantity(value, self.dimension, positive=self.positive)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, TypeAdapter, model_validator
 
 from tramontane.study import decomposition as blocks
 from tramontane.study.fields import Choice, Count, WholeList, WholeOrWord
@@ -137,9 +137,18 @@ class Allreduce(Settings):
         self._fill(radices=(first, last), exhaustive=bool(self.exhaustive))
         return self
 
+    def with_radix(self, radix: int) -> Self:
+        """Return the allreduce with a radix in place of the search for the best one."""
+        return self.changed(radix=radix, radices=None, exhaustive=None)
+
 
 Workload = Annotated[Transposition | Halo | Allreduce, Field(discriminator="kind")]
 WORKLOADS: tuple[type[Settings], ...] = (Transposition, Halo, Allreduce)
+
+
+def canonical_workload(data: object) -> Workload:
+    """Return the workload with a canonical form, checked as far as it can be without its point (ValidationError)."""
+    return TypeAdapter[Workload](Workload).validate_python(data, context={"canonical": True})
 
 
 def check_radix(

@@ -1,14 +1,18 @@
 """What executes a point: the embedded simulator, an MPI library, SimGrid or SST/macro.
 
 A substrate that is not there is reported as such, with the line that installs it; nothing is ever faked. This module
-and what it imports at once need only the standard library, because every point runs in a process of its own.
+and what it imports at once need only the standard library: a process that runs a point can ask at once to end with its
+parent, before it loads what it runs.
 """
 
 import difflib
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tramontane.errors import InputError
-from tramontane.substrates.refusal import Refusal
+
+if TYPE_CHECKING:
+    from tramontane.study.points import Point
+    from tramontane.substrates.refusal import Refusal
 
 
 class Substrate(Protocol):
@@ -35,12 +39,12 @@ class Substrate(Protocol):
         """Return what built the substrate: ``cmake``, the wrapper of another simulator, or a package of Spack."""
         ...
 
-    def refusal(self, point: dict[str, Any]) -> Refusal | None:
-        """Return what of a canonical point the substrate has no counterpart for, or None if it can run it."""
+    def refusal(self, point: "Point") -> "Refusal | None":
+        """Return what of a point the substrate has no counterpart for, or None if it can run it."""
         ...
 
-    def run(self, point: dict[str, Any]) -> dict[str, Any]:
-        """Execute a canonical point and return what `tramontane run` prints, without ``id`` and ``peak_rss_bytes``.
+    def run(self, point: "Point") -> dict[str, Any]:
+        """Execute a point and return what `tramontane run` prints, without ``id`` and ``peak_rss_bytes``.
 
         Raises
         ------

@@ -10,14 +10,18 @@ import contextlib
 import ctypes
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tramontane.substrates import Substrate, get
+
+if TYPE_CHECKING:
+    from tramontane.study.points import Point
 
 _PR_SET_PDEATHSIG = 1
 
@@ -29,7 +33,7 @@ class PointError(Exception):
     """A point did not run to its end; the message is one line."""
 
 
-def run_forked(point: dict[str, Any], substrate: Substrate) -> dict[str, Any]:
+def run_forked(point: "Point", substrate: Substrate) -> dict[str, Any]:
     """Run `point` in a fork of this process.
 
     Raises
@@ -55,9 +59,10 @@ def run_forked(point: dict[str, Any], substrate: Substrate) -> dict[str, Any]:
     return _understand(answer, os.waitstatus_to_exitcode(status))
 
 
-def run_fresh(point: dict[str, Any], substrate: str, threads: int = 1) -> dict[str, Any]:
+def run_fresh(point: "Point", substrate: str, threads: int = 1) -> dict[str, Any]:
     """Run `point` on the substrate of that name in a new interpreter; see :func:`run_forked`."""
-    request = json.dumps({"point": point, "substrate": substrate, "threads": threads}).encode()
+    # Pickled, not in canonical form: a comparison's points need not be what a user's must.
+    request = pickle.dumps((point, substrate, threads))
     done = subprocess.run(
         [sys.executable, "-m", "tramontane.substrates.isolation"], input=request, stdout=subprocess.PIPE, check=False
     )
@@ -95,7 +100,7 @@ def end_with_parent(number: int) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
 
 
-def _be_the_child(point: dict[str, Any], substrate: Substrate, writing: int) -> None:
+def _be_the_child(point: "Point", substrate: Substrate, writing: int) -> None:
     """Run the point, tell the parent, and end without running the parent's exit handlers."""
     status = 1
     try:
@@ -109,7 +114,7 @@ def _be_the_child(point: dict[str, Any], substrate: Substrate, writing: int) -> 
         os._exit(status)
 
 
-def _answer(point: dict[str, Any], substrate: Substrate) -> bytes:
+def _answer(point: "Point", substrate: Substrate) -> bytes:
     """Return the outcome of a run as JSON: ``{"result": ...}`` or ``{"error": ...}``."""
     outcome: dict[str, Any]
     try:
@@ -145,8 +150,8 @@ def _understand(answer: bytes, status: int) -> dict[str, Any]:
 def main() -> None:
     """Read one request from standard input, answer on standard output."""
     end_with_parent(signal.SIGKILL)
-    request = json.loads(sys.stdin.buffer.read())
-    sys.stdout.buffer.write(_answer(request["point"], get(request["substrate"], request["threads"])))
+    point, substrate, threads = pickle.loads(sys.stdin.buffer.read())
+    sys.stdout.buffer.write(_answer(point, get(substrate, threads)))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from tramontane.study.points import Point
+from tramontane.study.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -35,21 +37,23 @@ def refusal_of(key: str, found: object, allowed: Sequence[object], why: str) -> 
     return None if found in allowed else Refusal(key, found, ", ".join(map(str, allowed)), why)
 
 
-def simulator_only(point: dict[str, Any], known: Sequence[str] = ()) -> Refusal | None:
-    """Return the first thing asked for that only the embedded simulator has; a canonical point names it only then.
+def simulator_only(point: Point, known: Sequence[str] = ()) -> Refusal | None:
+    """Return the first thing asked for that only the embedded simulator has.
 
     Parameters
     ----------
-    point : dict
-        A canonical point.
+    point : Point
+        A point.
     known : sequence of str
         Keys that a substrate has, too.
     """
-    asked = {
-        "machine.overhead": point["machine"].get("overhead"),
-        "noise": point.get("noise"),
-        "steady": point.get("steady"),
-        "statistics": point.get("statistics"),
+    asked: dict[str, Settings] = {
+        "machine.overhead": point.network.overhead,
+        "noise": point.noise,
+        "steady": point.steady,
+        "statistics": point.statistics,
     }
-    found = next(((key, value) for key, value in asked.items() if value and key not in known), None)
-    return Refusal(*found, "none", "only the embedded simulator has it") if found else None
+    found = ((key, value) for key, value in asked.items() if key not in known and not value.is_default)
+    for key, value in found:
+        return Refusal(key, value.canonical(), "none", "only the embedded simulator has it")
+    return None

@@ -10,14 +10,14 @@ are forecasts anyway, radices that seem far slower after one repeat are left out
 from collections.abc import Callable
 from typing import Any
 
-Point = dict[str, Any]
+from tramontane.study.points import Point
+from tramontane.study.settings import filled
+from tramontane.study.workloads import OPTIMAL, Allreduce
+
 Result = dict[str, Any]
 
 #: How long after the first start the first rank ends 1, 2, ... repeats of a point, and the last one, at least [s].
 EarliestEnds = Callable[[Point], tuple[list[float], list[float]]]
-
-#: What stands in a point for the radix that is searched.
-OPTIMAL = "optimal"
 
 #: Repeats for a first, cheap bound; what it excludes needs no better one.
 _FEW = 5
@@ -32,7 +32,7 @@ _UNLIKELY = 1.25
 
 def is_search(point: Point) -> bool:
     """Tell whether a point asks for the best radix instead of naming one."""
-    return bool(point["workload"].get("radix") == OPTIMAL)
+    return isinstance(point.workload, Allreduce) and point.workload.radix == OPTIMAL
 
 
 def search(point: Point, run: Callable[..., Result], earliest_ends: EarliestEnds | None = None) -> Result:
@@ -40,14 +40,14 @@ def search(point: Point, run: Callable[..., Result], earliest_ends: EarliestEnds
 
     Parameters
     ----------
-    point : dict
-        A canonical point whose radix is `OPTIMAL`.
+    point : Point
+        A point whose radix is `OPTIMAL`.
     run : callable
-        Runs a canonical point. Where bounds are known it is also given a time [s], and how long 0, 1, ... repeats take
+        Runs a point. Where bounds are known it is also given a time [s], and how long 0, 1, ... repeats take
         at least [s]; when those show that the point takes longer, it may return ``at_least_s``, ``wall_s`` and
         ``setup_s`` instead of a whole result.
     earliest_ends : callable, optional
-        Returns the lower bounds of a canonical point. Without it, and where the point says so, every radix is run.
+        Returns the lower bounds of a point. Without it, and where the point says so, every radix is run.
 
     Returns
     -------
@@ -57,9 +57,10 @@ def search(point: Point, run: Callable[..., Result], earliest_ends: EarliestEnds
         ``ended_early``, those of the latter that were run in part; ``one_repeat``, its time [s] by radix where it was
         run first; and ``unlikely``, the radices that it left out.
     """
-    smallest, largest = point["workload"]["radices"]
+    allreduce = _allreduce(point)
+    smallest, largest = filled(allreduce.radices)
     radices = range(smallest, largest + 1)
-    bound = earliest_ends if not point["workload"]["exhaustive"] else None
+    bound = None if allreduce.exhaustive else earliest_ends
     bounds = {radix: lower_bound(with_radix(point, radix), bound, _FEW) if bound else 0.0 for radix in radices}
     runs: list[Result] = []
 
@@ -71,8 +72,8 @@ def search(point: Point, run: Callable[..., Result], earliest_ends: EarliestEnds
     ended_early: list[int] = []
     least = float("inf")
     one_repeat = rehearse(point, bounds, counted) if bound else {}
-    seeming = {radix: point["workload"]["repeats"] * time for radix, time in one_repeat.items()}
-    hopeless = _UNLIKELY * min(seeming.values()) if seeming and "steady" in point else float("inf")
+    seeming = {radix: allreduce.repeats * time for radix, time in one_repeat.items()}
+    hopeless = _UNLIKELY * min(seeming.values()) if seeming and not point.steady.is_default else float("inf")
     unlikely = [radix for radix in radices if seeming.get(radix, 0.0) > hopeless]
     likely = [radix for radix in radices if radix not in unlikely]
     for radix in sorted(likely, key=lambda radix: (seeming.get(radix, bounds[radix]), radix)):
@@ -112,11 +113,12 @@ def rehearse(point: Point, bounds: dict[int, float], run: Callable[[Point], Resu
     Bounds know nothing of contention, which may double the time on a torus; one repeat shows it. Radices whose bounds
     are above what the best one so far seems to take need none.
     """
-    repeats: int = point["workload"]["repeats"]
+    allreduce = _allreduce(point)
+    repeats = allreduce.repeats
     times: dict[int, float] = {}
     if repeats < _REHEARSED:
         return times
-    once = {**point, "workload": {**point["workload"], "repeats": 1}}
+    once = point.changed(workload=allreduce.changed(repeats=1))
     for radix in sorted(bounds, key=lambda radix: (bounds[radix], radix)):
         if times and bounds[radix] > repeats * min(times.values()):
             break
@@ -126,8 +128,7 @@ def rehearse(point: Point, bounds: dict[int, float], run: Callable[[Point], Resu
 
 def with_radix(point: Point, radix: int) -> Point:
     """Return the point with a radix in place of the search."""
-    workload = {key: value for key, value in point["workload"].items() if key not in ("radices", "exhaustive")}
-    return {**point, "workload": {**workload, "radix": radix}}
+    return point.changed(workload=_allreduce(point).with_radix(radix))
 
 
 def lower_bound(point: Point, earliest_ends: EarliestEnds, most: int | None = None) -> float:
@@ -136,7 +137,14 @@ def lower_bound(point: Point, earliest_ends: EarliestEnds, most: int | None = No
     No rank begins one part of the allreduces before the first rank has ended the part before it. So, in parts of `most`
     repeats, each but the last takes the earliest end of a part, and the last one ends with its last rank.
     """
-    repeats: int = point["workload"]["repeats"]
+    allreduce = _allreduce(point)
+    repeats = allreduce.repeats
     part = min(repeats, most or repeats)
-    first, last = earliest_ends({**point, "workload": {**point["workload"], "repeats": part}})
+    first, last = earliest_ends(point.changed(workload=allreduce.changed(repeats=part)))
     return (repeats // part - 1) * first[-1] + last[-1]
+
+
+def _allreduce(point: Point) -> Allreduce:
+    if not isinstance(point.workload, Allreduce):
+        raise TypeError(f"a search of the radix of a {point.workload.kind}")
+    return point.workload

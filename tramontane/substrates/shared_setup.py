@@ -10,26 +10,27 @@ Schedules of regular decompositions are formulas and need none; a bisection has 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.shared_memory import SharedMemory
-from typing import Any
 
 from tramontane.study.decomposition import BISECTION
+from tramontane.study.points import Point
+from tramontane.study.workloads import Halo
 from tramontane.substrates.simulator import halo_table
 
 
 @contextmanager
-def shared_setup(point: dict[str, Any]) -> Iterator[str | None]:
-    """Provide the segment of a canonical point for the time of a simulation.
+def shared_setup(point: Point) -> Iterator[str | None]:
+    """Provide the segment of a point for the time of a simulation.
 
     Yields
     ------
     str or None
         Its name, or None where nothing is to be shared.
     """
-    workload = point["workload"]
-    if workload.get("decomposition") != BISECTION:
+    workload = point.workload
+    if not isinstance(workload, Halo) or workload.decomposition != BISECTION:
         yield None
         return
-    table = halo_table(workload, point["ranks"])
+    table = halo_table(workload, point.ranks)
     segment = SharedMemory(create=True, size=len(table))
     try:
         if segment.buf is not None:  # it is, until closed

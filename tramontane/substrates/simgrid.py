@@ -14,6 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tramontane.study.machines import Machine
+from tramontane.study.points import Point
+from tramontane.study.settings import filled
 from tramontane.substrates import skeleton, spack
 from tramontane.substrates.building import digest, link, once
 from tramontane.substrates.imbalance import imbalance
@@ -67,19 +70,20 @@ class SimGrid:
         """Return SMPI's wrapper, or the package of Spack that it came with."""
         return spack.origin(Path(str(shutil.which("smpicxx")))) or "smpicxx"
 
-    def refusal(self, point: dict[str, Any]) -> Refusal | None:
+    def refusal(self, point: Point) -> Refusal | None:
         """Return what of a point a fluid model can't express."""
-        machine = point["machine"]
-        allowed = ROUTINGS[machine["topology"]]
+        machine = point.network
+        service, allowed = machine.injection.service, ROUTINGS.get(machine.topology, ())
         return (
             simulator_only(point)
-            or refusal_of("machine.routing", machine["routing"], allowed, "simgrid routes whole messages")
-            or refusal_of("machine.model", machine.get("model", "default"), ("default",), "simgrid is no PISCES")
-            or refusal_of("machine.injection.service", _service(machine), ("fifo",), "in simgrid messages share links")
+            or refusal_of("machine.topology", machine.topology, tuple(ROUTINGS), "not built for simgrid")
+            or refusal_of("machine.routing", machine.routing, allowed, "simgrid routes whole messages")
+            or refusal_of("machine.model", machine.model, ("default",), "simgrid is no PISCES")
+            or refusal_of("machine.injection.service", service, ("fifo",), "in simgrid messages share links")
         )
 
-    def run(self, point: dict[str, Any]) -> dict[str, Any]:
-        """Simulate a canonical point; see :class:`tramontane.substrates.Substrate`."""
+    def run(self, point: Point) -> dict[str, Any]:
+        """Simulate a point; see :class:`tramontane.substrates.Substrate`."""
         refused = self.refusal(point)
         if refused is not None:
             raise ValueError(str(refused))
@@ -161,34 +165,29 @@ def _search_paths() -> list[str]:
     return [f"-I{Path(prefix, 'include')}", f"-L{Path(prefix, 'lib')}", f"-Wl,-rpath,{Path(prefix, 'lib')}"]
 
 
-def platform_lines(point: dict[str, Any]) -> Iterator[str]:
+def platform_lines(point: Point) -> Iterator[str]:
     """Yield what ``simulator/simgrid/platform.cpp`` reads."""
-    machine = point["machine"]
-    geometry = machine["geometry"]
-    # The sorted keys of a tree's geometry are not its order.
-    keys = ("nodes_per_leaf", "leaves_per_subtree", "subtrees")
-    sizes = [geometry[key] for key in keys] if isinstance(geometry, dict) else geometry
-    yield f"topology {machine['topology']}"
-    yield f"geometry {' '.join(map(str, sizes))}"
-    yield f"nodes_per_switch {machine['nodes_per_switch']}"
-    yield f"global_links {machine.get('global_links', 0)}"
-    for part, key in (("link", "bandwidth"), ("link", "latency"), ("injection", "bandwidth"), ("injection", "latency")):
-        yield f"{part}_{key} {machine[part][key]}"
-    yield f"crossbar_bandwidth {machine['crossbar']['bandwidth']}"
-    yield f"ranks {point['ranks']}"
-    yield f"seed {point['seed']}"
-    allocation = point.get("allocation", "first-available")
-    given = [] if isinstance(allocation, str) else allocation["nodes"]
-    yield " ".join(["allocation", allocation if isinstance(allocation, str) else "given", *map(str, given)])
+    machine, allocation = point.network, point.allocation
+    yield f"topology {machine.topology}"
+    yield f"geometry {' '.join(map(str, machine.geometry))}"
+    yield f"nodes_per_switch {machine.nodes_per_switch}"
+    yield f"global_links {machine.global_links or 0}"
+    for name, part in (("link", machine.link), ("injection", machine.injection)):
+        yield f"{name}_bandwidth {part.bandwidth}"
+        yield f"{name}_latency {part.latency}"
+    yield f"crossbar_bandwidth {filled(machine.crossbar.bandwidth)}"
+    yield f"ranks {point.ranks}"
+    yield f"seed {point.seed}"
+    words = [allocation] if isinstance(allocation, str) else ["given", *map(str, allocation)]
+    yield f"allocation {' '.join(words)}"
 
 
-def settings(point: dict[str, Any]) -> dict[str, str]:
-    """Return SimGrid's configuration for a canonical point."""
-    machine = point["machine"]
-    protocol = machine["protocol"]
-    short, eager = protocol["short_limit"], protocol["eager_limit"]
-    fastest = max(machine[part]["bandwidth"] for part in ("link", "injection", "crossbar"))
-    guarded = point["ranks"] <= _GUARDED_RANKS
+def settings(point: Point) -> dict[str, str]:
+    """Return SimGrid's configuration for a point."""
+    machine = point.network
+    short, eager = machine.protocol.short_limit, machine.protocol.eager_limit
+    fastest = max(machine.link.bandwidth, machine.injection.bandwidth, filled(machine.crossbar.bandwidth))
+    guarded = point.ranks <= _GUARDED_RANKS
     return {
         # The bandwidths and latencies of the machine and nothing else, shared by max-min fairness.
         "network/model": "SMPI",
@@ -196,7 +195,7 @@ def settings(point: dict[str, Any]) -> dict[str, str]:
         "network/crosstraffic": "0",
         "network/weight-S": "0",
         "network/TCP-gamma": "0",
-        "network/loopback-bw": str(machine["memory"]["bandwidth"]),
+        "network/loopback-bw": str(machine.memory.bandwidth),
         "network/loopback-lat": "0",
         # Above short_limit a header and a get request go before the payload.
         "smpi/lat-factor": f"0:1;{short + _ENVELOPE}:3",
@@ -217,33 +216,29 @@ def settings(point: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _copies(machine: dict[str, Any], largest: int) -> str:
+def _copies(machine: Machine, largest: int) -> str:
     """Return the time a rank spends on copying a message: 3 instructions a word, memory's bandwidth beyond 64 B.
 
     SMPI's notation: sections "from:seconds:seconds a byte", each for sizes above its first number.
     """
-    word = 3 / 8 / machine["processor"]["frequency"]
-    byte = 1 / machine["memory"]["bandwidth"]
+    word = 3 / 8 / machine.processor.frequency
+    byte = 1 / machine.memory.bandwidth
     sections = [(0, word), (64, word + byte), (largest, 0.0)]
     return ";".join(f"{size}:0:{cost:.12g}" for size, cost in sections if size < largest or cost == 0)
 
 
-def _service(machine: dict[str, Any]) -> str:
-    return str(machine["injection"].get("service", "fifo"))
-
-
-def _smpirun(point: dict[str, Any], program: Path, platform: Path, scratch: Path) -> Finished:
+def _smpirun(point: Point, program: Path, platform: Path, scratch: Path) -> Finished:
     machine, hosts = Path(scratch, "machine.txt"), Path(scratch, "hosts")
     machine.write_text("".join(f"{line}\n" for line in platform_lines(point)), encoding="ascii")
-    hosts.write_text("".join(f"r{rank}\n" for rank in range(point["ranks"])), encoding="ascii")
+    hosts.write_text("".join(f"r{rank}\n" for rank in range(point.ranks)), encoding="ascii")
     configuration = [f"--cfg={key}:{value}" for key, value in settings(point).items()]
     command = ["smpirun", "-quiet", "-no-privatize", "-platform", str(platform)]
-    command += ["-hostfile", str(hosts), "-np", str(point["ranks"]), "--log=root.thresh:error", *configuration]
+    command += ["-hostfile", str(hosts), "-np", str(point.ranks), "--log=root.thresh:error", *configuration]
     command += [str(program), *skeleton.simulated_arguments(point)]
     environment = {
         "TRAMONTANE_PLATFORM": str(machine),
-        "TRAMONTANE_SEED": str(point["seed"]),
-        "TRAMONTANE_START_JITTER": str(point.get("start_jitter", 0)),
+        "TRAMONTANE_SEED": str(point.seed),
+        "TRAMONTANE_START_JITTER": str(point.start_jitter),
         # Stacks are to be mapped, not taken from the heap, whatever glibc has learnt meanwhile.
         "MALLOC_MMAP_THRESHOLD_": "131072",
     }

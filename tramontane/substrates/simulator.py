@@ -7,6 +7,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tramontane.study.points import Point
+from tramontane.study.workloads import Halo, Workload
 from tramontane.substrates import spack
 from tramontane.substrates.imbalance import imbalance
 from tramontane.substrates.search import is_search, search
@@ -50,46 +52,52 @@ class Simulator:
         """Return 16 hex digits that tell this build of the extension from any other."""
         return _digest(Path(str(_extension().__file__)))
 
-    def refusal(self, point: dict[str, Any]) -> None:
+    def refusal(self, point: Point) -> None:
         """Return None: points describe what the simulator can do."""
 
-    def run(self, point: dict[str, Any]) -> dict[str, Any]:
-        """Simulate a canonical point; see :class:`tramontane.substrates.Substrate`.
+    def run(self, point: Point) -> dict[str, Any]:
+        """Simulate a point; see :class:`tramontane.substrates.Substrate`.
 
         ``threads`` says how many were used: one where the model, the routing or the cutting short of repeats allows no
         more.
         """
         if is_search(point):
-            known = point["machine"]["model"] == "default"
-            return search(point, self._run, _extension().earliest_ends if known else None)
+            known = point.network.model == "default"
+            return search(point, self._run, earliest_ends if known else None)
         return self._run(point)
 
-    def _run(self, point: dict[str, Any], *limit: Any) -> dict[str, Any]:
+    def _run(self, point: Point, *limit: Any) -> dict[str, Any]:
         """Simulate a point that names its radix; `limit` is what a search gives."""
         return {
             "substrate": self.name,
-            **_extension().simulate(point, self._threads, *limit),
+            **_extension().simulate(point.canonical(), self._threads, *limit),
             "imbalance": imbalance(point),
             "model_revision": self.revision(),
         }
 
 
-def schedule(workload: dict[str, Any], ranks: int) -> Any:
-    """Return who sends what to whom in which round of a canonical workload, as every substrate executes it.
+def earliest_ends(point: Point) -> tuple[list[float], list[float]]:
+    """Return lower bounds of the ends of a point's repeats; see :data:`tramontane.substrates.search.EarliestEnds`."""
+    first, last = _extension().earliest_ends(point.canonical())
+    return first, last
+
+
+def schedule(workload: Workload, ranks: int) -> Any:
+    """Return who sends what to whom in which round of a workload, as every substrate executes it.
 
     Parameters
     ----------
-    workload : dict
-        Block `workload` of a canonical point.
+    workload : Workload
+        What is communicated, its decomposition filled in.
     ranks : int
         Number of processes.
     """
-    return _extension().schedule.Schedule(workload, ranks)
+    return _extension().schedule.Schedule(workload.canonical(), ranks)
 
 
-def halo_table(workload: dict[str, Any], ranks: int) -> bytes:
-    """Return tiles and neighbours of all processes of a canonical halo exchange by bisection."""
-    return bytes(_extension().schedule.halo_table(workload, ranks))
+def halo_table(workload: Halo, ranks: int) -> bytes:
+    """Return tiles and neighbours of all processes of a halo exchange by bisection."""
+    return bytes(_extension().schedule.halo_table(workload.canonical(), ranks))
 
 
 def _extension() -> ModuleType:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tramontane import __version__
+from tramontane.study.points import Point
 from tramontane.substrates.mpi.program import IMPLEMENTATIONS, ROOT, complaint, headers, last_object, sources, spelled
 
 __all__ = [
@@ -30,13 +31,13 @@ def options() -> list[str]:
     return [f"-I{Path(ROOT, 'skeleton-src')}", f'-DTRAMONTANE_VERSION="{__version__}"']
 
 
-def simulated_arguments(point: dict[str, Any]) -> list[str]:
-    """Return the program's arguments for one run of a canonical point's workload.
+def simulated_arguments(point: Point) -> list[str]:
+    """Return the program's arguments for one run of a point's workload.
 
     On a simulator nothing is to be warmed up, a second repetition gives what the first one gave, and what messages hold
     is nobody's business.
     """
-    workload = dict(point["workload"])
+    workload = point.workload.canonical()
     implementation = IMPLEMENTATIONS.get(workload.get("algorithm", ""))
     if implementation:
         del workload["algorithm"]
@@ -45,9 +46,9 @@ def simulated_arguments(point: dict[str, Any]) -> list[str]:
     return [*words, f"implementation={implementation or 'schedule'}", *once]
 
 
-def calls_library(point: dict[str, Any]) -> bool:
+def calls_library(point: Point) -> bool:
     """Return whether a point's workload is the MPI library's own operation, and not messages of ours."""
-    return point["workload"].get("algorithm") in IMPLEMENTATIONS
+    return point.workload.algorithm in IMPLEMENTATIONS
 
 
 def outcome(printed: dict[str, Any]) -> dict[str, Any]:

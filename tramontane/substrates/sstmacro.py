@@ -15,6 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from tramontane import __version__
+from tramontane.study.machines import Machine
+from tramontane.study.network import TREE
+from tramontane.study.points import Point
+from tramontane.study.settings import filled
 from tramontane.substrates import skeleton, spack
 from tramontane.substrates.building import digest, link, once
 from tramontane.substrates.imbalance import imbalance
@@ -82,18 +86,18 @@ class SstMacro:
         """Return SST/macro's wrapper, or the package of Spack that it came with."""
         return spack.origin(Path(str(_find("sst++")))) or "sst++"
 
-    def refusal(self, point: dict[str, Any]) -> Refusal | None:
+    def refusal(self, point: Point) -> Refusal | None:
         """Return what of a point SST/macro can't express."""
-        machine = point["machine"]
+        machine = point.network
         return (
             simulator_only(point, known=["statistics"])
             or _network_refusal(machine)
-            or refusal_of("machine.injection.service", _service(machine), ("fifo",), "sstmacro has no other")
-            or refusal_of("allocation", point.get("allocation"), (None, "first-available"), "not yet for sstmacro")
+            or refusal_of("machine.injection.service", machine.injection.service, ("fifo",), "sstmacro has no other")
+            or _allocation_refusal(point)
         )
 
-    def run(self, point: dict[str, Any]) -> dict[str, Any]:
-        """Simulate a canonical point; see :class:`tramontane.substrates.Substrate`."""
+    def run(self, point: Point) -> dict[str, Any]:
+        """Simulate a point; see :class:`tramontane.substrates.Substrate`."""
         refused = self.refusal(point)
         if refused is not None:
             raise ValueError(str(refused))
@@ -192,51 +196,51 @@ def _once(options: list[str], sources: list[Path], headers: list[Path], library:
     return once(folder, lambda place: link(tool, options, sources, closing, place)) / library
 
 
-def parameters(point: dict[str, Any], application: Path, plugin: Path, setup: str | None = None) -> Parameters:
-    """Return SST/macro's parameters for a canonical point.
+def parameters(point: Point, application: Path, plugin: Path, setup: str | None = None) -> Parameters:
+    """Return SST/macro's parameters for a point.
 
     Parameters
     ----------
-    point : dict
-        A canonical point.
+    point : Point
+        A point.
     application, plugin : Path
         The libraries of the skeleton and of the plug-in.
     setup : str, optional
         Name of the segment of shared memory that holds the set-up information of all ranks.
     """
-    machine = point["machine"]
-    protocol, injection, link_ = machine["protocol"], machine["injection"], machine["link"]
-    buffer, packet = f"{machine['buffer']}B", f"{machine['packet']}B"
+    machine = point.network
+    protocol, injection, link_, logp = machine.protocol, machine.injection, machine.link, machine.logp
+    buffer, packet = f"{machine.buffer}B", f"{machine.packet}B"
     program = {
         "exe": str(application),
         "argv": " ".join([*skeleton.simulated_arguments(point), *([f"setup={setup}"] if setup else [])]),
-        "launch_cmd": f"aprun -n {point['ranks']} -N 1",
+        "launch_cmd": f"aprun -n {point.ranks} -N 1",
         "start": "0ms",
         "allocation": "first_available",
         "indexing": "block",
-        "env": {"TRAMONTANE_SEED": point["seed"], "TRAMONTANE_START_JITTER": point.get("start_jitter", 0)},
+        "env": {"TRAMONTANE_SEED": point.seed, "TRAMONTANE_START_JITTER": point.start_jitter},
         "mpi": {
-            "max_vshort_msg_size": f"{protocol['short_limit']}B",
-            "max_eager_msg_size": f"{protocol['eager_limit']}B",
+            "max_vshort_msg_size": f"{protocol.short_limit}B",
+            "max_eager_msg_size": f"{protocol.eager_limit}B",
         },
     }
-    memory = _bandwidth(machine["memory"]["bandwidth"])
+    memory = _bandwidth(machine.memory.bandwidth)
     return {
         "external_libs": f"[{plugin}]",
         "topology": _topology(machine),
         "node": {
             "name": "simple",
             "app1": program,
-            "proc": {"ncores": 1, "frequency": f"{machine['processor']['frequency']}Hz"},
+            "proc": {"ncores": 1, "frequency": f"{machine.processor.frequency}Hz"},
             "memory": {"name": "pisces", "latency": "10ns", "total_bandwidth": memory, "bandwidth": memory},
             "nic": {
                 "name": "tramontane",
                 "log": _log(point),
-                "negligible_size": f"{protocol['negligible_size']}B",
+                "negligible_size": f"{protocol.negligible_size}B",
                 "injection": {
                     "arbitrator": "cut_through",
-                    "bandwidth": _bandwidth(injection["bandwidth"]),
-                    "latency": _time(injection["latency"]),
+                    "bandwidth": _bandwidth(injection.bandwidth),
+                    "latency": _time(injection.latency),
                     "credits": buffer,
                     "mtu": packet,
                 },
@@ -247,30 +251,31 @@ def parameters(point: dict[str, Any], application: Path, plugin: Path, setup: st
             "arbitrator": "cut_through",
             "mtu": packet,
             "link": {
-                "bandwidth": _bandwidth(link_["bandwidth"]),
-                "latency": _time(link_["latency"]),
+                "bandwidth": _bandwidth(link_.bandwidth),
+                "latency": _time(link_.latency),
                 "credits": buffer,
             },
-            "xbar": {"arbitrator": "cut_through", "bandwidth": _bandwidth(machine["crossbar"]["bandwidth"])},
-            "router": {"name": NETWORKS[_shape(machine)][1][machine["routing"]], "seed": point["seed"]},
+            "xbar": {"arbitrator": "cut_through", "bandwidth": _bandwidth(filled(machine.crossbar.bandwidth))},
+            "router": {"name": NETWORKS[_shape(machine)][1][str(machine.routing)], "seed": point.seed},
             "logp": {
-                "bandwidth": _bandwidth(machine["logp"]["bandwidth"]),
-                "hop_latency": _time(machine["logp"]["hop_latency"]),
-                "out_in_latency": _time(machine["logp"]["out_in_latency"]),
+                "bandwidth": _bandwidth(filled(logp.bandwidth)),
+                "hop_latency": _time(filled(logp.hop_latency)),
+                "out_in_latency": _time(filled(logp.out_in_latency)),
             },
         },
     }
 
 
-def _log(point: dict[str, Any]) -> Parameters:
+def _log(point: Point) -> Parameters:
     """Return what the plug-in has to know to count packets and their delays."""
-    machine = point["machine"]
+    machine = point.network
+    slowest = min(machine.link.bandwidth, machine.injection.bandwidth, filled(machine.crossbar.bandwidth))
     return {
         "file": LOG,
-        "ranks": point["ranks"],
-        "congestion": point.get("statistics", {}).get("congestion", 0),
-        "link_latency": _time(machine["link"]["latency"]),
-        "slowest": _bandwidth(min(machine[part]["bandwidth"] for part in ("link", "injection", "crossbar"))),
+        "ranks": point.ranks,
+        "congestion": point.statistics.congestion,
+        "link_latency": _time(machine.link.latency),
+        "slowest": _bandwidth(slowest),
     }
 
 
@@ -289,13 +294,13 @@ def _lines(values: Parameters, indent: str) -> Iterator[str]:
             yield f"{indent}{key} = {value}"
 
 
-def _topology(machine: dict[str, Any]) -> Parameters:
-    shape, geometry = _shape(machine), machine["geometry"]
+def _topology(machine: Machine) -> Parameters:
+    shape, geometry = _shape(machine), machine.geometry
     name = {"name": NETWORKS[shape][0]}
     if shape == "torus":  # which crashes in a dimension of one switch
-        geometry = [extent for extent in geometry if extent > 1]
+        geometry = tuple(extent for extent in geometry if extent > 1)
     if shape == "fattree3":
-        nodes, leaves, subtrees = geometry["nodes_per_leaf"], geometry["leaves_per_subtree"], geometry["subtrees"]
+        nodes, leaves, subtrees = geometry
         return {
             **name,
             "concentration": nodes,
@@ -314,45 +319,50 @@ def _topology(machine: dict[str, Any]) -> Parameters:
         "geometry": "[" + ",".join(map(str, geometry)) + "]",
     }
     if shape == "dragonfly1d":
-        described |= {"group_connections": machine["global_links"], "inter_group": machine["arrangement"]}
+        described |= {"group_connections": machine.global_links, "inter_group": machine.arrangement}
     return described
 
 
-def _shape(machine: dict[str, Any]) -> str:
+def _shape(machine: Machine) -> str:
     """Return the topology, with the tree of three levels told from the full one."""
-    return "fattree3" if isinstance(machine["geometry"], dict) else str(machine["topology"])
+    return "fattree3" if machine.topology == "fattree" and len(machine.geometry) == len(TREE) else machine.topology
 
 
-def _network_refusal(machine: dict[str, Any]) -> Refusal | None:
+def _network_refusal(machine: Machine) -> Refusal | None:
     """Return what of topology, geometry and routing SST/macro has not."""
-    shape, geometry = _shape(machine), machine["geometry"]
+    shape, geometry = _shape(machine), machine.geometry
+    if shape not in NETWORKS:
+        return refusal_of("machine.topology", machine.topology, tuple(NETWORKS), "sstmacro has no such network")
     if shape == "torus" and max(geometry) == 1:
-        return Refusal("machine.geometry", geometry, "two switches or more", "sstmacro has no torus of one switch")
+        return Refusal(
+            "machine.geometry", list(geometry), "two switches or more", "sstmacro has no torus of one switch"
+        )
     if _ports(machine) > _MOST_PORTS:
         allowed = f"{_MOST_PORTS} or less"
         return Refusal("machine.geometry", f"{_ports(machine)} ports a switch", allowed, "sstmacro loses the others")
     routings = tuple(NETWORKS[shape][1])
-    return refusal_of("machine.routing", machine["routing"], routings, "not a router of sstmacro")
+    return refusal_of("machine.routing", machine.routing, routings, "not a router of sstmacro")
 
 
-def _ports(machine: dict[str, Any]) -> int:
+def _allocation_refusal(point: Point) -> Refusal | None:
+    found = point.allocation if isinstance(point.allocation, str) else {"nodes": list(point.allocation)}
+    return refusal_of("allocation", found, ("first-available",), "not yet for sstmacro")
+
+
+def _ports(machine: Machine) -> int:
     """Return the ports of the largest switch."""
-    shape, geometry = _shape(machine), machine["geometry"]
+    shape, geometry = _shape(machine), machine.geometry
     if shape == "fattree3":
-        return max(2 * int(geometry["nodes_per_leaf"]), int(geometry["subtrees"]))
+        return max(2 * geometry[0], geometry[2])
     if shape == "fattree":
-        return 2 * int(geometry[1])
-    wired = {"torus": 6, "dragonfly": sum(geometry), "dragonfly1d": geometry[0] + machine.get("global_links", 0)}
-    return int(wired[shape] + _nodes_per_switch(machine))
+        return 2 * geometry[1]
+    wired = {"torus": 6, "dragonfly": sum(geometry), "dragonfly1d": geometry[0] + (machine.global_links or 0)}
+    return wired[shape] + _nodes_per_switch(machine)
 
 
-def _nodes_per_switch(machine: dict[str, Any]) -> int:
+def _nodes_per_switch(machine: Machine) -> int:
     """Return the nodes of a switch that has any; of a full tree, it has one at each down port."""
-    return int(machine["geometry"][1] if _shape(machine) == "fattree" else machine["nodes_per_switch"])
-
-
-def _service(machine: dict[str, Any]) -> str:
-    return str(machine["injection"].get("service", "fifo"))
+    return machine.facts.nodes_per_switch
 
 
 def _bandwidth(value: int) -> str:

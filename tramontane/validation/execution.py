@@ -133,7 +133,7 @@ def _run(missing: Mapping[str, Point], root: Path, store: Store, cores: int, str
 
 
 def _keep(
-    identity: str, point: dict[str, Any], answer: dict[str, Any], root: Path, store: Store, simulator: Simulator
+    identity: str, point: Point, answer: dict[str, Any], root: Path, store: Store, simulator: Simulator
 ) -> Outcome:
     """Store what a point gave."""
     if "error" in answer:

@@ -3,6 +3,7 @@
 import signal
 from typing import Any
 
+from tramontane.study.points import Point
 from tramontane.substrates import get, require
 from tramontane.substrates.isolation import PointError, end_with_parent, run_forked
 
@@ -14,9 +15,9 @@ def prepare() -> None:
     require("simulator")
 
 
-def work(point: dict[str, Any]) -> dict[str, Any]:
-    """Return ``{"result": ...}`` of a canonical point, or ``{"error": message}``."""
+def work(point: Point) -> dict[str, Any]:
+    """Return ``{"result": ...}`` of a point, or ``{"error": message}``."""
     try:
-        return {"result": run_forked(point, get(point["substrate"]))}
+        return {"result": run_forked(point, get(point.substrate))}
     except PointError as error:
         return {"error": str(error)}

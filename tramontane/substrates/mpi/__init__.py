@@ -4,6 +4,8 @@ import json
 import time
 from typing import Any
 
+from tramontane.study.points import Point
+from tramontane.study.settings import filled
 from tramontane.substrates.imbalance import imbalance
 from tramontane.substrates.mpi import program
 from tramontane.substrates.mpi.build import build_program, missing_tools, provenance
@@ -36,11 +38,11 @@ class Mpi:
     def builder(self) -> None:
         """Return None: results say what built the program they were measured with."""
 
-    def refusal(self, point: dict[str, Any]) -> None:
+    def refusal(self, point: Point) -> None:
         """Return None: what a system can't run shows when the program is built and started."""
 
-    def run(self, point: dict[str, Any]) -> dict[str, Any]:
-        """Measure a canonical point on its system; see :class:`tramontane.substrates.Substrate`.
+    def run(self, point: Point) -> dict[str, Any]:
+        """Measure a point on its system; see :class:`tramontane.substrates.Substrate`.
 
         Raises
         ------
@@ -49,11 +51,11 @@ class Mpi:
         RuntimeError
             If the program can't be built, does not end, or data arrive wrong.
         """
-        library = library_of(point["system"])
+        library = library_of(filled(point.system))
         begin = time.monotonic()
         executable = build_program(library)
         built = time.monotonic()
-        measured = measure(library, executable, point["ranks"], program.arguments(point))
+        measured = measure(library, executable, point.ranks, program.arguments(point))
         here = {
             "wall_s": time.monotonic() - built,
             "setup_s": built - begin,
@@ -62,12 +64,12 @@ class Mpi:
         return {**result_of(point, measured, {"name": library.system, "environment": library.name}), **here}
 
 
-def result_of(point: dict[str, Any], measured: dict[str, Any], where: dict[str, str]) -> dict[str, Any]:
-    """Return the result of a canonical point, but for how long it took to get it.
+def result_of(point: Point, measured: dict[str, Any], where: dict[str, str]) -> dict[str, Any]:
+    """Return the result of a point, but for how long it took to get it.
 
     Parameters
     ----------
-    point : dict
+    point : Point
         The point.
     measured : dict
         What the program printed.

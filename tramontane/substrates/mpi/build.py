@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from tramontane.errors import InputError
-from tramontane.study.points import DEFAULT_SYSTEM
+from tramontane.study.points import DEFAULT_SYSTEM, SystemChoice
 from tramontane.substrates import spack
 from tramontane.substrates.mpi import program
 from tramontane.substrates.mpi.libraries import Library, find_command, library_of
@@ -115,7 +115,7 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m tramontane.substrates.mpi.build ENVIRONMENT", file=sys.stderr)
         return 2
     try:
-        print(build_program(library_of({"name": DEFAULT_SYSTEM, "environment": arguments[0]})))
+        print(build_program(library_of(SystemChoice(name=DEFAULT_SYSTEM, environment=arguments[0]))))
     except (ValueError, InputError) as mistake:
         print(mistake, file=sys.stderr)
         return 2

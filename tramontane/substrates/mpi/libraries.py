@@ -6,10 +6,9 @@ import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tramontane.study.catalogue import SYSTEMS, find_root
-from tramontane.study.points import DEFAULT_SYSTEM
+from tramontane.study.points import DEFAULT_SYSTEM, SystemChoice
 from tramontane.study.systems import System, load_system
 from tramontane.substrates.mpi.program import ROOT
 
@@ -79,15 +78,15 @@ def _library(system: System, system_name: str, launcher: str, name: str, variabl
     return Library(system_name, name, compiler, (starter, *started[1:]), variables | own)
 
 
-def library_of(choice: dict[str, Any]) -> Library:
-    """Return the library that the block `system` of a canonical point asks for.
+def library_of(choice: SystemChoice) -> Library:
+    """Return the library that a point's `system` asks for.
 
     Raises
     ------
     ValueError
         If the system has no such partition or environment, or it is not installed.
     """
-    name, partition, environment = choice["name"], choice.get("partition"), choice.get("environment")
+    name, partition, environment = choice.name, choice.partition, choice.environment
     described = _described(name)
     if described.template:
         raise ValueError(f"system.name: found '{name}', a template; allowed: a copy of it with a name of its own")
@@ -106,7 +105,7 @@ def library_of(choice: dict[str, Any]) -> Library:
     return chosen[0]
 
 
-def ranks_per_node(choice: dict[str, Any]) -> int:
+def ranks_per_node(choice: SystemChoice) -> int:
     """Return the largest number of ranks on a node of the partition that is chosen."""
-    described = _described(choice["name"])
-    return described.partitions[choice.get("partition") or next(iter(described.partitions))].ranks_per_node
+    described = _described(choice.name)
+    return described.partitions[choice.partition or next(iter(described.partitions))].ranks_per_node

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tramontane.study.points import Point
+
 #: Root of the checkout this package runs from, where the sources are.
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -26,13 +28,13 @@ def headers() -> list[Path]:
     return sorted(Path(ROOT, "skeleton-src").rglob("*.hpp"))
 
 
-def arguments(point: dict[str, Any], warmup: int = WARMUP, repetitions: int = REPETITIONS) -> list[str]:
-    """Return the program's arguments for measuring a canonical point with real, verified data."""
-    workload = dict(point["workload"])
+def arguments(point: Point, warmup: int = WARMUP, repetitions: int = REPETITIONS) -> list[str]:
+    """Return the program's arguments for measuring a point with real, verified data."""
+    workload = dict(sorted(point.workload.canonical().items()))
     implementation = IMPLEMENTATIONS.get(workload.get("algorithm", ""))
     if implementation:
-        workload["algorithm"] = None
-    words = [f"{key}={spelled(value)}" for key, value in workload.items() if value is not None]
+        del workload["algorithm"]
+    words = [f"{key}={spelled(value)}" for key, value in workload.items()]
     timing = [f"warmup={warmup}", f"repetitions={repetitions}"]
     return [*words, f"implementation={implementation or 'schedule'}", "data=real", "verify=1", *timing]
 
