@@ -9,9 +9,10 @@ from collections.abc import Iterable
 import numpy as np
 import xarray as xr
 
-from analysis import facts, units
+from analysis import facts
 from analysis.spec import FigureSpec
 from analysis.table import ENSEMBLE_DIMS
+from tramontane.support import formatting
 
 
 def caption(dataset: xr.Dataset) -> str:
@@ -65,10 +66,10 @@ def _scale(dataset: xr.Dataset) -> str:
 def _processes(dataset: xr.Dataset) -> str:
     if "ranks" in dataset.coords:
         values = dataset["ranks"].values
-        low, high = (units.number(int(v)) for v in (values.min(), values.max()))
+        low, high = (formatting.number(int(v)) for v in (values.min(), values.max()))
         return f"{low} to {high} processes" if low != high else f"{low} processes"
     ranks = facts.base(dataset).get("ranks")
-    return f"{units.number(int(ranks))} processes" if ranks is not None else ""
+    return f"{formatting.number(int(ranks))} processes" if ranks is not None else ""
 
 
 def _machines(dataset: xr.Dataset) -> Iterable[str]:
@@ -95,7 +96,9 @@ def _reductions(dataset: xr.Dataset, spec: FigureSpec) -> Iterable[str]:
             # Where a point is expensive it may have fewer members, and one has no band.
             found = (dataset["status"] == "ok").sum(dim).values
             least, most = (int(how(found[found > 0], initial=start)) for how, start in ((np.min, 10**9), (np.max, 0)))
-            members = units.number(most) if least >= most else f"{units.number(least)} to {units.number(most)}"
+            members = (
+                formatting.number(most) if least >= most else f"{formatting.number(least)} to {formatting.number(most)}"
+            )
             yield f"Lines are medians of {members} members, bands their range"
 
 
@@ -105,10 +108,10 @@ def _repeats(dataset: xr.Dataset) -> Iterable[str]:
         return
     cut = dataset["repeats_left_out"] > 0
     if bool(cut.any()):
-        least = units.number(int(dataset["repeats_simulated"].where(cut).min()))
-        error = units.number(100 * float(dataset["steady_error"].max()), 2)
+        least = formatting.number(int(dataset["repeats_simulated"].where(cut).min()))
+        error = formatting.number(100 * float(dataset["steady_error"].max()), 2)
         yield (
-            f"At {units.number(int(cut.sum()))} points repeats were cut short when steady, after {least} or more; "
+            f"At {formatting.number(int(cut.sum()))} points repeats were cut short when steady, after {least} or more; "
             f"the error of the time is at most {error}\u202f%"
         )
 
@@ -119,13 +122,14 @@ def gap_note(dataset: xr.Dataset) -> str:
         return ""
     found = facts.counts(dataset)
     names = (("failed", found.failed), ("missing", found.missing))
-    gaps = ", ".join(f"{units.number(n)} {name}" for name, n in names if n)
-    return f"{gaps} of {units.number(found.planned)} points" if gaps and found.ok else ""
+    gaps = ", ".join(f"{formatting.number(n)} {name}" for name, n in names if n)
+    return f"{gaps} of {formatting.number(found.planned)} points" if gaps and found.ok else ""
 
 
 def _points(dataset: xr.Dataset) -> str:
     found = facts.counts(dataset)
-    text = f"Run on {facts.substrate_text(dataset)}; {units.number(found.ok)} of {units.number(found.planned)} points"
+    done, planned = formatting.number(found.ok), formatting.number(found.planned)
+    text = f"Run on {facts.substrate_text(dataset)}; {done} of {planned} points"
     others = (("failed", found.failed), ("missing", found.missing), ("excluded by the experiment", found.excluded))
-    gaps = [f"{units.number(n)} {name}" for name, n in others if n]
+    gaps = [f"{formatting.number(n)} {name}" for name, n in others if n]
     return f"{text} ({', '.join(gaps)}); lines are interrupted where there is no result" if gaps else text

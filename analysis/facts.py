@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from analysis import units
+from tramontane.support import formatting
 
 #: What simulated or ran the points, in words.
 SUBSTRATES: Mapping[str, str] = {
@@ -99,7 +99,7 @@ def grid_text(dataset: xr.Dataset) -> str:
     """Return the grid of the workload (``1440 × 720 × 64``), or several, or nothing if no workload has one."""
     grid = base(dataset).get("workload", {}).get("grid")
     grids = json.loads(dataset.attrs.get("grids_json") or "[]") or ([grid] if grid else [])
-    return " and ".join(TIMES.join(map(units.number, sizes)) for sizes in grids)
+    return " and ".join(TIMES.join(map(formatting.number, sizes)) for sizes in grids)
 
 
 def machine_text(name: str, machine: Mapping[str, Any]) -> str:
@@ -111,7 +111,9 @@ def machine_text(name: str, machine: Mapping[str, Any]) -> str:
     elif geometry:
         # A fat tree's geometry is [levels, down ports], Table 1's "4,25"; any other one's are sizes.
         tree = machine.get("topology") == "fattree"
-        facts.append("{} levels, {} down ports".format(*geometry) if tree else TIMES.join(map(units.number, geometry)))
+        facts.append(
+            "{} levels, {} down ports".format(*geometry) if tree else TIMES.join(map(formatting.number, geometry))
+        )
     if machine.get("nodes_per_switch") and machine.get("topology") != "fattree":
         number = machine["nodes_per_switch"]
         facts.append(f"{number} node{'s' if number != 1 else ''} per switch")
@@ -132,14 +134,14 @@ def network_text(machine: Mapping[str, Any]) -> str:
     else:
         parts += [f"{name} {text}" for name, text in (("links", link), ("injection", injection)) if text]
     if machine.get("packet"):
-        parts.append(f"packets of {_text(machine['packet'], units.size)}")
+        parts.append(f"packets of {_text(machine['packet'], formatting.size)}")
     if machine.get("buffer"):
-        parts.append(f"buffers of {_text(machine['buffer'], units.size)} per link")
+        parts.append(f"buffers of {_text(machine['buffer'], formatting.size)} per link")
     return ", ".join(parts)
 
 
 def _server(values: Mapping[str, Any] | None) -> str:
-    known = {"bandwidth": units.bandwidth, "latency": units.picoseconds}
+    known = {"bandwidth": formatting.bandwidth, "latency": formatting.picoseconds}
     return " and ".join(_text(values[key], how) for key, how in known.items() if values and key in values)
 
 

@@ -21,12 +21,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from ruamel.yaml import YAML
 
-from analysis import facts, svg, units
+from analysis import facts, svg
 from analysis.page import claims, interactive, papers
 from analysis.page.experiments import PROVENANCE, Group, Section, anchor_of, command_of, group, links, section
 from analysis.spec import FigureSpec
 from tramontane.errors import InputError
 from tramontane.study import list_experiments, load_experiment
+from tramontane.support import formatting
 
 _ROOT = Path(__file__).parents[1]
 TEMPLATE = _ROOT / "workflow" / "report" / "report.html.j2"
@@ -157,7 +158,7 @@ def render(contents: Contents) -> str:
         references={key: contents.known[key] for key in cited if key in contents.known},
         plotly=interactive.library() if plots else "",
         versions=versions(),
-        number=units.number,
+        number=formatting.number,
     )
 
 

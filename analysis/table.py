@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from analysis import facts, units
+from analysis import facts
 from analysis.spec import Best, FigureSpec
+from tramontane.support import formatting
 
 #: Dimensions of an ensemble: members differ by seed and start jitter only, and are drawn as median and range.
 ENSEMBLE_DIMS = ("member",)
@@ -128,7 +129,7 @@ def series_name(dataset: xr.Dataset, dim: str, value: object) -> str:
     if isinstance(value, str):
         return value
     unit = str(dataset[dim].attrs.get("units", ""))
-    text = units.quantity(value, unit)
+    text = formatting.quantity(value, unit)
     return f"{dim.rsplit('.', 1)[-1]}-{text}" if unit in ("", "1") else text
 
 
@@ -200,7 +201,7 @@ def _choose(rows: pd.DataFrame, keys: list[str], by: str, how: str) -> pd.DataFr
 
 
 def _note(earlier: str, value: object) -> str:
-    text = value if isinstance(value, str) else units.quantity(value)
+    text = value if isinstance(value, str) else formatting.quantity(value)
     return f"{earlier}, {text}" if earlier else text
 
 
@@ -227,7 +228,7 @@ def y_unit(dataset: xr.Dataset, spec: FigureSpec, rows: pd.DataFrame) -> tuple[s
     unit = str(dataset[spec.y].attrs.get("units", ""))
     if unit == "s":
         values = rows["y"].dropna()
-        return units.time_unit(values[values > 0].to_list())
+        return formatting.time_unit(values[values > 0].to_list())
     return "" if unit == "1" else unit, 1.0
 
 

@@ -89,9 +89,9 @@ def _options(
 @app.command("list")
 def list_() -> None:
     """List the experiments, with the number of points at each scale and how many of them are there."""
-    from tramontane.campaign.text import table
     from tramontane.results.store import Store
     from tramontane.study import SCALES, find_root, list_experiments, load_experiment
+    from tramontane.support.tables import table
 
     root = find_root()
     store = Store(root)
@@ -122,8 +122,8 @@ def describe(name: Name, scale: Scale = "laptop") -> None:
     """Describe an experiment: the question, what is varied, the points and what they cost."""
     import textwrap
 
-    from tramontane.campaign.text import duration, size
     from tramontane.results.store import Store
+    from tramontane.support.formatting import about_bytes, about_seconds
 
     experiment, planned = _planned(name, scale)
     width = 100
@@ -150,9 +150,9 @@ def describe(name: Name, scale: Scale = "laptop") -> None:
     if costs:
         largest = max(costs, key=lambda job: job.seconds)
         print(
-            f"cost:       about {duration(sum(job.seconds for job in costs))} of processor time in all, "
-            f"{duration(largest.seconds)} for the longest point, "
-            f"up to {size(max(job.memory for job in costs))} of memory"
+            f"cost:       about {about_seconds(sum(job.seconds for job in costs))} of processor time in all, "
+            f"{about_seconds(largest.seconds)} for the longest point, "
+            f"up to {about_bytes(max(job.memory for job in costs))} of memory"
         )
 
 
@@ -232,11 +232,11 @@ def run(
     threads: Threads = 1,
 ) -> None:
     """Run one point and print one JSON object."""
-    from tramontane.campaign import machine
-    from tramontane.campaign.text import size
     from tramontane.study import cost, load_point
     from tramontane.substrates import require
     from tramontane.substrates.isolation import PointError, run_fresh
+    from tramontane.support import host
+    from tramontane.support.formatting import about_bytes
 
     if substrate is not None:
         require(substrate)
@@ -250,10 +250,10 @@ def run(
             refused.allowed,
             problem=f"found {refused.found!r} for substrate {point.substrate}: {refused.why}",
         )
-    limit = _bytes(memory) or machine.memory()
+    limit = _bytes(memory) or host.memory()
     if point.substrate == "simulator" and (needed := cost.estimate(point).memory_bytes) > limit:
-        there = f"{size(limit)} there (--memory overrides this)"
-        _fail(f"{point_file}: not run: about {size(needed)} of memory needed, {there}", _MISTAKE)
+        there = f"{about_bytes(limit)} there (--memory overrides this)"
+        _fail(f"{point_file}: not run: about {about_bytes(needed)} of memory needed, {there}", _MISTAKE)
     try:
         result = run_fresh(point, point.substrate, threads)
     except PointError as error:
@@ -269,12 +269,12 @@ def estimate(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Estimate what is still to be run of experiments: points, processor time, memory, batches."""
-    from tramontane.campaign.machine import cores
     from tramontane.campaign.packing import pack
     from tramontane.campaign.plan import make_job, make_plan
     from tramontane.campaign.selection import choose
-    from tramontane.campaign.text import duration, plural, size
     from tramontane.study import find_root
+    from tramontane.support.formatting import about_bytes, about_seconds, plural
+    from tramontane.support.host import cores
 
     planned = make_plan(find_root(), scale, names, run=False)
     experiments, points = planned.experiments, planned.points
@@ -304,12 +304,12 @@ def estimate(
     print(f"{title} at scale {scale}: {plural(len(points), 'point')}, {facts['done']} done, {len(jobs)} to run")
     if jobs:
         print(
-            f"about {duration(sum(job.seconds for job in jobs))} of processor time, up to "
-            f"{size(max(job.memory for job in jobs))} of memory, "
-            f"longest point {duration(max(job.seconds for job in jobs))}"
+            f"about {about_seconds(sum(job.seconds for job in jobs))} of processor time, up to "
+            f"{about_bytes(max(job.memory for job in jobs))} of memory, "
+            f"longest point {about_seconds(max(job.seconds for job in jobs))}"
         )
         shortest, longest = batches[-1].seconds, batches[0].seconds
-        print(f"{plural(len(batches), 'batch')} of {duration(shortest)} to {duration(longest)}")
+        print(f"{plural(len(batches), 'batch')} of {about_seconds(shortest)} to {about_seconds(longest)}")
 
 
 Experiments = Annotated[
@@ -356,12 +356,12 @@ def reproduce(
     threads: Threads = 1,
 ) -> None:
     """Run experiments from the plan to the report; what is there already is not run again."""
-    from tramontane.campaign import machine
     from tramontane.campaign.driver import Options, reproduce
     from tramontane.study import find_root
+    from tramontane.support import host
 
-    limit = _bytes(memory) or (machine.memory() if profile == "default" else None)
-    cores = cores or machine.cores()
+    limit = _bytes(memory) or (host.memory() if profile == "default" else None)
+    cores = cores or host.cores()
     if profile == "default" and threads > cores:
         raise InputError("--threads", "", threads, f"1 ... {cores}, the cores to use")
     options = Options(
@@ -386,14 +386,14 @@ def plan(
 ) -> None:
     """Write the plan of a campaign, for calling Snakemake directly."""
     from tramontane.campaign.plan import make_plan, write_plan
-    from tramontane.campaign.text import duration, plural
     from tramontane.study import find_root
+    from tramontane.support.formatting import about_seconds, plural
 
     made: Plan = make_plan(find_root(), scale, _names(experiments), refresh=refresh, cores=cores, memory=_bytes(memory))
     write_plan(made)
     print(
         f"{plural(len(made.points), 'point')}, {len(made.jobs)} to run in {plural(len(made.batches), 'batch')}, "
-        f"about {duration(made.seconds)} of processor time",
+        f"about {about_seconds(made.seconds)} of processor time",
         file=sys.stderr,
     )
 
@@ -406,9 +406,9 @@ def publish(
 ) -> None:
     """Keep the records of simulated points with the project; see published/README.md."""
     from tramontane.campaign.plan import make_plan
-    from tramontane.campaign.text import plural
     from tramontane.results.published import publish
     from tramontane.study import find_root
+    from tramontane.support.formatting import plural
 
     root = find_root()
     count = publish(root, make_plan(root, scale, _names(experiments), run=False).points, least)
@@ -422,8 +422,8 @@ def run_batch(
 ) -> None:
     """Run the points of one batch; what a job of the workflow does."""
     from tramontane.campaign.batch import Stopped, run_batch, stop_on_signals
-    from tramontane.campaign.layout import root_of
     from tramontane.substrates import require
+    from tramontane.support.layout import root_of
 
     stop_on_signals()
     try:
@@ -438,9 +438,9 @@ def collate(
     dataset: Annotated[Path, typer.Argument(help="The dataset to write.")],
 ) -> None:
     """Make the dataset of one experiment from its records."""
-    from tramontane.campaign.layout import root_of
     from tramontane.results.collate import collate_manifest, write
     from tramontane.results.store import Store
+    from tramontane.support.layout import root_of
 
     data = json.loads(manifest.read_text(encoding="utf-8"))
     write(collate_manifest(data, Store(root_of(manifest))), dataset)
@@ -459,11 +459,11 @@ def claims_(
 ) -> None:
     """Hold what the papers state against the results: a verdict on each statement, and the numbers that say so."""
     from tramontane.campaign.plan import check_scale
-    from tramontane.campaign.text import plural
     from tramontane.claims import evaluate, text
     from tramontane.claims.times import times
     from tramontane.results.store import write_if_changed
     from tramontane.study import find_root
+    from tramontane.support.formatting import plural
 
     root = find_root()
     if fill is not None:
@@ -497,14 +497,14 @@ def archive(
     """Bundle a campaign in one file for a data repository, or verify such a bundle; see docs/archive.md."""
     from tramontane.archive import verify_archive, write_archive
     from tramontane.campaign.plan import check_scale
-    from tramontane.campaign.text import plural, size
     from tramontane.study import find_root
+    from tramontane.support.formatting import about_bytes, plural
 
     check_scale(scale)
     bundle = file or Path(f"tramontane-{scale}.zip")
     if not verify:
         number = write_archive(find_root(), scale, bundle)
-        print(f"{bundle}: {plural(number, 'file')}, {size(bundle.stat().st_size)}")
+        print(f"{bundle}: {plural(number, 'file')}, {about_bytes(bundle.stat().st_size)}")
         return
     found = verify_archive(bundle)
     for problem in found.problems:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from analysis import style, units
+from analysis import style
 from analysis.figures import axes as axis_tools
 from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
 from analysis.table import Table
+from tramontane.support import formatting
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,7 +77,11 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
     for name in sorted(set(lines)):
         own = ratio[lines == name]
         rows.append(
-            [name, units.number(len(own)), *(units.number(v, 3) for v in (np.median(own), own.min(), own.max()))]
+            [
+                name,
+                formatting.number(len(own)),
+                *(formatting.number(v, 3) for v in (np.median(own), own.min(), own.max())),
+            ]
         )
     return Table(["Network and routing", "rows", "median", "least", "largest"], rows)
 

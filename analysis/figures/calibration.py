@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from analysis import style, units
+from analysis import style
 from analysis.figures import axes as axis_tools
 from analysis.figures.panel import Drawn, Panel
 from analysis.spec import FigureSpec
 from analysis.table import Table
+from tramontane.support import formatting
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,7 +45,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
     def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
         grid = cell.subgridspec(2, 1, height_ratios=[2.4, 1])
         times, below = (figure.add_subplot(grid[row]) for row in range(2))
-        unit, seconds = units.time_unit([*best, *fitted])
+        unit, seconds = formatting.time_unit([*best, *fitted])
         shortest, usual = style.series_style("ring-k"), style.series_style("burst")
         dots: dict[str, Any] = {
             "linestyle": "none",
@@ -78,7 +79,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
                 axes.axvline(limit * np.sqrt(2), color="#999999", linewidth=0.8, linestyle=(0, (4, 2)))
             axis_tools.set_log_axis(axes.xaxis, *axis_tools.padded(list(size)))
             ticks = [tick for tick in SIZES if size.min() <= tick <= size.max()]
-            axes.set_xticks(ticks, [units.size(tick) for tick in ticks], rotation=30, ha="right")
+            axes.set_xticks(ticks, [formatting.size(tick) for tick in ticks], rotation=30, ha="right")
             axes.set_xticks([], minor=True)
         times.tick_params(labelbottom=False)
         axis_tools.set_log_axis(times.yaxis, *axis_tools.padded([*(np.concatenate([best, fitted, stage]) / seconds)]))
@@ -93,13 +94,19 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
 def numbers(dataset: xr.Dataset, _spec: FigureSpec) -> Table:
     """Return times and residual by size of message."""
     rows = [
-        [units.size(int(size)), *(units.seconds(value) for value in (best, median, fitted)), f"{100 * residual:+.0f} %"]
+        [
+            formatting.size(int(size)),
+            *(formatting.seconds(value) for value in (best, median, fitted)),
+            f"{100 * residual:+.0f} %",
+        ]
         for size, best, median, fitted, residual in zip(*_columns(dataset), strict=True)
     ]
     for number, own in zip(_numbers_of_ranks(dataset), zip(*_stages(dataset), strict=True), strict=True):
         size, best, residual = own
-        name = f"{units.size(int(size))}, stage of an allreduce of {number} ranks"
-        rows.append([name, units.seconds(best), "", units.seconds(best * (1 + residual)), f"{100 * residual:+.0f} %"])
+        name = f"{formatting.size(int(size))}, stage of an allreduce of {number} ranks"
+        rows.append(
+            [name, formatting.seconds(best), "", formatting.seconds(best * (1 + residual)), f"{100 * residual:+.0f} %"]
+        )
     return Table(["Message", "shortest", "median", "fit", "residual"], rows)
 
 

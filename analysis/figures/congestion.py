@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from analysis import caption, units
+from analysis import caption
 from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
 from analysis.table import Table, line_label, ranks_of, series_names
+from tramontane.support import formatting
 
 if TYPE_CHECKING:
     from matplotlib.colors import Normalize
@@ -98,7 +99,7 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
         found = values[np.isfinite(values)] / factor
         statistics = [found.mean(), np.median(found), np.quantile(found, 0.95), found.max()] if found.size else []
         uneven = found.std() / found.mean() if found.size and found.mean() > 0 else math.nan
-        texts = [units.number(float(value), 3) for value in [*statistics, uneven]]
+        texts = [formatting.number(float(value), 3) for value in [*statistics, uneven]]
         rows.append([line_label(name, spec), *(texts if statistics else ["missing", *[""] * 4])])
     return Table(["Series", *(f"{word}{suffix}" for word in ("mean", "median", "95 %", "largest")), "unevenness"], rows)
 
@@ -125,7 +126,7 @@ def _unit(variable: xr.DataArray, values: "Sequence[NDArray[np.float64]]") -> tu
     if unit != "s":
         return "" if unit == "1" else unit, 1.0
     found = np.concatenate([matrix[np.isfinite(matrix) & (matrix > 0)] for matrix in values] or [np.empty(0)])
-    return units.time_unit([float(np.median(found))] if found.size else [])
+    return formatting.time_unit([float(np.median(found))] if found.size else [])
 
 
 def _norm(values: "Sequence[NDArray[np.float64]]") -> "Normalize":

@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from analysis import caption, style, units
+from analysis import caption, style
 from analysis.figures import axes as axis_tools
 from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
 from analysis.table import Table, line_label, series_names
+from tramontane.support import formatting
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,8 +102,8 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
     rows = delay_table(dataset, spec)
     found = [] if rows.empty else list(rows.groupby("series", sort=False))
     return Table(
-        headings=["Series", *(f"below {units.seconds(mark)}, %" for mark in MARKS)],
-        rows=[[own["label"].iloc[0], *(units.number(_below(own, mark), 3) for mark in MARKS)] for _, own in found],
+        headings=["Series", *(f"below {formatting.seconds(mark)}, %" for mark in MARKS)],
+        rows=[[own["label"].iloc[0], *(formatting.number(_below(own, mark), 3) for mark in MARKS)] for _, own in found],
     )
 
 

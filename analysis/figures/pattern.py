@@ -11,12 +11,13 @@ import numpy as np
 import xarray as xr
 from pydantic import ValidationError
 
-from analysis import facts, units
+from analysis import facts
 from analysis.figures.panel import Drawn, Panel
 from analysis.spec import FigureSpec
 from analysis.table import Table, ranks_of
 from tramontane.study.workloads import Workload, canonical_workload
 from tramontane.substrates.simulator import schedule
+from tramontane.support import formatting
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,7 +80,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         axes = figure.add_subplot(cell)
         axes.grid(visible=False)
         sent = np.where(matrix > 0, matrix, np.nan)
-        unit, factor = units.size_unit(float(np.nanmedian(sent)))
+        unit, factor = formatting.size_unit(float(np.nanmedian(sent)))
         least, most = np.nanmin(sent) / factor, np.nanmax(sent) / factor
         # The palest third of the colours is left out: lines one process wide must be seen.
         norm = LogNorm(least / max(1.3, np.sqrt(most / least)), most)
@@ -101,7 +102,7 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
     joined = math.ceil(ranks / len(matrix))
     partners, sent = (matrix > 0).sum(axis=1), matrix.sum(axis=1) / joined
     rows = [
-        ["Processes", units.number(ranks), ""],
+        ["Processes", formatting.number(ranks), ""],
         ["Partners of a process" if joined == 1 else f"Partners of {joined} processes", *_range(partners)],
         ["Sent by a process, bytes", *_range(sent)],
     ]
@@ -109,7 +110,7 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
 
 
 def _range(values: "NDArray[Any]") -> list[str]:
-    return [units.number(float(values.min())), units.number(float(values.max()))]
+    return [formatting.number(float(values.min())), formatting.number(float(values.max()))]
 
 
 def _one(dataset: xr.Dataset) -> tuple[Workload, int]:

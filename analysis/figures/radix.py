@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from analysis import caption, units
+from analysis import caption
 from analysis.figures import axes as axis_tools
 from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
 from analysis.table import ENSEMBLE_DIMS, Table
+from tramontane.support import formatting
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -113,13 +114,13 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
     """Best radix at each number of processes, and statistics over all of them."""
     rows = radix_table(dataset, spec)
     table = [
-        [units.number(x), units.number(best), f"{units.number(low)}–{units.number(high)}"]
+        [formatting.number(x), formatting.number(best), f"{formatting.number(low)}–{formatting.number(high)}"]
         if np.isfinite(best)
-        else [units.number(x), "missing", ""]
+        else [formatting.number(x), "missing", ""]
         for x, best, low, high in rows[["x", "best", "low", "high"]].to_numpy(dtype=float).tolist()
     ]
     if rows["best"].notna().any():
-        table += [[name, units.number(value), ""] for name, value in statistics(rows["best"]).items()]
+        table += [[name, formatting.number(value), ""] for name, value in statistics(rows["best"]).items()]
     return Table(["Processes", "Best radix", _spread(dataset).capitalize()], table)
 
 
@@ -157,7 +158,7 @@ def _draw_box(axes: "Axes", found: pd.DataFrame) -> None:
         meanprops={"marker": "D", "markerfacecolor": "#EE6677", "markeredgecolor": "white", "markersize": 4.5},
     )
     values = statistics(found["best"])
-    lines = [f"{name} {units.number(round(value, 1))}" for name, value in values.items()]
+    lines = [f"{name} {formatting.number(round(value, 1))}" for name, value in values.items()]
     axes.set(xticks=[], ylabel="", xlabel="\n".join(lines))
     axes.xaxis.label.set_fontsize(6.5)
     axes.tick_params(labelleft=False)

@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from analysis import caption, style, units
+from analysis import caption, style
 from analysis.figures import axes as axis_tools
 from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
 from analysis.table import ALL, Table, figure_table, y_unit
+from tramontane.support import formatting
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,16 +86,18 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
     x_heading = str(dataset[spec.x].attrs.get("long_name", spec.x))
     return Table(
         headings=[x_heading[:1].upper() + x_heading[1:], *(f"{label}{suffix}" for label in labels.values())],
-        rows=[[units.number(x), *(cells.get((name, x), "") for name in labels)] for x in sorted(rows["x"].unique())],
+        rows=[
+            [formatting.number(x), *(cells.get((name, x), "") for name in labels)] for x in sorted(rows["x"].unique())
+        ],
     )
 
 
 def _cell(value: float, low: float, high: float, choice: str, status: str) -> str:
     if not np.isfinite(value):
         return status
-    text = units.number(value)
+    text = formatting.number(value)
     if high > low:
-        text += f" [{units.number(low)}–{units.number(high)}]"
+        text += f" [{formatting.number(low)}–{formatting.number(high)}]"
     return f"{text} ({choice})" if choice else text
 
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 import xarray as xr
 
-from analysis import caption, facts, units
+from analysis import caption, facts
 from analysis.figures import axes as axis_tools
 from analysis.figures import scaling
 from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
 from analysis.table import Table, figure_table, y_unit
+from tramontane.support import formatting
 from tramontane.validation.substrates import REFERENCE, SUBSTRATE, compare, over_members, ratios
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def summaries(dataset: xr.Dataset, _spec: FigureSpec) -> list[Table]:
     apart = [
         [
             each.substrate,
-            units.number(each.common),
+            formatting.number(each.common),
             *(_ratio(value) for value in (each.median_ratio, each.least_ratio, each.largest_ratio)),
             f"{each.agreeing} of {each.orderings}" if each.orderings else NOTHING,
         ]
@@ -125,10 +126,10 @@ def summaries(dataset: xr.Dataset, _spec: FigureSpec) -> list[Table]:
     costs = [
         [
             each.substrate,
-            units.number(each.own),
-            NOTHING if each.wall_s is None else units.seconds(each.wall_s),
+            formatting.number(each.own),
+            NOTHING if each.wall_s is None else formatting.seconds(each.wall_s),
             _number(each.wall_ratio),
-            NOTHING if each.memory_bytes is None else units.size(round(each.memory_bytes, -6)),
+            NOTHING if each.memory_bytes is None else formatting.size(round(each.memory_bytes, -6)),
             _number(each.memory_ratio),
         ]
         for each in found
@@ -199,4 +200,4 @@ def _ratio(value: float | None) -> str:
 
 
 def _number(value: float | None) -> str:
-    return NOTHING if value is None else units.number(value, 3)
+    return NOTHING if value is None else formatting.number(value, 3)

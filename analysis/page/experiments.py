@@ -11,12 +11,13 @@ import numpy as np
 import xarray as xr
 from markupsafe import Markup
 
-from analysis import facts, svg, units
+from analysis import facts, svg
 from analysis.caption import caption
 from analysis.figures import numbers, summaries
 from analysis.page import interactive
 from analysis.spec import FigureSpec
 from analysis.table import Table
+from tramontane.support import formatting
 
 #: Attributes of a dataset that say where it comes from, with their headings.
 PROVENANCE = {
@@ -127,9 +128,9 @@ def section(dataset: xr.Dataset, dataset_file: Path, figures: Path, points: Path
         paper_figure=str(attrs.get("paper_figure", "")),
         references=[key.strip() for key in str(attrs.get("references", "")).split(",") if key.strip()],
         counts=facts.counts(dataset),
-        simulation_time=units.duration(facts.simulation_seconds(dataset)),
-        memory=units.size(round(memory, -6)) if (memory := facts.peak_memory(dataset)) else "–",
-        largest="–" if largest is None else units.number(largest),
+        simulation_time=formatting.duration(facts.simulation_seconds(dataset)),
+        memory=formatting.size(round(memory, -6)) if (memory := facts.peak_memory(dataset)) else "–",
+        largest="–" if largest is None else formatting.number(largest),
         picture=Markup(svg.inline(picture.read_text(encoding="utf-8"), anchor, title)) if picture.exists() else None,
         caption=caption(dataset),
         links=links(files, page),
@@ -155,7 +156,7 @@ def failures(dataset: xr.Dataset, points: Path) -> Iterable[Failure]:
 
 
 def _coordinate_text(dataset: xr.Dataset, dim: str, index: int) -> str:
-    return units.quantity(dataset[dim].values.tolist()[index], str(dataset[dim].attrs.get("units", "")))
+    return formatting.quantity(dataset[dim].values.tolist()[index], str(dataset[dim].attrs.get("units", "")))
 
 
 def _message(points: Path, identity: str) -> str:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis import units
 from tramontane.study import claims, network
 from tramontane.study.catalogue import GRIDS, TABLE1, TABLE2, cached_yaml
 from tramontane.study.decomposition import bounds, nearest_square
@@ -12,6 +11,7 @@ from tramontane.study.expressions import evaluate
 from tramontane.study.layers import Origin
 from tramontane.study.workloads import DOUBLE, Transposition
 from tramontane.substrates.simulator import schedule
+from tramontane.support import formatting
 
 #: The statement of `configs/claims` that holds the numbers of Table 3.
 TABLE3 = ("zheng2018.yaml", "Z-T3")
@@ -80,7 +80,7 @@ def networks(printed: dict[str, Any]) -> PrintedTable:
             if len(row["geometry"]) > 2
             else "{}, {}".format(*row["geometry"])
         )
-        rows.append([Cell(name), Cell(geometry), *(Cell(units.number(a), units.number(b)) for a, b in pairs)])
+        rows.append([Cell(name), Cell(geometry), *(Cell(formatting.number(a), formatting.number(b)) for a, b in pairs)])
         if "remark" in row:
             remarks.append(f"{name}: {row['remark']}.")
     headings = ["Network", "Geometry", "Switches", "Nodes per switch", "Nodes", "Radix"]
@@ -93,8 +93,8 @@ def stages(printed: dict[str, Any], origin: Origin) -> PrintedTable:
     for name, row in printed.items():
         cells = [
             Cell(
-                units.number(evaluate(row["stages"], {"n": n, "k": RADIX}, origin, name)),
-                units.number(counted_stages(name, n)),
+                formatting.number(evaluate(row["stages"], {"n": n, "k": RADIX}, origin, name)),
+                formatting.number(counted_stages(name, n)),
             )
             for n in PROCESSES
         ]
@@ -124,7 +124,7 @@ def grid(printed: dict[str, Any], root: Path, note: str) -> PrintedTable:
     rows = [
         [
             Cell("Grid points in x, y, z"),
-            Cell(" × ".join(map(units.number, printed["grid"])), " × ".join(map(units.number, (nx, ny, nz)))),
+            Cell(" × ".join(map(formatting.number, printed["grid"])), " × ".join(map(formatting.number, (nx, ny, nz)))),
         ],
         [Cell("Grid points"), _more(printed["points"], nx * ny * nz, "")],
         [
@@ -133,14 +133,13 @@ def grid(printed: dict[str, Any], root: Path, note: str) -> PrintedTable:
         ],
         [
             Cell("Most processes of a partition in two directions"),
-            Cell(units.number(printed["processes"]), units.number(most["cx"] * most["cy"])),
+            Cell(formatting.number(printed["processes"]), formatting.number(most["cx"] * most["cy"])),
         ],
     ]
     remarks = [note] if note else []
     if million:
-        remarks.append(
-            f"{units.number(MILLION)} processes are shared as {units.number(million[0])} × {units.number(million[1])}."
-        )
+        columns, rows_of = map(formatting.number, million)
+        remarks.append(f"{formatting.number(MILLION)} processes are shared as {columns} × {rows_of}.")
     return PrintedTable(
         "table-3", "Table 3: grid", "Zheng & Marguinaud 2018, Table 3", ["Quantity", "Value"], rows, remarks
     )
@@ -148,5 +147,9 @@ def grid(printed: dict[str, Any], root: Path, note: str) -> PrintedTable:
 
 def _more(bound: float, value: float, unit: str) -> Cell:
     """Return a number of which the paper prints a lower bound; it agrees if it is larger."""
-    text = f"> {units.number(bound)}{unit}"
-    return Cell(f"{text}: {units.number(value)}{unit}") if value > bound else Cell(text, f"{units.number(value)}{unit}")
+    text = f"> {formatting.number(bound)}{unit}"
+    return (
+        Cell(f"{text}: {formatting.number(value)}{unit}")
+        if value > bound
+        else Cell(text, f"{formatting.number(value)}{unit}")
+    )

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.text import Text
 
 from analysis import schematics
-from tramontane.campaign.layout import SCHEMATICS
 from tramontane.substrates.simulator import schedule
+from tramontane.support.layout import SCHEMATICS
 
 from .drawn import legend_texts
 

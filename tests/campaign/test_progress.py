@@ -3,13 +3,11 @@
 import io
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tramontane.campaign.packing import Job
 from tramontane.campaign.progress import LiveProgress, PlainProgress, Tally, progress
-from tramontane.campaign.text import duration, plural, size, table
 from tramontane.results.store import Store
 from tramontane.study.points import Point
 
@@ -102,21 +100,3 @@ def test_a_terminal_gets_one_line_that_changes(tmp_path: Path) -> None:
         live.show(tally)
         live.progress.refresh()
     assert "1/2 points" in stream.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.2, "less than 1 s"), (59, "59 s"), (600, "10 min"), (9000, "2.5 h"), (250_000, "2.9 days")],
-)
-def test_durations_in_words(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
-
-
-def test_other_words() -> None:
-    assert size(11.44e9) == "11.4 GB"
-    assert size(2.5e8) == "250 MB"
-    assert [plural(1, "batch"), plural(2, "batch"), plural(0, "point")] == ["1 batch", "2 batches", "0 points"]
-
-
-def test_tables_are_aligned(tmp_path: Any) -> None:
-    assert table(("name", "n"), [("a", 1), ("longer", 10)], right=(1,)) == "name     n\na        1\nlonger  10"

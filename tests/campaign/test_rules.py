@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from tramontane.campaign.layout import Layout
 from tramontane.campaign.plan import Plan, make_plan, write_plan
 from tramontane.campaign.rules import CODE, Rules, Step, figure_outputs, sheet_outputs
+from tramontane.support.layout import Layout
 
 
 def touch(path: Path, time: int) -> Path:

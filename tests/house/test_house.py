@@ -31,15 +31,16 @@ MAY_INCLUDE = {
 #: Inside the package: what each part may import of the others; the command line may use all of them.
 PARTS = {
     "errors": set(),
-    "study": {"errors"},
-    "substrates": {"errors", "study"},  # of study, real machines only; points arrive in canonical form
-    "results": {"errors", "study"},
-    "measurement": {"errors", "study", "substrates", "results"},
-    "campaign": {"errors", "study", "substrates", "results", "measurement"},
-    "calibration": {"errors", "study", "substrates", "results", "measurement", "campaign"},
-    "validation": {"errors", "study", "substrates", "results", "campaign"},
-    "claims": {"errors", "study", "substrates", "campaign"},
-    "archive": {"errors", "study", "results", "campaign", "claims"},
+    "support": {"errors"},
+    "study": {"errors", "support"},
+    "substrates": {"errors", "support", "study"},  # of study, real machines only; points arrive in canonical form
+    "results": {"errors", "support", "study"},
+    "measurement": {"errors", "support", "study", "substrates", "results"},
+    "campaign": {"errors", "support", "study", "substrates", "results", "measurement"},
+    "calibration": {"errors", "support", "study", "substrates", "results", "measurement", "campaign"},
+    "validation": {"errors", "support", "study", "substrates", "results", "campaign"},
+    "claims": {"errors", "support", "study", "substrates", "campaign"},
+    "archive": {"errors", "support", "study", "results", "campaign", "claims"},
 }
 #: Folders that are built, fetched or written by runs.
 NOT_OURS = {".git", ".venv", ".snakemake", "__pycache__"}

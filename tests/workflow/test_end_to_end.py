@@ -184,7 +184,7 @@ def test_points_that_fail_leave_a_report_and_an_exit_status(project: Path) -> No
 
 def test_only_one_run_at_a_time(project: Path) -> None:
     from tramontane.campaign.driver import _only_one
-    from tramontane.campaign.layout import Layout
+    from tramontane.support.layout import Layout
 
     layout = Layout(project, "smoke")
     with _only_one(layout) as first:

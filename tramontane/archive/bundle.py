@@ -17,10 +17,10 @@ from typing import Any
 from tramontane import __version__
 from tramontane.archive.contents import CHECKSUMS, CLAIMS, CRATE, README, VERSIONS, manifests, sources
 from tramontane.archive.crate import crate_metadata
-from tramontane.campaign.layout import Layout
 from tramontane.claims import evaluate
 from tramontane.errors import InputError
 from tramontane.results.store import Store
+from tramontane.support.layout import Layout
 
 _CHUNK = 1 << 20
 #: The earliest time a ZIP file knows.

@@ -11,9 +11,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from tramontane.archive.contents import CHECKSUMS, CLAIMS, CRATE, README, VERSIONS
-from tramontane.campaign.layout import Layout
 from tramontane.errors import InputError
 from tramontane.results.store import Store
+from tramontane.support.layout import Layout
 
 _CHUNK = 1 << 20
 _LINE = re.compile(r"([0-9a-f]{64})  (\S.*)")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from tramontane.calibration.comparison import Row
 from tramontane.calibration.fit import Parameters, Stages, deviation, residuals
 from tramontane.calibration.measurement import Messages
-from tramontane.campaign.text import table
+from tramontane.support.tables import table
 
 
 def summary(measured: Messages, parameters: Parameters, allreduces: Sequence[Stages] = ()) -> Iterator[str]:

@@ -14,13 +14,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TextIO
 
-from tramontane.campaign.layout import plan_of
 from tramontane.results.provenance import provenance
 from tramontane.results.store import Store, write_atomically
 from tramontane.study.loading import canonical_point
 from tramontane.study.points import MEASURED, Point
 from tramontane.substrates import Substrate, get, require
 from tramontane.substrates.isolation import PointError, end_with_parent, run_forked
+from tramontane.support.layout import plan_of
 
 #: Turns a name into a substrate that can run; tests put one of their own in place.
 Resolve = Callable[[str], Substrate]

@@ -17,16 +17,17 @@ from pathlib import Path
 from types import FrameType
 from typing import TextIO
 
-from tramontane.campaign.layout import Layout
 from tramontane.campaign.plan import Plan, make_plan, write_plan
 from tramontane.campaign.progress import Tally, progress
 from tramontane.campaign.rules import CODE, Rules
 from tramontane.campaign.slurm import commands_first, uses_slurm
-from tramontane.campaign.text import duration, plural, size, table
 from tramontane.errors import InputError, display_path
 from tramontane.results.store import Store
 from tramontane.substrates import spack
 from tramontane.substrates.isolation import end_with_parent
+from tramontane.support.formatting import about_bytes, about_seconds, plural
+from tramontane.support.layout import Layout
+from tramontane.support.tables import table
 
 #: How often the store is looked at [s].
 INTERVAL = 0.5
@@ -139,7 +140,7 @@ def header(plan: Plan, options: Options) -> Iterator[str]:
     line = f"{plan.scale}: {plural(len(plan.experiments), 'experiment')}, {plural(len(points), 'point')}, {there} there"
     if jobs:
         line += (
-            f", {len(jobs)} to run in {plural(len(plan.batches), 'batch')}; about {duration(plan.seconds)} of "
+            f", {len(jobs)} to run in {plural(len(plan.batches), 'batch')}; about {about_seconds(plan.seconds)} of "
             f"processor time on {plural(options.cores, 'core')}"
         )
         if options.threads > 1:
@@ -153,10 +154,9 @@ def header(plan: Plan, options: Options) -> Iterator[str]:
     for reason, identities in plan.absent.items():
         yield f"{plural(len(identities), 'point')} left out: {reason}"
     if plan.too_large and plan.memory is not None:
-        yield (
-            f"{plural(len(plan.too_large), 'point')} left out: up to {size(max(job.memory for job in plan.too_large))} "
-            f"of memory needed, {size(plan.memory)} there (MEMORY=... overrides this)"
-        )
+        largest = about_bytes(max(job.memory for job in plan.too_large))
+        there = f"{about_bytes(plan.memory)} there (MEMORY=... overrides this)"
+        yield f"{plural(len(plan.too_large), 'point')} left out: up to {largest} of memory needed, {there}"
 
 
 def snakemake_command(plan: Plan, profile: Path, options: Options) -> list[str]:

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tramontane.campaign import machine
-from tramontane.campaign.layout import Layout
 from tramontane.campaign.packing import Batch, Job, pack_all
 from tramontane.campaign.selection import choose
 from tramontane.errors import InputError, closest
@@ -23,6 +21,8 @@ from tramontane.results.published import find_published, take_over
 from tramontane.results.store import Store, dump, write_if_changed
 from tramontane.study import SCALES, Experiment, Point, estimate, expand, list_experiments, load_experiment
 from tramontane.substrates import get
+from tramontane.support import host
+from tramontane.support.layout import Layout
 
 #: Words that stand for all experiments and for none.
 ALL, NONE = "all", "none"
@@ -190,7 +190,7 @@ def make_plan(
             PlannedExperiment(entry.manifest, entry.points, frozenset(wanted & entry.points.keys()))
             for entry in planned
         ],
-        batches=pack_all(fitting, max(1, (cores or machine.cores()) // threads)),
+        batches=pack_all(fitting, max(1, (cores or host.cores()) // threads)),
         outdated=outdated,
         too_large=too_large,
         memory=memory,

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TextIO
 
 from tramontane.campaign.packing import Job
-from tramontane.campaign.text import duration
 from tramontane.results.store import Store
+from tramontane.support.formatting import about_seconds
 
 #: Plain lines appear for each of so many parts of the points, and after so many seconds.
 PLAIN_PARTS, PLAIN_SECONDS = 10, 30.0
@@ -73,7 +73,7 @@ class Tally:
         """Return how far the campaign is, in one line."""
         if not self.jobs:
             return f"{self.done}/{self.total} points{self._failures()}; figures and report"
-        return f"{self.done}/{self.total} points{self._failures()}; about {duration(self.remaining())} left"
+        return f"{self.done}/{self.total} points{self._failures()}; about {about_seconds(self.remaining())} left"
 
     def _failures(self) -> str:
         return f", {self.failed} failed" if self.failed else ""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import tramontane
-from tramontane.campaign.layout import DRAWN, Layout
+from tramontane.support.layout import DRAWN, Layout
 
 #: Where the code lies: the checkout itself, or wherever it was installed.
 CODE = Path(tramontane.__file__).resolve().parent.parent

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from tramontane.claims.outcome import Outcome, count, number
+from tramontane.claims.outcome import Outcome
 from tramontane.study import network
 from tramontane.study.catalogue import TABLE1, cached_yaml
 from tramontane.study.decomposition import block, bounds, nearest_square
 from tramontane.study.workloads import DOUBLE, Allreduce, Halo, Transposition
 from tramontane.substrates.simulator import schedule
+from tramontane.support.formatting import count, rounded
 
 Printed = Mapping[str, Any]
 
@@ -152,7 +153,7 @@ def halo_width(printed: Printed, root: Path) -> Outcome:
     spacing = printed["degrees"] * _DEGREE
     distance = printed["wind"] * printed["step"]
     departure = math.ceil(distance / spacing)
-    intervals = f"{number(distance / spacing)} intervals of {count(spacing)} m"
+    intervals = f"{rounded(distance / spacing)} intervals of {count(spacing)} m"
     facts = {
         f"{count(distance)} m are {intervals}, so {departure} points": departure == printed["departure"],
         f"{departure + _CUBIC_REACH} points with the {_CUBIC_REACH} that the scheme reads beyond": (
@@ -187,7 +188,7 @@ def halo_messages(printed: Printed, root: Path) -> Outcome:
     facts = {}
     for ranks, sizes in printed["kilobytes"].items():
         own = [size / _KIB for size in _halos(printed, int(ranks))]
-        facts[f"{count(int(ranks))} processes {'/'.join(number(size) for size in own)} KB"] = own == list(sizes)
+        facts[f"{count(int(ranks))} processes {'/'.join(rounded(size) for size in own)} KB"] = own == list(sizes)
     return _verdict(*_split(facts), "rows")
 
 
@@ -199,7 +200,7 @@ def halo_volumes(printed: Printed, root: Path) -> Outcome:
     for (few, first), (many, second) in itertools.pairwise(own.items()):
         stated, found = printed["megabytes"][many] / printed["megabytes"][few], second / first
         text = (
-            f"{count(int(few))} to {count(int(many))}: {number(stated)} printed, {number(found)} by the halos "
+            f"{count(int(few))} to {count(int(many))}: {rounded(stated)} printed, {rounded(found)} by the halos "
             f"({count(first // _KIB)} to {count(second // _KIB)} KB a field)"
         )
         (right if math.isclose(stated, found, rel_tol=0.01) else wrong).append(text)

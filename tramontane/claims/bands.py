@@ -13,8 +13,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from tramontane.claims.outcome import Lacking, Span, count
+from tramontane.claims.outcome import Lacking, Span
 from tramontane.study.claims import Judgement
+from tramontane.support.formatting import count
 
 RANKS = "ranks"
 MEMBER = "member"

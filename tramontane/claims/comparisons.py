@@ -12,10 +12,10 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tramontane.campaign.text import plural
 from tramontane.claims.bands import Band, Floats, common, part
-from tramontane.claims.outcome import Lacking, Outcome, Span, count, number, percent, time
+from tramontane.claims.outcome import Lacking, Outcome, Span
 from tramontane.study.claims import Range
+from tramontane.support.formatting import count, percent, plural, rounded, rounded_seconds
 
 Bools = NDArray[np.bool_]
 
@@ -43,8 +43,9 @@ def trend(curve: Band, way: str, span: Span, most: float) -> Outcome:
     begin, end = own.at(own.x[:-1]), own.at(own.x[1:])
     against = above(end, begin) if way == "falls" else above(begin, end)
     holds = bool(above(high, low)[0]) and float(1 - against.mean()) >= most
+    times = [rounded_seconds(own.median[end]) for end in (0, -1)]
     evidence = (
-        f"{own.name}: {time(own.median[0])} at {count(own.x[0])} processes, {time(own.median[-1])} at "
+        f"{own.name}: {times[0]} at {count(own.x[0])} processes, {times[1]} at "
         f"{count(own.x[-1])}; {int(against.sum())} of {against.size} steps go the other way{_gaps(own)}"
     )
     return Outcome(holds, evidence, int(overlapping(first, last)[0]), 1)
@@ -55,7 +56,7 @@ def slower(upper: Band, lower: Band, by: float, span: Span, most: float) -> Outc
     first, second = common(upper, lower, span)
     found = above(first, second, by)
     shared = overlapping(first, second)
-    much = f"{number(by)} times slower" if by != 1 else "slower"
+    much = f"{rounded(by)} times slower" if by != 1 else "slower"
     evidence = (
         f"{first.name} over {second.name}: {_ratios(first, second)}; {much} at {_of(found)} process counts"
         f"{_except(first.x, found)}{_gaps(first, second)}"
@@ -94,7 +95,7 @@ def apart(upper: Band, lower: Band, ratio: Range, span: Span) -> Outcome:
     least, most = ratio
     holds = (least is None or ratios[place] >= least) and (most is None or ratios[place] <= most)
     evidence = (
-        f"{first.name} over {second.name} at most {number(ratios[place])} (at {count(first.x[place])} processes); "
+        f"{first.name} over {second.name} at most {rounded(ratios[place])} (at {count(first.x[place])} processes); "
         f"stated {_range(ratio)}{_gaps(first, second)}"
     )
     low, high = first.low[place] / second.high[place], first.high[place] / second.low[place]
@@ -109,8 +110,8 @@ def closing(upper: Band, lower: Band, span: Span) -> Outcome:
     spread = np.log(first.high / first.low) + np.log(second.high / second.low)
     fragile = bool(abs(ratios[0] - ratios[-1]) <= (spread[0] + spread[-1]) / 2)
     evidence = (
-        f"{first.name} over {second.name}: {number(first.median[0] / second.median[0])} at {count(first.x[0])} "
-        f"processes, {number(first.median[-1] / second.median[-1])} at {count(first.x[-1])}{_gaps(first, second)}"
+        f"{first.name} over {second.name}: {rounded(first.median[0] / second.median[0])} at {count(first.x[0])} "
+        f"processes, {rounded(first.median[-1] / second.median[-1])} at {count(first.x[-1])}{_gaps(first, second)}"
     )
     return Outcome(bool(ratios[-1] < ratios[0]) and not fragile, evidence, int(fragile), 1)
 
@@ -144,9 +145,10 @@ def jump(curve: Band, by: float, span: Span) -> Outcome:
     rises = [(own.median[j] / own.median[i], i, j) for i in range(own.x.size - 1) for j in range(i + 1, own.x.size)]
     ratio, i, j = max(rises)
     start, end = own.at(own.x[i : i + 1]), own.at(own.x[j : j + 1])
+    low, high = (rounded_seconds(own.median[index]) for index in (i, j))
     evidence = (
-        f"{own.name} rises most from {time(own.median[i])} at {count(own.x[i])} to {time(own.median[j])} at "
-        f"{count(own.x[j])} processes, a factor of {number(ratio)} (stated: abruptly, read as {number(by)} or more)"
+        f"{own.name} rises most from {low} at {count(own.x[i])} to {high} at "
+        f"{count(own.x[j])} processes, a factor of {rounded(ratio)} (stated: abruptly, read as {rounded(by)} or more)"
         f"{_gaps(own)}"
     )
     return Outcome(bool(above(end, start, by)[0]), evidence, int(overlapping(start, end)[0]), 1)
@@ -176,7 +178,7 @@ def meets(rising: Band, falling: Band, at: float, within: float, span: Span) -> 
             near = Span(at / _FARTHEST, math.inf)
             raise Lacking(f"{near} (there: up to {count(first.x[-1])})", (first.name, second.name), near)
     evidence = (
-        f"{how} at {number(place)} processes; {first.name} over {second.name} is {number(np.exp(ratio[-1]))} at "
+        f"{how} at {rounded(place)} processes; {first.name} over {second.name} is {rounded(np.exp(ratio[-1]))} at "
         f"{count(first.x[-1])}{_gaps(first, second)}"
     )
     fragile = int(low[-1] <= 1 <= high[-1])
@@ -199,7 +201,7 @@ def limit(curve: Band, at: float) -> Outcome:
             (curve.name,),
             Span(math.nextafter(at, math.inf), math.inf),
         )
-    slowest = time(curve.median[-1])
+    slowest = rounded_seconds(curve.median[-1])
     return Outcome(False, f"{curve.name} ran with up to {count(beyond.max())} processes (time {slowest})", 0, 0)
 
 
@@ -216,7 +218,7 @@ def optimum(curve: Band, statistic: str, value: Range, span: Span) -> Outcome:
     least, most = value
     holds = (least is None or found >= least) and (most is None or found <= most)
     evidence = (
-        f"{statistic} {number(found)} over {own.x.size} process counts from {count(own.x[0])} to {count(own.x[-1])}; "
+        f"{statistic} {rounded(found)} over {own.x.size} process counts from {count(own.x[0])} to {count(own.x[-1])}; "
         f"stated {_range(value)}{_gaps(own)}"
     )
     return Outcome(holds, evidence)
@@ -226,18 +228,18 @@ def _ratios(first: Band, second: Band) -> str:
     ratios = first.median / second.median
     ends = f"{count(first.x[0])} to {count(first.x[-1])}" if first.x.size > 1 else count(first.x[0])
     if first.x.size == 1:
-        return f"{number(ratios[0])} at {ends} processes"
-    middle = number(float(np.median(ratios)))
-    return f"{number(ratios.min())} to {number(ratios.max())}, median {middle}, at {ends} processes"
+        return f"{rounded(ratios[0])} at {ends} processes"
+    middle = rounded(float(np.median(ratios)))
+    return f"{rounded(ratios.min())} to {rounded(ratios.max())}, median {middle}, at {ends} processes"
 
 
 def _range(bounds: Range) -> str:
     least, most = bounds
     if least is not None and least == most:
-        return number(least)
+        return rounded(least)
     if least is None:
-        return f"at most {number(most or 0)}"
-    return f"at least {number(least)}" if most is None else f"{number(least)} to {number(most)}"
+        return f"at most {rounded(most or 0)}"
+    return f"at least {rounded(least)}" if most is None else f"{rounded(least)} to {rounded(most)}"
 
 
 def _of(found: Bools) -> str:

@@ -9,8 +9,9 @@ import numpy as np
 import xarray as xr
 
 from tramontane.claims.bands import MEMBER, RANKS, Floats, called, chosen, common_ranks
-from tramontane.claims.outcome import Lacking, Outcome, count, number, percent
+from tramontane.claims.outcome import Lacking, Outcome
 from tramontane.study.claims import Range
+from tramontane.support.formatting import count, percent, rounded
 
 _DELAYS = ("delay_packets", "delay_lower", "delay_upper")
 _BIN = "delay_bin"
@@ -155,7 +156,7 @@ def congestion(groups: Sequence[Sequence[Matrix]], by: str, ranks: int) -> Outco
                 holds &= bool(np.median(values(one)) < np.median(values(other)))
                 fragile += int(values(one).max() >= values(other).min() and len(values(one)) > 1)
                 compared += 1
-    shown = ", ".join(f"{own.name} {number(float(np.median(values(own))))}{unit}" for group in groups for own in group)
+    shown = ", ".join(f"{own.name} {rounded(float(np.median(values(own))))}{unit}" for group in groups for own in group)
     what = "mean delay of a packet" if by == "level" else "variation between pairs of processes"
     return Outcome(holds, f"{what} at {count(ranks)} processes: {shown}", fragile, compared)
 

@@ -13,10 +13,9 @@ from pathlib import Path
 
 import xarray as xr
 
-from tramontane.campaign.layout import Layout
 from tramontane.claims import arithmetic, comparisons, distributions
 from tramontane.claims.bands import RANKS, Band, band
-from tramontane.claims.outcome import Lacking, Outcome, Span, listed
+from tramontane.claims.outcome import Lacking, Outcome, Span
 from tramontane.claims.verdicts import (
     NOT_EVALUATED,
     NOT_REPRODUCED,
@@ -31,6 +30,8 @@ from tramontane.study.catalogue import EXPERIMENTS, GRIDS, cached_yaml
 from tramontane.study.claims import CLAIMS, Check, Claim, Judgement, Range
 from tramontane.study.expansion import swept
 from tramontane.study.units import TIME, parse_quantity
+from tramontane.support.formatting import listed
+from tramontane.support.layout import Layout
 
 _PICOSECONDS = 10**12
 

@@ -1,11 +1,11 @@
-"""What a single check finds, and how numbers are written in its evidence."""
+"""What a single check finds, or lacks."""
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+from tramontane.support.formatting import count, rounded
 
 
 @dataclass(frozen=True)
@@ -86,32 +86,5 @@ class Span(NamedTuple):
         else:
             text = f"at {count(self.first)} to {count(self.last)} processes"
         if self.decades:
-            return f"{text}, over a decade" if self.decades == 1 else f"{text}, over {number(self.decades)} decades"
+            return f"{text}, over a decade" if self.decades == 1 else f"{text}, over {rounded(self.decades)} decades"
         return f"{text}, {self.least} counts" if self.least > 1 else text
-
-
-def count(number: float) -> str:
-    """Return a process count as text, e.g. "20,000"."""
-    return f"{number:,.0f}"
-
-
-def time(seconds: float) -> str:
-    """Return a time with three digits and a fitting unit, e.g. "1.23 ms"."""
-    factor, unit = next(((factor, unit) for factor, unit in _UNITS if seconds >= factor), _UNITS[-1])
-    return f"{number(seconds / factor)} {unit}"
-
-
-def number(value: float) -> str:
-    """Return a number with three digits, e.g. "0.0123", "12.3", "1,230"."""
-    return f"{float(f'{value:.3g}'):,.10g}"
-
-
-def listed(names: Iterable[str]) -> str:
-    """Return names as one text, e.g. "a, b and c"; each once."""
-    *others, last = dict.fromkeys(names)
-    return f"{', '.join(others)} and {last}" if others else last
-
-
-def percent(share: float) -> str:
-    """Return a share as text, e.g. "21 %"."""
-    return f"{number(100 * share)} %"

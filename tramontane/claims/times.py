@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from tramontane.campaign.layout import Layout
 from tramontane.errors import InputError
+from tramontane.support.layout import Layout
 
 _MEMBER = "member"
 _MILLI = 1e3

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from tramontane import __version__
-from tramontane.campaign.text import plural
+from tramontane.support.formatting import plural
 from tramontane.validation.comparison import Comparison
 from tramontane.validation.text import heading
 

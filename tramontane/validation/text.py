@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tramontane.campaign.text import plural, table
 from tramontane.study.units import TIME, format_quantity
+from tramontane.support.formatting import plural
+from tramontane.support.tables import table
 from tramontane.validation.comparison import COMPATIBLE, Comparison, LeftOut, Options
 from tramontane.validation.statistics import AXES, NEAR, Ordering, Summary, agreement
 

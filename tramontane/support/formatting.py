@@ -1,11 +1,14 @@
-"""Quantities as people read them: ``10 GB/s``, ``100 ns``, ``64 KB``.
+"""Numbers, times and sizes as people read them; the only place that turns them into text.
 
-Datasets hold base units (seconds, bytes, picoseconds in canonical points); this module is the only place that turns
-them into text, so that a caption, an axis and a table never disagree.
+There are two styles. Figures, captions and the report group digits by narrow spaces (``390\u202f625``) and write powers
+of ten: :func:`number` and what is made of it. Lines on a terminal and tables of Markdown pages group by commas
+(``390,625``): :func:`count`, :func:`rounded` and what is made of them; and where nobody needs four digits they say
+:func:`about_seconds` and :func:`about_bytes`. What is read back (a quantity of a YAML file) is written by
+:func:`tramontane.study.units.format_quantity`, the exact inverse of its parser.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 #: Superscript digits for tables and captions (figures use mathtext).
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -16,6 +19,7 @@ TIME_UNITS: tuple[tuple[str, float], ...] = (("s", 1.0), ("ms", 1e-3), ("µs", 1
 _DECIMAL = (("T", 10**12), ("G", 10**9), ("M", 10**6), ("K", 10**3))
 _BINARY = (("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
 _HERTZ = (("GHz", 10**9), ("MHz", 10**6), ("kHz", 10**3), ("Hz", 1))
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _PICOSECONDS = (("s", 10**12), ("ms", 10**9), ("µs", 10**6), ("ns", 10**3), ("ps", 1))
 
 
@@ -148,3 +152,60 @@ def time_unit(values: Sequence[float]) -> tuple[str, float]:
         if middle >= 0.3 * factor:
             return symbol, factor
     return TIME_UNITS[-1]
+
+
+# --- lines on a terminal and tables of pages ---------------------------------------------------------------------
+
+
+def count(value: float) -> str:
+    """Write a whole number, e.g. "20,000"."""
+    return f"{value:,.0f}"
+
+
+def rounded(value: float) -> str:
+    """Write a number with three digits, e.g. "0.0123", "12.3", "1,230"."""
+    return f"{float(f'{value:.3g}'):,.10g}"
+
+
+def rounded_seconds(value: float) -> str:
+    """Write a simulated time in seconds with three digits and a fitting unit, e.g. "1.23 ms"."""
+    unit, factor = next(((unit, factor) for unit, factor in TIME_UNITS if value >= factor), TIME_UNITS[-1])
+    return f"{rounded(value / factor)} {unit}"
+
+
+def percent(share: float) -> str:
+    """Write a share, e.g. 0.21 as "21 %"."""
+    return f"{rounded(100 * share)} %"
+
+
+def about_seconds(value: float) -> str:
+    """Write how long something takes, roughly, e.g. "40 s", "12 min", "3.5 h", "2.1 days"."""
+    if value < 1:
+        return "less than 1 s"
+    if value < 2 * _MINUTE:
+        return f"{value:.0f} s"
+    if value < 2 * _HOUR:
+        return f"{value / _MINUTE:.0f} min"
+    if value < 2 * _DAY:
+        return f"{value / _HOUR:.1f} h"
+    return f"{value / _DAY:.1f} days"
+
+
+def about_bytes(value: float) -> str:
+    """Write an amount of memory, roughly, e.g. "250 MB", "11.4 GB"."""
+    if value < 1e9:
+        return f"{value / 1e6:.0f} MB"
+    return f"{value / 1e9:.1f} GB"
+
+
+def plural(number_of: int, noun: str) -> str:
+    """Return "1 point", "2 points", "2 batches", ..."""
+    if number_of == 1:
+        return f"1 {noun}"
+    return f"{number_of} {noun}{'es' if noun.endswith('ch') else 's'}"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names as one text, e.g. "a, b and c"; each once."""
+    *others, last = dict.fromkeys(names)
+    return f"{', '.join(others)} and {last}" if others else last

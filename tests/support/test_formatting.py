@@ -1,6 +1,7 @@
 import pytest
 
-from analysis import units
+from tramontane.support import formatting
+from tramontane.support.formatting import about_bytes, about_seconds, plural
 
 
 @pytest.mark.parametrize(
@@ -16,7 +17,7 @@ from analysis import units
     ],
 )
 def test_sizes_take_the_prefix_that_comes_out_round(value: float, text: str) -> None:
-    assert units.size(value) == text
+    assert formatting.size(value) == text
 
 
 @pytest.mark.parametrize(
@@ -35,22 +36,22 @@ def test_sizes_take_the_prefix_that_comes_out_round(value: float, text: str) -> 
     ],
 )
 def test_quantities_carry_readable_units(value: float | str, unit: str, text: str) -> None:
-    assert units.quantity(value, unit) == text
+    assert formatting.quantity(value, unit) == text
 
 
 def test_numbers_are_grouped_from_five_digits_and_rounded_to_four() -> None:
-    assert units.number(1024) == "1024"
-    assert units.number(390_625) == "390\u202f625"
-    assert units.number(0.123456) == "0.1235"
-    assert units.number(1.5e-7) == "1.5×10⁻⁷"
-    assert units.number(float("nan")) == "–"
+    assert formatting.number(1024) == "1024"
+    assert formatting.number(390_625) == "390\u202f625"
+    assert formatting.number(0.123456) == "0.1235"
+    assert formatting.number(1.5e-7) == "1.5×10⁻⁷"
+    assert formatting.number(float("nan")) == "–"
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(0.5, "0.5 s"), (59.4, "59.4 s"), (250, "4 min 10 s"), (7500, "2 h 5 min")]
 )
 def test_durations_are_said_as_people_say_them(value: float, text: str) -> None:
-    assert units.duration(value) == text
+    assert formatting.duration(value) == text
 
 
 @pytest.mark.parametrize(
@@ -58,4 +59,18 @@ def test_durations_are_said_as_people_say_them(value: float, text: str) -> None:
     [([2.0, 40.0], "s"), ([0.0005, 0.4], "ms"), ([3e-5, 9e-5], "µs"), ([2e-8], "ns"), ([], "s")],
 )
 def test_the_time_unit_fits_the_middle_of_the_range(values: list[float], symbol: str) -> None:
-    assert units.time_unit(values)[0] == symbol
+    assert formatting.time_unit(values)[0] == symbol
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.2, "less than 1 s"), (59, "59 s"), (600, "10 min"), (9000, "2.5 h"), (250_000, "2.9 days")],
+)
+def test_durations_in_words(seconds: float, text: str) -> None:
+    assert about_seconds(seconds) == text
+
+
+def test_other_words() -> None:
+    assert about_bytes(11.44e9) == "11.4 GB"
+    assert about_bytes(2.5e8) == "250 MB"
+    assert [plural(1, "batch"), plural(2, "batch"), plural(0, "point")] == ["1 batch", "2 batches", "0 points"]
