@@ -155,8 +155,8 @@ def header(plan: Plan, options: Options) -> Iterator[str]:
         yield f"{plural(len(identities), 'point')} left out: {reason}"
     if plan.too_large and plan.memory is not None:
         largest = about_bytes(max(job.memory for job in plan.too_large))
-        there = f"{about_bytes(plan.memory)} there (MEMORY=... overrides this)"
-        yield f"{plural(len(plan.too_large), 'point')} left out: up to {largest} of memory needed, {there}"
+        limit = f"{about_bytes(plan.memory)} there (MEMORY=... overrides this)"
+        yield f"{plural(len(plan.too_large), 'point')} left out: up to {largest} of memory needed, {limit}"
 
 
 def snakemake_command(plan: Plan, profile: Path, options: Options) -> list[str]:
