@@ -3,16 +3,18 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "blocks.hpp"
 #include "contents.hpp"
-#include "refusal.hpp"
+#include "keys.hpp"
 #include "schedule.hpp"
 
 namespace tramontane {
@@ -145,22 +147,32 @@ private:
     Kind kind_;
 };
 
-inline constexpr const char* alltoall_algorithms = "ring-k, burst, bruck, pairwise, sliding-window";
+/// An algorithm by its name.
+struct AlltoallAlgorithm {
+    const char* name;
+    std::int64_t least_radix;  ///< 0: it has none
+    std::int64_t radix;        ///< if none is given; 0: one must be
+    Alltoall (*make)(Rank members, std::int64_t radix);
 
-/// \param algorithm one of alltoall_algorithms; ring-k and sliding-window need a radix >= 1, bruck takes one >= 2
-///                  (0: 2)
-/// \throws std::invalid_argument otherwise
-[[nodiscard]] inline Alltoall make_alltoall(const std::string& algorithm, Rank members, std::int64_t radix) {
-    const auto radix_from = [&](std::int64_t least) {
-        if (radix < least) refuse("radix", std::to_string(radix), "an integer from " + std::to_string(least));
-        return radix;
-    };
-    if (algorithm == "ring-k") return Alltoall::ring(members, radix_from(1));
-    if (algorithm == "sliding-window") return Alltoall::sliding_window(members, radix_from(1));
-    if (algorithm == "bruck") return Alltoall::bruck(members, radix == 0 ? 2 : radix_from(2));
-    if (algorithm == "burst") return Alltoall::burst(members);
-    if (algorithm == "pairwise") return Alltoall::pairwise(members);
-    refuse("algorithm", "'" + algorithm + "'", alltoall_algorithms);
+    [[nodiscard]] std::vector<Key> keys() const {
+        if (least_radix == 0) return {};
+        return {Key::integer("radix", least_radix, radix == 0 ? std::nullopt : std::optional<Value>(radix))};
+    }
+};
+
+inline constexpr std::array<AlltoallAlgorithm, 5> alltoall_algorithms{
+    {{"ring-k", 1, 0, [](Rank members, std::int64_t radix) { return Alltoall::ring(members, radix); }},
+     {"burst", 0, 0, [](Rank members, std::int64_t) { return Alltoall::burst(members); }},
+     {"bruck", 2, 2, [](Rank members, std::int64_t radix) { return Alltoall::bruck(members, radix); }},
+     {"pairwise", 0, 0, [](Rank members, std::int64_t) { return Alltoall::pairwise(members); }},
+     {"sliding-window", 1, 0,
+      [](Rank members, std::int64_t radix) { return Alltoall::sliding_window(members, radix); }}}};
+
+/// \param values `algorithm`, and its keys
+[[nodiscard]] inline Alltoall make_alltoall(const Values& values, Rank members) {
+    const auto algorithm = std::find_if(alltoall_algorithms.begin(), alltoall_algorithms.end(),
+                                        [&](const auto& each) { return values.is("algorithm", each.name); });
+    return algorithm->make(members, algorithm->least_radix == 0 ? 0 : values.integer("radix"));
 }
 
 /// Sizes of the blocks of one slab transposition: factor * cut_by_origin.size(i) * cut_by_destination.size(j).

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "blocks.hpp"
@@ -31,14 +34,31 @@ struct Tile {
 /// than processes.
 class Bisection {
 public:
-    /// \throws std::invalid_argument if there are less points than processes, or they can't be shared out by such cuts
     Bisection(const Grid& grid, Rank ranks)
-        : whole_{0, static_cast<std::int32_t>(grid[0]), 0, static_cast<std::int32_t>(grid[1])}, ranks_{ranks} {
-        for (Rank rank = 0; rank < ranks; ++rank) static_cast<void>(tile(rank));
-    }
+        : whole_{0, static_cast<std::int32_t>(grid[0]), 0, static_cast<std::int32_t>(grid[1])}, ranks_{ranks} {}
 
     [[nodiscard]] Rank ranks() const { return ranks_; }
 
+    /// \throws std::invalid_argument always: there is no such bisection
+    [[noreturn]] static void refuse_points(const Grid& grid, Rank ranks) {
+        refuse_key("ranks",
+                   std::to_string(ranks) + ", too many to bisect " + std::to_string(grid[0]) + " x " +
+                       std::to_string(grid[1]) + " points",
+                   "fewer");
+    }
+
+    /// Extremes over all tiles, not all of the same one [points].
+    struct Largest {
+        std::int64_t x, y, area;
+    };
+    /// Found without looking at each tile, because most parts are cut alike; nothing if there are less points than
+    /// processes, or they can't be shared out by such cuts.
+    [[nodiscard]] std::optional<Largest> largest() const {
+        std::map<Part, std::optional<Largest>> known;
+        return largest({whole_.x().size(), whole_.y().size(), ranks_}, known);
+    }
+
+    /// \throws std::invalid_argument if the points can't be shared out
     [[nodiscard]] Tile tile(Rank rank) const {
         return descend([rank](const Cut& cut) { return rank < cut.first_above; }).tile;
     }
@@ -105,19 +125,46 @@ private:
         return parts;
     }
 
-    [[nodiscard]] Cut cut_of(const Tile& tile, Rank first, Rank ranks) const {
+    /// Where the cut is, from the first point of the side that is cut; nothing if there is none.
+    struct Share {
+        bool along_x;
+        std::int64_t at;
+    };
+    [[nodiscard]] static std::optional<Share> share_of(std::int64_t x, std::int64_t y, Rank ranks) {
         const std::int64_t below = ranks / 2, above = ranks - below;
-        const bool x_longer = tile.x().size() >= tile.y().size();
-        for (const bool along_x : {x_longer, !x_longer}) {
-            const Range side = along_x ? tile.x() : tile.y();
-            const std::int64_t across = (along_x ? tile.y() : tile.x()).size();
+        for (const bool along_x : {x >= y, x < y}) {
+            const std::int64_t side = along_x ? x : y, across = along_x ? y : x;
             const std::int64_t least = (below + across - 1) / across;
-            const std::int64_t most = side.size() - (above + across - 1) / across;
+            const std::int64_t most = side - (above + across - 1) / across;
             if (least > most) continue;
-            const std::int64_t share = (2 * side.size() * below + ranks) / (2 * ranks);
-            return {along_x, side.first + std::clamp(share, least, most), static_cast<Rank>(first + below)};
+            return Share{along_x, std::clamp((2 * side * below + ranks) / (2 * ranks), least, most)};
         }
-        refuse("decomposition", "bisection for " + std::to_string(ranks_) + " ranks", "fewer ranks, or a larger grid");
+        return std::nullopt;
+    }
+
+    [[nodiscard]] Cut cut_of(const Tile& tile, Rank first, Rank ranks) const {
+        const auto share = share_of(tile.x().size(), tile.y().size(), ranks);
+        if (!share) refuse_points({whole_.x().size(), whole_.y().size(), 1}, ranks_);
+        return {share->along_x, (share->along_x ? tile.x() : tile.y()).first + share->at, first + ranks / 2};
+    }
+
+    using Part = std::tuple<std::int64_t, std::int64_t, Rank>;  ///< extents, processes
+
+    [[nodiscard]] static std::optional<Largest> largest(const Part& part,
+                                                        std::map<Part, std::optional<Largest>>& known) {
+        const auto [x, y, ranks] = part;
+        if (ranks == 1) return Largest{x, y, x * y};
+        if (const auto found = known.find(part); found != known.end()) return found->second;
+        std::optional<Largest> result;
+        if (const auto share = share_of(x, y, ranks)) {
+            const Rank below = ranks / 2;
+            const auto a = largest(share->along_x ? Part{share->at, y, below} : Part{x, share->at, below}, known);
+            const auto b = largest(
+                share->along_x ? Part{x - share->at, y, ranks - below} : Part{x, y - share->at, ranks - below}, known);
+            if (a && b) result = {std::max(a->x, b->x), std::max(a->y, b->y), std::max(a->area, b->area)};
+        }
+        known[part] = result;
+        return result;
     }
 
     Tile whole_;

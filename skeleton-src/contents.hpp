@@ -6,9 +6,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <stdexcept>
 #include <vector>
 
 #include "blocks.hpp"
+#include "decomposition.hpp"
 #include "schedule.hpp"
 
 namespace tramontane {
@@ -34,6 +37,12 @@ struct Piece {
     bool combine;  ///< true: add to what the receiver has; false: put in its place
 };
 
+/// What a rank copies within its own memory, because it holds the same point of a field twice.
+struct OwnCopy {
+    Box from;
+    Box to;
+};
+
 /// A schedule that also says what its messages carry. The bytes of a message are element_bytes times the sizes of its
 /// pieces, which follow one another in the message in the order given.
 ///
@@ -46,6 +55,19 @@ public:
                                                               std::int32_t index) const = 0;
     /// The box that a rank holds when `phase` begins; phase = number of phases: when all is done.
     [[nodiscard]] virtual Box held(Rank rank, std::int32_t phase) const = 0;
+
+    /// Points along x, y, z of the field whose boxes the ranks hold. Nothing: each rank has a vector of its own, and in
+    /// each repeat the vectors of all ranks are added up.
+    [[nodiscard]] virtual std::optional<Grid> field() const { return std::nullopt; }
+    /// The rank that has a point of the field when phase 0 begins; 0 <= x < nx, 0 <= y < ny.
+    [[nodiscard]] virtual Rank owner(std::int64_t /*x*/, std::int64_t /*y*/) const {
+        throw std::logic_error("no field, no owner of a point");
+    }
+    /// Whether the boxes of all phases are parts of the last one, so that what a rank has stays in its place. Otherwise
+    /// every phase has a box of its own, and the rank copies what it keeps.
+    [[nodiscard]] virtual bool in_place() const { return true; }
+    /// What a rank copies by itself at the end of a phase, in this order.
+    [[nodiscard]] virtual std::vector<OwnCopy> images(Rank /*rank*/, std::int32_t /*phase*/) const { return {}; }
 };
 
 }  // namespace tramontane

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "schedule.hpp"
 
@@ -30,14 +32,49 @@ struct DecompositionLimits {
     [[nodiscard]] constexpr bool admit(Decomposition d) const { return d.cx <= cx && d.cy <= cy; }
 };
 
+/// What limits cx and cy, by name: an extent of the grid that one of them cuts into blocks of at least a point.
+class DecompositionBounds {
+public:
+    struct Bound {
+        const char* extent;  ///< "nx", "ny" or "nz"
+        std::int64_t points;
+    };
+
+    /// \param cx, cy all extents that it cuts
+    DecompositionBounds(std::vector<Bound> cx, std::vector<Bound> cy) : cx_{tightest(cx)}, cy_{tightest(cy)} {}
+
+    [[nodiscard]] DecompositionLimits limits() const { return {cx_.points, cy_.points}; }
+    [[nodiscard]] std::string described() const {
+        return shown("cx", " <= ", cx_) + " and " + shown("cy", " <= ", cy_);
+    }
+    /// The bound that is violated, in words; empty if none is.
+    [[nodiscard]] std::string violated(Decomposition d) const {
+        if (d.cx > cx_.points) return shown("cx = " + std::to_string(d.cx), " > ", cx_);
+        return d.cy > cy_.points ? shown("cy = " + std::to_string(d.cy), " > ", cy_) : "";
+    }
+
+private:
+    [[nodiscard]] static Bound tightest(const std::vector<Bound>& bounds) {
+        return *std::min_element(bounds.begin(), bounds.end(),
+                                 [](const Bound& a, const Bound& b) { return a.points < b.points; });
+    }
+    [[nodiscard]] static std::string shown(const std::string& side, const char* relation, const Bound& bound) {
+        return side + relation + bound.extent + " = " + std::to_string(bound.points);
+    }
+
+    Bound cx_, cy_;
+};
+
 /// Every process has at least one point in each of the four layouts of Fig. 3 (Zheng & Marguinaud 2018, section 3.1):
 /// cx cuts x, z and y, cy cuts y and x. So cx <= nz, which bounds the paper's grid at ny * nz = 3,686,400 processes.
-[[nodiscard]] inline DecompositionLimits transposition_limits(const Grid& grid) {
-    return {std::min({grid[0], grid[1], grid[2]}), std::min(grid[0], grid[1])};
+[[nodiscard]] inline DecompositionBounds transposition_bounds(const Grid& grid) {
+    return {{{"nx", grid[0]}, {"nz", grid[2]}, {"ny", grid[1]}}, {{"ny", grid[1]}, {"nx", grid[0]}}};
 }
 
 /// A halo exchange has only the layout of Fig. 3a: cx cuts x, cy cuts y.
-[[nodiscard]] inline DecompositionLimits halo_limits(const Grid& grid) { return {grid[0], grid[1]}; }
+[[nodiscard]] inline DecompositionBounds halo_bounds(const Grid& grid) {
+    return {{{"nx", grid[0]}}, {{"ny", grid[1]}}};
+}
 
 /// The decomposition nearest to a square, min |log(cx / cy)|, within limits; cx <= cy where two are as near.
 ///

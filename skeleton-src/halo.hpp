@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -103,7 +105,7 @@ private:
 /// within whose width it lies: twice, as two images, only where 2 width + size > n.
 class HaloExchange final : public ContentSchedule {
 public:
-    /// \pre width >= 1, halo_limits(grid) admit the decomposition
+    /// \pre width >= 1, halo_bounds(grid) admit the decomposition
     HaloExchange(const Grid& grid, Decomposition decomposition, std::int64_t width)
         : cx_{static_cast<std::uint32_t>(decomposition.cx)},
           ranks_{decomposition.cx * decomposition.cy},
@@ -154,6 +156,32 @@ public:
         const std::int64_t wx = phase >= 1 ? width_ : 0;
         const std::int64_t wy = phase >= 2 ? width_ : 0;
         return {{x.first - wx, x.last + wx}, {y.first - wy, y.last + wy}, {0, levels_}};
+    }
+
+    [[nodiscard]] std::optional<Grid> field() const override {
+        return Grid{sweeps_[0].blocks().points(), sweeps_[1].blocks().points(), levels_};
+    }
+    [[nodiscard]] Rank owner(std::int64_t x, std::int64_t y) const override {
+        return sweeps_[1].blocks().owner(y) * static_cast<Rank>(cx_.value()) + sweeps_[0].blocks().owner(x);
+    }
+
+    /// Where the halo reaches beyond all other blocks it holds images of the rank's own points: plane by plane,
+    /// outward, because a plane far out may be the image of one that is an image itself.
+    [[nodiscard]] std::vector<OwnCopy> images(Rank rank, std::int32_t sweep) const override {
+        const std::int64_t n = sweeps_[static_cast<std::size_t>(sweep)].blocks().points();
+        const Box box = held(rank, sweep + 1);
+        const Box before = held(rank, sweep);
+        const Range own = sweep == 0 ? before.x : before.y;
+        const auto plane = [&](std::int64_t at) {
+            Box cut = box;
+            (sweep == 0 ? cut.x : cut.y) = {at, at + 1};
+            return cut;
+        };
+        std::vector<OwnCopy> copies;
+        for (std::int64_t i = own.last - n - 1; i >= own.first - width_; --i)
+            copies.push_back({plane(i + n), plane(i)});
+        for (std::int64_t i = own.first + n; i < own.last + width_; ++i) copies.push_back({plane(i - n), plane(i)});
+        return copies;
     }
 
 private:

@@ -28,7 +28,31 @@ struct Neighbour {
     [[nodiscard]] constexpr auto operator<=>(const Neighbour&) const = default;
 };
 
-/// Tiles and neighbours of all processes. A view of bytes that anybody may hold: a vector, or a memory segment that
+/// Who holds points of a process's halo: looks in the grid and in its images on all sides.
+[[nodiscard]] inline std::vector<Neighbour> halo_neighbours(const Grid& grid, std::int64_t width,
+                                                            const Bisection& shares, Rank rank, const Tile& tile) {
+    constexpr std::array<std::int16_t, 3> images{-1, 0, 1};
+    std::vector<Neighbour> found;
+    const auto part = [width](Range own, std::int64_t turns, std::int64_t n) {  // of the halo, in the image's count
+        return Range{std::max<std::int64_t>(own.first - width - turns * n, 0),
+                     std::min(own.last + width - turns * n, n)};
+    };
+    for (const std::int16_t y_turns : images) {
+        for (const std::int16_t x_turns : images) {
+            shares.visit(part(tile.x(), x_turns, grid[0]), part(tile.y(), y_turns, grid[1]), [&](Rank other) {
+                if (other != rank) found.push_back({other, x_turns, y_turns});
+            });
+        }
+    }
+    const auto order = [rank, ranks = shares.ranks()](const Neighbour& a, const Neighbour& b) {
+        const auto steps = [&](Rank other) { return other > rank ? other - rank : other - rank + ranks; };
+        return std::pair{steps(a.rank), a} < std::pair{steps(b.rank), b};
+    };
+    std::sort(found.begin(), found.end(), order);
+    return found;
+}
+
+/// Tiles and neighbours of all processes. A view of bytes that anybody may hold: itself, or a memory segment that
 /// simulated processes share (Zheng & Marguinaud 2018, section 2.3). Header, then offsets[ranks + 1], tiles[ranks] and
 /// neighbours[...], as they are in memory; the offsets count neighbours.
 class HaloTable {
@@ -56,6 +80,17 @@ public:
         neighbours_ = reinterpret_cast<const Neighbour*>(at + sizeof(Tile) * static_cast<std::size_t>(ranks));
     }
 
+    /// The same of bytes that it keeps.
+    HaloTable(std::vector<std::byte>&& own, const Grid& grid, std::int64_t width, Rank ranks)
+        : HaloTable{std::span<const std::byte>{own}, grid, width, ranks} {
+        own_ = std::move(own);  // which moves no byte
+    }
+    HaloTable(const HaloTable&) = delete;
+    HaloTable& operator=(const HaloTable&) = delete;
+    HaloTable(HaloTable&&) = default;
+    HaloTable& operator=(HaloTable&&) = default;
+    ~HaloTable() = default;
+
     [[nodiscard]] const Tile& tile(Rank rank) const { return tiles_[rank]; }
     /// The next higher rank first, cyclically, so that processes do not all begin with the same one.
     [[nodiscard]] std::span<const Neighbour> neighbours(Rank rank) const {
@@ -81,7 +116,7 @@ public:
                 refuse("width", std::to_string(width),
                        "at most " + std::to_string(most) + ", so that no process has its own points in its halo");
             }
-            const std::vector<Neighbour> found = around(grid, width, shares, rank, tile);
+            const std::vector<Neighbour> found = halo_neighbours(grid, width, shares, rank, tile);
             const auto added = std::as_bytes(std::span{found});
             bytes.insert(bytes.end(), added.begin(), added.end());
             put(place, tile);
@@ -107,33 +142,32 @@ private:
                " x " + std::to_string(header.ny) + " for " + std::to_string(header.ranks) + " ranks";
     }
 
-    /// Looks for the halo in the grid and in its images on all sides.
-    [[nodiscard]] static std::vector<Neighbour> around(const Grid& grid, std::int64_t width, const Bisection& shares,
-                                                       Rank rank, const Tile& tile) {
-        constexpr std::array<std::int16_t, 3> images{-1, 0, 1};
-        std::vector<Neighbour> found;
-        const auto part = [width](Range own, std::int64_t turns, std::int64_t n) {  // of the halo, in the image's count
-            return Range{std::max<std::int64_t>(own.first - width - turns * n, 0),
-                         std::min(own.last + width - turns * n, n)};
-        };
-        for (const std::int16_t y_turns : images) {
-            for (const std::int16_t x_turns : images) {
-                shares.visit(part(tile.x(), x_turns, grid[0]), part(tile.y(), y_turns, grid[1]), [&](Rank other) {
-                    if (other != rank) found.push_back({other, x_turns, y_turns});
-                });
-            }
-        }
-        const auto order = [rank, ranks = shares.ranks()](const Neighbour& a, const Neighbour& b) {
-            const auto steps = [&](Rank other) { return other > rank ? other - rank : other - rank + ranks; };
-            return std::pair{steps(a.rank), a} < std::pair{steps(b.rank), b};
-        };
-        std::sort(found.begin(), found.end(), order);
-        return found;
-    }
-
+    std::vector<std::byte> own_;
     const std::int64_t* offsets_ = nullptr;
     const Tile* tiles_ = nullptr;
     const Neighbour* neighbours_ = nullptr;
+};
+
+/// Tiles and neighbours of those processes that are asked about, found when they are.
+class HaloSearch {
+public:
+    HaloSearch(const Grid& grid, std::int64_t width, Rank ranks) : grid_{grid}, width_{width}, shares_{grid, ranks} {}
+
+    [[nodiscard]] Tile tile(Rank rank) const { return shares_.tile(rank); }
+    [[nodiscard]] const std::vector<Neighbour>& neighbours(Rank rank) const {
+        if (rank != last_) {
+            found_ = halo_neighbours(grid_, width_, shares_, rank, shares_.tile(rank));
+            last_ = rank;
+        }
+        return found_;
+    }
+
+private:
+    Grid grid_;
+    std::int64_t width_;
+    Bisection shares_;
+    mutable Rank last_ = -1;
+    mutable std::vector<Neighbour> found_;  ///< of the last one
 };
 
 }  // namespace tramontane

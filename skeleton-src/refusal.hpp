@@ -1,5 +1,5 @@
 /// \file
-/// One wording for everything a workload may be refused for: which key, what was found, what is allowed.
+/// One wording for everything that is refused: which key, what was found, what is allowed.
 #pragma once
 
 #include <stdexcept>
@@ -7,9 +7,14 @@
 
 namespace tramontane {
 
-/// \throws std::invalid_argument always, with "workload.<key>: found <found>, allowed: <allowed>"
+/// \throws std::invalid_argument always, with "<key>: found <found>, allowed: <allowed>"
+[[noreturn]] inline void refuse_key(const std::string& key, const std::string& found, const std::string& allowed) {
+    throw std::invalid_argument(key + ": found " + found + ", allowed: " + allowed);
+}
+
+/// The same for a key of the `workload` block of a point.
 [[noreturn]] inline void refuse(const std::string& key, const std::string& found, const std::string& allowed) {
-    throw std::invalid_argument("workload." + key + ": found " + found + ", allowed: " + allowed);
+    refuse_key("workload." + key, found, allowed);
 }
 
 }  // namespace tramontane

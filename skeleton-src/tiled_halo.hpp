@@ -3,13 +3,13 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <span>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "bisection.hpp"
 #include "contents.hpp"
 #include "halo_table.hpp"
 
@@ -21,20 +21,16 @@ namespace tramontane {
 /// Boxes of contents are in the count of the rank that is asked; indices outside the grid mean the point of the same
 /// index modulo the grid's size. The tag says across which edges a message goes, because the same two processes may be
 /// neighbours twice.
-class TiledHalo final : public ContentSchedule {
+///
+/// \tparam Table who has which tile and which neighbours: a HaloTable, or a HaloSearch
+template <class Table>
+class TiledHaloOf final : public ContentSchedule {
 public:
-    /// \param shared a table that others made and keep; without, this makes its own
     /// \pre width >= 1
-    TiledHalo(const Grid& grid, Rank ranks, std::int64_t width, std::span<const std::byte> shared)
-        : grid_{grid},
-          width_{width},
-          ranks_{ranks},
-          own_{shared.empty() ? HaloTable::make(grid, width, Bisection{grid, ranks}) : std::vector<std::byte>{}},
-          table_{shared.empty() ? std::span<const std::byte>{own_} : shared, grid, width, ranks} {}
-    TiledHalo(const TiledHalo&) = delete;
-    TiledHalo& operator=(const TiledHalo&) = delete;
+    TiledHaloOf(const Grid& grid, Rank ranks, std::int64_t width, Table table)
+        : grid_{grid}, width_{width}, shares_{grid, ranks}, table_{std::move(table)} {}
 
-    [[nodiscard]] Rank ranks() const override { return ranks_; }
+    [[nodiscard]] Rank ranks() const override { return shares_.ranks(); }
     [[nodiscard]] std::int64_t rounds() const override { return 1; }
     [[nodiscard]] std::vector<std::string> phases() const override { return {"halo"}; }
 
@@ -44,33 +40,36 @@ public:
     }
 
     [[nodiscard]] Transfer send(Rank rank, std::int64_t /*round*/, std::int32_t index) const override {
-        const Neighbour& to = neighbour(rank, index);
+        const Neighbour to = neighbour(rank, index);
         return {to.rank, tag(-to.x_turns, -to.y_turns), element_bytes * given(rank, to).size()};
     }
     [[nodiscard]] Transfer receive(Rank rank, std::int64_t /*round*/, std::int32_t index) const override {
-        const Neighbour& from = neighbour(rank, index);
+        const Neighbour from = neighbour(rank, index);
         return {from.rank, tag(from.x_turns, from.y_turns), element_bytes * taken(rank, from).size()};
     }
 
     [[nodiscard]] std::vector<Piece> send_contents(Rank rank, std::int64_t /*round*/,
                                                    std::int32_t index) const override {
-        const Neighbour& to = neighbour(rank, index);
+        const Neighbour to = neighbour(rank, index);
         return {Piece{rank, to.rank, given(rank, to), false}};
     }
     [[nodiscard]] std::vector<Piece> receive_contents(Rank rank, std::int64_t /*round*/,
                                                       std::int32_t index) const override {
-        const Neighbour& from = neighbour(rank, index);
+        const Neighbour from = neighbour(rank, index);
         return {Piece{from.rank, rank, taken(rank, from), false}};
     }
 
     /// Phase 0: the rank's own points; 1: and their halo.
     [[nodiscard]] Box held(Rank rank, std::int32_t phase) const override {
-        const Tile& tile = table_.tile(rank);
+        const Tile tile = table_.tile(rank);
         return phase == 0 ? box(tile.x(), tile.y()) : box(grown(tile.x()), grown(tile.y()));
     }
 
+    [[nodiscard]] std::optional<Grid> field() const override { return grid_; }
+    [[nodiscard]] Rank owner(std::int64_t x, std::int64_t y) const override { return shares_.owner(x, y); }
+
 private:
-    [[nodiscard]] const Neighbour& neighbour(Rank rank, std::int32_t index) const {
+    [[nodiscard]] Neighbour neighbour(Rank rank, std::int32_t index) const {
         return table_.neighbours(rank)[static_cast<std::size_t>(index)];
     }
     /// As the receiver sees the sender.
@@ -86,22 +85,23 @@ private:
 
     /// Our points in the neighbour's halo.
     [[nodiscard]] Box given(Rank rank, const Neighbour& to) const {
-        const Tile &own = table_.tile(rank), &other = table_.tile(to.rank);
+        const Tile own = table_.tile(rank), other = table_.tile(to.rank);
         return box(common(own.x(), grown(moved(other.x(), to.x_turns * grid_[0]))),
                    common(own.y(), grown(moved(other.y(), to.y_turns * grid_[1]))));
     }
     /// The neighbour's points in our halo.
     [[nodiscard]] Box taken(Rank rank, const Neighbour& from) const {
-        const Tile &own = table_.tile(rank), &other = table_.tile(from.rank);
+        const Tile own = table_.tile(rank), other = table_.tile(from.rank);
         return box(common(grown(own.x()), moved(other.x(), from.x_turns * grid_[0])),
                    common(grown(own.y()), moved(other.y(), from.y_turns * grid_[1])));
     }
 
     Grid grid_;
     std::int64_t width_;
-    Rank ranks_;
-    std::vector<std::byte> own_;
-    HaloTable table_;
+    Bisection shares_;
+    Table table_;
 };
+
+using TiledHalo = TiledHaloOf<HaloTable>;
 
 }  // namespace tramontane

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,15 +29,17 @@ namespace tramontane {
 /// the block from member i to member j is part i of the dimension that becomes whole, part j of the one that is cut.
 class Transposition final : public ContentSchedule {
 public:
-    /// Blocks are empty, and their messages have 0 bytes, unless transposition_limits(grid) admit the decomposition.
-    Transposition(const Grid& grid, Decomposition decomposition, const std::string& algorithm, std::int64_t radix)
+    /// Blocks are empty, and their messages have 0 bytes, unless transposition_bounds(grid) admit the decomposition.
+    ///
+    /// \param values `algorithm`, and its keys
+    Transposition(const Grid& grid, Decomposition decomposition, const Values& values)
         : cx_{static_cast<std::uint32_t>(decomposition.cx)},
           ranks_{decomposition.cx * decomposition.cy},
-          phases_{Phase{make_alltoall(algorithm, decomposition.cx, radix), true, 0, Blocks{grid[0], decomposition.cx},
+          phases_{Phase{make_alltoall(values, decomposition.cx), true, 0, Blocks{grid[0], decomposition.cx},
                         Blocks{grid[2], decomposition.cx}, Blocks{grid[1], decomposition.cy}},
-                  Phase{make_alltoall(algorithm, decomposition.cy, radix), false, 0, Blocks{grid[1], decomposition.cy},
+                  Phase{make_alltoall(values, decomposition.cy), false, 0, Blocks{grid[1], decomposition.cy},
                         Blocks{grid[0], decomposition.cy}, Blocks{grid[2], decomposition.cx}},
-                  Phase{make_alltoall(algorithm, decomposition.cx, radix), true, 0, Blocks{grid[2], decomposition.cx},
+                  Phase{make_alltoall(values, decomposition.cx), true, 0, Blocks{grid[2], decomposition.cx},
                         Blocks{grid[1], decomposition.cx}, Blocks{grid[0], decomposition.cy}}} {
         phases_[1].first_round = phases_[0].alltoall.stages();
         phases_[2].first_round = phases_[1].first_round + phases_[1].alltoall.stages();
@@ -99,6 +102,15 @@ public:
                 return {x_by_cy.range(iy), y_by_cx.range(ix), all_z};
         }
     }
+
+    [[nodiscard]] std::optional<Grid> field() const override {
+        return Grid{phases_[0].by_origin.points(), phases_[0].shared.points(), phases_[1].shared.points()};
+    }
+    [[nodiscard]] Rank owner(std::int64_t x, std::int64_t y) const override {
+        return phases_[0].shared.owner(y) * static_cast<Rank>(cx_.value()) + phases_[0].by_origin.owner(x);
+    }
+    /// Layouts a to d are cut differently.
+    [[nodiscard]] bool in_place() const override { return false; }
 
 private:
     struct Phase {

@@ -3,15 +3,15 @@
 #include "workload_dict.hpp"
 
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -25,6 +25,7 @@
 #include "blocks.hpp"
 #include "contents.hpp"
 #include "decomposition.hpp"
+#include "traffic.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -39,59 +40,30 @@ Rank to_rank(const char* key, std::int64_t value) {
     return static_cast<Rank>(value);
 }
 
-/// Reads one dictionary and remembers what it was asked for, so that what is left over can be refused.
-class Reader {
-public:
-    explicit Reader(const nb::dict& source) : source_{source} {}
+/// What a value is, if a key could have it.
+std::optional<Value> value_of(const nb::handle& value) {
+    std::int64_t number = 0;
+    std::string word;
+    std::vector<std::int64_t> numbers;
+    // try_cast lets bool pass for an integer; nobody means that.
+    if (nb::isinstance<nb::bool_>(value)) return std::nullopt;
+    if (nb::try_cast(value, number, /*convert=*/false)) return number;
+    if (nb::try_cast(value, word, /*convert=*/false)) return word;
+    if (nb::try_cast(value, numbers, /*convert=*/false)) return numbers;
+    return std::nullopt;
+}
 
-    template <class T>
-    std::optional<T> find(const char* key, const char* allowed) {
-        known_.emplace_back(key);
-        if (!source_.contains(key)) {
-            return std::nullopt;
-        }
-        const nb::object value = source_[key];
-        T result{};
-        // try_cast lets bool pass for an integer; nobody means that.
-        if (nb::isinstance<nb::bool_>(value) || !nb::try_cast<T>(value, result, /*convert=*/false)) {
-            refuse(key, nb::repr(value).c_str(), allowed);
-        }
-        return result;
+std::vector<Argument> given_in(const nb::dict& source) {
+    std::vector<Argument> given;
+    for (const auto& [key, value] : source) {
+        given.push_back({nb::str(key).c_str(), value_of(value), nb::repr(value).c_str()});
     }
+    return given;
+}
 
-    /// Whether a key that may also be something else has this word as its value.
-    bool is_word(const char* key, const char* word) {
-        std::string value;
-        if (!source_.contains(key) || !nb::try_cast<std::string>(source_[key], value, /*convert=*/false)) return false;
-        known_.emplace_back(key);
-        return value == word;
-    }
-
-    template <class T>
-    T get(const char* key, const char* allowed) {
-        if (auto value = find<T>(key, allowed)) {
-            return *std::move(value);
-        }
-        refuse(key, "nothing", allowed);
-    }
-
-    void refuse_others() const {
-        for (const auto& [key, value] : source_) {
-            const std::string name = nb::str(key).c_str();
-            if (std::find(known_.begin(), known_.end(), name) == known_.end()) {
-                std::string allowed;
-                for (const std::string& each : known_) {
-                    allowed += (allowed.empty() ? "" : ", ") + each;
-                }
-                refuse(name, nb::repr(value).c_str(), "the keys " + allowed);
-            }
-        }
-    }
-
-private:
-    const nb::dict& source_;
-    std::vector<std::string> known_;
-};
+nb::object to_python(const Value& value) {
+    return std::visit([](const auto& each) { return nb::cast(each); }, value);
+}
 
 template <class T>
 nb::object to_numpy(std::vector<T> values) {
@@ -118,11 +90,8 @@ private:
 class CheckedSchedule {
 public:
     explicit CheckedSchedule(std::unique_ptr<ContentSchedule> schedule) : schedule_{std::move(schedule)} {}
-    CheckedSchedule(const nb::dict& workload, std::int64_t ranks, bool allow_empty_blocks) {
-        WorkloadSpec spec = workload_from_dict(workload, ranks);
-        spec.allow_empty_blocks = allow_empty_blocks;
-        schedule_ = make_content_schedule(spec);
-    }
+    CheckedSchedule(const nb::dict& workload, std::int64_t ranks, bool allow_empty_blocks)
+        : schedule_{workload_from_dict(workload, ranks, {.empty_blocks = allow_empty_blocks})->schedule()} {}
 
     const ContentSchedule& get() const { return *schedule_; }
 
@@ -216,7 +185,8 @@ private:
 
 using MatrixArgument = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-CheckedSchedule make_matrix_alltoall(const std::string& algorithm, const MatrixArgument& sizes, std::int64_t radix) {
+CheckedSchedule make_matrix_alltoall(const std::string& algorithm, const MatrixArgument& sizes,
+                                     std::optional<std::int64_t> radix) {
     if (sizes.shape(0) != sizes.shape(1)) {
         throw std::invalid_argument("sizes: found " + std::to_string(sizes.shape(0)) + " x " +
                                     std::to_string(sizes.shape(1)) + ", allowed: a square matrix");
@@ -226,7 +196,14 @@ CheckedSchedule make_matrix_alltoall(const std::string& algorithm, const MatrixA
     if (std::any_of(values.begin(), values.end(), [](std::int64_t each) { return each < 0; })) {
         throw std::invalid_argument("sizes: found a negative one, allowed: integers from 0");
     }
-    return CheckedSchedule{std::make_unique<AlltoallSchedule<MatrixSizes>>(make_alltoall(algorithm, ranks, radix),
+    std::vector<Argument> given{{"algorithm", algorithm, "'" + algorithm + "'"}};
+    if (radix) given.push_back({"radix", *radix, std::to_string(*radix)});
+    KeyReader reader{std::move(given)};
+    const std::vector<Key> keys = algorithm_keys(alltoall_algorithms);
+    Values read;
+    reader.read(keys, read, "workload.");
+    reader.finish("workload.");
+    return CheckedSchedule{std::make_unique<AlltoallSchedule<MatrixSizes>>(make_alltoall(read, ranks),
                                                                            MatrixSizes{ranks, std::move(values)})};
 }
 
@@ -234,11 +211,63 @@ std::pair<std::int64_t, std::int64_t> as_pair(Range range) { return {range.first
 
 auto as_tuple(const Box& box) { return std::tuple{as_pair(box.x), as_pair(box.y), as_pair(box.z)}; }
 
-nb::bytes halo_table(const nb::dict& workload, std::int64_t ranks) {
-    const WorkloadSpec spec = workload_from_dict(workload, ranks);
-    if (!spec.bisection) throw std::invalid_argument("workload.decomposition: only bisection has a table of halos");
-    const std::vector<std::byte> table = HaloTable::make(spec.grid, spec.width, Bisection{spec.grid, spec.ranks});
-    return nb::bytes(table.data(), table.size());
+nb::dict describe_kinds() {
+    nb::dict result;
+    for (const WorkloadKind& kind : workload_kinds()) {
+        nb::list keys;
+        for (const Key& key : kind.keys) {
+            nb::dict entry;
+            entry["name"] = key.name;
+            entry["integers"] = key.integers;
+            entry["least"] = key.least;
+            entry["words"] = key.words;
+            entry["default"] = key.otherwise ? to_python(*key.otherwise) : nb::none();
+            entry["required"] = !key.otherwise && !key.optional;
+            entry["with"] = key.with.empty() ? nb::none() : nb::object(nb::make_tuple(key.with, key.with_value));
+            keys.append(entry);
+        }
+        result[kind.name.c_str()] = keys;
+    }
+    return result;
+}
+
+nb::dict describe_values(const Workload& workload) {
+    nb::dict result;
+    for (const auto& [key, value] : workload.values().all()) result[key.c_str()] = to_python(value);
+    return result;
+}
+
+nb::bytes shared_setup(const Workload& workload) {
+    const std::vector<std::byte> setup = workload.setup();
+    return nb::bytes(setup.data(), setup.size());
+}
+
+nb::list count_traffic(const Workload& workload, const TrafficLimits& limits) {
+    const auto schedule = workload.sampled();
+    const TrafficSample sample = [&] {
+        const nb::gil_scoped_release released;
+        return TrafficSample{*schedule, limits};
+    }();
+    nb::list result;
+    for (const PhaseTraffic& phase : sample.phases()) {
+        std::vector<std::int64_t> sizes;
+        std::vector<double> messages;
+        for (const auto& [size, count] : phase.sizes) {
+            sizes.push_back(size);
+            messages.push_back(count);
+        }
+        nb::dict entry;
+        entry["sizes"] = to_numpy(std::move(sizes));
+        entry["messages"] = to_numpy(std::move(messages));
+        entry["posted"] = phase.posted;
+        entry["windowed"] = phase.windowed;
+        entry["source"] = to_numpy(phase.pairs.source);
+        entry["destination"] = to_numpy(phase.pairs.destination);
+        entry["bytes"] = to_numpy(phase.pairs.bytes);
+        entry["weight"] = to_numpy(phase.pairs.weight);
+        result.append(entry);
+    }
+    return result;
 }
 
 Blocks checked_blocks(std::int64_t points, std::int64_t parts) {
@@ -255,42 +284,9 @@ Blocks checked_blocks(std::int64_t points, std::int64_t parts) {
 
 }  // namespace
 
-WorkloadSpec workload_from_dict(const nb::dict& workload, std::int64_t ranks) {
-    constexpr const char* integer = "an integer";
-    Reader reader{workload};
-    WorkloadSpec spec{};
-    spec.ranks = to_rank("ranks", ranks);
-    spec.kind = reader.get<std::string>("kind", "transposition, halo, allreduce");
-    if (spec.kind == "allreduce") {
-        spec.algorithm = reader.get<std::string>("algorithm", "recursive-k, recursive-doubling, ring, rabenseifner");
-        spec.count = reader.get<std::int64_t>("count", integer);
-        spec.repeats = reader.find<std::int64_t>("repeats", integer).value_or(1);
-        if (spec.algorithm == "recursive-k") {
-            spec.radix = reader.get<std::int64_t>("radix", integer);
-            spec.remainder = reader.find<std::string>("remainder", "paper, adjacent").value_or("paper");
-        }
-    } else if (spec.kind == "transposition" || spec.kind == "halo") {
-        spec.grid = reader.get<std::array<std::int64_t, 3>>("grid", "three integers");
-        spec.bisection = spec.kind == "halo" && reader.is_word("decomposition", "bisection");
-        if (!spec.bisection) {
-            spec.decomposition =
-                reader.find<std::array<std::int64_t, 2>>("decomposition", "two integers").value_or(spec.decomposition);
-        }
-        if (spec.kind == "halo") {
-            spec.width = reader.get<std::int64_t>("width", integer);
-        } else {
-            spec.algorithm = reader.get<std::string>("algorithm", alltoall_algorithms);
-            if (spec.algorithm == "ring-k" || spec.algorithm == "sliding-window") {
-                spec.radix = reader.get<std::int64_t>("radix", integer);
-            } else if (spec.algorithm == "bruck") {
-                spec.radix = reader.find<std::int64_t>("radix", integer).value_or(2);
-            }
-        }
-    } else {
-        refuse("kind", "'" + spec.kind + "'", "transposition, halo, allreduce");
-    }
-    reader.refuse_others();
-    return spec;
+std::unique_ptr<Workload> workload_from_dict(const nb::dict& workload, std::int64_t ranks,
+                                             const Permissions& permissions) {
+    return make_workload(given_in(workload), ranks, permissions);
 }
 
 }  // namespace tramontane::bindings
@@ -346,7 +342,7 @@ void bind_schedule(nb::module_& module) {
         "Raises\n------\nValueError\n    For a wrong key or value; the message names it and what is allowed.")
         .def(nb::init<const nb::dict&, std::int64_t, bool>(), "workload"_a, "ranks"_a, nb::kw_only(),
              "allow_empty_blocks"_a = false)
-        .def_static("alltoall", &make_matrix_alltoall, "algorithm"_a, "sizes"_a, "radix"_a = 2,
+        .def_static("alltoall", &make_matrix_alltoall, "algorithm"_a, "sizes"_a, "radix"_a = nb::none(),
                     "One all-to-all among all ranks; ``sizes[i, j]`` doubles (int64) go from rank i to rank j.")
         .def_prop_ro("ranks", [](const CheckedSchedule& s) { return s.get().ranks(); })
         .def_prop_ro("rounds", [](const CheckedSchedule& s) { return s.get().rounds(); })
@@ -373,8 +369,32 @@ void bind_schedule(nb::module_& module) {
              "(``side=\"send\"``) or their receivers (``side=\"receive\"``) see them, by rank and index.")
         .def("totals", &CheckedSchedule::totals, "``{phase: (messages, bytes)}`` over all ranks and rounds.");
 
-    m.def("halo_table", &halo_table, "workload"_a, "ranks"_a,
-          "Tiles and neighbours of all processes of a halo exchange by bisection, as simulated processes share them.");
+    nb::class_<Workload>(
+        m, "Workload",
+        "What planning has to know of a workload; its schedule says the rest.\n\n"
+        "Parameters\n----------\n"
+        "workload : dict\n    Keys of the ``workload`` block of a point, in base units.\n"
+        "ranks : int\n    Number of processes.\n\n"
+        "Raises\n------\nValueError\n    For a wrong key or value; the message names it and what is allowed.")
+        .def(nb::new_(
+                 [](const nb::dict& workload, std::int64_t ranks) { return workload_from_dict(workload, ranks, {}); }),
+             "workload"_a, "ranks"_a)
+        .def_prop_ro("values", &describe_values, "All of its keys, those that were left out too.")
+        .def_prop_ro("imbalance", &Workload::imbalance,
+                     "The largest block of data of any rank at any time, relative to the mean.")
+        .def("setup", &shared_setup,
+             "What all ranks have to know of each other, for simulated processes to share; empty: nothing.")
+        .def(
+            "traffic",
+            [](const Workload& workload, std::int64_t calls, std::int64_t ranks, std::int64_t pairs) {
+                return count_traffic(workload, {.calls = calls, .ranks = ranks, .pairs = pairs});
+            },
+            "calls"_a = TrafficLimits{}.calls, "ranks"_a = TrafficLimits{}.ranks, "pairs"_a = TrafficLimits{}.pairs,
+            "What is sent, for each phase a dict.\n\n"
+            "``messages`` of each of the ``sizes`` [B]; those ``posted`` at a time by all ranks; whether sends are\n"
+            "``windowed``; and pairs of ranks, each for ``weight`` messages: ``source``, ``destination``, ``bytes``.\n"
+            "Exact where a look at all ranks takes no more than `calls` of the schedule; else from a sample of ranks.");
+    m.def("kinds", &describe_kinds, "The keys of each kind of workload, beside ``kind``.");
 
     m.def(
         "block",
@@ -405,13 +425,4 @@ void bind_schedule(nb::module_& module) {
         },
         nb::sig("def nearest_square(ranks: int, max_cx: int, max_cy: int) -> tuple[int, int] | None"), "ranks"_a,
         "max_cx"_a, "max_cy"_a, "``(cx, cy)`` with cx * cy = ranks nearest to square within the limits, or None.");
-    m.def(
-        "default_decomposition",
-        [](const std::string& kind, std::int64_t ranks, const Grid& grid) {
-            const Decomposition found = default_decomposition(kind, to_rank("ranks", ranks), grid);
-            return std::pair{found.cx, found.cy};
-        },
-        "kind"_a, "ranks"_a, "grid"_a,
-        "``(cx, cy)`` that a transposition or halo exchange takes if its point states none; ValueError if there is "
-        "none.");
 }

@@ -186,9 +186,9 @@ nb::dict describe_congestion(const CongestionMatrix& matrix, std::int64_t ranks)
 /// Ranks without points in some layout are refused in what users write (tramontane.study); points measured with another
 /// simulator may have them.
 std::unique_ptr<Schedule> schedule_of(const nb::dict& point) {
-    WorkloadSpec workload = workload_from_dict(get<nb::dict>(point, "workload"), get<std::int64_t>(point, "ranks"));
-    workload.allow_empty_blocks = true;
-    return make_schedule(workload);
+    return workload_from_dict(get<nb::dict>(point, "workload"), get<std::int64_t>(point, "ranks"),
+                              {.empty_blocks = true})
+        ->schedule();
 }
 
 /// A point as the simulator takes it.

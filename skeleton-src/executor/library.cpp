@@ -304,11 +304,11 @@ private:
 
 std::unique_ptr<Exchange> make_library_exchange(const Options& options, const Schedule& schedule, Rank rank,
                                                 Payload& payload) {
-    if (options.workload.kind == "transposition") {
+    if (options.workload->collective() == Collective::alltoall) {
         return std::make_unique<GroupExchange>(options.implementation, schedule, rank, payload);
     }
 #if defined(TRAMONTANE_SIMULATED_MPI)
-    refuse_implementation(options.implementation_name + " of a halo exchange");
+    refuse_implementation(options.implementation_name + " among neighbours");
 #else
     return std::make_unique<NeighbourExchange>(options.implementation, schedule, rank, payload);
 #endif

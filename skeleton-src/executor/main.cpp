@@ -91,7 +91,7 @@ void complain(const std::string& complaint, Rank rank, Rank ranks) {
     }
     const Options options = read_options(arguments, ranks);
     const auto setup = options.setup.empty() ? std::span<const std::byte>{} : attached(options.setup);
-    const auto schedule = make_content_schedule(options.workload, setup);
+    const auto schedule = options.workload->schedule(setup);
     const auto operation = make_operation(options, *schedule, rank);
     std::string complaint;
     const Measurement measurement = measure(options, *schedule, *operation, rank, complaint);

@@ -54,12 +54,11 @@ namespace {
     return result;
 }
 
-/// Counts the workload's own messages; of a library's allreduce nobody knows them.
+/// Counts the workload's own messages; of an operation of the library that is one call, nobody knows them.
 void count(const Options& options, const Schedule& schedule, Rank rank, Measurement& measurement) {
     std::int64_t messages = 0;
     std::int64_t bytes = 0;
-    const bool known = options.workload.kind != "allreduce" || options.implementation == Implementation::schedule;
-    for (std::int64_t number = 0; known && number < schedule.rounds(); ++number) {
+    for (std::int64_t number = 0; !options.in_one_call() && number < schedule.rounds(); ++number) {
         const Round round = schedule.round(rank, number);
         messages += round.sends;
         for (std::int32_t index = 0; index < round.sends; ++index) {

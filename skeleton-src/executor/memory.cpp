@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "refusal.hpp"
+
 namespace tramontane::executor {
 namespace {
 
@@ -23,37 +25,29 @@ namespace {
 
 }  // namespace
 
-Memory::Memory(const ContentSchedule& schedule, const WorkloadSpec& spec, Rank rank, Fault fault)
+Memory::Memory(const ContentSchedule& schedule, Rank rank, Fault fault)
     : schedule_{schedule},
-      spec_{spec},
+      field_{schedule.field()},
       rank_{rank},
       fault_{fault},
-      period_{spec.kind == "allreduce" ? schedule.rounds() / spec.repeats : schedule.rounds()},
+      period_{schedule.rounds() / schedule.repeats()},
       faulty_round_{-1},
       phase_names_{schedule.phases()} {
-    if (spec.ranks >= Rank{1} << rank_bits) {
-        refuse("ranks", std::to_string(spec.ranks), "less than 2^22 with real data");
+    if (schedule.ranks() >= Rank{1} << rank_bits) {
+        refuse_key("ranks", std::to_string(schedule.ranks()), "less than 2^22 with real data");
     }
-    const auto phases = static_cast<std::int32_t>(phase_names_.size());
-    if (spec_.kind != "allreduce") {
-        const auto [nx, ny, nz] = spec_.grid;
+    if (field_) {
+        const auto [nx, ny, nz] = *field_;
         if (nx * ny * nz >= std::int64_t{1} << index_bits) {
             refuse("grid", std::to_string(nx * ny * nz) + " points", "less than 2^38 with real data");
         }
-        if (spec_.bisection) {
-            bisection_.emplace(spec_.grid, spec_.ranks);
-        } else {
-            x_by_cx_ = Blocks{nx, static_cast<Rank>(spec_.decomposition[0])};
-            y_by_cy_ = Blocks{ny, static_cast<Rank>(spec_.decomposition[1])};
-        }
     }
-    for (std::int32_t phase = spec_.kind == "transposition" ? 0 : phases; phase <= phases; ++phase) {
+    const auto phases = static_cast<std::int32_t>(phase_names_.size());
+    for (std::int32_t phase = schedule.in_place() ? phases : 0; phase <= phases; ++phase) {
         const Box box = schedule_.held(rank_, phase);
         areas_.push_back({box, std::vector<double>(static_cast<std::size_t>(box.size()))});
     }
-    if (spec_.kind == "allreduce") {
-        own_.resize(static_cast<std::size_t>(spec_.count));
-    }
+    if (!field_) own_.resize(areas_.front().values.size());
     plan_phases();
     plan_rounds();
 }
@@ -73,34 +67,14 @@ Memory::Part Memory::part(std::size_t area, const Box& box, std::int64_t staged)
 void Memory::plan_phases() {
     phases_.resize(phase_names_.size());
     for (std::int32_t phase = 0; phase < static_cast<std::int32_t>(phases_.size()); ++phase) {
-        if (spec_.kind == "transposition") {
+        PhasePlan& plan = phases_[static_cast<std::size_t>(phase)];
+        if (!schedule_.in_place()) {
             const Box stays = common(schedule_.held(rank_, phase), schedule_.held(rank_, phase + 1));
-            phases_[static_cast<std::size_t>(phase)].before.push_back(
-                {part(area_of(phase), stays), part(area_of(phase + 1), stays)});
-        } else if (spec_.kind == "halo" && !spec_.bisection) {
-            plan_images(phase);
+            plan.before.push_back({part(area_of(phase), stays), part(area_of(phase + 1), stays)});
         }
-    }
-}
-
-/// Where the halo reaches beyond all other blocks it holds images of the rank's own points (see HaloExchange): plane by
-/// plane, outward, because a plane far out may be the image of one that is an image itself.
-void Memory::plan_images(std::int32_t sweep) {
-    const std::int64_t n = spec_.grid[static_cast<std::size_t>(sweep)];
-    const Box box = schedule_.held(rank_, sweep + 1);
-    const Box held = schedule_.held(rank_, sweep);
-    const Range own = sweep == 0 ? held.x : held.y;
-    const auto plane = [&](std::int64_t at) {
-        Box cut = box;
-        (sweep == 0 ? cut.x : cut.y) = {at, at + 1};
-        return part(0, cut);
-    };
-    auto& images = phases_[static_cast<std::size_t>(sweep)].after;
-    for (std::int64_t i = own.last - n - 1; i >= own.first - spec_.width; --i) {
-        images.push_back({plane(i + n), plane(i)});
-    }
-    for (std::int64_t i = own.first + n; i < own.last + spec_.width; ++i) {
-        images.push_back({plane(i - n), plane(i)});
+        for (const OwnCopy& each : schedule_.images(rank_, phase)) {
+            plan.after.push_back({part(area_of(phase + 1), each.from), part(area_of(phase + 1), each.to)});
+        }
     }
 }
 
@@ -198,10 +172,11 @@ void Memory::fill(std::int64_t repetition) {
         std::fill(area.values.begin(), area.values.end(), nothing());
     }
     std::fill(receiving_.begin(), receiving_.end(), nothing());
-    if (spec_.kind == "allreduce") {
+    if (!field_) {
         write_contribution(0);
         return;
     }
+    const auto [nx, ny, nz] = *field_;
     const Box box = schedule_.held(rank_, 0);
     const Part own = part(0, box);
     for (std::int64_t z = box.z.first; z < box.z.last; ++z) {
@@ -209,7 +184,7 @@ void Memory::fill(std::int64_t repetition) {
             double* const row = areas_[0].values.data() + own.first + own.stride_y * (y - box.y.first) +
                                 own.stride_z * (z - box.z.first);
             for (std::int64_t x = box.x.first; x < box.x.last; ++x) {
-                row[x - box.x.first] = encode({repetition_ % 16, rank_, x + spec_.grid[0] * (y + spec_.grid[1] * z)});
+                row[x - box.x.first] = encode({repetition_ % 16, rank_, x + nx * (y + ny * z)});
             }
         }
     }
@@ -217,7 +192,7 @@ void Memory::fill(std::int64_t repetition) {
 
 void Memory::write_contribution(std::int64_t repeat) {
     for (std::size_t i = 0; i < own_.size(); ++i) {
-        own_[i] = contribution(rank_, static_cast<std::int64_t>(i), repetition_ * spec_.repeats + repeat);
+        own_[i] = contribution(rank_, static_cast<std::int64_t>(i), repetition_ * schedule_.repeats() + repeat);
     }
     std::copy(own_.begin(), own_.end(), areas_.front().values.begin());
 }
@@ -238,7 +213,7 @@ void Memory::end_phase(std::int32_t phase) {
 }
 
 void Memory::pack(std::int64_t round) {
-    if (spec_.kind == "allreduce" && round % period_ == 0 && round > 0) {
+    if (!field_ && round % period_ == 0 && round > 0) {
         if (checking_) {
             check_sums(round / period_ - 1);
         }
@@ -278,7 +253,8 @@ void Memory::begin_allreduce(std::int64_t repeat) {
 
 void Memory::end_allreduce(std::int64_t repeat) {
     if (fault_ != Fault::none) {
-        corrupt(reduced(), spec_.count, spec_.count);
+        const auto count = static_cast<std::int64_t>(own_.size());
+        corrupt(reduced(), count, count);
     }
     if (checking_) {
         check_sums(repeat);
@@ -356,25 +332,21 @@ void Memory::corrupt(double* values, std::int64_t count, std::int64_t message) {
     }
 }
 
-Rank Memory::owner(std::int64_t x, std::int64_t y) const {
-    return bisection_ ? bisection_->owner(x, y) : y_by_cy_.owner(y) * x_by_cx_.parts() + x_by_cx_.owner(x);
-}
-
 void Memory::check_result() { check_phase(static_cast<std::int32_t>(phases_.size())); }
 
 void Memory::check_phase(std::int32_t phase) {
-    if (spec_.kind == "allreduce") {
-        check_sums(spec_.repeats - 1);
+    if (!field_) {
+        check_sums(schedule_.repeats() - 1);
     } else {
         check_field(phase);
     }
 }
 
 void Memory::check_sums(std::int64_t repeat) {
-    const std::int64_t instance = repetition_ * spec_.repeats + repeat;
-    for (std::int64_t i = 0; i < spec_.count; ++i) {
+    const std::int64_t instance = repetition_ * schedule_.repeats() + repeat;
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(own_.size()); ++i) {
         double expected = 0;
-        for (Rank rank = 0; rank < spec_.ranks; ++rank) {
+        for (Rank rank = 0; rank < schedule_.ranks(); ++rank) {
             expected += contribution(rank, i, instance);
         }
         const double found = areas_.front().values[static_cast<std::size_t>(i)];
@@ -387,7 +359,7 @@ void Memory::check_sums(std::int64_t repeat) {
 }
 
 void Memory::check_field(std::int32_t phase) {
-    const auto [nx, ny, nz] = spec_.grid;
+    const auto [nx, ny, nz] = *field_;
     const Box box = schedule_.held(rank_, phase);
     const Part held = part(area_of(phase), box);
     for (std::int64_t z = box.z.first; z < box.z.last; ++z) {
@@ -397,7 +369,7 @@ void Memory::check_field(std::int32_t phase) {
                                          held.stride_y * (y - box.y.first) + held.stride_z * (z - box.z.first);
             for (std::int64_t x = box.x.first; x < box.x.last; ++x) {
                 const std::int64_t gx = modulo(x, nx);
-                const Rank origin = owner(gx, gy);
+                const Rank origin = schedule_.owner(gx, gy);
                 const double found = values[x - box.x.first];
                 if (!same(found, encode({repetition_ % 16, origin, gx + nx * (gy + ny * z)}))) {
                     const Origin is = decode(found);

@@ -8,12 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "bisection.hpp"
-#include "blocks.hpp"
 #include "contents.hpp"
 #include "pattern.hpp"
 #include "payload.hpp"
-#include "workload.hpp"
 
 namespace tramontane::executor {
 
@@ -24,13 +21,13 @@ struct Findings {
     std::string first;  ///< the first wrong element, in one line
 };
 
-/// Holds a field for each layout of a transposition, one with its halo for a halo exchange, one vector for an
-/// allreduce. All copies are worked out when it is made, so that a run only moves data.
+/// Holds a rank's part of a field, one for each phase or one for all, or a vector that is added to those of all ranks:
+/// as the schedule says of its contents. All copies are worked out when it is made, so that a run only moves data.
 class Memory final : public Payload {
 public:
-    /// \pre make_content_schedule(spec) gave `schedule`, which must outlive this; the decomposition is given
+    /// \param schedule must outlive this
     /// \throws std::invalid_argument if ranks or grid are beyond what a pattern can tell apart
-    Memory(const ContentSchedule& schedule, const WorkloadSpec& spec, Rank rank, Fault fault = Fault::none);
+    Memory(const ContentSchedule& schedule, Rank rank, Fault fault = Fault::none);
 
     /// Writes the pattern of a repetition to what the rank holds at first, and nothing() everywhere else.
     void fill(std::int64_t repetition);
@@ -100,12 +97,11 @@ private:
         return rounds_[static_cast<std::size_t>(round % period_)];
     }
     [[nodiscard]] std::size_t area_of(std::int32_t phase) const {
-        return spec_.kind == "transposition" ? static_cast<std::size_t>(phase) : 0;
+        return schedule_.in_place() ? 0 : static_cast<std::size_t>(phase);
     }
     [[nodiscard]] Part part(std::size_t area, const Box& box, std::int64_t staged = 0) const;
 
     void plan_phases();
-    void plan_images(std::int32_t sweep);
     void plan_rounds();
     void plan_sums(std::int64_t round, RoundPlan& plan);
 
@@ -119,12 +115,10 @@ private:
     void check_phase(std::int32_t phase);
     void check_sums(std::int64_t repeat);
     void check_field(std::int32_t phase);
-    /// Who has a point of the field at first.
-    [[nodiscard]] Rank owner(std::int64_t x, std::int64_t y) const;
     void report(const std::string& where, const std::string& found, const std::string& expected);
 
     const ContentSchedule& schedule_;
-    WorkloadSpec spec_;
+    std::optional<Grid> field_;  ///< without one, a vector is summed
     Rank rank_;
     Fault fault_;
     std::int64_t period_;        ///< rounds after which the plan repeats
@@ -134,8 +128,6 @@ private:
     std::vector<PhasePlan> phases_;
     std::vector<RoundPlan> rounds_;
     std::vector<double> sending_, receiving_, own_;
-    Blocks x_by_cx_{1, 1}, y_by_cy_{1, 1};
-    std::optional<Bisection> bisection_;
     std::int64_t repetition_ = 0;
     bool checking_ = false;
     Findings findings_;

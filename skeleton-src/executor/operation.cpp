@@ -41,7 +41,7 @@ public:
     DataOperation(const Options& options, const ContentSchedule& schedule, Rank rank, std::int64_t longest)
         : schedule_{schedule}, rank_{rank} {
         if (options.real_data) {
-            memory_.emplace(schedule, options.workload, rank, options.fault);
+            memory_.emplace(schedule, rank, options.fault);
         } else {
             outgoing_.emplace(longest);
             incoming_.emplace(longest);
@@ -110,12 +110,11 @@ private:
 class AllreduceOperation final : public DataOperation {
 public:
     AllreduceOperation(const Options& options, const ContentSchedule& schedule, Rank rank)
-        : DataOperation{options, schedule, rank, options.workload.count * element_bytes},
-          repeats_{options.workload.repeats},
-          allreduce_{make_library_allreduce(options.implementation,
-                                            memory() ? memory()->contributed() : payload().outgoing(0, 0),
-                                            memory() ? memory()->reduced() : null_incoming(), options.workload.count)} {
-    }
+        : DataOperation{options, schedule, rank, schedule.held(rank, 0).size() * element_bytes},
+          repeats_{schedule.repeats()},
+          allreduce_{make_library_allreduce(
+              options.implementation, memory() ? memory()->contributed() : payload().outgoing(0, 0),
+              memory() ? memory()->reduced() : null_incoming(), schedule.held(rank, 0).size())} {}
 
     void run(Times& times) override {
         Memory* const data = memory();
@@ -143,9 +142,7 @@ private:
 }  // namespace
 
 std::unique_ptr<Operation> make_operation(const Options& options, const ContentSchedule& schedule, Rank rank) {
-    if (options.workload.kind == "allreduce" && options.implementation != Implementation::schedule) {
-        return std::make_unique<AllreduceOperation>(options, schedule, rank);
-    }
+    if (options.in_one_call()) return std::make_unique<AllreduceOperation>(options, schedule, rank);
     return std::make_unique<RoundOperation>(options, schedule, rank);
 }
 

@@ -1,6 +1,7 @@
 #include "options.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "arguments.hpp"
 
@@ -21,75 +22,69 @@ namespace {
                                : Fault::none;
 }
 
-/// The keys of the workload; which ones there are depends on its kind.
-void read_workload(Arguments& arguments, bool library, WorkloadSpec& spec) {
-    spec.kind = arguments.word("kind", "", {"transposition", "halo", "allreduce"});
-    if (spec.kind != "halo" && !library) {
-        spec.algorithm = arguments.text("algorithm", "");
-        if (spec.algorithm == "ring-k" || spec.algorithm == "sliding-window" || spec.algorithm == "recursive-k") {
-            spec.radix = arguments.number("radix", 0, 1);
-            if (spec.algorithm == "recursive-k") {
-                spec.remainder = arguments.word("remainder", "paper", {"paper", "adjacent"});
+[[nodiscard]] std::vector<Key> program_keys(Rank ranks) {
+    return {Key::word("implementation", {"schedule", "library", "nonblocking", "persistent"}, "schedule"),
+            {.name = "setup", .optional = true},
+            Key::word("data", {"real", "null"}, "real"),
+            {.name = "verify", .integers = 1, .least = 0, .most = 1, .optional = true},
+            Key::word("clock", {"local", "global"}, "local"),
+            Key::integer("warmup", 0, std::int64_t{1}),
+            Key::integer("repetitions", 1, std::int64_t{5}),
+            Key::word("fault", {"none", "value", "place", "missing"}, "none"),
+            Key::integer("ranks", 1, std::int64_t{ranks})};
+}
+
+/// The keys that were given, with an algorithm whose schedule says what the library's operation moves.
+[[nodiscard]] std::vector<Argument> with_library_algorithm(std::vector<Argument> given) {
+    const auto is = [&](const char* key, const std::string& word) {
+        return std::any_of(given.begin(), given.end(),
+                           [&](const Argument& each) { return each.key == key && each.value == Value(word); });
+    };
+    for (const char* by : {"library", "nonblocking", "persistent"}) {
+        if (!is("implementation", by)) continue;
+        for (const WorkloadKind& kind : workload_kinds()) {
+            if (kind.library_algorithm.empty() || !is("kind", kind.name)) continue;
+            for (const Argument& each : given) {
+                if (each.key == "algorithm") refuse_key(each.key, each.shown, "only with implementation=schedule");
             }
-        } else if (spec.algorithm == "bruck") {
-            spec.radix = arguments.number("radix", 2, 2);
+            given.push_back({"algorithm", kind.library_algorithm, kind.library_algorithm});
         }
     }
-    if (spec.kind == "allreduce") {
-        spec.count = arguments.number("count", 3, 1);
-        spec.repeats = arguments.number("repeats", 1, 1);
-        if (library) {
-            spec.algorithm = "recursive-doubling";  // for the limits that any allreduce has; its messages are not sent
-        }
-        return;
-    }
-    if (spec.kind == "halo") {
-        spec.width = arguments.number("width", 0, 1);
-    } else if (library) {
-        spec.algorithm = "burst";  // one round a phase, whose messages are the library's counts and displacements
-    }
-    const auto grid = arguments.numbers("grid", 3, 1);
-    if (grid.empty()) {
-        refuse_option("grid", "nothing", "3 integers from 1 with x between them");
-    }
-    std::copy(grid.begin(), grid.end(), spec.grid.begin());
-    spec.bisection = spec.kind == "halo" && !library && arguments.text("decomposition", "") == "bisection";
-    if (spec.bisection) return;
-    const auto decomposition = arguments.numbers("decomposition", 2, 1);
-    if (decomposition.empty()) {
-        const Decomposition found = default_decomposition(spec.kind, spec.ranks, spec.grid);
-        spec.decomposition = {found.cx, found.cy};
-    } else {
-        std::copy(decomposition.begin(), decomposition.end(), spec.decomposition.begin());
-    }
+    return given;
 }
 
 }  // namespace
 
-Options read_options(const std::vector<std::string>& given, Rank ranks) {
-    Arguments arguments{given};
+Options read_options(const std::vector<std::string>& arguments, Rank ranks) {
+    KeyReader reader{with_library_algorithm(split_arguments(arguments))};
+    Values workload, program;
+    const WorkloadKind& kind = read_workload(reader, workload);
+    const std::vector<Key> keys = program_keys(ranks);
+    reader.read(keys, program);
+    reader.finish();
+    refuse_other_ranks(ranks, program.integer("ranks"));
+
     Options options;
-    options.workload.ranks = ranks;
-    options.implementation_name =
-        arguments.word("implementation", "schedule", {"schedule", "library", "nonblocking", "persistent"});
+    options.workload = kind.make(std::move(workload), ranks, {});
+    options.implementation_name = program.word("implementation");
     options.implementation = implementation_of(options.implementation_name);
-    read_workload(arguments, options.implementation != Implementation::schedule, options.workload);
-    options.setup = options.workload.bisection ? arguments.text("setup", "") : "";
-    options.real_data = arguments.word("data", "real", {"real", "null"}) == "real";
-    options.verify = arguments.word("verify", options.real_data ? "1" : "0", {"0", "1"}) == "1";
+    if (options.by_library() && options.workload->collective() == Collective::none) {
+        refuse_key("implementation", options.implementation_name + " of a workload that no library's operation does",
+                   "schedule");
+    }
+    options.setup = program.find("setup") == nullptr ? "" : program.word("setup");
+    options.real_data = program.is("data", "real");
+    options.verify = program.find("verify") == nullptr ? options.real_data : program.integer("verify") == 1;
     if (options.verify && !options.real_data) {
-        refuse_option("verify", "1 with data=null", "verify=1 with data=real only");
+        refuse_key("verify", "1 with data=null", "verify=1 with data=real only");
     }
-    options.global_clock = arguments.word("clock", "local", {"local", "global"}) == "global";
-    options.warmup = arguments.number("warmup", 1, 0);
-    options.repetitions = arguments.number("repetitions", 5, 1);
-    options.fault = fault_of(arguments.word("fault", "none", {"none", "value", "place", "missing"}));
+    options.global_clock = program.is("clock", "global");
+    options.warmup = program.integer("warmup");
+    options.repetitions = program.integer("repetitions");
+    options.fault = fault_of(program.word("fault"));
     if (options.fault != Fault::none && !options.verify) {
-        refuse_option("fault", "one with verify=0", "none, or verify=1");
+        refuse_key("fault", "one with verify=0", "none, or verify=1");
     }
-    const std::int64_t expected = arguments.number("ranks", ranks, 1);
-    arguments.refuse_others();
-    refuse_other_ranks(ranks, expected);
     return options;
 }
 

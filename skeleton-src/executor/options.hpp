@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ enum class Implementation {
 };
 
 struct Options {
-    WorkloadSpec workload;
+    std::shared_ptr<const Workload> workload;
     Implementation implementation = Implementation::schedule;
     std::string implementation_name = "schedule";
     bool real_data = true;      ///< false: nothing is packed or checked, all messages share one buffer
@@ -30,6 +31,10 @@ struct Options {
     std::int64_t repetitions = 5;
     Fault fault = Fault::none;
     std::string setup;  ///< name of the segment of shared memory with the set-up information of all ranks, if any
+
+    [[nodiscard]] bool by_library() const { return implementation != Implementation::schedule; }
+    /// Whether one call of the library does it all, with messages that nobody but the library knows.
+    [[nodiscard]] bool in_one_call() const { return by_library() && workload->collective() == Collective::allreduce; }
 };
 
 /// \param arguments what follows the program's name

@@ -184,28 +184,25 @@ bool asks_for_pingpong(const std::vector<std::string>& arguments) {
     return std::find(arguments.begin(), arguments.end(), "kind=pingpong") != arguments.end();
 }
 
-PingPongOptions read_pingpong_options(const std::vector<std::string>& given, Rank ranks) {
-    Arguments arguments{given};
+PingPongOptions read_pingpong_options(const std::vector<std::string>& arguments, Rank ranks) {
     PingPongOptions options;
-    static_cast<void>(arguments.word("kind", "", {"pingpong"}));
-    options.sizes = arguments.list("sizes", 0);
-    if (options.sizes.empty()) {
-        refuse_option("sizes", "nothing", "bytes with commas between them");
-    }
-    options.window = arguments.number("window", options.window, 1);
-    options.warmup = arguments.number("warmup", options.warmup, 0);
-    options.repetitions = arguments.number("repetitions", options.repetitions, 1);
-    const std::int64_t expected = arguments.number("ranks", ranks, 2);
-    arguments.refuse_others();
-    for (const std::int64_t size : options.sizes) {
-        if (size > std::numeric_limits<int>::max()) {
-            refuse_option("sizes", std::to_string(size), "less than 2^31");
-        }
-    }
-    refuse_other_ranks(ranks, expected);
-    if (ranks < 2) {
-        refuse_option("ranks", std::to_string(ranks), "2 or more");
-    }
+    const std::vector<Key> keys{
+        Key::word("kind", {"pingpong"}),
+        {.name = "sizes", .integers = Key::any_number, .least = 0, .most = std::numeric_limits<int>::max()},
+        Key::integer("window", 1, options.window),
+        Key::integer("warmup", 0, options.warmup),
+        Key::integer("repetitions", 1, options.repetitions),
+        Key::integer("ranks", 2, std::int64_t{ranks})};
+    KeyReader reader{split_arguments(arguments)};
+    Values values;
+    reader.read(keys, values);
+    reader.finish();
+    options.sizes = values.integers("sizes");
+    options.window = values.integer("window");
+    options.warmup = values.integer("warmup");
+    options.repetitions = values.integer("repetitions");
+    refuse_other_ranks(ranks, values.integer("ranks"));
+    if (ranks < 2) refuse_key("ranks", std::to_string(ranks), "2 or more");
     return options;
 }
 

@@ -1,5 +1,7 @@
 #include "report.hpp"
 
+#include <variant>
+
 #include "json.hpp"
 
 namespace tramontane::executor {
@@ -23,37 +25,20 @@ template <class Member>
             over(repetitions, [&](const Repetition& each) { return (each.*member).max; }).max};
 }
 
-template <std::size_t N>
-[[nodiscard]] std::string array(const std::array<std::int64_t, N>& values) {
+[[nodiscard]] std::string spelled(const Value& value) {
+    if (const auto* const number = std::get_if<std::int64_t>(&value)) return json::number(*number);
+    if (const auto* const word = std::get_if<std::string>(&value)) return json::quoted(*word);
     json::List list;
-    for (const std::int64_t value : values) {
-        list.add(json::number(value));
-    }
+    for (const std::int64_t each : std::get<std::vector<std::int64_t>>(value)) list.add(json::number(each));
     return list.array();
 }
 
+/// All keys of the workload, but for an algorithm that only stands for the library's own.
 [[nodiscard]] std::string workload(const Options& options) {
-    const WorkloadSpec& spec = options.workload;
     json::List list;
-    list.add("kind", json::quoted(spec.kind));
-    if (options.implementation == Implementation::schedule && !spec.algorithm.empty()) {
-        list.add("algorithm", json::quoted(spec.algorithm));
-        if (spec.radix > 0) {
-            list.add("radix", json::number(spec.radix));
-        }
-        if (spec.remainder == "adjacent") {
-            list.add("remainder", json::quoted(spec.remainder));
-        }
+    for (const auto& [key, value] : options.workload->values().all()) {
+        if (key != "algorithm" || !options.by_library()) list.add(key, spelled(value));
     }
-    if (spec.kind == "allreduce") {
-        list.add("count", json::number(spec.count)).add("repeats", json::number(spec.repeats));
-        return list.object();
-    }
-    if (spec.kind == "halo") {
-        list.add("width", json::number(spec.width));
-    }
-    list.add("grid", array(spec.grid));
-    list.add("decomposition", spec.bisection ? json::quoted("bisection") : array(spec.decomposition));
     return list.object();
 }
 
@@ -106,11 +91,11 @@ std::string report(const Options& options, const std::vector<std::string>& names
     for (const Repetition& each : all) {
         repetitions.add(repetition(each, names));
     }
-    const bool counted = options.workload.kind != "allreduce" || options.implementation == Implementation::schedule;
+    const bool counted = !options.in_one_call();
     const std::string method = options.global_clock
                                    ? "last end minus first begin, one clock for all ranks"
                                    : "the slowest rank's time since it left the barrier, each rank by its own clock";
-    return heading(place, options.workload.ranks)
+    return heading(place, options.workload->ranks())
         .add("workload", workload(options))
         .add("implementation", json::quoted(options.implementation_name))
         .add("data", json::quoted(options.real_data ? "real" : "null"))

@@ -5,13 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "arguments.hpp"
+#include "refusal.hpp"
 
 namespace tramontane::executor {
 namespace {
 
 [[nodiscard]] std::span<const std::byte> attach(const std::string& name) {
-    const auto refuse_segment = [&] { refuse_option("setup", "'" + name + "'", "a segment of shared memory"); };
+    const auto refuse_segment = [&] { refuse_key("setup", "'" + name + "'", "a segment of shared memory"); };
     const int file = shm_open(name.c_str(), O_RDONLY, 0);
     if (file < 0) refuse_segment();
     struct stat status{};
@@ -28,7 +28,7 @@ namespace {
 std::span<const std::byte> attached(const std::string& name) {
     static const std::string first = name;
     static const std::span<const std::byte> content = attach(name);
-    if (name != first) refuse_option("setup", "'" + name + "' beside '" + first + "'", "one segment a process");
+    if (name != first) refuse_key("setup", "'" + name + "' beside '" + first + "'", "one segment a process");
     return content;
 }
 

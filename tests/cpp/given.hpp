@@ -2,13 +2,17 @@
 /// A schedule of given messages and a machine of round numbers, for simulations that can be worked out by hand.
 #pragma once
 
+#include <iterator>
 #include <map>
+#include <memory>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "schedule.hpp"
 #include "simulation.hpp"
+#include "workload.hpp"
 
 namespace tramontane::testing {
 
@@ -58,6 +62,14 @@ private:
     std::int32_t window_;
     Transfers sends_, receives_;
 };
+
+/// The schedule of a workload, small as the tests like it.
+/// \param words `kind` and what distinguishes it, with blanks between them
+inline std::unique_ptr<Schedule> small_workload(const std::string& words, Rank ranks) {
+    std::istringstream stream(words + (words.find("kind=allreduce") == 0 ? " count=200 repeats=2" : " grid=24x24x12"));
+    std::vector<std::string> arguments{std::istream_iterator<std::string>(stream), {}};
+    return make_workload(split_arguments(arguments), ranks, {.empty_blocks = true})->schedule();
+}
 
 /// 10 GB/s (1000 ticks a byte) and 100 ns throughout, a crossbar that never limits, packets of 4096 B, 64 KB buffers.
 /// All messages are pushed, and copies take no time.

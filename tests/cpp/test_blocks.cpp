@@ -87,6 +87,6 @@ TEST_CASE("nearest_square is the best pair of factors within the limits") {
             REQUIRE(nearest_square(ranks, limits) == best);
         }
     }
-    REQUIRE(nearest_square(1000000, transposition_limits({28800, 14400, 256})) == Decomposition{250, 4000});
+    REQUIRE(nearest_square(1000000, transposition_bounds({28800, 14400, 256}).limits()) == Decomposition{250, 4000});
     REQUIRE(nearest_square(2147483647, {2147483647, 2147483647}) == Decomposition{1, 2147483647});
 }

@@ -8,7 +8,6 @@
 #include "ledger.hpp"
 #include "simulation.hpp"
 #include "testing.hpp"
-#include "workload.hpp"
 
 using namespace tramontane;
 using namespace tramontane::testing;
@@ -38,19 +37,9 @@ TEST_CASE("books that don't balance are an error") {
 }
 
 TEST_CASE("every network, routing and protocol keeps the books, with buffers of one packet a channel") {
-    std::vector<WorkloadSpec> workloads(3);
-    workloads[0].kind = "transposition";
-    workloads[0].algorithm = "ring-k";
-    workloads[0].radix = 3;
-    workloads[1].kind = "transposition";
-    workloads[1].algorithm = "burst";
-    workloads[2].kind = "allreduce";
-    workloads[2].algorithm = "rabenseifner";
-    workloads[2].count = 500;
-    for (WorkloadSpec& workload : workloads) {
-        workload.ranks = 24;
-        workload.grid = {24, 24, 12};
-    }
+    const std::vector<const char*> workloads{"kind=transposition algorithm=ring-k radix=3",
+                                             "kind=transposition algorithm=burst",
+                                             "kind=allreduce algorithm=rabenseifner"};
     for (Machine machine : every_network()) {
         for (const std::int64_t buffers : {1, 8}) {
             machine.packet = 256;
@@ -59,12 +48,12 @@ TEST_CASE("every network, routing and protocol keeps the books, with buffers of 
             machine.short_limit = 128;
             machine.eager_limit = 512;
             machine.round_robin_injection = buffers == 8;
-            for (const WorkloadSpec& workload : workloads) {
+            for (const char* workload : workloads) {
                 Run run;
                 run.start_jitter = 1'000'000;
                 run.congestion_bins = 4;
-                INFO(machine.topology << " " << machine.routing << " " << workload.algorithm << " " << buffers);
-                const auto schedule = make_schedule(workload);
+                INFO(machine.topology << " " << machine.routing << " " << workload << " " << buffers);
+                const auto schedule = small_workload(workload, 24);
                 const Outcome o = simulate(machine, *schedule, run, [] {});
                 CHECK(o.delays.total.packets == o.packets);
             }

@@ -14,7 +14,6 @@
 #include "random.hpp"
 #include "simulation.hpp"
 #include "testing.hpp"
-#include "workload.hpp"
 
 using namespace tramontane;
 using namespace tramontane::testing;
@@ -55,19 +54,12 @@ struct Drawn {
         machine.round_robin_injection = draw(2) == 0;
         if (draw(3) == 0) machine.send_overhead = machine.receive_overhead = 200'000;
 
-        static const std::vector<std::vector<std::string>> kinds{
-            {"transposition", "ring-k"},         {"transposition", "burst"},   {"transposition", "bruck"}, {"halo", ""},
-            {"allreduce", "recursive-doubling"}, {"allreduce", "rabenseifner"}};
-        const auto& kind = kinds[draw(kinds.size())];
-        workload.kind = kind[0];
-        workload.algorithm = kind[1];
-        workload.radix = 3;
-        workload.ranks = static_cast<Rank>(2 + draw(23));
-        workload.grid = {24, 24, 12};
-        workload.width = 3;
-        workload.count = 200;
-        workload.repeats = 2;
-        workload.allow_empty_blocks = true;
+        static const std::vector<const char*> kinds{
+            "kind=transposition algorithm=ring-k radix=3", "kind=transposition algorithm=burst",
+            "kind=transposition algorithm=bruck radix=3",  "kind=halo width=3",
+            "kind=allreduce algorithm=recursive-doubling", "kind=allreduce algorithm=rabenseifner"};
+        workload = kinds[draw(kinds.size())];
+        ranks = static_cast<Rank>(2 + draw(23));
 
         run.seed = number;
         run.start_jitter = draw(2) == 0 ? 0 : 1'000'000;
@@ -80,11 +72,12 @@ struct Drawn {
         Run with = run;
         with.threads = threads;
         with.grain = grain;
-        return tramontane::simulate(machine, *make_schedule(workload), with, [] {});
+        return tramontane::simulate(machine, *small_workload(workload, ranks), with, [] {});
     }
 
     Machine machine;
-    WorkloadSpec workload;
+    std::string workload;
+    Rank ranks;
     Run run;
 };
 
@@ -120,7 +113,7 @@ TEST_CASE("results do not depend on the number of threads") {
     for (const Machine& machine : every_network()) {
         for (int repeat = 0; repeat < 6; ++repeat) {
             const Drawn drawn(machine, ++number);
-            INFO(machine.topology << " " << machine.routing << " " << drawn.workload.algorithm << " " << number);
+            INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
             const auto expected = numbers(drawn.simulate(1, 0));
             for (const std::uint32_t threads : {2U, 3U, 4U}) {
                 // One thread that takes all parts in turn does what several do, and is fast on a busy machine.
@@ -136,9 +129,8 @@ TEST_CASE("results do not depend on the number of threads") {
 
 TEST_CASE("threads change between working alone and together") {
     Drawn drawn(every_network()[0], 7);
-    drawn.workload.kind = "transposition";
-    drawn.workload.algorithm = "ring-k";
-    drawn.workload.ranks = 24;
+    drawn.workload = "kind=transposition algorithm=ring-k radix=3";
+    drawn.ranks = 24;
     const auto expected = numbers(drawn.simulate(1, 0));
     for (const std::uint32_t grain : {5U, 20U}) CHECK(numbers(drawn.simulate(3, grain)) == expected);
 }
@@ -148,8 +140,7 @@ TEST_CASE("one thread where an event looks beyond its place") {
         if (machine.routing == "ugal-g") CHECK(Drawn(machine, 1).simulate(4, 0).threads == 1);
     }
     Drawn drawn(every_network()[0], 1);
-    drawn.workload.kind = "allreduce";
-    drawn.workload.algorithm = "recursive-doubling";
+    drawn.workload = "kind=allreduce algorithm=recursive-doubling";
     drawn.run.steady_error = 0.01;
     CHECK(drawn.simulate(4, 0).threads == 1);
 }

@@ -14,7 +14,14 @@ from .machine import ELEMENT_BYTES, matched
 
 Schedule = _simulator.schedule.Schedule
 
-ALGORITHMS = ["ring-k", "burst", "bruck", "pairwise", "sliding-window"]
+LEAST_RADIX = {"ring-k": 1, "burst": None, "bruck": 2, "pairwise": None, "sliding-window": 1}
+ALGORITHMS = list(LEAST_RADIX)
+
+
+def alltoall(algorithm: str, sizes: Any, radix: int) -> Any:
+    """An all-to-all with a radix as near to this one as the algorithm allows."""
+    least = LEAST_RADIX[algorithm]
+    return Schedule.alltoall(algorithm, sizes, *([] if least is None else [max(radix, least)]))
 
 
 def any_sizes(ranks: int, seed: int) -> np.ndarray:
@@ -50,7 +57,7 @@ def execute(exchange: Any, sizes: np.ndarray) -> list[set[tuple[int, int]]]:
 )
 def test_every_block_arrives_once_where_it_belongs(algorithm: str, ranks: int, radix: int, seed: int) -> None:
     sizes = any_sizes(ranks, seed)
-    exchange = Schedule.alltoall(algorithm, sizes, max(radix, 2) if algorithm == "bruck" else radix)
+    exchange = alltoall(algorithm, sizes, radix)
     memory = execute(exchange, sizes)
     assert memory == [{(origin, rank) for origin in range(ranks)} for rank in range(ranks)]
 
@@ -140,7 +147,7 @@ def test_total_bytes(ranks: int, seed: int, radix: int) -> None:
     steps = np.array([sum(d > 0 for d in digits(number, base)) for number in range(ranks)])
     for algorithm in ALGORITHMS:
         bruck = algorithm == "bruck"
-        messages, length = Schedule.alltoall(algorithm, sizes, base if bruck else radix).totals()["alltoall"]
+        messages, length = alltoall(algorithm, sizes, radix).totals()["alltoall"]
         assert length == ELEMENT_BYTES * int((sizes * (steps[way] if bruck else way > 0)).sum())
         partners = sum(steps == 1) if bruck else ranks - 1
         assert messages == ranks * partners

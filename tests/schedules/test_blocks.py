@@ -48,12 +48,18 @@ PAPER_GRID = (28800, 14400, 256)  # Zheng & Marguinaud 2018, Table 3
 
 def test_paper_grid_admits_ny_times_nz_processes() -> None:
     """Claim Z-T3: z is divided by cx, so at most ny * nz processes, and cy > cx above 65,536."""
-    assert schedule.default_decomposition("transposition", 14400 * 256, PAPER_GRID) == (256, 14400)
-    with pytest.raises(ValueError, match="decomposition"):
-        schedule.default_decomposition("transposition", 14400 * 257, PAPER_GRID)
-    assert schedule.default_decomposition("transposition", 65536, PAPER_GRID) == (256, 256)
-    assert schedule.default_decomposition("transposition", 10**6, PAPER_GRID) == (250, 4000)
-    assert schedule.default_decomposition("halo", 10**6, PAPER_GRID) == (1000, 1000)
+    transposition = {"kind": "transposition", "algorithm": "burst", "grid": PAPER_GRID}
+    halo = {"kind": "halo", "width": 20, "grid": PAPER_GRID}
+
+    def default(workload: dict[str, Any], ranks: int) -> list[int]:
+        return schedule.Workload(workload, ranks).values["decomposition"]
+
+    assert default(transposition, 14400 * 256) == [256, 14400]
+    with pytest.raises(ValueError, match="cx <= nz = 256 and cy <= ny = 14400"):
+        default(transposition, 14400 * 257)
+    assert default(transposition, 65536) == [256, 256]
+    assert default(transposition, 10**6) == [250, 4000]
+    assert default(halo, 10**6) == [1000, 1000]
 
 
 def test_nearest_square_refuses_a_square_that_leaves_no_choice() -> None:

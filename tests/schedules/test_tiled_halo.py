@@ -77,7 +77,7 @@ def test_tiles_are_alike_for_any_number_of_processes() -> None:
 @pytest.mark.parametrize(
     ("grid", "ranks", "width", "line"),
     [
-        ([2, 2, 1], 5, 1, "workload.decomposition: found bisection for 5 ranks"),
+        ([2, 2, 1], 5, 1, "ranks: found 5, too many to bisect"),
         ([8, 8, 1], 4, 5, "workload.width: found 5, allowed: at most 4"),
         ([8, 8, 1], 1, 1, "workload.width: found 1, allowed: at most 0"),
     ],
@@ -87,6 +87,7 @@ def test_what_cannot_be_is_refused(grid: list[int], ranks: int, width: int, line
         Schedule({"kind": "halo", "width": width, "grid": grid, "decomposition": "bisection"}, ranks)
 
 
-def test_only_a_bisection_has_a_table() -> None:
-    with pytest.raises(ValueError, match="only bisection"):
-        _simulator.schedule.halo_table({"kind": "halo", "width": 1, "grid": [8, 8, 1], "decomposition": [2, 2]}, 4)
+def test_only_a_bisection_has_something_to_share() -> None:
+    halo = {"kind": "halo", "width": 1, "grid": [8, 8, 1]}
+    assert _simulator.schedule.Workload(halo | {"decomposition": [2, 2]}, 4).setup() == b""
+    assert len(_simulator.schedule.Workload(halo | {"decomposition": "bisection"}, 4).setup()) > 0

@@ -97,7 +97,7 @@ def schedule(workload: Workload, ranks: int) -> Any:
 
 def halo_table(workload: Halo, ranks: int) -> bytes:
     """Return tiles and neighbours of all processes of a halo exchange by bisection."""
-    return bytes(_extension().schedule.halo_table(workload.canonical(), ranks))
+    return bytes(_extension().schedule.Workload(workload.canonical(), ranks).setup())
 
 
 def _extension() -> ModuleType:

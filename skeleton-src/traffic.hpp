@@ -1,0 +1,116 @@
+/// \file
+/// What a schedule sends, counted over all ranks or over a sample of them. For those who plan: nothing is simulated.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "schedule.hpp"
+
+namespace tramontane {
+
+/// Messages between pairs of ranks, each standing for `weight` of them.
+struct SampledPairs {
+    std::vector<Rank> source, destination;
+    std::vector<std::int64_t> bytes;
+    std::vector<double> weight;
+};
+
+/// The messages of all rounds of a phase, those of repeats included.
+struct PhaseTraffic {
+    std::map<std::int64_t, double> sizes;  ///< messages of each size [B]
+    double posted = 0;                     ///< sends that all ranks together have under way at a time
+    bool windowed = false;                 ///< whether ranks hold sends back until others are done
+    SampledPairs pairs;
+};
+
+struct TrafficLimits {
+    std::int64_t calls = 100'000;  ///< of the schedule: ranks are looked at as long as they take less in all, ...
+    std::int64_t ranks = 48;       ///< ... but so many, at least
+    std::int64_t pairs = 48;       ///< messages of a rank and phase that are kept as pairs, at most
+};
+
+/// All ranks where that takes few calls, and the numbers are exact. Else ranks at the multiples of the golden ratio
+/// modulo 1: they are spread evenly, however many they are, and do not fall in step with rows of ranks.
+class TrafficSample {
+public:
+    TrafficSample(const Schedule& schedule, const TrafficLimits& limits) : phases_(schedule.phases().size()) {
+        const Rank ranks = schedule.ranks();
+        const std::int64_t calls = std::max(calls_of(schedule, 0), calls_of(schedule, ranks / 2));
+        const std::int64_t affordable = std::max(limits.calls / std::max<std::int64_t>(calls, 1), limits.ranks);
+        if (ranks <= affordable) {
+            const std::int64_t step = (ranks + limits.ranks - 1) / limits.ranks;
+            for (Rank rank = 0; rank < ranks; ++rank) add(schedule, rank, 1, rank % step == 0 ? limits.pairs : 0);
+            return;
+        }
+        const double each = static_cast<double>(ranks) / static_cast<double>(affordable);
+        const double golden = (std::sqrt(5.0) - 1) / 2;
+        for (std::int64_t i = 0; i < affordable; ++i) {
+            const double place = static_cast<double>(i) * golden;
+            const auto rank = static_cast<Rank>((place - std::floor(place)) * ranks);
+            add(schedule, rank, each, i < limits.ranks ? limits.pairs : 0);
+        }
+    }
+
+    [[nodiscard]] const std::vector<PhaseTraffic>& phases() const& { return phases_; }
+    void phases() && = delete;  // they end with it
+
+private:
+    [[nodiscard]] static std::int64_t period(const Schedule& schedule) {
+        return schedule.rounds() / schedule.repeats();
+    }
+
+    [[nodiscard]] static std::int64_t calls_of(const Schedule& schedule, Rank rank) {
+        std::int64_t calls = period(schedule);
+        for (std::int64_t number = 0; number < period(schedule); ++number) calls += schedule.round(rank, number).sends;
+        return calls;
+    }
+
+    /// \param ranks that this one stands for
+    /// \param pairs to keep of each phase, at most
+    void add(const Schedule& schedule, Rank rank, double ranks, std::int64_t pairs) {
+        const double times = ranks * static_cast<double>(schedule.repeats());
+        for (std::int64_t number = 0; number < period(schedule);) {
+            const std::int64_t first = number;
+            const std::int32_t phase = schedule.round(rank, first).phase;
+            PhaseTraffic& traffic = phases_[static_cast<std::size_t>(phase)];
+            std::int64_t sends = 0;
+            std::int32_t posted = 0;
+            for (; number < period(schedule); ++number) {
+                const Round round = schedule.round(rank, number);
+                if (round.phase != phase) break;
+                sends += round.sends;
+                traffic.windowed = traffic.windowed || round.window > 0;
+                posted = std::max(posted, round.window > 0 ? std::min(round.window, round.sends) : round.sends);
+            }
+            traffic.posted += ranks * posted;
+            // Pairs evenly spread over the messages of the phase, the middle one of each share.
+            const std::int64_t wanted = std::min(pairs, sends);
+            std::int64_t passed = 0, taken = 0, last_bytes = -1;
+            double* alike = nullptr;  // messages of the last size; most are as long as the one before
+            for (std::int64_t at = first; at < number; ++at) {
+                const std::int32_t messages = schedule.round(rank, at).sends;
+                for (std::int32_t index = 0; index < messages; ++index, ++passed) {
+                    const Transfer transfer = schedule.send(rank, at, index);
+                    if (transfer.bytes != last_bytes) alike = &traffic.sizes[last_bytes = transfer.bytes];
+                    *alike += times;
+                    if (taken == wanted || passed != (2 * taken + 1) * sends / (2 * wanted)) continue;
+                    ++taken;
+                    SampledPairs& kept = traffic.pairs;
+                    kept.source.push_back(rank);
+                    kept.destination.push_back(transfer.peer);
+                    kept.bytes.push_back(transfer.bytes);
+                    kept.weight.push_back(times * static_cast<double>(sends) / static_cast<double>(wanted));
+                }
+            }
+        }
+    }
+
+    std::vector<PhaseTraffic> phases_;
+};
+
+}  // namespace tramontane
