@@ -1,6 +1,7 @@
 """Blocks of a dimension, and the shapes of process grids."""
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -51,7 +52,7 @@ def test_paper_grid_admits_ny_times_nz_processes() -> None:
     transposition = {"kind": "transposition", "algorithm": "burst", "grid": PAPER_GRID}
     halo = {"kind": "halo", "width": 20, "grid": PAPER_GRID}
 
-    def default(workload: dict[str, Any], ranks: int) -> list[int]:
+    def default(workload: dict[str, Any], ranks: int) -> Any:
         return schedule.Workload(workload, ranks).values["decomposition"]
 
     assert default(transposition, 14400 * 256) == [256, 14400]
