@@ -10,7 +10,7 @@ from reframe.core.schedulers import Job
 
 from tramontane.errors import InputError
 from tramontane.measurement.cases import project
-from tramontane.measurement.outcome import refuse_empty_run
+from tramontane.measurement.reframe_report import refuse_empty_run
 from tramontane.measurement.settings import LAUNCHER, MPIRUN, look_around, settings
 
 

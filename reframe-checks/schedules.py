@@ -23,7 +23,7 @@ from reframe.core.builtins import (
 
 from tramontane.measurement.calibration import TAG, messages_arguments
 from tramontane.measurement.cases import BATCH, cases, project, reference
-from tramontane.measurement.outcome import note_passed
+from tramontane.measurement.reframe_report import note_passed
 from tramontane.measurement.settings import FEATURE, SCALE
 from tramontane.study import load_system
 from tramontane.substrates import spack

@@ -15,8 +15,8 @@ from analysis.figures import scaling
 from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
 from analysis.table import Table, figure_table, y_unit
+from tramontane.comparison.substrates import REFERENCE, SUBSTRATE, compare, over_members, ratios
 from tramontane.support import formatting
-from tramontane.validation.substrates import REFERENCE, SUBSTRATE, compare, over_members, ratios
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tramontane.calibration import comparison, fit, machine, measurement, text
+from tramontane.calibration import fit, machine_file, measurement, side_by_side, summary
 from tramontane.calibration.dataset import as_dataset
 from tramontane.measurement import calibration
-from tramontane.measurement.outcome import Outcome
+from tramontane.measurement.reframe_report import Outcome
 from tramontane.study import Machine, Point, validate_file
 from tramontane.study.points import SystemChoice
 from tramontane.substrates import get
@@ -72,7 +72,7 @@ def test_times_that_fit_no_machine_are_refused() -> None:
 
 
 def test_the_simulator_gives_the_times_back() -> None:
-    described = machine.settings(TRUTH, 2)
+    described = machine_file.settings(TRUTH, 2)
     for count in (1, 8, 64, 512):  # up to the eager limit: two ranks exchange what one sends the other
         workload = {"kind": "allreduce", "algorithm": "recursive-doubling", "count": count, "repeats": 10}
         point = Point.model_validate({"ranks": 2, "workload": workload, "machine": described})
@@ -85,7 +85,7 @@ def test_the_file_is_a_machine(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (tmp_path / "configs" / "experiments").mkdir()
     file = folder / "here.yaml"
-    file.write_text(machine.text(machine.settings(TRUTH, 16), "One switch.", "a test: with a colon"))
+    file.write_text(machine_file.text(machine_file.settings(TRUTH, 16), "One switch.", "a test: with a colon"))
     validate_file(file)
     assert "latency: 400 ns" in file.read_text()
     assert "eager_limit: 4096 B" in file.read_text()
@@ -116,14 +116,14 @@ def test_points_are_measured_and_simulated_alike() -> None:
     assert all(point and point.system == SystemChoice(name="generic") for point in measured_points)
     assert found.failures == {wanted[-1].case: "wrong data"}
     assert found.environment == "openmpi"
-    fitted_machine = Machine.model_validate(machine.settings(TRUTH, 4))
-    rows = list(comparison.compare(found.operations, get("simulator").run, fitted_machine))
+    fitted_machine = Machine.model_validate(machine_file.settings(TRUTH, 4))
+    rows = list(side_by_side.compare(found.operations, get("simulator").run, fitted_machine))
     assert [row.ranks for row in rows] == [own.ranks for own in wanted[:-1]]
     assert rows[0].name == "allreduce recursive-doubling"
     library = next(row for row in rows if row.name == "allreduce library")
     assert library.simulated == rows[0].simulated > 0
     assert rows[0].ratio_without_copies == pytest.approx(1.25 * rows[0].ratio)
-    table = text.comparison(rows, processors=2)
+    table = summary.comparison(rows, processors=2)
     assert table.count("ranks share processors") == len(calibration.WORKLOADS) - 1
 
 
@@ -167,6 +167,6 @@ def test_a_calibration_can_be_drawn(tmp_path: Path) -> None:
 
 def test_the_summary_names_all_that_was_asked_for() -> None:
     messages = measured(TRUTH)
-    said = "\n".join(text.summary(messages, fitted(messages)))
+    said = "\n".join(summary.summary(messages, fitted(messages)))
     for word in ("latency of a link    400 ns", "8 GB/s", "o_s 150 ns, o_r 90 ns", "eager limit          4096 B"):
         assert word in said

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tramontane.claims import Verdict, text
+from tramontane.claims import Verdict, pages
 from tramontane.claims.times import times
 from tramontane.errors import InputError
 
@@ -43,15 +43,15 @@ def test_a_page_is_filled_where_it_is_marked_and_nowhere_else(tmp_path: Path) ->
         "# A\n\n<!-- verdicts: laptop A B -->\nold\n<!-- end -->\n\nwords\n\n"
         "<!-- times: paper  tiny -->\n<!-- end -->\n"
     )
-    assert text.asked(page) == [("verdicts", "laptop", ("A", "B")), ("times", "paper", ("tiny",))]
-    tables = {asked: f"table of {asked[0]}" for asked in text.asked(page)}
-    once = text.filled(page, tables)
+    assert pages.asked(page) == [("verdicts", "laptop", ("A", "B")), ("times", "paper", ("tiny",))]
+    tables = {asked: f"table of {asked[0]}" for asked in pages.asked(page)}
+    once = pages.filled(page, tables)
     assert once == (
         "# A\n\n<!-- verdicts: laptop A B -->\n\ntable of verdicts\n\n<!-- end -->\n\nwords\n\n"
         "<!-- times: paper tiny -->\n\ntable of times\n\n<!-- end -->\n"
     )
     page.write_text(once)
-    assert text.filled(page, tables) == once
+    assert pages.filled(page, tables) == once
 
 
 @pytest.mark.parametrize(
@@ -66,10 +66,10 @@ def test_a_page_that_asks_for_nothing_sensible(tmp_path: Path, marks: str, expec
     page = tmp_path / "page.md"
     page.write_text(marks)
     with pytest.raises(InputError, match=expected):
-        text.asked(page)
+        pages.asked(page)
 
 
 def test_evidence_is_left_out_on_request() -> None:
     verdict = Verdict("Z-1", "Z", "Fig. 1", "transposition", "a | b", "reproduced", "because", "laptop")
-    assert text.markdown([verdict]).splitlines()[-1] == r"| Z-1 | Z, Fig. 1 | a \| b | reproduced | because |"
-    assert text.markdown([verdict], evidence=False).splitlines()[-1] == r"| Z-1 | Z, Fig. 1 | a \| b | reproduced |"
+    assert pages.markdown([verdict]).splitlines()[-1] == r"| Z-1 | Z, Fig. 1 | a \| b | reproduced | because |"
+    assert pages.markdown([verdict], evidence=False).splitlines()[-1] == r"| Z-1 | Z, Fig. 1 | a \| b | reproduced |"

@@ -15,6 +15,7 @@ import pytest
 
 from tramontane import __version__, cli
 from tramontane.campaign.plan import Plan
+from tramontane.study import Point
 
 ROOT = Path(__file__).parents[2]
 
@@ -62,6 +63,38 @@ def test_help_appears_in_less_than_a_second() -> None:
     assert time.monotonic() - begin < 1
     assert "reproduce" in done.stdout
     assert "run-batch" not in done.stdout
+
+
+COMMANDS = [(command.name or command.callback.__name__) for command in cli.app.registered_commands if command.callback]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_however_it_is_called(command: str, tramontane: Callable[..., Answer]) -> None:
+    answer = tramontane(command, "--help")
+    assert (answer.status, answer.err) == (0, "")
+    assert f"tramontane {command} " in answer.out
+
+
+def test_the_package_is_a_program_too(here: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tramontane.cli", "calibrate"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "Missing option '--output'" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("memory", "said"), [("64", "without a unit"), ("2 GHz", "found unit 'GHz'"), ("0 GB", "more than zero")]
+)
+def test_an_amount_of_memory_is_written_as_in_any_file(
+    here: Path, tramontane: Callable[..., Answer], memory: str, said: str
+) -> None:
+    answer = tramontane("run", write(here, POINT), "--memory", memory)
+    assert answer.status == 2
+    assert answer.err.startswith("--memory: found ")
+    assert said in answer.err
+    assert "64 GB" in answer.err
 
 
 def test_version(tramontane: Callable[..., Answer]) -> None:
@@ -223,12 +256,12 @@ def test_what_a_substrate_has_not_is_refused_with_the_key(
 def test_a_point_that_fails_is_one_line_too(
     here: Path, tramontane: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tramontane.substrates import isolation
+    from tramontane.substrates import isolation, single
 
-    def fail(point: dict[str, Any], substrate: str, threads: int) -> dict[str, Any]:
+    def fail(point: Point, substrate: str, threads: int) -> dict[str, Any]:
         raise isolation.PointError("deadlock: rank 0 waits for rank 1")
 
-    monkeypatch.setattr(isolation, "run_fresh", fail)
+    monkeypatch.setattr(single, "run_fresh", fail)
     answer = tramontane("run", write(here, POINT))
     assert answer == Answer(1, "", "point.yaml: deadlock: rank 0 waits for rank 1\n")
 

@@ -38,8 +38,8 @@ PARTS = {
     "measurement": {"errors", "support", "study", "substrates", "results"},
     "campaign": {"errors", "support", "study", "substrates", "results", "measurement"},
     "calibration": {"errors", "support", "study", "substrates", "results", "measurement", "campaign"},
-    "validation": {"errors", "support", "study", "substrates", "results", "campaign"},
-    "claims": {"errors", "support", "study", "substrates", "campaign"},
+    "comparison": {"errors", "support", "study", "substrates", "results", "campaign"},
+    "claims": {"errors", "support", "study", "substrates", "results", "campaign"},
     "archive": {"errors", "support", "study", "results", "campaign", "claims"},
 }
 #: Folders that are built, fetched or written by runs.

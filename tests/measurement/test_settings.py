@@ -12,8 +12,8 @@ from tramontane.errors import InputError
 from tramontane.measurement.calibration import MESSAGES, RANKS, TAG, WORKLOADS
 from tramontane.measurement.cases import cases, mentions_mpi, reference, tags
 from tramontane.measurement.execution import choose
-from tramontane.measurement.outcome import failed_builds, outcomes, ran, refuse_empty_run
 from tramontane.measurement.references import references
+from tramontane.measurement.reframe_report import failed_builds, outcomes, ran, refuse_empty_run
 from tramontane.measurement.settings import look_around, settings
 from tramontane.study import load_experiment, load_system
 from tramontane.study.points import SystemChoice

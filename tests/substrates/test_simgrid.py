@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from tramontane.comparison.networks import read_networks
+from tramontane.comparison.points import make_point
+from tramontane.comparison.rows import Row, read_rows
 from tramontane.study.points import Point
 from tramontane.substrates import get
 from tramontane.substrates.simgrid import SimGrid, platform_lines, settings
 from tramontane.substrates.simulator import schedule
-from tramontane.validation.networks import read_networks
-from tramontane.validation.points import make_point
-from tramontane.validation.rows import Row, read_rows
 
 from .points import exchange, point
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
+from tramontane.comparison.networks import read_networks
+from tramontane.comparison.points import make_point
+from tramontane.comparison.rows import Row, read_rows
 from tramontane.study.points import Point
 from tramontane.substrates import get, skeleton, sstmacro
 from tramontane.substrates.programs import Finished
 from tramontane.substrates.shared_setup import shared_setup
 from tramontane.substrates.sstmacro import SstMacro, parameters, text
-from tramontane.validation.networks import read_networks
-from tramontane.validation.points import make_point
-from tramontane.validation.rows import Row, read_rows
 
 from .points import exchange, point
 

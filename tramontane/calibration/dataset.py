@@ -8,9 +8,9 @@ import numpy as np
 import xarray as xr
 
 from tramontane import __version__
-from tramontane.calibration.comparison import Row
 from tramontane.calibration.fit import Parameters, Stages, deviation, predict, residuals
 from tramontane.calibration.measurement import Messages
+from tramontane.calibration.side_by_side import Row
 
 
 def as_dataset(

@@ -8,7 +8,7 @@ from typing import Any
 from tramontane.calibration import fit
 from tramontane.measurement.calibration import MESSAGES, Operation
 from tramontane.measurement.execution import run_cases
-from tramontane.measurement.outcome import Outcome
+from tramontane.measurement.reframe_report import Outcome
 from tramontane.study.points import Point, SystemChoice
 
 #: Of the repetitions the shortest counts: whatever disturbs a message makes it slower, never faster.

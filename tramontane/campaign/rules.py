@@ -116,7 +116,7 @@ class Rules:
 
     def code_of_analysis(self) -> list[str]:
         """Return the code and style that decide what figures and report look like."""
-        compared = CODE / "tramontane" / "validation" / "substrates.py"
+        compared = CODE / "tramontane" / "comparison" / "substrates.py"
         return [str(path) for folder in _ANALYSIS_FOLDERS for path in _files(CODE / folder)] + [str(compared)]
 
     def code_of_skeleton(self) -> list[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from tramontane.measurement.cases import BATCH, PROJECT
-from tramontane.measurement.outcome import Outcome, failed_builds, finished_in, outcome_of, outcomes
+from tramontane.measurement.reframe_report import Outcome, failed_builds, finished_in, outcome_of, outcomes
 from tramontane.measurement.settings import Site, look_around
 from tramontane.results.store import dump, write_atomically
 from tramontane.study.points import MEASURED, Point, SystemChoice

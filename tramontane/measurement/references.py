@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tramontane.measurement.outcome import Outcome, outcomes
+from tramontane.measurement.reframe_report import Outcome, outcomes
 
 
 def references(found: Iterable[Outcome], lower: float, upper: float) -> str:

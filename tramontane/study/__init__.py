@@ -5,6 +5,7 @@ This is the room everything else looks into; see ``docs/configuration.md`` for t
 
 from tramontane.errors import InputError
 from tramontane.study.catalogue import find_root, list_experiments, list_machines, load_machine
+from tramontane.study.checking import validate_file
 from tramontane.study.cost import Cost, estimate
 from tramontane.study.expansion import ExpandedPoint, Expansion, expand
 from tramontane.study.experiments import SCALES, Experiment, Figure, load_experiment
@@ -12,7 +13,6 @@ from tramontane.study.loading import load_point
 from tramontane.study.machines import Machine
 from tramontane.study.points import Point
 from tramontane.study.systems import System, list_systems, load_system
-from tramontane.study.validation import validate_file
 
 __all__ = [
     "SCALES",

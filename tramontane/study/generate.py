@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 from tramontane.errors import InputError
 from tramontane.study import network, units
 from tramontane.study.catalogue import find_root, list_machines, load_machine
+from tramontane.study.checking import NamedGrid, PrintedAlgorithm, PrintedNetwork, Reference
 from tramontane.study.claims import Claims, Judgement
 from tramontane.study.experiments import SCALES, Experiment
 from tramontane.study.fields import Choice, ChoiceOrNumbers, Whole, WholeList, WholeOrWord, Words
@@ -24,7 +25,6 @@ from tramontane.study.machines import Machine
 from tramontane.study.messages import elements, entries, submodels, tag
 from tramontane.study.points import Point, SystemChoice
 from tramontane.study.systems import System
-from tramontane.study.validation import NamedGrid, PrintedAlgorithm, PrintedNetwork, Reference
 from tramontane.study.workloads import WORKLOADS
 
 COMMAND = "python -m tramontane.study.generate"

@@ -6,14 +6,14 @@ from fractions import Fraction
 from pathlib import Path
 from statistics import median
 
+from tramontane.comparison.execution import Outcome
+from tramontane.comparison.networks import Network, read_networks
+from tramontane.comparison.points import CannotRunError, algorithm, make_point, members
+from tramontane.comparison.rows import Row, read_rows
+from tramontane.comparison.statistics import Entry, Ordering, Summary, orderings, summarise
 from tramontane.errors import InputError, closest
 from tramontane.study import Point
 from tramontane.study.machines import NETWORK_MODELS
-from tramontane.validation.execution import Outcome
-from tramontane.validation.networks import Network, read_networks
-from tramontane.validation.points import CannotRunError, algorithm, make_point, members
-from tramontane.validation.rows import Row, read_rows
-from tramontane.validation.statistics import Entry, Ordering, Summary, orderings, summarise
 
 #: The model that repeats SST/macro 16's own choices, single runs of which can be compared with single runs.
 COMPATIBLE = "pisces-16"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from tramontane.validation.statistics import MARGIN
+from tramontane.comparison.statistics import MARGIN
 
 #: The dimension that tells substrates apart, and the one of ensembles.
 SUBSTRATE, MEMBER = "substrate", "member"

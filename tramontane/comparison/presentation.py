@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from tramontane.comparison.measured import COMPATIBLE, Comparison, LeftOut, Options
+from tramontane.comparison.statistics import AXES, NEAR, Ordering, Summary, agreement
 from tramontane.study.units import TIME, format_quantity
 from tramontane.support.formatting import plural
 from tramontane.support.tables import table
-from tramontane.validation.comparison import COMPATIBLE, Comparison, LeftOut, Options
-from tramontane.validation.statistics import AXES, NEAR, Ordering, Summary, agreement
 
 #: Deviations below are those of ten printed digits.
 SMALLEST = 1e-8

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tramontane.comparison.rows import COLUMNS, read_rows
 from tramontane.errors import InputError
-from tramontane.validation.rows import COLUMNS, read_rows
 
 from .conftest import ROOT, Write
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from tramontane.comparison.networks import read_networks
+from tramontane.comparison.points import CannotRunError, algorithm, make_point, measured_point, members
+from tramontane.comparison.rows import Row, read_rows
 from tramontane.errors import InputError
 from tramontane.study import Point
 from tramontane.substrates.simulator import Simulator
-from tramontane.validation.networks import read_networks
-from tramontane.validation.points import CannotRunError, algorithm, make_point, measured_point, members
-from tramontane.validation.rows import Row, read_rows
 
 from .conftest import ROOT, Write
 

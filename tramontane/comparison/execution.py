@@ -17,12 +17,12 @@ from typing import Any, TextIO
 from tramontane.campaign.batch import record
 from tramontane.campaign.plan import make_job
 from tramontane.campaign.progress import Tally, progress
+from tramontane.comparison import worker
 from tramontane.results.provenance import provenance
 from tramontane.results.store import Store
 from tramontane.study import Point
 from tramontane.substrates.simulator import Simulator
 from tramontane.support.host import cores as all_cores
-from tramontane.validation import worker
 
 #: Seconds between two looks at how far the points are.
 LOOK = 0.1

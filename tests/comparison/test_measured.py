@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+from tramontane.comparison import presentation
+from tramontane.comparison.dataset import as_dataset
+from tramontane.comparison.execution import BUILD, Outcome, run_points
+from tramontane.comparison.measured import Comparison, Group, Options, compare
 from tramontane.errors import InputError
 from tramontane.results.store import Store
 from tramontane.study import Point
 from tramontane.substrates.simulator import Simulator
-from tramontane.validation import text
-from tramontane.validation.comparison import Comparison, Group, Options, compare
-from tramontane.validation.dataset import as_dataset
-from tramontane.validation.execution import BUILD, Outcome, run_points
 
 from .conftest import Write
 
@@ -47,7 +47,7 @@ def test_parts_tell_apart_what_an_ensemble_can_decide(write: Write, checkout: Pa
     assert (ours.n, longer.n, others.n) == (3, 1, 1)
     assert ours.near == pytest.approx(2 / 3)
     assert (longer.near, others.near) == (1.0, 1.0)
-    assert "within 5 %" in text.as_text(found)
+    assert "within 5 %" in presentation.as_text(found)
 
 
 def test_ratios_groups_and_orderings_by_hand(write: Write, checkout: Path) -> None:
@@ -69,7 +69,7 @@ def test_ratios_groups_and_orderings_by_hand(write: Write, checkout: Path) -> No
         ("routing", 0, 2, True),
         ("routing", 1, 3, False),
     ]
-    data = text.as_data(found)
+    data = presentation.as_data(found)
     assert set(data) == {"n", "median_ratio", "p95_deviation", "worst_deviation", "ordering_agreement", "groups"}
     assert data["n"] == 4
     assert data["median_ratio"] == pytest.approx((0.8 + 1.2 / 1.52) / 2)
@@ -82,7 +82,7 @@ def test_ratios_groups_and_orderings_by_hand(write: Write, checkout: Path) -> No
         ("valiant", 2, 0.5),
     ]
     assert [(left.row.line, left.reason) for left in found.skipped] == [(6, "status fail")]
-    printed = text.as_text(found)
+    printed = presentation.as_text(found)
     assert "skipped: 1 row\n  line 6: status fail" in printed
     assert "33.3 %" in printed
 
@@ -141,7 +141,7 @@ def test_ensembles_unless_told_otherwise(write: Write, checkout: Path) -> None:
 )
 def test_what_is_compared_is_said(options: Options, words: str) -> None:
     nothing = Comparison(Path("measured.csv"), options, [], [], [], [])
-    assert text.heading(nothing) == f"measured.csv: {words}; deviations are |ratio - 1|"
+    assert presentation.heading(nothing) == f"measured.csv: {words}; deviations are |ratio - 1|"
 
 
 def test_a_mistake_in_a_time_shows_before_anything_runs(write: Write, checkout: Path) -> None:
@@ -159,12 +159,12 @@ def test_what_failed_is_not_counted(write: Write, checkout: Path) -> None:
     found = compare(write({"seed": 1}, {"seed": 2, "tspan_s": "2"}), checkout, ONE, run)
     assert [row.ratio for row in found.rows] == [0.5]
     assert [(left.row.line, left.reason) for left in found.failed] == [(2, "deadlock")]
-    assert "failed: 1 row\n  line 2: deadlock" in text.as_text(found)
+    assert "failed: 1 row\n  line 2: deadlock" in presentation.as_text(found)
 
 
 def test_nothing_to_compare_is_said_with_nothing(write: Write, checkout: Path) -> None:
     found = compare(write({"op": "none"}), checkout, ONE, by(lambda point: 1.0))
-    assert json.loads(json.dumps(text.as_data(found))) == {
+    assert json.loads(json.dumps(presentation.as_data(found))) == {
         "n": 0,
         "median_ratio": None,
         "p95_deviation": None,
@@ -172,7 +172,7 @@ def test_nothing_to_compare_is_said_with_nothing(write: Write, checkout: Path) -
         "ordering_agreement": None,
         "groups": [],
     }
-    assert "line 2: op none" in text.as_text(found)
+    assert "line 2: op none" in presentation.as_text(found)
 
 
 def test_a_point_of_several_rows_runs_once(write: Write, checkout: Path) -> None:
@@ -203,7 +203,7 @@ def test_unknown_options_are_one_line(options: dict[str, str], part: str) -> Non
 def test_lines_are_listed_in_short(write: Write, checkout: Path) -> None:
     file = write({"op": "none"}, {}, {"op": "none"}, {"op": "none"}, {"op": "none"}, {"arb": "simple"})
     found = compare(file, checkout, ONE, by(lambda point: 1.0))
-    assert text.left_out(found) == ["skipped: 5 rows\n  lines 2, 4-6: op none\n  line 7: arb simple"]
+    assert presentation.left_out(found) == ["skipped: 5 rows\n  lines 2, 4-6: op none\n  line 7: arb simple"]
 
 
 def test_a_dataset_holds_the_rows(write: Write, checkout: Path) -> None:
@@ -245,8 +245,8 @@ def test_points_run_in_parallel_are_kept_and_not_run_again(write: Write, checkou
 
 
 def _point(row: Any) -> Point:
-    from tramontane.validation.networks import read_networks
-    from tramontane.validation.points import make_point
+    from tramontane.comparison.networks import read_networks
+    from tramontane.comparison.points import make_point
 
     from .conftest import ROOT
 

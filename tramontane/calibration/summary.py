@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from tramontane.calibration.comparison import Row
 from tramontane.calibration.fit import Parameters, Stages, deviation, residuals
 from tramontane.calibration.measurement import Messages
+from tramontane.calibration.side_by_side import Row
 from tramontane.support.tables import table
 
 

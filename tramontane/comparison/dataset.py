@@ -6,9 +6,9 @@ import numpy as np
 import xarray as xr
 
 from tramontane import __version__
+from tramontane.comparison.measured import Comparison
+from tramontane.comparison.presentation import heading
 from tramontane.support.formatting import plural
-from tramontane.validation.comparison import Comparison
-from tramontane.validation.text import heading
 
 _TEXTS = {
     "topology": "Name of the network",

@@ -8,12 +8,12 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from tramontane.comparison.networks import Network
+from tramontane.comparison.rows import Row
 from tramontane.errors import closest
 from tramontane.study.machines import Machine
 from tramontane.study.points import Point
 from tramontane.study.workloads import Allreduce, Workload
-from tramontane.validation.networks import Network
-from tramontane.validation.rows import Row
 
 ALLTOALL = {"ring": "ring-k", "burst": "burst", "bruck": "bruck"}
 #: Column ``alg`` of rows that measured the MPI library's own collective, which is an algorithm of that library.

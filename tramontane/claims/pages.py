@@ -1,24 +1,38 @@
-"""Verdicts on a terminal, and as a table of a Markdown page."""
+"""Tables of verdicts and times in a Markdown page, which are made anew in place."""
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
-from tramontane.claims.verdicts import NOT_EVALUATED, NOT_REPRODUCED, OUT_OF_REACH, REPRODUCED, VERDICTS, Verdict
+from tramontane.campaign.plan import check_scale
+from tramontane.claims.evaluation import evaluate
+from tramontane.claims.times import times
+from tramontane.claims.verdicts import Verdict
 from tramontane.errors import InputError
-
-_STYLES = {REPRODUCED: "green", NOT_REPRODUCED: "red", NOT_EVALUATED: "yellow", OUT_OF_REACH: "dim"}
-#: Where the output is no terminal, as wide as an editor shows.
-_WIDTH = 120
+from tramontane.results.store import write_if_changed
 
 _MARKED = re.compile(r"<!-- (?P<kind>claims|verdicts|times): (?P<asked>[^>\n]*?) -->\n.*?<!-- end -->", flags=re.DOTALL)
 
 #: What a table of a page shows: verdicts or times, the scale, and which ones.
 Asked = tuple[str, str, tuple[str, ...]]
+
+
+def fill(page: Path, root: Path) -> tuple[int, bool]:
+    """Make the tables of a page anew; return how many there are, and whether one of them has changed.
+
+    Raises
+    ------
+    InputError
+        If the page has no table, or one that can't be made.
+    """
+    tables = {}
+    for kind, scale, names in asked(page):
+        check_scale(scale)
+        if kind == "times":
+            tables[kind, scale, names] = times(root, scale, *names)
+        else:
+            tables[kind, scale, names] = markdown(evaluate(root, scale, names), evidence=kind == "claims")
+    return len(tables), write_if_changed(page, filled(page, tables))
 
 
 def markdown(verdicts: Sequence[Verdict], *, evidence: bool = True) -> str:
@@ -75,25 +89,3 @@ def filled(page: Path, tables: Mapping[Asked, str]) -> str:
         return f"<!-- {match['kind']}: {' '.join([scale, *names])} -->\n\n{tables[asked_for]}\n\n<!-- end -->"
 
     return _MARKED.sub(replace, page.read_text(encoding="utf-8"))
-
-
-def print_table(verdicts: Sequence[Verdict]) -> None:
-    """Print a row for each statement, and how many got which verdict."""
-    console = Console(highlight=False, markup=False)
-    if not console.is_terminal:
-        console.width = _WIDTH
-    table = Table(show_lines=True, expand=True)
-    table.add_column("claim", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    table.add_column("evidence", ratio=1)
-    for verdict in verdicts:
-        lines = [verdict.evidence]
-        lines += [f"Note: {verdict.note}"] if verdict.note else []
-        lines += [f"Run: {verdict.command}"] if verdict.command else []
-        place = f"{verdict.id}\n{verdict.paper}, {verdict.where}"
-        table.add_row(
-            place, verdict.verdict, "\n".join([verdict.statement, "", *lines]), style=_STYLES[verdict.verdict]
-        )
-    console.print(table)
-    counts = Counter(verdict.verdict for verdict in verdicts)
-    console.print(", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tramontane.validation.statistics import AXES, Entry, Ordering, Summary, agreement, orderings, summarise
+from tramontane.comparison.statistics import AXES, Entry, Ordering, Summary, agreement, orderings, summarise
 
 
 def entry(

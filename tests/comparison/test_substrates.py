@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from tramontane.validation.substrates import compare
+from tramontane.comparison.substrates import compare
 
 NOTHING = np.nan
 

@@ -1,0 +1,80 @@
+"""Measures a machine and fits the simulator's parameters to it; what `tramontane calibrate` does."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tramontane.calibration import fit, machine_file, side_by_side
+from tramontane.calibration.dataset import as_dataset
+from tramontane.calibration.measurement import Messages, measure, runner, without_copies
+from tramontane.measurement.calibration import SMALL_ALLREDUCE, operations
+from tramontane.measurement.settings import processors
+from tramontane.results.collate import write
+from tramontane.results.store import write_atomically
+from tramontane.study import Machine
+from tramontane.study.points import SystemChoice
+from tramontane.substrates import get
+from tramontane.substrates.mpi.libraries import ranks_per_node
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """What a calibration has found.
+
+    Attributes
+    ----------
+    messages : Messages
+        Measured times of messages.
+    parameters : fit.Parameters
+        What was fitted to them.
+    stages : list of fit.Stages
+        Stages of small allreduces, which were fitted, too.
+    machine : dict
+        The fitted machine, as its file says it.
+    rows : list of side_by_side.Row
+        Operations, measured and simulated.
+    failures : dict
+        Why others failed, by case.
+    environment : str
+        The MPI library, as the system calls it.
+    processors : int
+        Ranks that share no processor.
+    """
+
+    messages: Messages
+    parameters: fit.Parameters
+    stages: list[fit.Stages]
+    machine: dict[str, Any]
+    rows: list[side_by_side.Row]
+    failures: dict[str, str]
+    environment: str
+    processors: int
+
+
+def calibrate(choice: SystemChoice, ranks: Sequence[int], folder: Path, root: Path) -> Calibrated:
+    """Measure messages and operations of so many ranks on a system, and fit a machine to them.
+
+    Raises
+    ------
+    ValueError, RuntimeError
+        If they can't be measured, or fit no machine.
+    """
+    found = measure(runner(choice, folder, root), list(operations(ranks, choice)))
+    free = processors(root, choice)
+    small = [each for each in found.operations if each[0].name == SMALL_ALLREDUCE and each[0].ranks <= free]
+    made = [fit.stages(own.ranks, own.point.workload, without_copies(said)) for own, said in small]
+    stages = [stage for stage in made if stage is not None]
+    timed = found.messages
+    parameters = fit.fit(timed.sizes, timed.one_way, timed.send, timed.receive, stages)
+    machine = machine_file.settings(parameters, max(2, ranks_per_node(choice), *ranks))
+    rows = list(side_by_side.compare(found.operations, get("simulator").run, Machine.model_validate(machine)))
+    return Calibrated(timed, parameters, stages, machine, rows, found.failures, found.environment, free)
+
+
+def keep(found: Calibrated, system: str, output: Path, dataset: Path) -> None:
+    """Write the machine to `output`, and all that was measured as a dataset."""
+    words = f"One switch, fitted to messages and small allreduces on system {system} with {found.environment}."
+    library = str(found.messages.printed["mpi_library"])
+    write_atomically(output, machine_file.text(found.machine, words, library))
+    write(as_dataset(output.stem, found.messages, found.parameters, found.rows, found.stages), dataset)

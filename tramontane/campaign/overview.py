@@ -1,0 +1,175 @@
+"""What there is of experiments, and what is still to be run of them; `list`, `describe` and `estimate` tell it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tramontane.campaign.packing import Batch, Job, pack
+from tramontane.campaign.plan import (
+    ALL,
+    NONE,
+    PlannedExperiment,
+    check_scale,
+    make_job,
+    make_plan,
+    plan_experiment,
+    select,
+)
+from tramontane.campaign.selection import choose
+from tramontane.results.store import Store
+from tramontane.study import SCALES, Experiment, expand, list_experiments, load_experiment
+from tramontane.support import host
+from tramontane.support.formatting import plural
+
+
+@dataclass(frozen=True)
+class Progress:
+    """An experiment with how many of its points are there.
+
+    Attributes
+    ----------
+    experiment : Experiment
+        The experiment.
+    counts : dict
+        Points that are done, and all, by scale; only scales that it has.
+    """
+
+    experiment: Experiment
+    counts: dict[str, tuple[int, int]]
+
+    @property
+    def figure(self) -> str:
+        """The figure of its paper, if it has one."""
+        return self.experiment.paper.figure or "" if self.experiment.paper else ""
+
+
+def progress_of_all(root: Path) -> Iterator[Progress]:
+    """Yield all experiments of the checkout at `root`."""
+    store = Store(root)
+    for path in list_experiments(root):
+        experiment = load_experiment(path)
+        counts = {}
+        for scale in SCALES:
+            if scale in experiment.scales:
+                identities = expand(experiment, scale).unique()
+                counts[scale] = sum(map(store.has, identities)), len(identities)
+        yield Progress(experiment, counts)
+
+
+@dataclass(frozen=True)
+class Description:
+    """An experiment at a scale.
+
+    Attributes
+    ----------
+    experiment : Experiment
+        The experiment.
+    planned : PlannedExperiment
+        What it consists of, and what is missing.
+    jobs : list of Job
+        All its points with their estimated cost.
+    failed, excluded : int
+        Points that failed, and combinations that are left out.
+    """
+
+    experiment: Experiment
+    planned: PlannedExperiment
+    jobs: list[Job]
+    failed: int
+    excluded: int
+
+
+def describe(root: Path, name: str, scale: str) -> Description:
+    """Return what there is to know of the experiment called `name`.
+
+    Raises
+    ------
+    InputError
+        If there is no such experiment, or no such scale.
+    """
+    check_scale(scale)
+    if name in (ALL, NONE):  # those stand for several; here a single one is described
+        name = f"{name}?"
+    experiment = load_experiment(select(root, [name])[0])
+    store = Store(root)
+    planned = plan_experiment(experiment, scale, store)
+    return Description(
+        experiment,
+        planned,
+        [make_job(point) for point in planned.points.values()],
+        sum(map(store.has_failed, planned.points)),
+        sum(bool(point.get("excluded")) for point in planned.manifest["points"]),
+    )
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What is still to be run of experiments.
+
+    Attributes
+    ----------
+    title, scale : str
+        What is forecast.
+    points : int
+        All points, those that are done included.
+    jobs : list of Job
+        The missing ones.
+    batches : list of Batch
+        How they would be shared among jobs of the workflow, the most expensive first.
+    """
+
+    title: str
+    scale: str
+    points: int
+    jobs: list[Job]
+    batches: list[Batch]
+
+    @property
+    def done(self) -> int:
+        """Points that have a result."""
+        return self.points - len(self.jobs)
+
+    @property
+    def seconds(self) -> float:
+        """Processor time of all missing points [s]."""
+        return sum(job.seconds for job in self.jobs)
+
+    @property
+    def longest(self) -> float:
+        """Processor time of the longest one [s]."""
+        return max((job.seconds for job in self.jobs), default=0.0)
+
+    @property
+    def memory(self) -> int:
+        """Memory of the largest one [B]."""
+        return max((job.memory for job in self.jobs), default=0)
+
+    def as_data(self) -> dict[str, Any]:
+        """Return what `tramontane estimate --json` prints."""
+        return {
+            "experiment": self.title,
+            "scale": self.scale,
+            "points": self.points,
+            "done": self.done,
+            "to_run": len(self.jobs),
+            "cpu_s": self.seconds,
+            "longest_point_s": self.longest,
+            "peak_memory_bytes": self.memory,
+            "batches": [
+                {"id": batch.identity, "points": len(batch.jobs), "cpu_s": batch.seconds, "memory_bytes": batch.memory}
+                for batch in self.batches
+            ],
+        }
+
+
+def forecast(root: Path, names: Sequence[str], scale: str, where: str | None = None) -> Forecast:
+    """Return what is still to be run of the experiments called `names`, at `scale`; of points chosen by `where`."""
+    planned = make_plan(root, scale, names, run=False)
+    experiments, points = planned.experiments, planned.points
+    if where is not None:
+        points = {identity: points[identity] for identity in choose([each.manifest for each in experiments], where)}
+    missing = sorted(points.keys() & {identity for identities in planned.absent.values() for identity in identities})
+    jobs = [make_job(points[identity]) for identity in missing]
+    title = experiments[0].name if len(experiments) == 1 else plural(len(experiments), "experiment")
+    return Forecast(title, scale, len(points), jobs, pack(jobs, host.cores()) if jobs else [])

@@ -1,0 +1,97 @@
+"""The command line: one module a command. Answers go to standard output, everything else to standard error.
+
+A mistake in the input is one line and exit status 2 (see :mod:`tramontane.errors`). Commands read options, call the
+room whose work it is, and print; they import what they need when they run, so that each is as quick as it can be.
+"""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from tramontane import __version__
+from tramontane.cli.archive import archive
+from tramontane.cli.calibrate import calibrate
+from tramontane.cli.claims import claims
+from tramontane.cli.collate import collate
+from tramontane.cli.compare import compare
+from tramontane.cli.describe import describe
+from tramontane.cli.estimate import estimate
+from tramontane.cli.exit import MISTAKE, fail
+from tramontane.cli.listing import list_experiments
+from tramontane.cli.new_experiment import new_experiment
+from tramontane.cli.plan import plan
+from tramontane.cli.publish import publish
+from tramontane.cli.reproduce import reproduce
+from tramontane.cli.run import run
+from tramontane.cli.run_batch import run_batch
+from tramontane.cli.validate import validate
+from tramontane.errors import InputError
+
+app = typer.Typer(
+    name="tramontane",
+    help="The communication of weather and climate models at a million processes, studied on one desktop.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+# In the order of `tramontane --help`.
+app.command("list")(list_experiments)
+app.command()(describe)
+app.command()(validate)
+app.command("new-experiment")(new_experiment)
+app.command()(run)
+app.command()(estimate)
+app.command()(reproduce)
+app.command()(claims)
+app.command()(archive)
+app.command()(compare)
+app.command()(calibrate)
+# For the workflow, and for the project itself.
+app.command(hidden=True)(plan)
+app.command(hidden=True)(publish)
+app.command("run-batch", hidden=True)(run_batch)
+app.command(hidden=True)(collate)
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    try:
+        status = app(standalone_mode=False)
+    except InputError as error:
+        fail(str(error), MISTAKE)
+    except typer.Abort:
+        sys.exit(130)
+    except typer.TyperException as error:
+        fail(_usage(error), MISTAKE)
+    except BrokenPipeError:  # `tramontane list | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _usage(error: Exception) -> str:
+    """Return a mistake in the use of the command line as one line."""
+    message = error.format_message() if hasattr(error, "format_message") else str(error)
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "tramontane"
+    return " ".join(f"{command}: {message} (see {command} --help)".split())
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"tramontane {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass

@@ -1,0 +1,39 @@
+"""``tramontane describe``."""
+
+from tramontane.cli.options import Name, Scale
+
+_WIDTH = 100
+
+
+def describe(name: Name, scale: Scale = "laptop") -> None:
+    """Describe an experiment: the question, what is varied, the points and what they cost."""
+    import textwrap
+
+    from tramontane.campaign.overview import describe
+    from tramontane.study import find_root
+    from tramontane.support.formatting import about_bytes, about_seconds
+
+    found = describe(find_root(), name, scale)
+    experiment, planned = found.experiment, found.planned
+    print(f"{experiment.name}: {experiment.title}")
+    print(textwrap.fill(experiment.question, _WIDTH))
+    print()
+    print(textwrap.fill(experiment.description, _WIDTH))
+    print()
+    if experiment.paper:
+        parts = experiment.paper.model_dump(exclude_none=True)
+        print("paper:     ", ", ".join(f"{key} {value}" for key, value in parts.items()))
+    print("scales:    ", ", ".join(experiment.scales))
+    for dim in planned.manifest["dims"]:
+        print(f"{dim['name'] + ':':<11}", ", ".join(str(value) for value in dim["values"]))
+    print("machines:  ", ", ".join(planned.manifest["machines"]))
+    notes = [f"{len(planned.points) - len(planned.missing)} done"]
+    notes += [f"{found.failed} failed"] if found.failed else []
+    notes += [f"{found.excluded} combinations excluded"] if found.excluded else []
+    print(f"points:     {len(planned.points)} at scale {scale} ({', '.join(notes)})")
+    if found.jobs:
+        print(
+            f"cost:       about {about_seconds(sum(job.seconds for job in found.jobs))} of processor time in all, "
+            f"{about_seconds(max(job.seconds for job in found.jobs))} for the longest point, "
+            f"up to {about_bytes(max(job.memory for job in found.jobs))} of memory"
+        )

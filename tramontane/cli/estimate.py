@@ -1,0 +1,34 @@
+"""``tramontane estimate``."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from tramontane.cli.options import Scale, Where
+
+
+def estimate(
+    names: Annotated[list[str], typer.Argument(help="Experiments, or all.", metavar="NAME...")],
+    scale: Scale = "laptop",
+    where: Where = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Estimate what is still to be run of experiments: points, processor time, memory, batches."""
+    from tramontane.campaign.overview import forecast
+    from tramontane.study import find_root
+    from tramontane.support.formatting import about_bytes, about_seconds, plural
+
+    found = forecast(find_root(), names, scale, where)
+    if as_json:
+        print(json.dumps(found.as_data()))
+        return
+    points = plural(found.points, "point")
+    print(f"{found.title} at scale {scale}: {points}, {found.done} done, {len(found.jobs)} to run")
+    if found.jobs:
+        print(
+            f"about {about_seconds(found.seconds)} of processor time, up to {about_bytes(found.memory)} of memory, "
+            f"longest point {about_seconds(found.longest)}"
+        )
+        shortest, longest = found.batches[-1].seconds, found.batches[0].seconds
+        print(f"{plural(len(found.batches), 'batch')} of {about_seconds(shortest)} to {about_seconds(longest)}")

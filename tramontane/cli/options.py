@@ -1,0 +1,66 @@
+"""Options that several commands have, and how texts become what they mean."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tramontane.errors import InputError
+from tramontane.substrates import MOST_THREADS
+
+if TYPE_CHECKING:
+    from tramontane.study.units import Dimension
+
+Name = Annotated[str, typer.Argument(help="An experiment, as `tramontane list` calls it.", metavar="NAME")]
+Scale = Annotated[str, typer.Option("--scale", "-s", help="smoke, laptop or paper.", metavar="SCALE")]
+Where = Annotated[
+    str | None,
+    typer.Option("--where", help='Only points with such coordinates, e.g. "ranks == 100000".', metavar="EXPRESSION"),
+]
+Threads = Annotated[
+    int,
+    typer.Option(
+        "--threads", min=1, max=MOST_THREADS, help="Threads that share the work of a point; results are the same."
+    ),
+]
+Experiments = Annotated[
+    list[str] | None, typer.Option("--experiments", "-e", help="Names, or all, or none.", metavar="NAMES")
+]
+Refresh = Annotated[bool, typer.Option("--refresh", help="Run results of older model revisions again.")]
+Cores = Annotated[int | None, typer.Option("--cores", min=1, help="Cores to use; by default all.")]
+Memory = Annotated[
+    str | None,
+    typer.Option("--memory", help="Memory that points may take, e.g. 64GB; by default nearly all.", metavar="SIZE"),
+]
+
+
+def names(experiments: list[str] | None) -> list[str]:
+    """Return the names in one or several texts, separated by blanks or commas; all where there are none."""
+    return [name for text in experiments or [] for name in text.replace(",", " ").split()] or ["all"]
+
+
+def bytes_of(memory: str | None) -> int | None:
+    """Return an amount of memory, such as "64GB" [B]."""
+    from tramontane.study.units import SIZE
+
+    return quantity("--memory", memory, replace(SIZE, examples=("64 GB",)), positive=True) if memory else None
+
+
+def picoseconds_of(option: str, time: str | None) -> int | None:
+    """Return a time such as "1 ns" [ps]."""
+    from tramontane.study.units import TIME
+
+    return None if time is None else quantity(option, time, TIME)
+
+
+def quantity(option: str, text: str, dimension: "Dimension", *, positive: bool = False) -> int:
+    """Return a quantity in base units, written as in YAML files."""
+    from pydantic_core import PydanticCustomError
+
+    from tramontane.study.units import parse_quantity
+
+    try:
+        return parse_quantity(text, dimension, positive=positive)
+    except PydanticCustomError as error:
+        context = error.context or {}
+        raise InputError(option, "", text, context.get("allowed", ""), problem=context.get("problem")) from None

@@ -1,0 +1,24 @@
+"""``tramontane publish``."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from tramontane.cli.options import Experiments, Scale, names
+
+
+def publish(
+    experiments: Experiments = None,
+    scale: Scale = "paper",
+    least: Annotated[float, typer.Option("--least", help="Only points that took so long [s].")] = 60.0,
+) -> None:
+    """Keep the records of simulated points with the project; see published/README.md."""
+    from tramontane.campaign.plan import make_plan
+    from tramontane.results.published import publish
+    from tramontane.study import find_root
+    from tramontane.support.formatting import plural
+
+    root = find_root()
+    count = publish(root, make_plan(root, scale, names(experiments), run=False).points, least)
+    print(f"{plural(count, 'record')} added to published/", file=sys.stderr)

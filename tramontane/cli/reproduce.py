@@ -1,0 +1,42 @@
+"""``tramontane reproduce``."""
+
+from typing import Annotated
+
+import typer
+
+from tramontane.cli.options import Cores, Experiments, Memory, Refresh, Scale, Threads, Where, bytes_of, names
+from tramontane.errors import InputError
+
+
+def reproduce(
+    scale: Scale = "laptop",
+    experiments: Experiments = None,
+    refresh: Refresh = False,
+    cores: Cores = None,
+    memory: Memory = None,
+    profile: Annotated[
+        str, typer.Option("--profile", help="A folder of workflow/profiles, e.g. slurm.", metavar="NAME")
+    ] = "default",
+    where: Where = None,
+    no_run: Annotated[bool, typer.Option("--no-run", help="Run no point: show what is there.")] = False,
+    threads: Threads = 1,
+) -> None:
+    """Run experiments from the plan to the report; what is there already is not run again."""
+    from tramontane.campaign.driver import Options, reproduce
+    from tramontane.study import find_root
+    from tramontane.support import host
+
+    limit = bytes_of(memory) or (host.memory() if profile == "default" else None)
+    cores = cores or host.cores()
+    if profile == "default" and threads > cores:
+        raise InputError("--threads", "", threads, f"1 ... {cores}, the cores to use")
+    options = Options(
+        cores=cores,
+        memory=limit,
+        profile=profile,
+        refresh=refresh,
+        run=not no_run,
+        where=where,
+        threads=threads,
+    )
+    raise typer.Exit(reproduce(find_root(), scale, names(experiments), options))

@@ -1,0 +1,35 @@
+"""``tramontane run``."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tramontane.cli.exit import FAILURE, MISTAKE, fail
+from tramontane.cli.options import Threads, bytes_of
+
+
+def run(
+    point_file: Annotated[Path, typer.Argument(help="A point; see docs/configuration.md.", metavar="POINT.yaml")],
+    substrate: Annotated[
+        str | None, typer.Option("--substrate", help="What runs it, instead of what the file says.", metavar="NAME")
+    ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option("--memory", help="Memory it may take, e.g. 64GB; by default nearly all.", metavar="SIZE"),
+    ] = None,
+    threads: Threads = 1,
+) -> None:
+    """Run one point and print one JSON object."""
+    from tramontane.substrates.isolation import PointError
+    from tramontane.substrates.single import TooLargeError, run_file
+    from tramontane.support import host
+
+    limit = bytes_of(memory) or host.memory()
+    try:
+        print(json.dumps(run_file(point_file, substrate, memory=limit, threads=threads)))
+    except TooLargeError as error:
+        fail(f"{point_file}: {error} (--memory overrides this)", MISTAKE)
+    except PointError as error:
+        fail(f"{point_file}: {error}", FAILURE)

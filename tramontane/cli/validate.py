@@ -1,0 +1,32 @@
+"""``tramontane validate``."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tramontane.cli.exit import MISTAKE
+from tramontane.errors import InputError
+
+
+def validate(
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Experiments, points, machines or grids.", metavar="[FILES]")
+    ] = None,
+) -> None:
+    """Check YAML files (by default everything in configs/): one line for each that holds a mistake."""
+    from tramontane.study import find_root, validate_file
+    from tramontane.support.formatting import plural
+
+    chosen = files or sorted((find_root() / "configs").rglob("*.yaml"))
+    bad = 0
+    for file in chosen:
+        try:
+            validate_file(file)
+        except InputError as error:
+            bad += 1
+            print(error, file=sys.stderr)
+    if bad:
+        raise typer.Exit(MISTAKE)
+    print(f"{plural(len(chosen), 'file')} valid")

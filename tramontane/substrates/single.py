@@ -1,0 +1,50 @@
+"""Runs one point by itself, after a look at whether it can be run at all."""
+
+from pathlib import Path
+from typing import Any
+
+from tramontane.errors import InputError
+from tramontane.study import load_point
+from tramontane.study.cost import estimate
+from tramontane.substrates import require
+from tramontane.substrates.isolation import run_fresh
+from tramontane.support.formatting import about_bytes
+
+
+class TooLargeError(Exception):
+    """A point needs more memory than there is; the message is one line."""
+
+
+def run_file(file: Path, substrate: str | None = None, *, memory: int, threads: int = 1) -> dict[str, Any]:
+    """Run the point in a file and return its identity and its result.
+
+    Parameters
+    ----------
+    file : Path
+        The point.
+    substrate : str, optional
+        What runs it, instead of what the file says.
+    memory : int
+        Memory it may take [B].
+    threads : int, optional
+        Threads that may share the work.
+
+    Raises
+    ------
+    InputError
+        If the point can't be, or its substrate is not there or can't run it.
+    TooLargeError
+        If it needs more memory.
+    PointError
+        If it fails.
+    """
+    if substrate is not None:
+        require(substrate)
+    point = load_point(file, substrate)
+    refused = require(point.substrate).refusal(point)
+    if refused is not None:
+        problem = f"found {refused.found!r} for substrate {point.substrate}: {refused.why}"
+        raise InputError(file, refused.key, refused.found, refused.allowed, problem=problem)
+    if point.substrate == "simulator" and (needed := estimate(point).memory_bytes) > memory:
+        raise TooLargeError(f"not run: about {about_bytes(needed)} of memory needed, {about_bytes(memory)} there")
+    return {"id": point.id, **run_fresh(point, point.substrate, threads)}
