@@ -34,8 +34,9 @@ else
 CAMPAIGN := $(BIN)
 READY := .venv/.compiled
 endif
-SOURCES := CMakeLists.txt pyproject.toml $(wildcard skeleton-src/*.hpp skeleton-src/workloads/*.hpp simulator/*.hpp simulator/*.cpp \
-             simulator/pisces16/*.hpp simulator/pisces16/*.cpp simulator/bindings/*.hpp simulator/bindings/*.cpp)
+SOURCES := CMakeLists.txt pyproject.toml $(wildcard skeleton-src/*.hpp skeleton-src/workloads/*.hpp simulator/*.hpp \
+             simulator/*.cpp simulator/pisces16/*.hpp simulator/pisces16/*.cpp simulator/topologies/*.hpp \
+             simulator/topologies/*.cpp simulator/bindings/*.hpp simulator/bindings/*.cpp)
 
 # A virtual environment can't be moved: where the folder was, everything is set up anew.
 MOVED := $(shell [ ! -e .venv/.place ] || [ "$$(cat .venv/.place)" = "$$PWD" ] || echo moved)

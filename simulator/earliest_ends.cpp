@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine.hpp"
+#include "routing.hpp"
 #include "topology.hpp"
 
 namespace tramontane {
@@ -26,8 +27,7 @@ public:
           topology_(topology),
           allocation_(allocation),
           slowest_(std::max({parameters_.injection_slot, parameters_.crossbar_slot, parameters_.link_slot})),
-          // By two global links a detour may be shorter than the minimal route, which has one.
-          any_route_(machine.topology == "dragonfly1d" && machine.routing != "minimal") {}
+          any_route_(topology.detours_may_be_shorter() && rule_of(machine.routing).detours()) {}
 
     [[nodiscard]] const Parameters& parameters() const { return parameters_; }
 

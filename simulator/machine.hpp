@@ -10,12 +10,11 @@
 namespace tramontane {
 
 struct Machine {
-    std::string topology;
-    /// torus [X, Y, Z]; fattree [switch levels, down ports], or [nodes a leaf, leaves a subtree, subtrees] with three
-    /// levels; dragonfly [X, Y, groups]; dragonfly1d [switches a group, groups]
-    std::vector<std::int64_t> geometry;
-    std::int64_t nodes_per_switch = 1;  ///< not for a fat tree
-    std::int64_t global_links = 0;      ///< of a switch; dragonfly1d only
+    std::string topology;                ///< a name of families.hpp
+    std::vector<std::int64_t> geometry;  ///< the numbers of one of the family's shapes
+    std::int64_t nodes_per_switch = 0;   ///< 0: not said
+    std::int64_t global_links = 0;       ///< of a switch, where the family has them
+    std::string arrangement;             ///< of the global links; empty: not said
     std::string routing;
     std::string model = "default";  ///< or pisces-16: SST/macro 16's own order of ties, hash and launch
 

@@ -9,10 +9,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <stdexcept>
 #include <string>
-#include <vector>
 
+#include "families.hpp"
 #include "topology.hpp"
 
 namespace tramontane {
@@ -27,52 +26,49 @@ struct Route {
     std::uint8_t hops = 0;  ///< taken so far; counted only where channels go by hops
 };
 
+/// How a routing chooses, in the order of what it needs to know.
+enum class Policy : std::uint8_t {
+    minimal,
+    valiant,
+    ugal,
+    ugal_g,
+    par,
+    ugal_sstmacro71,
+    round_robin,
+    adaptive,
+};
+inline constexpr Policy last_detour = Policy::ugal_sstmacro71;  // those after it choose among minimal routes
+
+/// A routing by its name. Which networks have it, their families say.
+struct RoutingRule {
+    std::string name;
+    Policy policy;
+    bool elsewhere = false;  ///< detours inside a group lead through another one
+
+    /// Whether it takes routes that are not minimal.
+    [[nodiscard]] bool detours() const { return policy != Policy::minimal && policy <= last_detour; }
+    /// Whether all routes but those between neighbours of one switch are detours.
+    [[nodiscard]] bool always_detours() const { return policy == Policy::valiant; }
+    /// Whether packets of one message need no routes of their own: no detours, no look at queues, nothing in turn.
+    [[nodiscard]] bool is_fixed() const { return policy == Policy::minimal; }
+};
+
+/// \throws std::invalid_argument for a name that no network's routing has
+[[nodiscard]] const RoutingRule& rule_of(const std::string& routing);
+
 class Router {
 public:
-    /// \throws std::invalid_argument for a routing the topology does not have
-    Router(const Topology& topology, const std::string& routing) : topology_(topology) {
-        using Family = Topology::Family;
-        const Family family = topology.family();
-        const auto only = [&](Family needed) {
-            if (family != needed) {
-                throw std::invalid_argument("machine.routing: '" + routing + "' is not for this topology");
-            }
-        };
-        if (routing == "minimal") {
-            policy_ = Policy::minimal;
-        } else if (routing == "d-mod-k") {
-            only(Family::tree);
-            policy_ = Policy::minimal;
-        } else if (routing == "valiant") {
-            policy_ = Policy::valiant;
-        } else if (routing == "valiant-global") {
-            policy_ = Policy::valiant;
-            elsewhere_ = true;
-        } else if (routing == "ugal") {
-            policy_ = Policy::ugal;
-        } else if (routing == "ugal-g") {
-            only(Family::dragonfly);
-            policy_ = Policy::ugal_g;
-        } else if (routing == "par") {
-            only(Family::dragonfly);
-            policy_ = Policy::par;
-        } else if (routing == "ugal-sstmacro71") {
-            only(Family::dragonfly);
-            policy_ = Policy::ugal_sstmacro71;
-        } else if (routing == "round-robin") {
-            only(Family::tree);
-            policy_ = Policy::round_robin;
-        } else if (routing == "adaptive") {
-            only(Family::tree);
-            policy_ = Policy::adaptive;
-        } else {
-            throw std::invalid_argument("machine.routing: '" + routing + "' is unknown");
-        }
+    /// \throws Refusal for a routing the topology does not have
+    Router(const Topology& topology, const std::string& routing)
+        : topology_(topology), policy_(checked_rule(topology, routing).policy), elsewhere_(rule_of(routing).elsewhere) {
         assign_channels();
         if (policy_ == Policy::par) in_group_ = topology.switches() / topology.groups();
     }
 
     [[nodiscard]] std::uint8_t channels() const { return channels_; }
+
+    /// Whether detours inside a group lead through another one.
+    [[nodiscard]] bool detours_elsewhere() const { return elsewhere_; }
 
     /// Counters that `View::turn` must keep; 0 where nothing is taken in turn.
     [[nodiscard]] std::uint32_t counters() const { return policy_ == Policy::round_robin ? topology_.counters() : 0; }
@@ -120,17 +116,11 @@ public:
     }
 
 private:
-    enum class Policy : std::uint8_t {
-        minimal,
-        valiant,
-        ugal,
-        ugal_g,
-        par,
-        ugal_sstmacro71,
-        round_robin,
-        adaptive,
-    };
-    static constexpr Policy last_detour = Policy::ugal_sstmacro71;  // those after it choose among minimal routes
+    static const RoutingRule& checked_rule(const Topology& topology, const std::string& routing) {
+        check_routing(topology.family(), routing);
+        return rule_of(routing);
+    }
+
     static constexpr std::uint64_t port_choice = 1ULL << 48, again = 2ULL << 48;  // salts, with a switch number
 
     /// Virtual channels of a leg: `first` plus the topology's own, of which it has `last` + 1.
@@ -244,8 +234,8 @@ private:
     }
 
     const Topology& topology_;
-    Policy policy_ = Policy::minimal;
-    bool elsewhere_ = false;
+    Policy policy_;
+    bool elsewhere_;
     bool by_hop_ = false;
     std::uint8_t channels_ = 1;
     std::array<Leg, 3> legs_{};

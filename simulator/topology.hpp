@@ -37,20 +37,25 @@ struct Alternatives {
     std::uint32_t counter;
 };
 
+struct Family;
+
 class Topology {
 public:
-    enum class Family : std::uint8_t { torus, tree, dragonfly };
-
     virtual ~Topology() = default;
 
-    [[nodiscard]] virtual Family family() const = 0;
+    /// What it is one of.
+    [[nodiscard]] const Family& family() const { return *family_; }
     [[nodiscard]] virtual SwitchId switches() const = 0;
     [[nodiscard]] virtual NodeId nodes() const = 0;
+    /// Nodes of a switch that carries any.
+    [[nodiscard]] virtual NodeId nodes_per_switch() const = 0;
     /// Parts of equally many nodes, numbered one part after the other: groups of a dragonfly, subtrees below the top of
     /// a tree, planes of a torus. In a dragonfly the switches are, too.
     [[nodiscard]] virtual std::uint32_t groups() const = 0;
     /// Port numbers of a switch run from 0 to ports() - 1; some may be unused.
     [[nodiscard]] virtual Port ports() const = 0;
+    /// Ports from here on lead to nodes only.
+    [[nodiscard]] virtual Port wired_ports() const { return ejection_port(0); }
     /// Ports that a switch really has (Table 1's radix).
     [[nodiscard]] virtual std::int64_t radix() const = 0;
     /// Links between switches, each counted once.
@@ -64,6 +69,10 @@ public:
                                       const Draw& draw) const = 0;
     /// Hops of the shortest minimal route between two switches that carry nodes.
     [[nodiscard]] virtual std::uint32_t distance(SwitchId from, SwitchId to) const = 0;
+    /// Whether another route may be shorter than that.
+    [[nodiscard]] virtual bool detours_may_be_shorter() const { return false; }
+    /// About how many switches are met by the minimal routes among the nodes of the first `own` ones, at most.
+    [[nodiscard]] virtual std::uint64_t switches_near(std::uint64_t own) const { return 2 * own; }
     /// Virtual channels that the minimal route uses.
     [[nodiscard]] virtual std::uint8_t channels() const = 0;
     /// Channels for routes that may take a detour, where each hop takes the next one; 0 where each leg has its own.
@@ -78,16 +87,15 @@ public:
     [[nodiscard]] virtual Alternatives alternatives(SwitchId, NodeId) const { return {}; }
     /// Trees: number of counters that the alternatives name.
     [[nodiscard]] virtual std::uint32_t counters() const { return 0; }
+
+private:
+    friend std::unique_ptr<Topology> make_topology(const Machine& machine);
+    const Family* family_ = nullptr;
 };
 
-/// \throws std::invalid_argument
-[[nodiscard]] std::unique_ptr<Topology> make_topology(const Machine& machine);
+inline constexpr std::int64_t default_nodes = 2;  ///< of a switch, where neither machine nor geometry says it
 
-// One by one; make_topology chooses.
-[[nodiscard]] std::unique_ptr<Topology> make_torus(const Machine& machine);
-[[nodiscard]] std::unique_ptr<Topology> make_fat_tree(const Machine& machine);
-[[nodiscard]] std::unique_ptr<Topology> make_subtree_fat_tree(const Machine& machine);
-[[nodiscard]] std::unique_ptr<Topology> make_dragonfly(const Machine& machine);
-[[nodiscard]] std::unique_ptr<Topology> make_circulant_dragonfly(const Machine& machine);
+/// \throws Refusal for a machine that can't be; its routing is the Router's to check
+[[nodiscard]] std::unique_ptr<Topology> make_topology(const Machine& machine);
 
 }  // namespace tramontane

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tramontane.study import claims, network
+from tramontane.study import claims
 from tramontane.study.catalogue import GRIDS, TABLE1, TABLE2, cached_yaml
 from tramontane.study.decomposition import bounds, nearest_square
 from tramontane.study.expressions import evaluate
 from tramontane.study.layers import Origin
+from tramontane.study.network import network
 from tramontane.study.workloads import DOUBLE, Transposition
 from tramontane.substrates.simulator import schedule
 from tramontane.support import formatting
@@ -65,7 +66,7 @@ def networks(printed: dict[str, Any]) -> PrintedTable:
     """Table 1: switches, nodes and radix of each network from its geometry."""
     rows, remarks = [], []
     for name, row in printed.items():
-        own = network.facts(row["topology"], tuple(row["geometry"]), row["nodes_per_switch"])
+        own = network(row)
         pairs = [
             (row[key], value)
             for key, value in (

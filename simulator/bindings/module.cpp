@@ -12,6 +12,7 @@ NB_MODULE(_simulator, module) {
     module.attr("BUILD_TYPE") = TRAMONTANE_BUILD_TYPE;
 #endif
     bind_schedule(module);
+    bind_network(module);
     bind_simulation(module);
     bind_routing(module);
 }

@@ -14,9 +14,8 @@
 #include <vector>
 
 #include "../earliest_ends.hpp"
-#include "../routing.hpp"
 #include "../simulation.hpp"
-#include "../topology.hpp"
+#include "dict.hpp"
 #include "machine_dict.hpp"
 #include "workload_dict.hpp"
 
@@ -24,16 +23,6 @@ namespace nb = nanobind;
 
 namespace tramontane::bindings {
 namespace {
-
-template <class T>
-T get(const nb::dict& d, const char* key) {
-    if (!d.contains(key)) throw std::invalid_argument(std::string("a canonical point lacks '") + key + "'");
-    T value{};
-    if (!nb::try_cast<T>(d[key], value, /*convert=*/false)) {
-        throw std::invalid_argument(std::string("'") + key + "' is " + nb::repr(d[key]).c_str());
-    }
-    return value;
-}
 
 std::int64_t positive(const nb::dict& d, const char* block, const char* key) {
     const auto value = get<std::int64_t>(get<nb::dict>(d, block), key);
@@ -50,16 +39,6 @@ std::int64_t bandwidth(const nb::dict& d, const char* block) {
     return value;
 }
 
-/// A list, or the three sizes of a three-level fat tree by name.
-std::vector<std::int64_t> geometry_of(const nb::dict& d) {
-    if (!d.contains("geometry") || !nb::isinstance<nb::dict>(d["geometry"])) {
-        return get<std::vector<std::int64_t>>(d, "geometry");
-    }
-    const auto sizes = get<nb::dict>(d, "geometry");
-    return {get<std::int64_t>(sizes, "nodes_per_leaf"), get<std::int64_t>(sizes, "leaves_per_subtree"),
-            get<std::int64_t>(sizes, "subtrees")};
-}
-
 /// A name, or {"nodes": [...]}.
 AllocationRule allocation_of(const nb::dict& point) {
     if (!point.contains("allocation")) return {};
@@ -71,13 +50,8 @@ AllocationRule allocation_of(const nb::dict& point) {
 }  // namespace
 
 Machine machine_from_dict(const nb::dict& d) {
-    Machine m;
-    m.topology = get<std::string>(d, "topology");
-    m.geometry = geometry_of(d);
-    if (d.contains("global_links")) m.global_links = get<std::int64_t>(d, "global_links");
+    Machine m = network_from_dict(d);
     if (d.contains("model")) m.model = get<std::string>(d, "model");
-    if (d.contains("nodes_per_switch")) m.nodes_per_switch = get<std::int64_t>(d, "nodes_per_switch");
-    m.routing = get<std::string>(d, "routing");
     m.link_bandwidth = bandwidth(d, "link");
     m.link_latency = positive(d, "link", "latency");
     m.injection_bandwidth = bandwidth(d, "injection");
@@ -286,18 +260,6 @@ nb::tuple earliest_ends_of_point(const nb::dict& point) {
     return nb::make_tuple(ends.first_s, ends.last_s);
 }
 
-nb::dict describe_network(const nb::dict& dict) {
-    const Machine machine = machine_from_dict(dict);
-    const auto topology = make_topology(machine);
-    nb::dict result;
-    result["switches"] = topology->switches();
-    result["nodes"] = topology->nodes();
-    result["radix"] = topology->radix();
-    result["links"] = topology->links();
-    result["virtual_channels"] = static_cast<int>(Router(*topology, machine.routing).channels());
-    return result;
-}
-
 }  // namespace
 }  // namespace tramontane::bindings
 
@@ -317,6 +279,4 @@ void bind_simulation(nb::module_& module) {
     module.def("earliest_ends", &tramontane::bindings::earliest_ends_of_point, "point"_a,
                "Lower bounds of 1, 2, ... repeats of a canonical point: how long after the first start the first rank "
                "ends [s], and the last one [s].");
-    module.def("network", &tramontane::bindings::describe_network, "machine"_a,
-               "Switches, nodes, radix, links and virtual channels of a canonical machine.");
 }

@@ -5,4 +5,5 @@
 #include <nanobind/nanobind.h>
 
 void bind_simulation(nanobind::module_& module);
+void bind_network(nanobind::module_& module);
 void bind_routing(nanobind::module_& module);

@@ -467,6 +467,15 @@ private:
 
 }  // namespace
 
+const std::map<std::string, std::vector<std::string>>& runnable() {
+    static const std::map<std::string, std::vector<std::string>> all{
+        {"torus", {"minimal", "valiant", "ugal"}},
+        {"fattree3", {"round-robin"}},
+        {"dragonfly1d", {"minimal", "valiant", "ugal"}},
+    };
+    return all;
+}
+
 std::unique_ptr<Network> make_network(const Machine& machine, std::uint64_t seed) {
     if (machine.topology == "torus") return std::make_unique<Torus>(machine, seed);
     if (machine.topology == "fattree") return std::make_unique<FatTree>(machine);

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "engine.hpp"
@@ -41,6 +43,9 @@ public:
     /// Sets the packet's output port and its virtual channel from there on. Counters advance, so once per visit.
     virtual void route(SwitchId at, Packet& packet, Ticks now, const Occupancy& occupancy) = 0;
 };
+
+/// What SST/macro 16.0 can run: shapes of networks by the names that the default model gives them, and their routings.
+[[nodiscard]] const std::map<std::string, std::vector<std::string>>& runnable();
 
 /// \throws std::invalid_argument for a topology or routing that SST/macro 16.0 cannot run
 [[nodiscard]] std::unique_ptr<Network> make_network(const Machine& machine, std::uint64_t seed);

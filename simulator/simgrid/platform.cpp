@@ -90,7 +90,7 @@ public:
           topology_(make_topology(d.machine)),
           allocation_(d.allocation, d.ranks, *topology_, d.seed),
           seed_(d.seed),
-          wired_ports_(wired_ports(*topology_, d.machine)) {
+          wired_ports_(topology_->wired_ports()) {
         for (std::uint32_t rank = 0; rank < d.ranks; ++rank) {
             const std::string name = std::to_string(rank);
             create_host("r" + name, {1e9})->seal();
@@ -125,12 +125,6 @@ public:
     }
 
 private:
-    /// Ports that may lead to other switches come first; a tree's lowest switches have fewer of them.
-    [[nodiscard]] static std::uint64_t wired_ports(const Topology& topology, const Machine& m) {
-        if (topology.family() == Topology::Family::tree) return topology.ports();
-        return topology.ports() - static_cast<std::uint64_t>(m.nodes_per_switch);
-    }
-
     [[nodiscard]] std::uint64_t wire(SwitchId at, Port port) const { return at * wired_ports_ + port; }
 
     const simgrid::s4u::Link* link(const std::string& name, std::int64_t bandwidth, std::int64_t picoseconds) {

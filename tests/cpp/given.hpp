@@ -96,8 +96,8 @@ inline std::vector<Machine> every_network() {
     std::vector<Machine> all;
     for (const char* routing : {"minimal", "valiant", "ugal"}) all.push_back(pushing("torus", {4, 3, 2}, 2, routing));
     for (const char* routing : {"d-mod-k", "round-robin", "adaptive"}) {
-        all.push_back(pushing("fattree", {3, 3}, 1, routing));
-        all.push_back(pushing("fattree", {3, 3, 4}, 1, routing));
+        all.push_back(pushing("fattree", {3, 3}, 0, routing));
+        all.push_back(pushing("fattree", {3, 3, 4}, 0, routing));
     }
     for (const char* routing : {"minimal", "valiant", "valiant-global", "ugal", "ugal-g", "par", "ugal-sstmacro71"}) {
         all.push_back(pushing("dragonfly", {3, 3, 4}, 2, routing));

@@ -133,7 +133,7 @@ TEST_CASE("patterns that load the busiest links evenly reach the bisection bound
         // Of two switches, the messages of all 8 nodes.
         {"torus, 8 nodes a switch", pushing("torus", {2, 1, 1}, 8), 16, 8, 8},
         // D-mod-k gives each message of a shift its own way up and down.
-        {"fat tree", pushing("fattree", {3, 4}, 1, "d-mod-k"), 64, 32, 1},
+        {"fat tree", pushing("fattree", {3, 4}, 0, "d-mod-k"), 64, 32, 1},
         // To the next group: both nodes of a switch share its one global link there.
         {"dragonfly", dragonfly, 72, 18, 2},
     };

@@ -51,6 +51,7 @@ TEST_CASE("pisces-16: a deadlock says what waits for what") {
     Machine m;
     m.topology = "torus";
     m.geometry = {2, 1, 1};
+    m.nodes_per_switch = 1;
     m.routing = "minimal";
     m.model = "pisces-16";
     m.link_bandwidth = m.injection_bandwidth = m.crossbar_bandwidth = m.logp_bandwidth = 10'000'000'000;

@@ -37,6 +37,7 @@ Machine dragonfly() {
     Machine m;
     m.topology = "dragonfly";
     m.geometry = {5, 5, 5};
+    m.nodes_per_switch = 1;
     return m;
 }
 
@@ -44,6 +45,7 @@ Machine circulant() {
     Machine m;
     m.topology = "dragonfly1d";
     m.geometry = {4, 9};
+    m.nodes_per_switch = 1;
     m.global_links = 2;
     return m;
 }

@@ -20,7 +20,10 @@ def machine(
     base: dict[str, Any] = {
         "topology": topology,
         "geometry": list(geometry),
-        "nodes_per_switch": nodes_per_switch,
+        # Of a fat tree, the geometry says it.
+        "nodes_per_switch": (geometry[1] if len(geometry) == 2 else geometry[0])
+        if topology == "fattree"
+        else nodes_per_switch,
         "routing": "d-mod-k" if (topology, routing) == ("fattree", "minimal") else routing,
         "link": {"bandwidth": 10 * GB, "latency": 100 * NS},
         "injection": {"bandwidth": 10 * GB, "latency": 100 * NS, "service": "fifo"},

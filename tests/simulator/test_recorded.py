@@ -30,7 +30,7 @@ def random_point(number: int) -> dict[str, Any]:
     topology, geometry, nodes, routings = pick.choice(
         [
             ("torus", (2, 3, 2), 3, ["minimal", "valiant", "ugal"]),
-            ("fattree", (3, 4), 1, ["minimal", "adaptive"]),
+            ("fattree", (3, 4), 1, ["d-mod-k", "adaptive"]),
             ("dragonfly", (3, 2, 3), 2, ["minimal", "valiant", "ugal"]),
         ]
     )

@@ -44,7 +44,7 @@ def distance(net: dict[str, Any], a: int, b: int) -> int:
 
 @pytest.mark.parametrize("net", SMALL, ids=lambda net: f"{net['topology']}-{net['geometry']}")
 def test_every_minimal_route_is_minimal(net: dict[str, Any]) -> None:
-    nodes = _simulator.network(net)["nodes"]
+    nodes = _simulator.Network(net).facts()["nodes"]
     for a in range(nodes):
         for b in range(nodes):
             route = _simulator.minimal_route(net, a, b)
@@ -80,19 +80,25 @@ def test_d_mod_k_gives_each_destination_a_way_down_of_its_own(down: int, levels:
 )
 def test_virtual_channels(topology: str, routing: str, channels: int) -> None:
     net = machine(topology, (2, 3) if topology == "fattree" else (3, 3, 3), routing=routing)
-    assert _simulator.network(net)["virtual_channels"] == channels
+    assert _simulator.Network(net).facts()["virtual_channels"] == channels
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"topology": "hypercube"}, "machine.topology: 'hypercube'"),
-        ({"geometry": [2, 2]}, "a torus has three sizes"),
-        ({"geometry": [0, 2, 2]}, "must lie in 1"),
-        ({"geometry": [2000, 2000, 2000]}, "too many"),
-        ({"routing": "psychic"}, "machine.routing: 'psychic'"),
+        ({"topology": "hypercube"}, "machine.topology: found 'hypercube'; allowed: torus, fattree"),
+        ({"geometry": [2, 2]}, r"found \[2, 2\] for topology torus; allowed: \[X, Y, Z\]"),
+        ({"geometry": [0, 2, 2]}, "machine.geometry: found 0 as a torus dimension"),
+        (
+            {"geometry": [2000, 2000, 2000]},
+            "found a network of 8000000000 switches; allowed: at most 2147483647 switches",
+        ),
+        (
+            {"routing": "psychic"},
+            "machine.routing: found 'psychic' for topology torus; allowed: minimal, valiant, ugal",
+        ),
     ],
 )
 def test_an_impossible_network_is_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        _simulator.network(machine() | change)
+        _simulator.Network(machine() | change)

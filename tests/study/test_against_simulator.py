@@ -12,12 +12,9 @@ from tramontane.study import (
     estimate,
     expand,
     list_experiments,
-    list_machines,
     load_experiment,
-    load_machine,
 )
-from tramontane.study.machines import Machine
-from tramontane.study.network import ROUTINGS, SHORTEST, sizes, switch_visits, virtual_channels
+from tramontane.study.network import ROUTINGS, network
 from tramontane.study.workloads import OPTIMAL
 
 ROOT = Path(__file__).parents[2]
@@ -39,44 +36,12 @@ def canonical(name: str, routing: str) -> dict[str, Any]:
     return dict(Point.model_validate(point).canonical()["machine"])
 
 
-@pytest.mark.parametrize(
-    ("name", "routing"),
-    [(name, routing) for name, network in NETWORKS.items() for routing in ROUTINGS[network["topology"]]],
-)
-def test_networks(name: str, routing: str) -> None:
-    machine = canonical(name, routing)
-    built = _simulator.network(machine)
-    size = Machine.model_validate(NETWORKS[name]).facts
-    assert (built["switches"], built["nodes"], built["radix"]) == (size.switches, size.nodes, size.ports)
-    assert built["virtual_channels"] == virtual_channels(machine["topology"], routing)
-
-
-@pytest.mark.parametrize("name", list_machines(ROOT))
-def test_named_machines(name: str) -> None:
-    """Those of Table 1 among them, whose printed numbers test_network holds against the same facts."""
-    machine = load_machine(name, ROOT)
-    built = _simulator.network(
-        Point.model_validate(
-            {"ranks": 2, "workload": {"kind": "allreduce", "algorithm": "ring"}, "machine": machine}
-        ).canonical()["machine"]
-    )
-    facts = machine.facts
-    assert (built["switches"], built["nodes"], built["radix"]) == (facts.switches, facts.nodes, facts.ports)
-
-
 @pytest.mark.parametrize("name", NETWORKS)
 def test_distances(name: str) -> None:
     machine = canonical(name, ROUTINGS[NETWORKS[name]["topology"]][0])
-    nodes = _simulator.network(machine)["nodes"]
-    source, target = np.random.default_rng(3).integers(0, nodes, size=(2, 300))
-    visits = switch_visits(
-        machine["topology"],
-        sizes(machine["geometry"]),
-        machine["nodes_per_switch"],
-        source,
-        target,
-        machine.get("global_links", 0),
-    )
+    net = network(machine)
+    source, target = np.random.default_rng(3).integers(0, net.nodes, size=(2, 300))
+    visits = net.visits(source, target)
     for a, b, fewest in zip(source.tolist(), target.tolist(), visits.tolist(), strict=True):
         lengths = {len(route) for route in _simulator.routes(machine, a, b)}
         assert min(lengths) == fewest
@@ -125,5 +90,5 @@ def test_counts_of_the_smoke_points(identity: str) -> None:
     exact = point.workload.algorithm != "bruck"
     assert cost.packets == (counted["packets"] if exact else pytest.approx(counted["packets"], rel=0.02))
     # How many packets an adaptive routing diverts is not known before, nor how many meet their destination on a detour.
-    detours = point.machine is not None and point.machine.routing not in SHORTEST
+    detours = point.machine is not None and point.machine.facts.routing.detours
     assert cost.hops == pytest.approx(counted["hops"], rel=0.3 if detours else 0.1)

@@ -17,7 +17,7 @@ from tramontane.study import Point, estimate
 from tramontane.study.cost import rates, total
 from tramontane.study.decomposition import block
 from tramontane.study.machines import Machine, Protocol
-from tramontane.study.network import facts
+from tramontane.study.network import network
 from tramontane.study.traffic import Traffic, traffic
 
 Message = tuple[int, int, int]
@@ -202,7 +202,7 @@ def test_hops_of_a_small_transposition(machine: dict[str, Any], decomposition: l
 
 def _visits(machine: Machine, source: int, target: int) -> int:
     """Return the switches on a shortest path, counted coordinate by coordinate."""
-    geometry, nodes = machine.geometry, machine.facts.nodes_per_switch
+    geometry, nodes = machine.facts.geometry, machine.facts.nodes_per_switch
     if machine.topology == "fattree":
         levels = next(level for level in range(9) if source // geometry[1] ** level == target // geometry[1] ** level)
         return 2 * max(levels, 1) - 1
@@ -248,10 +248,10 @@ def test_time_and_memory_follow_from_the_rates() -> None:
     memory += 64 * 2 * (speed["bytes_per_message"] + speed["bytes_per_packet"])  # radix 2: no more than two at once
     assert cost.memory_bytes == round(memory)
     detours = estimate(made(workload, 64, TORUS | {"routing": "valiant"}))
-    size = facts("torus", (6, 6, 6), 2)
+    size = network(TORUS)
     # Everywhere, and with two channels for each leg.
-    network = ((size.switches - 64) * size.ports + ports) * (port + 4 * channel) - ports * (port + 2 * channel)
-    assert detours.memory_bytes - cost.memory_bytes == network
+    whole = ((size.switches - 64) * size.ports + ports) * (port + 4 * channel) - ports * (port + 2 * channel)
+    assert detours.memory_bytes - cost.memory_bytes == whole
     both = total([cost, cost])
     assert (both.messages, both.memory_bytes) == (2 * cost.messages, cost.memory_bytes)
     assert both.seconds == pytest.approx(2 * cost.seconds)

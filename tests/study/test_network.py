@@ -8,14 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tramontane.claims.arithmetic import printed_switches
 from tramontane.study import list_machines, load_machine, load_point
 from tramontane.study.catalogue import TABLE1
 from tramontane.study.machines import Machine
-from tramontane.study.network import ROUTINGS, facts, printed_switches, switch_visits, virtual_channels
+from tramontane.study.network import FAMILIES, ROUTINGS, Network, network
 from tramontane.study.points import Point
 from tramontane.study.reading import read_yaml
 
 Graph = dict[tuple[int, ...], set[tuple[int, ...]]]
+
+
+def net(topology: str, geometry: tuple[int, ...], nodes: int | None = None, **keys: int) -> Network:
+    return network({"topology": topology, "geometry": geometry, "nodes_per_switch": nodes, **keys})
 
 
 def torus(geometry: tuple[int, ...]) -> Graph:
@@ -80,11 +85,11 @@ def place_in_group(switch: int, geometry: tuple[int, ...]) -> tuple[int, int]:
 def test_the_tree_of_subtrees_against_a_built_network(geometry: tuple[int, ...]) -> None:
     graph = subtrees(geometry)
     per_leaf, leaves, _ = geometry
-    size = facts("fattree", geometry, per_leaf)
+    size = net("fattree", geometry, per_leaf)
     assert size.switches == len(graph)
     assert size.nodes == per_leaf * sum(switch[0] == 0 for switch in graph)
     source, target = (grid.ravel() for grid in np.meshgrid(np.arange(size.nodes), np.arange(size.nodes)))
-    visits = switch_visits("fattree", geometry, per_leaf, source, target)
+    visits = size.visits(source, target)
     for start in range(0, size.nodes, per_leaf):
         reach = distances(graph, (0, *divmod(start // per_leaf, leaves)))
         expected = [reach[(0, *divmod(int(node) // per_leaf, leaves))] for node in target[source == start]]
@@ -96,12 +101,12 @@ def test_the_tree_of_subtrees_against_a_built_network(geometry: tuple[int, ...])
 )
 def test_the_circulant_dragonfly_against_a_built_network(geometry: tuple[int, ...], links: int) -> None:
     graph = circulant(geometry, links)
-    size = facts("dragonfly1d", geometry, 2, links)
+    size = net("dragonfly1d", geometry, 2, global_links=links)
     assert (size.switches, size.nodes, size.ports) == (len(graph) // 2, len(graph), geometry[0] + links + 2)
     nodes = np.arange(0, size.nodes, 2)
     for start in nodes[: 2 * geometry[0]].tolist():
         reach = distances(graph, (*place_in_group(start // 2, geometry), 0))
-        visits = switch_visits("dragonfly1d", geometry, 2, np.full_like(nodes, start), nodes, links)
+        visits = size.visits(np.full_like(nodes, start), nodes)
         for node, count in zip(nodes.tolist(), visits.tolist(), strict=True):
             to = place_in_group(node // 2, geometry)
             assert count == min(reach[*to, crossed] for crossed in (0, 1) if (*to, crossed) in reach)
@@ -181,7 +186,7 @@ def distances(graph: Graph, start: tuple[int, ...]) -> dict[tuple[int, ...], int
 )
 def test_closed_forms_against_a_built_network(topology: str, geometry: tuple[int, ...], nodes: int) -> None:
     graph = {"torus": torus, "dragonfly": dragonfly, "fattree": fattree}[topology](geometry)
-    size = facts(topology, geometry, nodes)
+    size = net(topology, geometry, nodes)
     assert size.switches == len(graph)
     carriers = [switch for switch in graph if topology != "fattree" or switch[0] == 0]
     assert size.nodes == nodes * len(carriers)
@@ -189,7 +194,7 @@ def test_closed_forms_against_a_built_network(topology: str, geometry: tuple[int
         used = [len(links) + (nodes if switch in carriers else 0) for switch, links in graph.items()]
         assert max(used) == size.ports
     source, target = (grid.ravel() for grid in np.meshgrid(np.arange(size.nodes), np.arange(size.nodes)))
-    visits = switch_visits(topology, geometry, nodes, source, target)
+    visits = size.visits(source, target)
     for start in range(0, size.nodes, nodes):
         reach = distances(graph, place(topology, geometry, start // nodes))
         own = source == start
@@ -198,9 +203,16 @@ def test_closed_forms_against_a_built_network(topology: str, geometry: tuple[int
 
 
 def test_every_routing_has_virtual_channels() -> None:
-    for topology, routings in ROUTINGS.items():
-        assert all(virtual_channels(topology, routing) >= 1 for routing in routings)
-    assert [virtual_channels("torus", routing) for routing in ROUTINGS["torus"]] == [2, 4, 4]
+    channels = {
+        name: [network(family.example | {"routing": routing}).virtual_channels for routing in ROUTINGS[name]]
+        for name, family in FAMILIES.items()
+    }
+    assert channels == {
+        "torus": [2, 4, 4],
+        "fattree": [1, 1, 1],
+        "dragonfly": [2, 4, 4, 4, 4, 4, 4],
+        "dragonfly1d": [2, 6, 6, 6, 6, 6, 6],
+    }
 
 
 @pytest.mark.parametrize(("name", "row"), read_yaml(Path(__file__).parents[2] / TABLE1).items())
@@ -212,7 +224,7 @@ def test_table_1(name: str, row: dict[str, object], root: Path) -> None:
     assert [size.nodes, size.nodes_per_switch, size.ports] == [row["nodes"], row["nodes_per_switch"], row["radix"]]
     assert (size.switches == row["switches"]) == ("remark" not in row)
     if machine.topology == "fattree":
-        counted = printed_switches(machine.topology, machine.geometry, size.nodes_per_switch)
+        counted = printed_switches(size)
         built = {"fattree-M": (46_875, 62_500), "fattree-L": (107_811, 143_748)}[name]
         assert (counted, size.switches) == built
         assert counted == row["switches"]
@@ -264,7 +276,7 @@ def test_fat_tree_carries_as_many_nodes_as_down_ports() -> None:
 
 def test_fat_tree_refuses_other_nodes(write: Callable[[str], Path], line: Callable[..., str]) -> None:
     text = "ranks: 8\nworkload: {kind: allreduce, algorithm: ring}\nmachine: {topology: fattree, geometry: [3, 4], "
-    expected = "x.yaml: machine.nodes_per_switch: found 5 in a fat tree with 4 down ports; allowed: 4, or leave it out"
+    expected = "x.yaml: machine.nodes_per_switch: found 5, where the geometry makes it 4; allowed: 4, or leave it out"
     assert line(load_point, write(text + "nodes_per_switch: 5}")) == expected
 
 

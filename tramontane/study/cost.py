@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from ruamel.yaml import YAML
 
-from tramontane.study import network
-from tramontane.study.machines import Machine
+from tramontane.study.network import Network, Nodes
 from tramontane.study.points import Point
 from tramontane.study.traffic import CONTROL, Traffic, traffic
 from tramontane.study.workloads import DOUBLE, OPTIMAL, RADICES, Allreduce, Halo
@@ -75,13 +74,14 @@ def estimate(point: Point) -> Cost:
     if isinstance(point.workload, Allreduce) and point.workload.radix == OPTIMAL:
         return _search(point, point.workload)
     machine, speed = point.machine, rates()
+    net = machine.facts
     protocol, packet = machine.protocol, machine.packet
     parts = [part for part in traffic(point) if part.messages]
     control = [part.control(protocol) for part in parts]
     travelling = [part.packets(packet, above=protocol.negligible_size) for part in parts]
     entering = [own + extra for own, extra in zip(travelling, control, strict=True)]
     place = Placement(point)
-    visits = [mean_visits(machine, part, place) for part in parts]
+    visits = [mean_visits(net, part, place) for part in parts]
     hops = math.fsum(number * each for number, each in zip(entering, visits, strict=True))
     messages = sum(part.messages for part in parts)
     ranks = point.ranks
@@ -89,10 +89,9 @@ def estimate(point: Point) -> Cost:
     if point.substrate in speed["others"]:
         seconds, memory = _elsewhere(point, messages, hops)
     else:
-        ports = used_ports(machine, ranks, scattered=point.allocation != "first-available")
-        channels = machine.virtual_channels
+        ports = used_ports(net, ranks, scattered=point.allocation != "first-available")
         state = (
-            ports * (speed["bytes_per_port"] + channels * speed["bytes_per_channel"])
+            ports * (speed["bytes_per_port"] + net.virtual_channels * speed["bytes_per_channel"])
             + ranks * speed["bytes_per_rank"]
             + max((_bytes_at_once(point, part, each) for part, each in zip(parts, visits, strict=True)), default=0)
         )
@@ -249,11 +248,10 @@ class Placement:
     """
 
     def __init__(self, point: Point) -> None:
-        machine, self._rule = point.network, point.allocation
-        self._nodes = machine.facts.nodes
-        self._groups = network.groups(machine.topology, machine.geometry)
+        net, self._rule = point.network.facts, point.allocation
+        self._nodes, self._groups = net.nodes, net.groups
 
-    def nodes(self, ranks: network.Nodes) -> network.Nodes:
+    def nodes(self, ranks: Nodes) -> Nodes:
         """Return the nodes of some ranks."""
         if isinstance(self._rule, tuple):
             return np.asarray(self._rule, dtype=np.int64)[ranks]
@@ -264,22 +262,18 @@ class Placement:
         return ranks
 
 
-def used_ports(machine: Machine, ranks: int, *, scattered: bool = False) -> int:
+def used_ports(net: Network, ranks: int, *, scattered: bool = False) -> int:
     """Return how many ports packets can meet; only those take memory.
 
-    Minimal routes stay near the first nodes, if these are the ranks': their own switches and at most as many on the way
-    (in a fat tree at each level). Detours lead everywhere, and so do ranks that are `scattered`.
+    Minimal routes stay near the first nodes, if these are the ranks'. Detours lead everywhere, and so do ranks that are
+    `scattered`.
     """
-    size = machine.facts
-    own = -(-ranks // size.nodes_per_switch)
-    geometry = machine.geometry
-    levels = 3 if len(geometry) == len(network.TREE) else geometry[0]
-    near = own * (levels if machine.topology == "fattree" else 2)
-    close = machine.routing in network.SHORTEST and not scattered
-    return (min(near, size.switches) if close else size.switches) * size.ports + ranks
+    own = -(-ranks // net.nodes_per_switch)
+    close = not net.routing.detours and not scattered
+    return (net.switches_near(own) if close else net.switches) * net.ports + ranks
 
 
-def mean_visits(machine: Machine, part: Traffic, place: Placement) -> float:
+def mean_visits(net: Network, part: Traffic, place: Placement) -> float:
     """Return the mean number of switches a packet of `part` visits, from a sample of the pairs that communicate."""
     source = _spread(part.first, part.last)
     shifts = np.array(part.shifts, dtype=np.int64) if part.shifts else _spread(1, part.members)
@@ -287,35 +281,14 @@ def mean_visits(machine: Machine, part: Traffic, place: Placement) -> float:
     member = source // part.stride % part.members
     target = source + ((member + shifts) % part.members - member) * part.stride
     source, target = place.nodes(source), place.nodes(target)
-    visits = _visits(machine, source, target)
-    shortest = float(visits.mean())
-    routing = str(machine.routing)
-    if routing in network.SHORTEST:
+    shortest = float(net.visits(source, target).mean())
+    if not net.routing.detours:
         return shortest
-    via = _intermediate(machine, source, target)
-    # Neighbours on one switch have arrived before a detour could begin.
-    detours = np.where(visits == 1, 1, _visits(machine, source, via) + _visits(machine, via, target) - 1)
-    detour = float(detours.mean())
+    detour = float(net.visits(source, target, detours=True).mean())
     # Adaptive routings take the detour only where the way is congested: half-way between, for want of better.
-    return detour if routing.startswith("valiant") else (shortest + detour) / 2
+    return detour if net.routing.always_detours else (shortest + detour) / 2
 
 
-def _visits(machine: Machine, source: network.Nodes, target: network.Nodes) -> network.Nodes:
-    nodes, links = machine.facts.nodes_per_switch, machine.global_links or 0
-    return network.switch_visits(machine.topology, machine.geometry, nodes, source, target, links)
-
-
-def _spread(first: int, last: int) -> network.Nodes:
+def _spread(first: int, last: int) -> Nodes:
     """Return at most `_SAMPLES` of the numbers from `first` to `last` - 1, evenly spread."""
     return np.unique(np.linspace(first, last - 1, min(last - first, _SAMPLES)).round().astype(np.int64))
-
-
-def _intermediate(machine: Machine, source: network.Nodes, target: network.Nodes) -> network.Nodes:
-    """Return random intermediate nodes as Valiant's routing would take them; the same at each call."""
-    everywhere = machine.facts.nodes
-    random = np.random.default_rng(1).integers(0, everywhere, size=source.shape)
-    if not machine.topology.startswith("dragonfly") or machine.routing == "valiant-global":
-        return random
-    group = everywhere // network.groups(machine.topology, machine.geometry)
-    inside = source // group * group + random % group
-    return np.where(source // group == target // group, inside, random)

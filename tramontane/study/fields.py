@@ -58,8 +58,6 @@ class WholeList:
         What else may be written (a name that is looked up before validation), for error lines.
     optional : int
         How many entries at the end may be left out.
-    keys : tuple of str
-        A mapping with these keys, as many as `names`, may be written instead.
     word : str
         A word that may be written instead, and stays.
     """
@@ -67,33 +65,27 @@ class WholeList:
     names: tuple[str, ...]
     instead: str = ""
     optional: int = 0
-    keys: tuple[str, ...] = ()
     word: str = ""
 
     @property
     def allowed(self) -> str:
         """What may be written, as the end of an error line."""
         text = f"a list of whole numbers [{', '.join(self.names)}], each 1 or more"
-        if self.keys:
-            text += f", or a mapping {{{', '.join(self.keys)}}}"
         if self.word:
             text += f", or {self.word}"
         return f"{text}, or {self.instead}" if self.instead else text
 
     def read(self, value: object) -> object:
         """Return the numbers as a tuple, or the word, or raise the error that says what is allowed."""
-        given = value
         if self.word and value == self.word:
             return value
-        if self.keys and isinstance(value, dict) and set(value) == set(self.keys):
-            value = [value[key] for key in self.keys]
         lengths = range(len(self.names) - self.optional, len(self.names) + 1)
         if not isinstance(value, list | tuple) or len(value) not in lengths:
-            raise problem(f"found {show(given)}", self.allowed)
-        whole = [int(item) if isinstance(item, float) and item.is_integer() else item for item in value]
-        if any(isinstance(item, bool) or not isinstance(item, int) or not 1 <= item < 2**31 for item in whole):
-            raise problem(f"found {show(given)}", self.allowed)
-        return tuple(whole)
+            raise problem(f"found {show(value)}", self.allowed)
+        whole = _whole_numbers(value)
+        if whole is None:
+            raise problem(f"found {show(value)}", self.allowed)
+        return whole
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_before_validator_function(self.read, handler(source))
@@ -110,11 +102,73 @@ class WholeList:
             options.append({"type": "string"})
         if self.word:
             options.append({"const": self.word})
-        if self.keys:
-            sizes = {key: {"type": "integer", "minimum": 1} for key in self.keys}
-            own = {"type": "object", "properties": sizes, "required": list(self.keys), "additionalProperties": False}
-            options.append(own)
         return {"anyOf": options} if len(options) > 1 else numbers
+
+
+def _whole_numbers(value: object) -> tuple[int, ...] | None:
+    """Return a list of counts as a tuple; None if it is none."""
+    if not isinstance(value, list | tuple) or not value:
+        return None
+    whole = [int(item) if isinstance(item, float) and item.is_integer() else item for item in value]
+    counts = [item for item in whole if isinstance(item, int) and not isinstance(item, bool) and 1 <= item < 2**31]
+    return tuple(counts) if len(counts) == len(whole) else None
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """The size of a network: a list of counts, or a mapping with the keys of a shape.
+
+    Whether a topology has such a geometry is known to the simulator only.
+
+    Attributes
+    ----------
+    mappings : dict
+        Keys of the mappings that may be written, and whether each has a list of counts instead of one.
+    """
+
+    mappings: dict[tuple[str, ...], bool]
+
+    @property
+    def allowed(self) -> str:
+        """What may be written, as the end of an error line."""
+        return ", or ".join(["a list of whole numbers, each 1 or more", *map(self._mapping, self.mappings)])
+
+    def _mapping(self, keys: tuple[str, ...]) -> str:
+        numbers = ": [...]" if self.mappings[keys] else ""
+        return f"a mapping {{{', '.join(key + numbers for key in keys)}}}"
+
+    def read(self, value: object) -> object:
+        """Return the numbers as a tuple, or pairs of a mapping's keys and their counts, or tuples of them."""
+        if isinstance(value, tuple) and value and isinstance(value[0], tuple):  # has been read before
+            value = dict(value)
+        if isinstance(value, dict):
+            for keys, lists in self.mappings.items():
+                if set(value) <= set(keys) and (lists or set(value) == set(keys)):
+                    read = tuple((key, self._numbers(value[key], lists)) for key in keys if key in value)
+                    if read and all(numbers is not None for _, numbers in read):
+                        return read
+        elif (numbers := _whole_numbers(value)) is not None:
+            return numbers
+        raise problem(f"found {show(value)}", self.allowed)
+
+    @staticmethod
+    def _numbers(value: object, lists: bool) -> tuple[int, ...] | int | None:
+        numbers = _whole_numbers(value if lists else [value])
+        return numbers if lists or numbers is None else numbers[0]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        number = {"type": "integer", "minimum": 1}
+        numbers = {"type": "array", "items": number, "minItems": 1}
+        options: list[dict[str, Any]] = [numbers]
+        for keys, lists in self.mappings.items():
+            properties = dict.fromkeys(keys, numbers if lists else number)
+            required = list(keys[:1] if lists else keys)
+            options.append({"type": "object", "properties": properties, "required": required})
+            options[-1]["additionalProperties"] = False
+        return {"anyOf": options}
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from tramontane.study.catalogue import find_root, list_machines, load_machine
 from tramontane.study.checking import NamedGrid, PrintedAlgorithm, PrintedNetwork, Reference
 from tramontane.study.claims import Claims, Judgement
 from tramontane.study.experiments import SCALES, Experiment
-from tramontane.study.fields import Choice, ChoiceOrNumbers, Whole, WholeList, WholeOrWord, Words
+from tramontane.study.fields import Choice, ChoiceOrNumbers, Geometry, Whole, WholeList, WholeOrWord, Words
 from tramontane.study.machines import Machine
 from tramontane.study.messages import elements, entries, submodels, tag
 from tramontane.study.points import Point, SystemChoice
@@ -322,13 +322,11 @@ def _annotation_text(item: object) -> str | None:
             return f"whole number, {item.range}" + (f", or `{item.word}`" if isinstance(item, WholeOrWord) else "")
         case WholeList():
             numbers = "list of 2 or 3 whole numbers" if item.optional else f"`[{', '.join(item.names)}]`"
-            if item.keys:
-                numbers += f" or `{{{', '.join(item.keys)}}}`"
             if item.word:
                 numbers += f" or `{item.word}`"
             return f"{numbers} or a name" if item.instead else numbers
-        case Words():
-            return "text"
+        case Geometry() | Words():
+            return item.allowed if isinstance(item, Geometry) else "text"
     return None
 
 
@@ -360,10 +358,14 @@ def _units_table() -> str:
 
 def _networks_table() -> str:
     rows = []
-    for topology, routings in network.ROUTINGS.items():
-        channels = ", ".join(f"`{routing}` {network.virtual_channels(topology, routing)}" for routing in routings)
-        rows.append([f"`{topology}`", network.GEOMETRY[topology], channels])
-    return _table(["topology", "geometry", "routings and their virtual channels"], rows)
+    for topology, family in network.FAMILIES.items():
+        channels = (
+            f"`{each.name}` {network.network(family.example | {'routing': each.name}).virtual_channels}"
+            for each in family.routings
+        )
+        example = ", ".join(f"{key} {value}" for key, value in family.example.items() if key != "topology")
+        rows.append([f"`{topology}`", family.text, ", ".join(channels), example])
+    return _table(["topology", "geometry", "routings and their virtual channels", "counted on"], rows)
 
 
 def _machines_table(root: Path) -> str:
@@ -372,7 +374,7 @@ def _machines_table(root: Path) -> str:
         machine = load_machine(name, root)
         facts = machine.facts
         numbers = [facts.switches, facts.nodes_per_switch, facts.nodes, facts.ports]
-        geometry = str(network.spelled(machine.topology, machine.geometry)).replace("'", "")
+        geometry = str(facts.spelled).replace("'", "")
         rows.append([f"`{name}`", f"`{machine.topology}`", f"`{geometry}`", *(f"{number:,}" for number in numbers)])
     return _table(["name", "topology", "geometry", "switches", "nodes per switch", "nodes", "ports (radix)"], rows)
 

@@ -1,12 +1,11 @@
 """The typed description of a network with its nodes: what a file of ``configs/machines`` may say."""
 
-from functools import cached_property
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, field_serializer, model_validator
 
 from tramontane.study import network
-from tramontane.study.fields import Choice, Count, Text, WholeList
+from tramontane.study.fields import Choice, Count, Geometry, Text
 from tramontane.study.messages import problem
 from tramontane.study.settings import Settings
 from tramontane.study.units import (
@@ -20,10 +19,7 @@ from tramontane.study.units import (
     format_quantity,
 )
 
-MAX_NODES = 2**31 - 1
 MAX_BUFFER = 2**31 - 1  # the simulator counts a buffer's free bytes in 32 bits
-MAX_LEVELS = 31
-"""Switch levels with which even a binary tree has as many nodes as ranks can be counted."""
 SERVICES = ("fifo", "round-robin")
 NETWORK_MODELS = ("default", "pisces-16")
 
@@ -108,6 +104,10 @@ class Protocol(Settings):
         return self
 
 
+#: Keys that say how the network is wired and how packets are routed in it.
+_SHAPED_BY = ("topology", "geometry", "nodes_per_switch", "global_links", "arrangement", "routing")
+
+
 class Machine(Settings):
     """A network with its nodes."""
 
@@ -120,12 +120,15 @@ class Machine(Settings):
     description: Text | None = Field(None, description="What the machine is, in a sentence.")
     source: Text | None = Field(None, description="Where its values come from.")
     topology: Annotated[str, Choice(network.TOPOLOGIES)] = Field(description="Kind of network.")
-    geometry: Annotated[tuple[int, ...], WholeList(("a", "b", "c"), optional=1, keys=network.TREE)] = Field(
-        description="Size of the network: " + "; ".join(f"{name} {text}" for name, text in network.GEOMETRY.items()),
+    geometry: Annotated[network.Frozen, Geometry(network.MAPPINGS)] = Field(
+        description="Size of the network: "
+        + "; ".join(f"{name} {family.text}" for name, family in network.FAMILIES.items()),
         examples=[[8, 8, 8]],
     )
     nodes_per_switch: Count | None = Field(
-        None, description="Nodes attached to a switch. Default: 2; in a fat tree it is the number of down ports."
+        None,
+        description=f"Nodes attached to a switch. Default: {network.DEFAULT_NODES}; in a fat tree it is the number of "
+        "down ports.",
     )
     global_links: Count | None = Field(
         None, description="Links of a switch to other groups, an even number. For `dragonfly1d`, which needs it."
@@ -156,14 +159,15 @@ class Machine(Settings):
     @model_validator(mode="after")
     def _complete(self) -> Self:
         """Check what only several keys show together and fill in the defaults that depend on others."""
-        self._check_geometry()
-        allowed = network.ROUTINGS[self.topology]
-        if self.routing is not None and self.routing not in allowed:
-            raise problem(f"found '{self.routing}' for topology {self.topology}", ", ".join(allowed), key="routing")
-        self._fill(routing=self.routing or allowed[0])
+        facts = self.facts
+        arrangements = network.FAMILIES[self.topology].arrangements
+        self._fill(
+            geometry=network.frozen(facts.spelled),
+            nodes_per_switch=facts.nodes_per_switch,
+            arrangement=self.arrangement or next(iter(arrangements), None),
+            routing=facts.routing.name,
+        )
         self._check_model()
-        if self.facts.nodes > MAX_NODES:
-            raise problem(f"found a network of {self.facts.nodes} nodes", f"at most {MAX_NODES} nodes", key="geometry")
         logp = LogP.model_construct(
             bandwidth=self.logp.bandwidth or self.link.bandwidth,
             hop_latency=self.link.latency if self.logp.hop_latency is None else self.logp.hop_latency,
@@ -178,8 +182,7 @@ class Machine(Settings):
         """Refuse what SST/macro 16 has not, in the model that follows it tick by tick."""
         if self.model != "pisces-16":
             return
-        shape = "fattree3" if self.topology == "fattree" and len(self.geometry) == 3 else self.topology
-        routings = network.PISCES_16.get(shape)
+        routings = network.PISCES_16.get(self.facts.shape)
         if routings is None:
             found = "a full fat tree" if self.topology == "fattree" else f"topology {self.topology}"
             allowed = "torus, dragonfly1d, or a fattree of {nodes_per_leaf, leaves_per_subtree, subtrees}"
@@ -189,63 +192,14 @@ class Machine(Settings):
         if self.injection.service != "fifo":
             raise problem(f"found '{self.injection.service}' with model pisces-16", "fifo", key="injection.service")
 
-    def _check_geometry(self) -> None:
-        meaning = network.GEOMETRY[self.topology]
-        if len(self.geometry) not in network.SIZES[self.topology]:
-            raise problem(f"found {list(self.geometry)} for topology {self.topology}", meaning, key="geometry")
-        self._check_global_links()
-        if self.topology != "fattree":
-            self._fill(nodes_per_switch=self.nodes_per_switch or 2)
-            return
-        down = self._tree_ports()
-        if self.nodes_per_switch not in (None, down):
-            raise problem(
-                f"found {self.nodes_per_switch} in a fat tree with {down} down ports",
-                f"{down}, or leave it out",
-                key="nodes_per_switch",
-            )
-        self._fill(nodes_per_switch=down)
-
-    def _tree_ports(self) -> int:
-        """Return the nodes a lowest switch of a fat tree carries."""
-        if len(self.geometry) == 2:
-            if self.geometry[0] > MAX_LEVELS:
-                raise problem(f"found {self.geometry[0]} levels", f"at most {MAX_LEVELS} levels", key="geometry")
-            return self.geometry[1]
-        per_leaf, leaves, _ = self.geometry
-        if per_leaf < leaves:
-            raise problem(
-                f"found {leaves} leaves_per_subtree with {per_leaf} nodes_per_leaf, whose up ports don't reach as many",
-                f"at most {per_leaf} leaves_per_subtree",
-                key="geometry",
-            )
-        return per_leaf
-
-    def _check_global_links(self) -> None:
-        if self.topology != "dragonfly1d":
-            for key in ("global_links", "arrangement"):
-                if getattr(self, key) is not None:
-                    raise problem(
-                        f"found {getattr(self, key)} for topology {self.topology}", "only with dragonfly1d", key=key
-                    )
-            return
-        in_group, groups = self.geometry
-        least = max(2, 2 * -(-(groups // 2) // in_group))
-        allowed = f"an even number, {least} or more, with which {in_group} switches reach {groups} groups"
-        if self.global_links is None:
-            raise problem("missing, but topology dragonfly1d needs it", allowed, key="global_links")
-        if self.global_links % 2 or self.global_links < least:
-            raise problem(f"found {self.global_links}", allowed, key="global_links")
-        self._fill(arrangement=self.arrangement or network.ARRANGEMENTS[0])
-
     @field_serializer("geometry", when_used="json")
-    def _spell_geometry(self, geometry: tuple[int, ...]) -> list[int] | dict[str, int]:
-        return network.spelled(self.topology, geometry)
+    def _spell_geometry(self, geometry: network.Frozen) -> list[int] | dict[str, Any]:
+        return self.facts.spelled
 
     def _check_buffer(self) -> None:
         if self.buffer > MAX_BUFFER:
             raise problem(f"found {format_quantity(self.buffer, SIZE)}", f"at most {MAX_BUFFER} B", key="buffer")
-        channels = self.virtual_channels
+        channels = self.facts.virtual_channels
         if self.buffer // channels < self.packet:
             raise problem(
                 f"found {format_quantity(self.buffer, SIZE)} for {channels} virtual channels, less than a packet of "
@@ -254,20 +208,14 @@ class Machine(Settings):
                 key="buffer",
             )
 
-    @cached_property
-    def facts(self) -> network.NetworkFacts:
-        """Switches, nodes and ports."""
-        return network.facts(self.topology, self.geometry, self.nodes_per_switch or 2, self.global_links or 0)
-
     @property
-    def virtual_channels(self) -> int:
-        """Virtual channels a link's buffer is divided by."""
-        return network.virtual_channels(self.topology, str(self.routing))
+    def facts(self) -> network.Network:
+        """What the network consists of."""
+        return network.network({key: getattr(self, key) for key in _SHAPED_BY})
 
     @property
     def label(self) -> str:
         """The machine in few words, e.g. "torus-M" or "torus 8x8x8, 2 nodes a switch"."""
         if self.name:
             return self.name
-        size = "x".join(str(extent) for extent in self.geometry)
-        return f"{self.topology} {size}, {self.nodes_per_switch} nodes a switch"
+        return f"{self.topology} {self.facts.size}, {self.nodes_per_switch} nodes a switch"

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tramontane.study.machines import Machine
+from tramontane.study.network import FIXED
 from tramontane.study.points import Point
 from tramontane.study.settings import filled
 from tramontane.substrates import skeleton, spack
@@ -25,17 +26,8 @@ from tramontane.substrates.refusal import Refusal, refusal_of, simulator_only
 
 INSTALL = "apt-get install libsimgrid-dev, or spack install simgrid"
 
-#: Routings that are the same for all packets of a message, whatever the load, by topology.
-ROUTINGS = {
-    "torus": ("minimal",),
-    "fattree": ("d-mod-k",),
-    "dragonfly": ("minimal",),
-    "dragonfly1d": ("minimal",),
-}
-
 PROGRAM, PLATFORM = "tramontane-smpi", "libplatform.so"
 
-_PLATFORM = ("simgrid/platform.cpp", "topology.cpp", "torus.cpp", "fat_trees.cpp", "dragonflies.cpp")
 _OPTIONS = ("-std=c++20", "-O2")
 _ENVELOPE = 16
 """Bytes that SMPI adds to each message."""
@@ -73,10 +65,9 @@ class SimGrid:
     def refusal(self, point: Point) -> Refusal | None:
         """Return what of a point a fluid model can't express."""
         machine = point.network
-        service, allowed = machine.injection.service, ROUTINGS.get(machine.topology, ())
+        service, allowed = machine.injection.service, FIXED[machine.topology]
         return (
             simulator_only(point)
-            or refusal_of("machine.topology", machine.topology, tuple(ROUTINGS), "not built for simgrid")
             or refusal_of("machine.routing", machine.routing, allowed, "simgrid routes whole messages")
             or refusal_of("machine.model", machine.model, ("default",), "simgrid is no PISCES")
             or refusal_of("machine.injection.service", service, ("fifo",), "in simgrid messages share links")
@@ -145,12 +136,13 @@ def build_platform() -> Path:
         If that fails.
     """
     simulator = Path(skeleton.ROOT, "simulator")
-    sources = [Path(simulator, name) for name in _PLATFORM]
+    sources = [Path(simulator, "simgrid", "platform.cpp"), *sorted(simulator.glob("topologies/*.cpp"))]
     # What smpicxx compiles sees MPI's names only; the platform is no MPI program.
     compiler, paths = os.environ.get("CXX", "c++"), _search_paths()
     closing = ["-shared", *paths, "-lsimgrid", "-o", PLATFORM]
-    headers = [*sorted(simulator.glob("*.hpp")), *skeleton.headers()]
-    return _once(compiler, [*_OPTIONS, "-fPIC", *skeleton.options(), *paths[:1]], sources, headers, closing) / PLATFORM
+    headers = [*sorted(simulator.glob("*.hpp")), *sorted(simulator.glob("topologies/*.hpp")), *skeleton.headers()]
+    include = [f"-I{simulator}", *skeleton.options()]
+    return _once(compiler, [*_OPTIONS, "-fPIC", *include, *paths[:1]], sources, headers, closing) / PLATFORM
 
 
 def _once(compiler: str, options: list[str], sources: list[Path], headers: list[Path], closing: list[str]) -> Path:
@@ -169,7 +161,7 @@ def platform_lines(point: Point) -> Iterator[str]:
     """Yield what ``simulator/simgrid/platform.cpp`` reads."""
     machine, allocation = point.network, point.allocation
     yield f"topology {machine.topology}"
-    yield f"geometry {' '.join(map(str, machine.geometry))}"
+    yield f"geometry {' '.join(map(str, machine.facts.geometry))}"
     yield f"nodes_per_switch {machine.nodes_per_switch}"
     yield f"global_links {machine.global_links or 0}"
     for name, part in (("link", machine.link), ("injection", machine.injection)):

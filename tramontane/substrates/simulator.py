@@ -1,12 +1,12 @@
-"""The embedded packet-flow simulator (`simulator/`, C++), bound as :mod:`tramontane._simulator`."""
+"""The embedded packet-flow simulator (`simulator/`, C++)."""
 
 import functools
 import hashlib
-import importlib
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+from tramontane.errors import InputError
+from tramontane.extension import simulator as _extension
 from tramontane.study.points import Point
 from tramontane.study.workloads import Halo, Workload
 from tramontane.substrates import spack
@@ -32,8 +32,8 @@ class Simulator:
         """Return None, or that the extension was not compiled."""
         try:
             _extension()
-        except ImportError as error:
-            return f"the extension tramontane._simulator can't be loaded ({error}); it is built by: make setup"
+        except InputError as error:
+            return str(error)
         return None
 
     def revision(self) -> int | None:
@@ -98,10 +98,6 @@ def schedule(workload: Workload, ranks: int) -> Any:
 def halo_table(workload: Halo, ranks: int) -> bytes:
     """Return tiles and neighbours of all processes of a halo exchange by bisection."""
     return bytes(_extension().schedule.Workload(workload.canonical(), ranks).setup())
-
-
-def _extension() -> ModuleType:
-    return importlib.import_module("tramontane._simulator")
 
 
 @functools.cache

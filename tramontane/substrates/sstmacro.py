@@ -16,7 +16,7 @@ from typing import Any
 
 from tramontane import __version__
 from tramontane.study.machines import Machine
-from tramontane.study.network import TREE
+from tramontane.study.network import TOPOLOGIES
 from tramontane.study.points import Point
 from tramontane.study.settings import filled
 from tramontane.substrates import skeleton, spack
@@ -295,7 +295,7 @@ def _lines(values: Parameters, indent: str) -> Iterator[str]:
 
 
 def _topology(machine: Machine) -> Parameters:
-    shape, geometry = _shape(machine), machine.geometry
+    shape, geometry = _shape(machine), machine.facts.geometry
     name = {"name": NETWORKS[shape][0]}
     if shape == "torus":  # which crashes in a dimension of one switch
         geometry = tuple(extent for extent in geometry if extent > 1)
@@ -315,7 +315,7 @@ def _topology(machine: Machine) -> Parameters:
         }
     described = {
         **name,
-        "concentration": _nodes_per_switch(machine),
+        "concentration": machine.nodes_per_switch,
         "geometry": "[" + ",".join(map(str, geometry)) + "]",
     }
     if shape == "dragonfly1d":
@@ -325,44 +325,27 @@ def _topology(machine: Machine) -> Parameters:
 
 def _shape(machine: Machine) -> str:
     """Return the topology, with the tree of three levels told from the full one."""
-    return "fattree3" if machine.topology == "fattree" and len(machine.geometry) == len(TREE) else machine.topology
+    return machine.facts.shape
 
 
 def _network_refusal(machine: Machine) -> Refusal | None:
     """Return what of topology, geometry and routing SST/macro has not."""
-    shape, geometry = _shape(machine), machine.geometry
-    if shape not in NETWORKS:
-        return refusal_of("machine.topology", machine.topology, tuple(NETWORKS), "sstmacro has no such network")
-    if shape == "torus" and max(geometry) == 1:
-        return Refusal(
-            "machine.geometry", list(geometry), "two switches or more", "sstmacro has no torus of one switch"
-        )
-    if _ports(machine) > _MOST_PORTS:
-        allowed = f"{_MOST_PORTS} or less"
-        return Refusal("machine.geometry", f"{_ports(machine)} ports a switch", allowed, "sstmacro loses the others")
-    routings = tuple(NETWORKS[shape][1])
+    net, geometry = machine.facts, list(machine.facts.geometry)
+    if net.shape not in NETWORKS:
+        allowed = tuple(name for name in TOPOLOGIES if name in NETWORKS)
+        return refusal_of("machine.topology", machine.topology, allowed, "sstmacro has no such network")
+    if net.shape == "torus" and net.switches == 1:
+        return Refusal("machine.geometry", geometry, "two switches or more", "sstmacro has no torus of one switch")
+    if net.port_numbers > _MOST_PORTS:
+        found = f"{net.port_numbers} ports a switch"
+        return Refusal("machine.geometry", found, f"{_MOST_PORTS} or less", "sstmacro loses the others")
+    routings = tuple(NETWORKS[net.shape][1])
     return refusal_of("machine.routing", machine.routing, routings, "not a router of sstmacro")
 
 
 def _allocation_refusal(point: Point) -> Refusal | None:
     found = point.allocation if isinstance(point.allocation, str) else {"nodes": list(point.allocation)}
     return refusal_of("allocation", found, ("first-available",), "not yet for sstmacro")
-
-
-def _ports(machine: Machine) -> int:
-    """Return the ports of the largest switch."""
-    shape, geometry = _shape(machine), machine.geometry
-    if shape == "fattree3":
-        return max(2 * geometry[0], geometry[2])
-    if shape == "fattree":
-        return 2 * geometry[1]
-    wired = {"torus": 6, "dragonfly": sum(geometry), "dragonfly1d": geometry[0] + (machine.global_links or 0)}
-    return wired[shape] + _nodes_per_switch(machine)
-
-
-def _nodes_per_switch(machine: Machine) -> int:
-    """Return the nodes of a switch that has any; of a full tree, it has one at each down port."""
-    return machine.facts.nodes_per_switch
 
 
 def _bandwidth(value: int) -> str:

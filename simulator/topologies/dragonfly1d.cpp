@@ -2,104 +2,11 @@
 #include <span>
 #include <vector>
 
-#include "divisor.hpp"
+#include "dragonflies.hpp"
 #include "geometry.hpp"
 
 namespace tramontane {
 namespace {
-
-/// As SST/macro 7.1: a random switch of the same group, but neither of the two.
-SwitchId inside(SwitchId from, SwitchId to, Size in_group, const Draw& draw) {
-    const Size others = in_group - (from == to ? 1 : 2);
-    if (others == 0) return from;
-    const auto pick = static_cast<Size>(draw.below(others));
-    return from / in_group * in_group + skip(pick, from % in_group, to % in_group);
-}
-
-/// Dragonfly with groups of X x Y switches, linked all-to-all along each row and column, every switch linked to its
-/// counterpart in every other group (paper, Fig. 2c and Table 1: radix (X-1) + (Y-1) + (G-1) + nodes).
-/// Switch (x, y, g) is x + X (y + Y g). Ports: by column x, by row y, by group g, then the nodes; those that would lead
-/// to the switch itself are unused. Minimal route: own global link, then x, then y. A second virtual channel after the
-/// global link.
-class Dragonfly final : public Topology {
-public:
-    explicit Dragonfly(const Machine& m) {
-        if (m.geometry.size() != 3) {
-            throw std::invalid_argument("machine.geometry: a dragonfly has [X, Y, groups]");
-        }
-        x_ = checked(m.geometry[0], "X");
-        y_ = checked(m.geometry[1], "Y");
-        groups_ = checked(m.geometry[2], "groups");
-        per_switch_ = checked(m.nodes_per_switch, "nodes_per_switch");
-        in_group_ = checked_product({x_, y_}, "switches");
-        switches_ = checked_product({in_group_, groups_}, "switches");
-        nodes_ = checked_product({switches_, per_switch_}, "nodes");
-        ports_ = checked_ports(std::int64_t{x_} + y_ + groups_ + per_switch_);
-        by_x_ = Divisor(x_);
-        by_y_ = Divisor(y_);
-        by_node_ = Divisor(per_switch_);
-    }
-    Family family() const override { return Family::dragonfly; }
-    SwitchId switches() const override { return switches_; }
-    NodeId nodes() const override { return nodes_; }
-    std::uint32_t groups() const override { return groups_; }
-    Port ports() const override { return ports_; }
-    std::int64_t radix() const override { return std::int64_t{x_} + y_ + groups_ - 3 + per_switch_; }
-    std::int64_t links() const override { return switches_ * (std::int64_t{x_} + y_ + groups_ - 3) / 2; }
-    SwitchId switch_of(NodeId node) const override { return by_node_.quotient(node); }
-    Port ejection_port(NodeId node) const override {
-        return static_cast<Port>(x_ + y_ + groups_ + by_node_.remainder(node));
-    }
-    std::uint8_t channels() const override { return 2; }
-
-    SwitchId neighbour(SwitchId at, Port port) const override {
-        const Position p = position(at);
-        if (port < x_) return port + x_ * (p.y + y_ * p.g);
-        if (port < x_ + y_) return p.x + x_ * (port - x_ + y_ * p.g);
-        return p.x + x_ * (p.y + y_ * (port - x_ - y_));
-    }
-
-    Hop towards(SwitchId at, SwitchId target, NodeId, Trail& trail, const Draw&) const override {
-        const Position a = position(at), b = position(target);
-        if (a.g != b.g) {
-            trail.crossed = true;
-            return {static_cast<Port>(x_ + y_ + b.g), 0};
-        }
-        const auto channel = static_cast<std::uint8_t>(trail.crossed ? 1 : 0);
-        if (a.x != b.x) return {static_cast<Port>(b.x), channel};
-        return {static_cast<Port>(x_ + b.y), channel};
-    }
-
-    void turn(Trail& trail) const override { trail.crossed = false; }
-
-    std::uint32_t distance(SwitchId from, SwitchId to) const override {
-        const Position a = position(from), b = position(to);
-        return static_cast<std::uint32_t>(a.g != b.g) + static_cast<std::uint32_t>(a.x != b.x) +
-               static_cast<std::uint32_t>(a.y != b.y);
-    }
-
-    SwitchId intermediate(SwitchId from, SwitchId to, const Draw& draw, bool elsewhere) const override {
-        const Size a = from / in_group_, b = to / in_group_;
-        if (a == b && !elsewhere) return inside(from, to, in_group_, draw);
-        const Size other_groups = groups_ - (a == b ? 1 : 2);
-        if (other_groups == 0) return from;
-        const auto pick = draw.below(std::uint64_t{other_groups} * in_group_);
-        return skip(static_cast<Size>(pick / in_group_), a, b) * in_group_ + static_cast<Size>(pick % in_group_);
-    }
-
-private:
-    struct Position {
-        Size x, y, g;
-    };
-    Position position(SwitchId s) const {
-        const Size row = by_x_.quotient(s), group = by_y_.quotient(row);
-        return {s - row * x_, row - group * y_, group};
-    }
-
-    Size x_, y_, groups_, per_switch_, in_group_, switches_, nodes_;
-    Divisor by_x_, by_y_, by_node_;
-    Port ports_;
-};
 
 /// Dragonfly of SST/macro 16.0 with one-dimensional groups: a switches, linked all-to-all, and h global links a switch,
 /// arranged in a circle: switch A of group G is linked to switch A of the groups G + o and G - o for its h / 2 offsets
@@ -112,31 +19,20 @@ private:
 class CirculantDragonfly final : public Topology {
 public:
     explicit CirculantDragonfly(const Machine& m) {
-        if (m.geometry.size() != 2) {
-            throw std::invalid_argument("machine.geometry: a dragonfly1d has [switches a group, groups]");
-        }
         in_group_ = checked(m.geometry[0], "switches a group");
         groups_ = checked(m.geometry[1], "groups");
-        per_switch_ = checked(m.nodes_per_switch, "nodes_per_switch");
-        if (m.global_links < 2 || m.global_links % 2 != 0) {
-            throw std::invalid_argument("machine.global_links: " + std::to_string(m.global_links) +
-                                        " must be even, 2 or more");
-        }
+        per_switch_ = checked(m.nodes_per_switch, "nodes of a switch", 1, "nodes_per_switch");
+        check_global_links(m.global_links);
         ports_ = checked_ports(std::int64_t{in_group_} + m.global_links + per_switch_);
         half_ = static_cast<Size>(m.global_links / 2);
         const Size offsets = checked_product({in_group_, half_}, "global links");
-        if (offsets < groups_ / 2) {
-            throw std::invalid_argument("machine.global_links: " + std::to_string(in_group_) + " switches of " +
-                                        std::to_string(m.global_links) + " links do not reach all of " +
-                                        std::to_string(groups_) + " groups");
-        }
         switches_ = checked_product({in_group_, groups_}, "switches");
         nodes_ = checked_product({switches_, per_switch_}, "nodes");
         find_gateways(offsets);
     }
-    Family family() const override { return Family::dragonfly; }
     SwitchId switches() const override { return switches_; }
     NodeId nodes() const override { return nodes_; }
+    NodeId nodes_per_switch() const override { return per_switch_; }
     std::uint32_t groups() const override { return groups_; }
     Port ports() const override { return ports_; }
     std::int64_t radix() const override { return ports_; }  // SST/macro counts the unused port, too
@@ -185,6 +81,8 @@ public:
         return of_switch(all, b).empty() ? 3 : 2;
     }
 
+    bool detours_may_be_shorter() const override { return true; }  // by two global links
+
     /// In another group, a switch that is linked to another switch of the own group, so that the first leg is as short
     /// as it can be: the links of other switches are equally likely.
     SwitchId intermediate(SwitchId from, SwitchId to, const Draw& draw, bool elsewhere) const override {
@@ -209,6 +107,16 @@ private:
     };
     using Gateways = std::span<const Gateway>;
     static constexpr std::uint64_t link_choice = 1ULL << 40, gateway_choice = 2ULL << 40, entry_choice = 3ULL << 40;
+
+    void check_global_links(std::int64_t links) const {
+        const std::int64_t offsets = groups_ / 2,
+                           least = std::max<std::int64_t>(2, 2 * ((offsets + in_group_ - 1) / in_group_));
+        if (links % 2 == 0 && links >= least) return;
+        throw Refusal("global_links",
+                      links == 0 ? "missing, but topology dragonfly1d needs it" : "found " + std::to_string(links),
+                      "an even number, " + std::to_string(least) + " or more, with which " + std::to_string(in_group_) +
+                          " switches reach " + std::to_string(groups_) + " groups");
+    }
 
     /// Lists the links that lead `apart` groups further, for each `apart`, by switch.
     void find_gateways(Size offsets) {
@@ -261,10 +169,17 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Topology> make_dragonfly(const Machine& machine) { return std::make_unique<Dragonfly>(machine); }
-
-std::unique_ptr<Topology> make_circulant_dragonfly(const Machine& machine) {
-    return std::make_unique<CirculantDragonfly>(machine);
+const Family& circulant_dragonfly_family() {
+    static const Family family{
+        .name = "dragonfly1d",
+        .shapes = {{.name = "dragonfly1d", .text = "[a, G]: G groups of a switches", .keys = {"a", "G"}}},
+        .routings = dragonfly_routings(),
+        .arrangements = {"circulant"},
+        .make = [](const Machine& m) -> std::unique_ptr<Topology> { return std::make_unique<CirculantDragonfly>(m); },
+        .example = {4, 9},
+        .example_links = 2,
+    };
+    return family;
 }
 
 }  // namespace tramontane

@@ -13,9 +13,8 @@ namespace {
 class Torus final : public Topology {
 public:
     explicit Torus(const Machine& m) {
-        if (m.geometry.size() != 3) throw std::invalid_argument("machine.geometry: a torus has three sizes [X, Y, Z]");
         for (std::size_t d = 0; d < 3; ++d) size_[d] = checked(m.geometry[d], "a torus dimension");
-        per_switch_ = checked(m.nodes_per_switch, "nodes_per_switch");
+        per_switch_ = checked(m.nodes_per_switch, "nodes of a switch", 1, "nodes_per_switch");
         switches_ = checked_product({size_[0], size_[1], size_[2]}, "switches");
         nodes_ = checked_product({switches_, per_switch_}, "nodes");
         ports_ = checked_ports(6 + std::int64_t{per_switch_});
@@ -23,9 +22,9 @@ public:
         by_y_ = Divisor(size_[1]);
         by_node_ = Divisor(per_switch_);
     }
-    Family family() const override { return Family::torus; }
     SwitchId switches() const override { return switches_; }
     NodeId nodes() const override { return nodes_; }
+    NodeId nodes_per_switch() const override { return per_switch_; }
     std::uint32_t groups() const override { return size_[2]; }
     Port ports() const override { return ports_; }
     std::int64_t radix() const override { return ports_; }
@@ -84,6 +83,15 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Topology> make_torus(const Machine& machine) { return std::make_unique<Torus>(machine); }
+const Family& torus_family() {
+    static const Family family{
+        .name = "torus",
+        .shapes = {{.name = "torus", .text = "[X, Y, Z]: switches along each dimension", .keys = {"X", "Y", "Z"}}},
+        .routings = {"minimal", "valiant", "ugal"},
+        .make = [](const Machine& m) -> std::unique_ptr<Topology> { return std::make_unique<Torus>(m); },
+        .example = {4, 4, 4},
+    };
+    return family;
+}
 
 }  // namespace tramontane

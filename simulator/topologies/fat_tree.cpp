@@ -13,26 +13,29 @@ namespace {
 class FatTree final : public Topology {
 public:
     explicit FatTree(const Machine& m) {
-        if (m.geometry.size() != 2) {
-            throw std::invalid_argument("machine.geometry: a fat tree has [switch levels, down ports]");
-        }
         levels_ = checked(m.geometry[0], "switch levels");
         down_ = checked(m.geometry[1], "down ports");
-        if (levels_ > max_levels) throw std::invalid_argument("machine.geometry: at most 16 switch levels");
+        if (levels_ > max_levels) {
+            throw Refusal("geometry", "found " + std::to_string(levels_) + " levels",
+                          "at most " + std::to_string(max_levels) + " levels");
+        }
+        static_cast<void>(checked_product(std::vector<std::int64_t>(levels_, down_), "nodes"));
         std::int64_t power = 1;
         for (Size l = 0; l <= levels_; ++l) {
             power_[l] = static_cast<Size>(power);
-            if (l < levels_) power = checked_product({power, down_}, "nodes");
+            if (l < levels_) power *= down_;
         }
         switches_ = checked_product({levels_, power_[levels_ - 1]}, "switches");
         ports_ = checked_ports(2 * std::int64_t{down_});
     }
-    Family family() const override { return Family::tree; }
     SwitchId switches() const override { return switches_; }
     NodeId nodes() const override { return power_[levels_]; }
+    NodeId nodes_per_switch() const override { return down_; }
     std::uint32_t groups() const override { return down_; }
     Port ports() const override { return ports_; }
+    Port wired_ports() const override { return ports_; }  // a lowest switch has nodes where others have wires
     std::int64_t radix() const override { return ports_; }
+    std::uint64_t switches_near(std::uint64_t own) const override { return levels_ * own; }
     std::int64_t links() const override { return std::int64_t{levels_ - 1} * power_[levels_]; }
     SwitchId switch_of(NodeId node) const override { return node / down_; }
     Port ejection_port(NodeId node) const override { return static_cast<Port>(node % down_); }
@@ -71,7 +74,7 @@ public:
     std::uint32_t counters() const override { return switches_; }
 
 private:
-    static constexpr Size max_levels = 16;
+    static constexpr Size max_levels = 31;  // with which even a binary tree has more nodes than can be
     Size with_digit(Size label, Size position, Size digit) const {
         const Size old = label / power_[position] % down_;
         return label + (digit - old) * power_[position];
@@ -94,21 +97,24 @@ public:
         leaves_ = checked(m.geometry[1], "leaves_per_subtree");
         subtrees_ = checked(m.geometry[2], "subtrees");
         if (per_leaf_ < leaves_) {
-            throw std::invalid_argument("machine.geometry: nodes_per_leaf = " + std::to_string(per_leaf_) +
-                                        " must be at least leaves_per_subtree = " + std::to_string(leaves_) +
-                                        ", or not every aggregation switch has a link to every leaf");
+            throw Refusal("geometry",
+                          "found " + std::to_string(leaves_) + " leaves_per_subtree with " + std::to_string(per_leaf_) +
+                              " nodes_per_leaf, whose up ports don't reach as many",
+                          "at most " + std::to_string(per_leaf_) + " leaves_per_subtree");
         }
         all_leaves_ = checked_product({leaves_, subtrees_}, "switches");
         switches_ = checked_product({2 * std::int64_t{all_leaves_} + std::int64_t{leaves_} * per_leaf_}, "switches");
         nodes_ = checked_product({all_leaves_, per_leaf_}, "nodes");
         ports_ = checked_ports(std::max(2 * std::int64_t{per_leaf_}, std::int64_t{subtrees_}));
     }
-    Family family() const override { return Family::tree; }
     SwitchId switches() const override { return switches_; }
     NodeId nodes() const override { return nodes_; }
+    NodeId nodes_per_switch() const override { return per_leaf_; }
     std::uint32_t groups() const override { return subtrees_; }
     Port ports() const override { return ports_; }
+    Port wired_ports() const override { return ports_; }
     std::int64_t radix() const override { return ports_; }
+    std::uint64_t switches_near(std::uint64_t own) const override { return 3 * own; }
     std::int64_t links() const override { return 2 * std::int64_t{nodes_}; }
     SwitchId switch_of(NodeId node) const override { return node / per_leaf_; }
     Port ejection_port(NodeId node) const override { return static_cast<Port>(node % per_leaf_); }
@@ -157,10 +163,23 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Topology> make_fat_tree(const Machine& machine) { return std::make_unique<FatTree>(machine); }
-
-std::unique_ptr<Topology> make_subtree_fat_tree(const Machine& machine) {
-    return std::make_unique<SubtreeFatTree>(machine);
+const Family& fat_tree_family() {
+    static const Family family{
+        .name = "fattree",
+        .shapes = {{.name = "fattree", .text = "[n, d]: n switch levels, d down ports a switch", .keys = {"n", "d"}},
+                   {.name = "fattree3",
+                    .text = "{nodes_per_leaf, leaves_per_subtree, subtrees}",
+                    .keys = {"nodes_per_leaf", "leaves_per_subtree", "subtrees"},
+                    .mapping = true}},
+        .routings = {"d-mod-k", "round-robin", "adaptive"},
+        .nodes_by_geometry = true,
+        .make = [](const Machine& m) -> std::unique_ptr<Topology> {
+            if (m.geometry.size() == 3) return std::make_unique<SubtreeFatTree>(m);
+            return std::make_unique<FatTree>(m);
+        },
+        .example = {3, 4},
+    };
+    return family;
 }
 
 }  // namespace tramontane

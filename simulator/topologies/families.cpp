@@ -1,0 +1,95 @@
+#include "topology.hpp"
+
+#include "families.hpp"
+#include "geometry.hpp"
+
+namespace tramontane {
+
+// Each is defined at the end of the file that makes such networks.
+const Family& torus_family();
+const Family& fat_tree_family();
+const Family& dragonfly_family();
+const Family& circulant_dragonfly_family();
+
+const std::vector<const Family*>& families() {
+    static const std::vector<const Family*> all{&torus_family(), &fat_tree_family(), &dragonfly_family(),
+                                                &circulant_dragonfly_family()};
+    return all;
+}
+
+const Family& family_of(const std::string& topology) {
+    std::vector<std::string> names;
+    for (const Family* family : families()) {
+        if (family->name == topology) return *family;
+        names.push_back(family->name);
+    }
+    throw Refusal("topology", "found '" + topology + "'", joined(names));
+}
+
+std::string shapes_of(const Family& family) {
+    std::vector<std::string> texts;
+    for (const Shape& shape : family.shapes) texts.push_back(shape.text);
+    return joined(texts, "; or ");
+}
+
+const Shape& shape_of(const Family& family, const std::vector<std::int64_t>& geometry) {
+    for (const Shape& shape : family.shapes) {
+        const std::size_t count = geometry.size(), keys = shape.keys.size();
+        if (shape.lists ? count >= keys && count % keys == 0 : count == keys) return shape;
+    }
+    throw Refusal("geometry", "found " + listed(geometry) + " for topology " + family.name, shapes_of(family));
+}
+
+void check_routing(const Family& family, const std::string& routing) {
+    for (const std::string& own : family.routings) {
+        if (own == routing) return;
+    }
+    throw Refusal("routing", "found '" + routing + "' for topology " + family.name, joined(family.routings));
+}
+
+namespace {
+
+/// Refuses keys that the family doesn't have.
+void check_keys(const Family& family, const Machine& machine) {
+    if (!family.arrangements.empty()) {
+        const std::string arrangement = machine.arrangement.empty() ? family.arrangements[0] : machine.arrangement;
+        for (const std::string& own : family.arrangements) {
+            if (own == arrangement) return;
+        }
+        throw Refusal("arrangement", "found '" + arrangement + "'", joined(family.arrangements));
+    }
+    std::vector<std::string> others;
+    for (const Family* other : families()) {
+        if (!other->arrangements.empty()) others.push_back(other->name);
+    }
+    const auto refuse = [&](const char* key, const std::string& found) {
+        throw Refusal(key, "found " + found + " for topology " + family.name, "only with " + joined(others));
+    };
+    if (machine.global_links != 0) refuse("global_links", std::to_string(machine.global_links));
+    if (!machine.arrangement.empty()) refuse("arrangement", machine.arrangement);
+}
+
+}  // namespace
+
+std::unique_ptr<Topology> make_topology(const Machine& machine) {
+    const Family& family = family_of(machine.topology);
+    static_cast<void>(shape_of(family, machine.geometry));
+    check_keys(family, machine);
+    if (machine.nodes_per_switch < 0) {
+        throw Refusal("nodes_per_switch", "found " + std::to_string(machine.nodes_per_switch), "1 or more");
+    }
+    Machine complete = machine;
+    if (complete.nodes_per_switch == 0 && !family.nodes_by_geometry) complete.nodes_per_switch = default_nodes;
+    auto topology = family.make(complete);
+    topology->family_ = &family;
+    const auto nodes = static_cast<std::int64_t>(topology->nodes_per_switch());
+    if (machine.nodes_per_switch != 0 && machine.nodes_per_switch != nodes) {
+        throw Refusal("nodes_per_switch",
+                      "found " + std::to_string(machine.nodes_per_switch) + ", where the geometry makes it " +
+                          std::to_string(nodes),
+                      std::to_string(nodes) + ", or leave it out");
+    }
+    return topology;
+}
+
+}  // namespace tramontane
