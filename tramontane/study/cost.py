@@ -280,7 +280,8 @@ def mean_visits(net: Network, part: Traffic, place: Placement) -> float:
     source, shifts = np.repeat(source, len(shifts)), np.tile(shifts, len(source))
     member = source // part.stride % part.members
     target = source + ((member + shifts) % part.members - member) * part.stride
-    source, target = place.nodes(source), place.nodes(target)
+    # Ranks beyond the last node are for the simulator to refuse.
+    source, target = (place.nodes(ranks) % net.nodes for ranks in (source, target))
     shortest = float(net.visits(source, target).mean())
     if not net.routing.detours:
         return shortest
