@@ -1,12 +1,14 @@
 """What the rules ask: files by name, resources from the estimate, and whether anything is out of date."""
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from tramontane.campaign import rules as rules_module
 from tramontane.campaign.plan import Plan, make_plan, write_plan
 from tramontane.campaign.rules import CODE, Rules, Step, figure_outputs, sheet_outputs
 from tramontane.support.layout import Layout
@@ -124,3 +126,41 @@ def test_experiments_that_name_one_figure_are_drawn_together_too(project: Path, 
 def test_a_figure_of_one_experiment_is_drawn_once(project: Path, other: Path) -> None:
     write_plan(make_plan(project, "smoke"))
     assert Rules(project).sheets("smoke") == {}
+
+
+def test_a_change_of_code_remakes_what_it_made_and_nothing_else(
+    project: Path, execute: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = tmp_path / "code"
+    for room in ("tramontane", "analysis", "workflow/report"):
+        shutil.copytree(CODE / room, code / room, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+    touch(code / "skeleton-src" / "schedule.hpp", 1)
+    monkeypatch.setattr(rules_module, "CODE", code)
+    layout = execute(project).layout
+    write_plan(make_plan(project, "smoke"))
+    future = 4 * 10**18
+    touch(layout.dataset("tiny"), future)
+    for path in (*layout.figures("tiny"), *layout.schematics()):
+        touch(path, future + 10)
+    touch(layout.report, future + 20)
+
+    def remade(name: str) -> set[str]:
+        """Return what is out of date after a change of a file, which is then taken back."""
+        file, before = code / name, (code / name).stat().st_mtime_ns
+        touch(file, future + 30)
+        outputs = [step.outputs[0].name for step in Rules(project).steps("smoke") if not step.is_fresh()]
+        touch(file, before)
+        return set(outputs)
+
+    assert Rules(project).is_fresh("smoke")
+    drawn, report = {"tiny.svg", "fig03.svg"}, {"report.html"}
+    for name in ("results/collate.py", "results/manifest.py", "results/store.py", "results/published.py"):
+        assert remade(f"tramontane/{name}") - report == {"tiny.nc"}, name
+    for name in ("study/points.py", "study/decomposition.py", "study/network.py"):
+        assert remade(f"tramontane/{name}") == {"tiny.nc"} | drawn | report, name
+    for name in ("analysis/spec.py", "tramontane/support/formatting.py", "skeleton-src/schedule.hpp"):
+        assert remade(name) == drawn | report, name
+    for name in ("tramontane/claims/bands.py", "analysis/page/papers.py", "analysis/report.py"):
+        assert remade(name) == report, name
+    for name in ("tramontane/cli/list.py", "tramontane/calibration/fit.py", "tramontane/archive/crate.py"):
+        assert remade(name.replace("cli/list", "cli/listing")) == set(), name

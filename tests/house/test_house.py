@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tramontane.support.imports import imported_names
+
 ROOT = Path(__file__).parents[2]
 
 #: Which of the house's own rooms a room's Python may import (docs/README.md has the same table in words).
@@ -69,11 +71,8 @@ def texts() -> Iterator[tuple[Path, str]]:
 def imports(path: Path) -> Iterator[str]:
     """Yield the dotted names that a Python file imports, wherever in it."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        assert not isinstance(node, ast.ImportFrom) or node.level == 0, f"{path}: relative import"
+    yield from imported_names(path)
 
 
 @pytest.mark.parametrize("room", [room for room in MAY_IMPORT if (ROOT / room).is_dir()])

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import tramontane
+from tramontane.support.imports import sources
 from tramontane.support.layout import DRAWN, Layout
 
 #: Where the code lies: the checkout itself, or wherever it was installed.
@@ -24,8 +25,13 @@ EXPERIMENT = "[A-Za-z0-9][A-Za-z0-9_.-]*"
 SHEET = EXPERIMENT
 BATCH = "[0-9a-f]{16}"
 
-_ANALYSIS_FOLDERS = ("analysis", "workflow/report")
-_ANALYSIS = ("*.py", "*.mplstyle", "*.yaml", "*.j2", "*.html", "*.css")
+#: What makes datasets, figures (single, together, and of schedules) and the report.
+COLLATING = ("tramontane.results.collate",)
+DRAWING = ("analysis.draw", "analysis.schematics")
+REPORTING = ("analysis.report",)
+
+_STYLES = ("*.mplstyle", "*.yaml", "*.j2", "*.html", "*.css")
+_STYLE_FOLDERS = ("analysis", "workflow/report")
 _ESTIMATE_MARGIN = 4
 _MINUTES = 60
 
@@ -112,12 +118,11 @@ class Rules:
 
     def code_of_collating(self) -> list[str]:
         """Return the code that decides what is in a dataset."""
-        return [str(CODE / "tramontane" / "results" / "collate.py")]
+        return _code(COLLATING)
 
     def code_of_analysis(self) -> list[str]:
-        """Return the code and style that decide what figures and report look like."""
-        compared = CODE / "tramontane" / "comparison" / "substrates.py"
-        return [str(path) for folder in _ANALYSIS_FOLDERS for path in _files(CODE / folder)] + [str(compared)]
+        """Return the code and style that decide what figures look like."""
+        return [*_code(DRAWING), *_styles()]
 
     def code_of_skeleton(self) -> list[str]:
         """Return the sources of the program that runs schedules with MPI."""
@@ -125,10 +130,10 @@ class Rules:
         return [str(path) for path in (CODE / "CMakeLists.txt", *sorted(sources))]
 
     def code_of_report(self) -> list[str]:
-        """Return the code and data, besides those of the figures, that decide what the report says."""
-        package, data = CODE / "tramontane" / "claims", self.root / "configs"
-        files = [*package.glob("*.py"), *data.glob("claims/*.yaml"), *data.glob("paper/*.yaml")]
-        return [*self.code_of_analysis(), *(str(path) for path in sorted(files))]
+        """Return the code, style and data, besides the datasets, that decide what the report says."""
+        data = self.root / "configs"
+        files = sorted([*data.glob("claims/*.yaml"), *data.glob("paper/*.yaml")])
+        return [*_code(REPORTING), *_styles(), *map(str, files)]
 
     def command(self, wildcards: Wildcards) -> str:
         """Return the command that makes the report again, as the report prints it."""
@@ -226,5 +231,18 @@ def _paths(names: Iterable[str]) -> tuple[Path, ...]:
     return tuple(Path(name) for name in names)
 
 
+def _code(modules: Iterable[str]) -> list[str]:
+    """Return the sources of modules and of what they use; where they ask schedules, those of the schedules, too."""
+    files = sources(modules, CODE)
+    if CODE / "tramontane" / "substrates" / "simulator.py" in files:
+        headers = (CODE / "skeleton-src").rglob("*.hpp")
+        files += sorted(header for header in headers if header.parent.name != "executor")
+    return [str(file) for file in files]
+
+
+def _styles() -> list[str]:
+    return [str(path) for folder in _STYLE_FOLDERS for path in _files(CODE / folder)]
+
+
 def _files(folder: Path) -> list[Path]:
-    return sorted({path for pattern in _ANALYSIS for path in folder.rglob(pattern)})
+    return sorted({path for pattern in _STYLES for path in folder.rglob(pattern)})
