@@ -330,12 +330,9 @@ public:
     /// Whether something waits for a credit that is on its way.
     [[nodiscard]] bool awaited() const { return expects() && !waiting.empty(); }
 
-    /// A switch: whether an event for the next credit is pending.
-    [[nodiscard]] bool wake() const { return marked(); }
-    void set_wake(bool wake) { mark(wake); }
-    /// A node, which catches up instead: whether that event would be a sudden one, see Engine::sudden.
-    [[nodiscard]] bool sudden() const { return marked(); }
-    void set_sudden(bool sudden) { mark(sudden); }
+    /// Whether an event for the next credit is pending (switches; a node catches up instead).
+    [[nodiscard]] bool wake() const { return (last_and_wake_ & wake_bit) != 0; }
+    void set_wake(bool on) { last_and_wake_ = last_block() | (on ? wake_bit : 0); }
 
     /// Brings what is not in the channel itself into the cache: the next credits, and where others are added.
     void prefetch(const Pool<Credits>& pool) const {
@@ -367,7 +364,7 @@ private:
 
     static Index new_block(Pool<Credits>& pool) {
         const Index i = pool.take();
-        if ((i & mark_bit) != 0) throw std::runtime_error("simulator: a pool is full");
+        if ((i & wake_bit) != 0) throw std::runtime_error("simulator: a pool is full");
         pool[i].next = none;
         pool[i].begin = pool[i].end = 0;
         pool[i].more = 0;
@@ -377,11 +374,9 @@ private:
 
     // No bit fields: the compiler would write single bytes of what is read as a word soon after, and the processor
     // would wait until all its stores are done.
-    static constexpr Index mark_bit = Index{1} << 31;
-    [[nodiscard]] bool marked() const { return (last_and_mark_ & mark_bit) != 0; }
-    void mark(bool on) { last_and_mark_ = last_block() | (on ? mark_bit : 0); }
-    [[nodiscard]] Index last_block() const { return last_and_mark_ & ~mark_bit; }
-    void set_last(Index i) { last_and_mark_ = i | (last_and_mark_ & mark_bit); }
+    static constexpr Index wake_bit = Index{1} << 31;
+    [[nodiscard]] Index last_block() const { return last_and_wake_ & ~wake_bit; }
+    void set_last(Index i) { last_and_wake_ = i | (last_and_wake_ & wake_bit); }
 
     static constexpr Ticks never = ~Ticks{0};
 
@@ -395,7 +390,7 @@ public:
 
 private:
     Index first_ = none;          ///< of the pool's
-    Index last_and_mark_ = none;  ///< the last of the pool's, meaningful where there is a first; what `marked` says
+    Index last_and_wake_ = none;  ///< the last of the pool's, meaningful where there is a first; what `wake` says
 };
 
 /// Of a switch's buffers: one cache line. Of a node's: two of them and the rest of an idle rank take less than 200 B.

@@ -19,6 +19,7 @@
 
 namespace tramontane {
 
+/// In the order in which they happen at the same place and tick.
 enum class EventKind : std::uint32_t {
     crossbar_credit,  ///< switch: space in an output buffer is free again, packets wait before the crossbar
     output_credit,    ///< switch: space behind a link is free again, packets wait in the output buffer
@@ -34,7 +35,14 @@ enum class EventKind : std::uint32_t {
 [[nodiscard]] constexpr std::uint32_t event_code(EventKind kind, std::uint32_t port = 0, std::uint32_t channel = 0) {
     return static_cast<std::uint32_t>(kind) | channel << 4 | port << 12;
 }
+/// Of a message that arrives: it carries its source, which ends the event's key.
+[[nodiscard]] constexpr std::uint32_t message_code(std::uint32_t source) {
+    return static_cast<std::uint32_t>(EventKind::message) | source << 4;
+}
+inline constexpr std::uint32_t max_ranks = 1U << 28;  ///< whose numbers fit beside an event's kind
 [[nodiscard]] constexpr EventKind kind_of(std::uint32_t code) { return static_cast<EventKind>(code & 15); }
+/// Of a message's arrival.
+[[nodiscard]] constexpr std::uint32_t source_of(std::uint32_t code) { return code >> 4; }
 [[nodiscard]] constexpr std::uint8_t channel_of(std::uint32_t code) {
     return static_cast<std::uint8_t>(code >> 4 & 255);
 }
@@ -107,12 +115,16 @@ struct Statistics {
 class Engine {
 public:
     /// \param exchange with other parts; null where there are none
-    Engine(const Machine& machine, std::uint64_t seed_, SwitchId switches_, Place places_, Exchange* exchange)
+    /// \param window [ticks] how long places are handled one after the other, at most the look-ahead; 0: as long.
+    ///     Results do not depend on it.
+    Engine(const Machine& machine, std::uint64_t seed_, SwitchId switches_, Place places_, Exchange* exchange,
+           Ticks window = 0)
         : parameters(machine),
           seed(seed_),
           switches(switches_),
           places(places_),
-          queue_(parameters.lookahead(), places),
+          window_(window == 0 ? parameters.lookahead() : std::min(window, parameters.lookahead())),
+          queue_(window_, places),
           exchange_(exchange) {}
 
     /// The engine of another part. \pre nothing has been simulated
@@ -124,7 +136,8 @@ public:
           envelopes(Pool<Envelope>::SameAs{first.envelopes}),
           messages(Pool<Message>::SameAs{first.messages}),
           delays(first.delays),
-          queue_(parameters.lookahead(), places),
+          window_(first.window_),
+          queue_(window_, places),
           exchange_(first.exchange_),
           part_(part) {}
 
@@ -170,7 +183,7 @@ public:
             envelope.peer = source;
         }
         envelope.tie = tie;
-        send(time, place_of(target), event_code(EventKind::message), item);
+        send(time, place_of(target), message_code(source), item);
     }
 
     void schedule(Ticks time, Place place, std::uint32_t code, Index item = none) {
@@ -222,19 +235,6 @@ public:
         if (channel.wake() || channel.waiting.empty() || !channel.expects()) return;
         channel.set_wake(true);
         schedule(channel.next_time(), place, wake_code);
-    }
-
-    // Where a place leaves steps for later and then does each as if it had been an event at its time, it must know what
-    // would have come first at the same tick: events that were stored before their window began come before `sudden`
-    // ones, which were made in it.
-
-    /// Whether an event that is made at `now` for `time` is sudden.
-    [[nodiscard]] bool sudden(Ticks now, Ticks time) const { return queue_.same_window(now, time); }
-    /// Whether the current event is sudden.
-    [[nodiscard]] bool is_sudden() const { return sudden_; }
-    /// Whether no other than sudden events follow the current one at its place and tick.
-    [[nodiscard]] bool is_last_of_tick(Ticks now) const {
-        return following_->place != here_ || begin_ + following_->offset != now;
     }
 
     /// The next window in which this part has events, or others those that it has told them.
@@ -294,28 +294,45 @@ public:
         while (following != last) {
             const Place here = here_ = following->place;
             [[maybe_unused]] std::uint32_t latest = 0;
-            while (true) {  // this place's events, old and new, in order of time
-                const std::uint32_t stored = following->place == here ? following->offset : no_offset;
+            while (true) {  // this place's events, old and new, in order of time and key
                 Event event;
-                const bool sudden = first_nearby_->offset < stored;
-                if (sudden) {
-                    event = take_nearby();
-                } else if (stored != no_offset) {
+                if (following->place == here) {
                     if (following - events.data() == static_cast<std::ptrdiff_t>(turn)) prepare();
                     if (tied(following[0], following[1])) order_ties(following);
-                    event = *following++;
+                    event = new_goes_first(*following) ? take_nearby() : *following++;
                 } else {
-                    break;
+                    if (first_nearby_->offset == no_offset) break;
+                    event = take_nearby();
                 }
-                sudden_ = sudden;
-                following_ = following;
-#ifdef TRAMONTANE_CHECKS
-                if (event.offset < latest) throw std::logic_error("simulator: time went backwards");
-                latest = event.offset;
-#endif
+                if constexpr (checks) {
+                    if (event.offset < latest) throw std::logic_error("simulator: time went backwards");
+                    latest = event.offset;
+                }
                 ++statistics.events;
                 handle(event, begin_ + event.offset);
             }
+        }
+        here_ = nowhere;
+    }
+
+    /// Handles the events of a window in order of time over all places, and of places at the same time: where a place
+    /// looks at what others are doing at that moment. Much slower.
+    template <class Handle>
+    void handle_in_time_order(std::uint64_t window, Handle&& handle) {
+        const auto events = queue_.open(window);
+        begin_ = queue_.begin();
+        end_ = queue_.end();
+        std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+            return a.offset != b.offset ? a.offset < b.offset : a.place < b.place;
+        });
+        Event* following = events.data();
+        Event* const last = following + events.size();
+        while (following != last || first_nearby_->offset != no_offset) {
+            if (following != last && tied(following[0], following[1])) order_ties(following);
+            const Event event = following == last || new_goes_first(*following) ? take_nearby() : *following++;
+            here_ = event.place;
+            ++statistics.events;
+            handle(event, begin_ + event.offset);
         }
         here_ = nowhere;
     }
@@ -342,25 +359,65 @@ private:
     static constexpr Place nowhere = ~Place{0};
     static constexpr std::uint32_t no_offset = ~std::uint32_t{0};  // behind all of a window
 
-    /// What happens first at the same place and tick: returning credits, ranks, then packets in a random order that
-    /// belongs to the packets, so that no port is favoured and the result does not depend on how events were stored,
-    /// nor on the number of threads. Should two have drawn the same, it is decided by where they come from.
-    [[nodiscard]] std::uint64_t tie(const Event& event) const {
-        const auto drawn = [](std::uint32_t number, std::uint32_t from) {
-            return std::uint64_t{1} << 63 | std::uint64_t{number} << 31 | (from & 0x7fff'ffff);
-        };
+    // What happens at one place and tick is ordered by keys. They are functions of what happens, not of how events were
+    // stored: the smallest key of those that are pending goes first, whether its event is old or new. So results depend
+    // neither on the length of a window nor on the number of threads.
+    //
+    // First come returning credits and ranks, by kind, channel and port. Then packets and messages follow in a random
+    // order that is their own, so that no port is favoured; where two have drawn the same number, their origins decide.
+
+    /// Orders nearly all events of one place and tick.
+    [[nodiscard]] std::uint64_t key(const Event& event) const {
+        constexpr std::uint64_t random = std::uint64_t{1} << 63;
         switch (kind_of(event.code)) {
             case EventKind::head:
-            case EventKind::output: {
-                const Packet& packet = packets[event.item];
-                return drawn(packet.tie, packet.upstream << 9 ^ packet.upstream_port);
-            }
+            case EventKind::output:
+                return random | packets[event.item].tie;
             case EventKind::message:
-                return drawn(envelopes[event.item].tie, envelopes[event.item].origin());
+                return random | envelopes[event.item].tie;
             default:
                 return event.code;
         }
     }
+
+    /// Orders those of equal keys. No two of them are alike: a rank draws other numbers for its other packets, and
+    /// sends a message of each kind, round and index once.
+    struct Origin {
+        std::uint32_t rank, round, what;
+        auto operator<=>(const Origin&) const = default;
+    };
+    [[nodiscard]] Origin origin(const Event& event) const {
+        switch (kind_of(event.code)) {
+            case EventKind::head:
+            case EventKind::output: {
+                const Packet& packet = packets[event.item];
+                return {packet.whole ? envelopes[packet.message].peer : messages[packet.message].source, 0, 0};
+            }
+            case EventKind::message: {
+                const Envelope& envelope = envelopes[event.item];
+                return {source_of(event.code), envelope.round, envelope.what()};
+            }
+            default:
+                return {};
+        }
+    }
+
+    /// \pre the events are of the same place and tick
+    [[nodiscard]] bool goes_first(const Event& a, std::uint64_t key_a, const Event& b, std::uint64_t key_b) const {
+        if (key_a != key_b) [[likely]]
+            return key_a < key_b;
+        const Origin origin_a = origin(a), origin_b = origin(b);
+        if constexpr (checks) {
+            // A node's injection may be called up twice for the same tick; the second time it finds nothing to do.
+            if (origin_a == origin_b && kind_of(a.code) != EventKind::injection) {
+                throw std::logic_error("simulator: two events of one place and tick have the same key");
+            }
+        }
+        return origin_a < origin_b;
+    }
+
+    /// Whether the first new event is due before the next stored one.
+    [[nodiscard]] bool new_goes_first(const Event& stored) const { return after(stored, *first_nearby_); }
 
     /// Whether two events are of the same place and tick.
     [[nodiscard]] static bool tied(const Event& a, const Event& b) {
@@ -368,20 +425,22 @@ private:
     }
 
     void order_ties(Event* first) {
-        // There are few; looking up what orders them takes longer than the rest.
+        // There are few; looking up their keys takes longer than the rest.
         ties_.clear();
         for (const Event* event = first; tied(*event, *first); ++event) {
-            const Tied tied{tie(*event), *event};
+            const Tied added{key(*event), *event};
             std::size_t to = ties_.size();
-            ties_.push_back(tied);
-            for (; to > 0 && ties_[to - 1].tie > tied.tie; --to) ties_[to] = ties_[to - 1];
-            ties_[to] = tied;
+            ties_.push_back(added);
+            for (; to > 0 && goes_first(added.event, added.key, ties_[to - 1].event, ties_[to - 1].key); --to) {
+                ties_[to] = ties_[to - 1];
+            }
+            ties_[to] = added;
         }
         for (const Tied& tied : ties_) *first++ = tied.event;
     }
 
     struct Tied {
-        std::uint64_t tie;
+        std::uint64_t key;
         Event event;
     };
     std::vector<Tied> ties_;
@@ -413,9 +472,12 @@ private:
     }
 
     [[nodiscard]] bool after(const Event& a, const Event& b) const {
-        return a.offset != b.offset ? a.offset > b.offset : tie(a) > tie(b);
+        if (a.offset != b.offset) [[likely]]
+            return a.offset > b.offset;
+        return a.place != b.place ? a.place > b.place : goes_first(b, key(b), a, key(a));
     }
 
+    const Ticks window_;
     EventQueue queue_;
     Exchange* const exchange_;  // null: there is one part
     const std::uint32_t part_ = 0;
@@ -427,8 +489,6 @@ private:
     Event* end_nearby_ = nearby_.data();
     std::uint32_t order_ = 0;
     Place here_ = nowhere;
-    bool sudden_ = false;
-    const Event* following_ = nullptr;  // of the window
     Ticks begin_ = 0;
     Ticks end_ = 0;
 };

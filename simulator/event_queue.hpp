@@ -65,11 +65,6 @@ public:
     [[nodiscard]] Ticks begin() const { return number_ * window_; }
     [[nodiscard]] Ticks end() const { return (number_ + 1) * window_; }
 
-    /// \pre a <= b
-    [[nodiscard]] bool same_window(Ticks a, Ticks b) const {
-        return b - a < window_ && window_of(a).number == window_of(b).number;
-    }
-
     /// Adds an event of a window after the current one.
     void push(Ticks time, Place place, std::uint32_t code, Index item) {
         const auto [number, offset] = window_of(time);

@@ -51,14 +51,14 @@ void Nodes::start(std::uint32_t rank, Ticks now) {
 
 void Nodes::resume(std::uint32_t rank, Ticks now) {
     Node& node = nodes_[rank];
-    catch_up(node, rank, now, engine_.is_sudden());
+    catch_up(node, rank, now);
     run(node, rank, now);
     wake(node, rank, now);
 }
 
 void Nodes::message(std::uint32_t rank, Index item, Ticks now) {
     Node& node = nodes_[rank];
-    catch_up(node, rank, now, engine_.is_sudden());
+    catch_up(node, rank, now);
     deliver(node, rank, item, now);
     wake(node, rank, now);
 }
@@ -320,13 +320,9 @@ void Nodes::post(Node& node, std::uint32_t rank, Index item, std::int64_t bytes,
         return;
     }
     if constexpr (checks) engine_.ledger.post(size(rank, e));
-    NodeChannel& link = fabric_.injection(rank).channel;
-    const bool nic_waits = node.nic.awaited(), link_waits = link.awaited();
     const bool alone = node.nic.waiting.empty();
     node.nic.waiting.append(engine_.envelopes, item);
     if (alone) take_buffer_credits(node, rank, now);
-    if (!nic_waits) begin_waiting(node.nic, now);
-    if (!link_waits) begin_waiting(link, now);
 }
 
 /// Random; orders messages past the packet network that arrive at the same tick.
@@ -346,7 +342,7 @@ void Nodes::injection(std::uint32_t rank, Ticks now) {
     Ticks& due = fabric_.injection(rank).wake;
     if (due != now) return;  // an earlier one has seen to everything
     due = Fabric::never;
-    catch_up(nodes_[rank], rank, now, engine_.is_last_of_tick(now));
+    catch_up(nodes_[rank], rank, now);
     wake(nodes_[rank], rank, now);
 }
 
@@ -362,30 +358,18 @@ void Nodes::wake(Node& node, std::uint32_t rank, Ticks now) {
     if (time < due) fabric_.wake_injection(rank, time);
 }
 
-void Nodes::catch_up(Node& node, std::uint32_t rank, Ticks now, bool with_sudden) {
+void Nodes::catch_up(Node& node, std::uint32_t rank, Ticks now) {
     NicChannel& nic = node.nic;
     NodeChannel& link = fabric_.injection(rank).channel;
-    const auto is_past = [&](const auto& channel) {
-        return channel.next_time() < now || (channel.next_time() == now && (with_sudden || !channel.sudden()));
-    };
-    // At the same tick the switch's credits are first, unless they alone are sudden.
-    const auto switch_first = [&] {
-        if (nic.next_time() != link.next_time()) return link.next_time() < nic.next_time();
-        return !link.sudden() || nic.sudden();
-    };
     while (true) {
-        const bool nic_waits = nic.awaited(), link_waits = link.awaited();
-        if (!nic_waits && !link_waits) return;
-        const bool first = link_waits && (!nic_waits || switch_first());
-        if (first ? !is_past(link) : !is_past(nic)) return;
-        const Ticks time = first ? link.next_time() : nic.next_time();
-        if (first) {
-            take_switch_credits(node, rank, time);
+        const Ticks from_buffer = nic.awaited() ? nic.next_time() : Fabric::never;
+        const Ticks from_switch = link.awaited() ? link.next_time() : Fabric::never;
+        if (std::min(from_buffer, from_switch) > now) return;
+        if (from_switch <= from_buffer) {  // at the same tick the switch's credits are first
+            take_switch_credits(node, rank, from_switch);
         } else {
-            take_buffer_credits(node, rank, time);
+            take_buffer_credits(node, rank, from_buffer);
         }
-        if (first || !link_waits) begin_waiting(link, time);
-        if (!first || !nic_waits) begin_waiting(nic, time);
     }
 }
 
@@ -412,7 +396,7 @@ bool Nodes::cut_packet(Node& node, std::uint32_t rank, Index item, Ticks now) {
     packet = {};
     packet.due = now;
     packet.upstream = engine_.place_of(rank);
-    packet.tie = static_cast<std::uint32_t>(random_bits(engine_.seed, rank, node.injected++));
+    packet.tie = packet_tie(engine_.seed, rank, node.injected++);
     Envelope& e = engine_.envelopes[item];
     if (!e.begun()) {
         const std::int64_t bytes = size(rank, e);

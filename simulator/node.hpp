@@ -167,15 +167,9 @@ private:
     /// Does what the NIC has left for later: credits came back while its port was busy with packets that had left the
     /// injection buffer before. When exactly others followed them into the buffers nobody can see as long as the port
     /// is busy; so the NIC has an event only when it is free, and before the rank posts more.
-    /// \param with_sudden also what would have been a sudden event (Engine::sudden) of this tick
-    void catch_up(Node& node, std::uint32_t rank, Ticks now, bool with_sudden);
+    void catch_up(Node& node, std::uint32_t rank, Ticks now);
     void take_buffer_credits(Node& node, std::uint32_t rank, Ticks now);
     void take_switch_credits(Node& node, std::uint32_t rank, Ticks now);
-    /// Says of a channel of which a credit is awaited from now on whether its event would be sudden.
-    template <class AnyChannel>
-    void begin_waiting(AnyChannel& channel, Ticks now) const {
-        channel.set_sudden(channel.awaited() && engine_.sudden(now, channel.next_time()));
-    }
     /// Sees to it that the NIC goes on in time.
     void wake(Node& node, std::uint32_t rank, Ticks now);
     bool cut_packet(Node& node, std::uint32_t rank, Index envelope, Ticks now);

@@ -63,8 +63,8 @@ public:
     /// What is sent back is the protocol's next message.
     void become(Kind kind_) { what_ = index() << 4 | static_cast<std::uint32_t>(kind_); }
 
-    /// Tells those that have arrived from one another; those of which it does not are the same to their rank.
-    [[nodiscard]] std::uint32_t origin() const { return peer ^ round << 10 ^ what_ << 16; }
+    /// Kind and index: with source and round they tell a message from all others.
+    [[nodiscard]] std::uint32_t what() const { return what_ & ~begun_bit; }
 
     [[nodiscard]] bool is_eager_payload() const { return kind() == Kind::eager || kind() == Kind::eager_data; }
     [[nodiscard]] bool carries_payload() const { return is_eager_payload() || kind() == Kind::data; }
@@ -95,10 +95,11 @@ struct alignas(64) Packet {
     bool whole;                         ///< is a message by itself
     Index message;                      ///< whole: its envelope
     std::uint32_t bytes;
-    std::uint32_t spacing;   ///< ticks between its bytes; 0 before its first server
-    std::uint32_t tie;       ///< random; orders packets that arrive at the same tick, and picks its intermediate switch
-    std::uint32_t order;     ///< when it began to wait, as a count
-    std::uint32_t bound;     ///< no packet that waits in this lane is smaller; valid in its last packet
+    std::uint32_t spacing;  ///< ticks between its bytes; 0 before its first server
+    std::uint32_t tie;    ///< random, but each of a rank's packets has another (packet_tie); orders packets that arrive
+                          ///< at the same tick, and picks the intermediate switch
+    std::uint32_t order;  ///< when it began to wait, as a count
+    std::uint32_t bound;  ///< no packet that waits in this lane is smaller; valid in its last packet
     std::uint32_t upstream;  ///< place whose output this packet came from and whose credit it holds
     Port upstream_port;
     std::uint8_t upstream_channel;

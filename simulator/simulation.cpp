@@ -38,9 +38,12 @@ void check(const Machine& m, const Router& router) {
         throw std::invalid_argument("machine.packet: must lie in 1 B ... 1 GB");
 }
 
+/// Whether an event looks at what other places are doing at that moment: at the queues of other switches.
+bool looks_elsewhere(const Machine& machine) { return machine.routing == "ugal-g"; }
+
 /// Threads that may simulate the point: one where an event looks at more than its place.
 std::uint32_t threads_of(const Machine& machine, const Run& run) {
-    if (machine.routing == "ugal-g") return 1;  // reads the queues of other switches
+    if (looks_elsewhere(machine)) return 1;
     if (run.steady_error > 0 || run.limit.set())
         return 1;  // ranks end repeats in an order that decides which one is the last
     return std::clamp(run.threads, 1U, max_threads);
@@ -51,10 +54,11 @@ struct alignas(64) Part {
     Part(const Machine& machine, const Schedule& schedule, const Run& run, const Topology& topology,
          const Router& router, const Allocation& allocation, Exchange* exchange)
         : engine(machine, run.seed, topology.switches(),
-                 topology.switches() + static_cast<std::uint32_t>(schedule.ranks()), exchange),
+                 topology.switches() + static_cast<std::uint32_t>(schedule.ranks()), exchange, run.window),
           fabric(engine, topology, router, static_cast<std::uint32_t>(schedule.ranks())),
           nodes(engine, fabric, topology, allocation, schedule, Noise(run.noise, run.seed),
-                Repeats(schedule.ranks(), schedule.rounds(), schedule.repeats(), run.steady_error, run.limit)) {
+                Repeats(schedule.ranks(), schedule.rounds(), schedule.repeats(), run.steady_error, run.limit)),
+          in_time_order(looks_elsewhere(machine)) {
         engine.delays = Delays(run.congestion_bins, static_cast<std::uint32_t>(schedule.ranks()));
     }
     Part(Part& first, std::uint32_t part)
@@ -67,6 +71,10 @@ struct alignas(64) Part {
     Engine engine;
     Fabric fabric;
     Nodes nodes;
+    const bool in_time_order = false;  // the events of all places
+
+private:
+    void handle(const Event& event, Ticks now);
 };
 
 /// All that there is before the first event.
@@ -127,6 +135,10 @@ void extrapolate(Outcome& o, const Repeats& repeats) {
 std::uint64_t Part::step(std::uint64_t window) {
     engine.receive([&](const Crossing& crossing) { fabric.credit(crossing); });
     const std::uint64_t before = engine.statistics.events;
+    if (in_time_order) {
+        engine.handle_in_time_order(window, [&](const Event& event, Ticks now) { handle(event, now); });
+        return engine.statistics.events - before;
+    }
     const SwitchId switches = engine.switches;
     engine.handle_window(
         window, fabric.memory() + nodes.memory(),
@@ -182,44 +194,46 @@ std::uint64_t Part::step(std::uint64_t window) {
                 nodes.reach(event.place - switches);
             }
         },
-        [&](const Event& event, Ticks now) {
-            const auto rank = [&] { return event.place - switches; };  // of a node's event
-            switch (kind_of(event.code)) {
-                case EventKind::head:
-                    fabric.head(event.place, event.item, now);
-                    break;
-                case EventKind::output:
-                    fabric.output(event.place, event.item, now);
-                    break;
-                case EventKind::crossbar_credit:
-                    fabric.crossbar_credit(event.place, port_of(event.code), channel_of(event.code), now);
-                    break;
-                case EventKind::output_credit:
-                    fabric.output_credit(event.place, port_of(event.code), channel_of(event.code), now);
-                    break;
-                case EventKind::injection:
-                    nodes.injection(rank(), now);
-                    break;
-                case EventKind::start:
-                    nodes.start(rank(), now);
-                    break;
-                case EventKind::resume:
-                    nodes.resume(rank(), now);
-                    break;
-                case EventKind::message:
-                    nodes.message(rank(), event.item, now);
-                    break;
-            }
-            if constexpr (checks) {
-                engine.ledger.verify(engine.packets.used());
-                if (event.place < switches) {
-                    fabric.verify(event.place, false);
-                } else {
-                    nodes.verify(rank(), false);
-                }
-            }
-        });
+        [&](const Event& event, Ticks now) { handle(event, now); });
     return engine.statistics.events - before;
+}
+
+void Part::handle(const Event& event, Ticks now) {
+    const auto rank = [&] { return event.place - engine.switches; };  // of a node's event
+    switch (kind_of(event.code)) {
+        case EventKind::head:
+            fabric.head(event.place, event.item, now);
+            break;
+        case EventKind::output:
+            fabric.output(event.place, event.item, now);
+            break;
+        case EventKind::crossbar_credit:
+            fabric.crossbar_credit(event.place, port_of(event.code), channel_of(event.code), now);
+            break;
+        case EventKind::output_credit:
+            fabric.output_credit(event.place, port_of(event.code), channel_of(event.code), now);
+            break;
+        case EventKind::injection:
+            nodes.injection(rank(), now);
+            break;
+        case EventKind::start:
+            nodes.start(rank(), now);
+            break;
+        case EventKind::resume:
+            nodes.resume(rank(), now);
+            break;
+        case EventKind::message:
+            nodes.message(rank(), event.item, now);
+            break;
+    }
+    if constexpr (checks) {
+        engine.ledger.verify(engine.packets.used());
+        if (event.place < engine.switches) {
+            fabric.verify(event.place, false);
+        } else {
+            nodes.verify(rank(), false);
+        }
+    }
 }
 
 std::string waiting_packets(Parts& parts, int limit) {

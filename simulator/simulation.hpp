@@ -18,7 +18,7 @@
 namespace tramontane {
 
 /// Raised whenever a change of the model changes results; older records are shown as such.
-inline constexpr int model_revision = 1;
+inline constexpr int model_revision = 2;
 
 inline constexpr std::uint32_t max_threads = 64;  ///< of one simulation
 
@@ -32,6 +32,7 @@ struct Run {
     Limit limit;                        ///< beyond which the time need not be known
     std::uint32_t congestion_bins = 0;  ///< a side of the congestion matrix; 0 for none
     std::uint32_t threads = 1;          ///< that may be used; results do not depend on them
+    Ticks window = 0;                   ///< see Engine; results do not depend on it
     std::uint32_t grain = 512;          ///< events of a window that are worth several threads; 0: all are
 };
 

@@ -127,26 +127,33 @@ public:
 
     /// A rank has ended the rounds before `round`. What has begun is never cut off: the last rank to end a repeat finds
     /// the others in the next one, and that becomes the last. So the run is that of a schedule with fewer repeats.
-    /// Beyond the limit, the first rank to end a repeat finds none in the next one, and its own becomes the last.
+    /// Beyond the limit, the first rank to end a repeat finds none in the next one, and its own becomes the last. It is
+    /// called for the ranks of one window in any order; what is found depends on repeats only that all have ended.
     /// \param begin first start of a rank
     void ended(std::uint32_t round, Ticks begin, Ticks now) {
         if (round == 0 || round % rounds_ != 0) return;
         const std::size_t repeat = round / rounds_ - 1;
         if (repeat == ends_.size()) {
             ends_.emplace_back();
-            if (limit_.set() && left_out() == 0) compare(static_cast<std::int64_t>(ends_.size()), now - begin);
+            if (limit_.set() && left_out() == 0 && repeat > 0) compare(repeat, static_cast<double>(begin));
         }
         ends_[repeat].add(now);
         if (error_ > 0 && ends_[repeat].ranks() == ranks_ && left_out() == 0) look(repeat, static_cast<double>(begin));
     }
 
 private:
-    /// No rank begins another repeat before the first one has ended `ended` of them, `passed` after the start.
-    void compare(std::int64_t ended, Ticks passed) {
-        const std::int64_t more = repeats_ - ended;
+    /// A rank has ended `repeat`, so that all have ended the one before. No rank ends it before the last one has begun
+    /// it, and no rank begins another one before the first has ended it.
+    void compare(std::size_t repeat, double begin) {
+        const std::size_t more = static_cast<std::size_t>(repeats_) - repeat - 1;
         if (more == 0) return;
-        const double least = to_seconds(passed + limit_.more[static_cast<std::size_t>(more)]);
-        if (least > limit_.time_s) end_after(ended, least);
+        const Ends& before = ends_[repeat - 1];
+        const double least = std::max(before.last() + static_cast<double>(limit_.more[more]),
+                                      before.first() + static_cast<double>(limit_.more[more + 1])) -
+                             begin;
+        if (least * seconds_per_tick > limit_.time_s) {
+            end_after(static_cast<std::int64_t>(repeat) + 1, least * seconds_per_tick);
+        }
     }
 
     void end_after(std::int64_t simulated, double at_least_s) {

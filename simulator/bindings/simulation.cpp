@@ -167,7 +167,7 @@ std::unique_ptr<Schedule> schedule_of(const nb::dict& point) {
 
 /// A point as the simulator takes it.
 struct Task {
-    explicit Task(const nb::dict& point, std::uint32_t threads = 1, Limit limit = {})
+    explicit Task(const nb::dict& point, std::uint32_t threads = 1, Limit limit = {}, Ticks window = 0)
         : machine(machine_from_dict(get<nb::dict>(point, "machine"))),
           schedule(schedule_of(point)),
           run{.seed = static_cast<std::uint64_t>(get<std::int64_t>(point, "seed")),
@@ -177,7 +177,8 @@ struct Task {
               .steady_error = steady_error_of(point),
               .limit = std::move(limit),
               .congestion_bins = congestion_bins_of(point),
-              .threads = threads} {}
+              .threads = threads,
+              .window = window} {}
 
     const Machine machine;
     const std::unique_ptr<Schedule> schedule;
@@ -202,14 +203,15 @@ Limit limit_of(double longest, const std::vector<double>& more_s, std::int64_t r
     return limit;
 }
 
-nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double longest,
-                        const std::vector<double>& more_s) {
+nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double longest, const std::vector<double>& more_s,
+                        std::int64_t window) {
     if (threads < 1 || threads > max_threads) {
         throw std::invalid_argument("threads: found " + std::to_string(threads) + ", allowed: 1 ... " +
                                     std::to_string(max_threads));
     }
+    if (window < 0) throw std::invalid_argument("window: must not be negative");
     const Task task(point, static_cast<std::uint32_t>(threads),
-                    limit_of(longest, more_s, schedule_of(point)->repeats()));
+                    limit_of(longest, more_s, schedule_of(point)->repeats()), static_cast<Ticks>(window));
     Outcome o;
     {
         const nb::gil_scoped_release released;
@@ -268,11 +270,14 @@ void bind_simulation(nb::module_& module) {
     module.attr("MODEL_REVISION") = tramontane::model_revision;
     module.def(
         "simulate", &tramontane::bindings::simulate_point, "point"_a, "threads"_a = 1,
-        "longest"_a = std::numeric_limits<double>::infinity(), "more_s"_a = std::vector<double>(),
+        "longest"_a = std::numeric_limits<double>::infinity(), "more_s"_a = std::vector<double>(), "window"_a = 0,
         "Simulate a canonical point, with several threads where it can be; results do not depend on them.\n\n"
         "Of a point that takes more than `longest` [s], which the bounds `more_s` [s] of 0, 1, ... repeats to come "
         "show\n"
         "before its end, the result says `at_least_s` [s] and what the run cost.\n\n"
+        "`window` [ticks] is how long each switch and node is simulated before the next one, at most (and with 0) as "
+        "long\n"
+        "as the smallest latency; results do not depend on it.\n\n"
         "Raises ValueError for what cannot be simulated and RuntimeError on deadlock, with what waits for what.");
     module.def("idle_bytes", &tramontane::bindings::idle_bytes_of_point, "point"_a,
                "Memory that a canonical point takes before anything is sent [B]; 0 where the system does not tell.");
