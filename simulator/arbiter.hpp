@@ -67,6 +67,11 @@ static_assert(sizeof(Gaps) == 256);
 struct Passage {
     Ticks head_leaves;
     Ticks tail_leaves;
+
+    /// Ticks between the bytes of a packet that left so; 21 us at most.
+    [[nodiscard]] std::uint32_t spacing(std::uint32_t bytes) const {
+        return static_cast<std::uint32_t>(std::min<Ticks>((tail_leaves - head_leaves) / bytes, ~std::uint32_t{0}));
+    }
 };
 
 /// Idle time of one server: bounded gaps (usually none; kept aside in a pool) and everything from `open` on.

@@ -53,11 +53,11 @@ struct Parameters {
     explicit Parameters(const Machine& m)
         : link_slot(byte_time(m.link_bandwidth)),
           injection_slot(byte_time(m.injection_bandwidth)),
-          crossbar_slot(byte_time(m.crossbar_bandwidth)),
+          crossbar_slot(m.crossbar_bandwidth == 0 ? 0 : byte_time(m.crossbar_bandwidth)),
           slowest_slot(std::max({link_slot, injection_slot, crossbar_slot})),
           logp_slot(byte_time(m.logp_bandwidth)),
           memory_slot(byte_time(m.memory_bandwidth)),
-          instruction(static_cast<Ticks>(10'000'000'000'000'000 / m.processor_frequency)),
+          instruction(byte_time(m.processor_frequency)),
           link_latency(from_picoseconds(m.link_latency)),
           injection_latency(from_picoseconds(m.injection_latency)),
           logp_hop_latency(from_picoseconds(m.logp_hop_latency)),
@@ -73,10 +73,16 @@ struct Parameters {
 
     [[nodiscard]] Ticks lookahead() const { return std::min({link_latency, injection_latency, logp_out_in_latency}); }
 
+    /// Whether switches have a crossbar that packets wait for.
+    [[nodiscard]] bool has_crossbar() const { return crossbar_slot > 0; }
+
     /// Time a rank is busy copying n bytes: 3 instructions a word; above 64 B the memory's bandwidth comes on top
     /// (SST/macro 16.0's default cost of eager messages).
     [[nodiscard]] Ticks copy(std::int64_t n) const {
         const auto words = static_cast<Ticks>(n) / 8;
+        constexpr std::int64_t many = 1 << 20;  // fewer can't take too long
+        if (n > many) [[unlikely]]
+            return checked_product(words, 3 * instruction + 8 * memory_slot);
         return 3 * words * instruction + (words > 8 ? static_cast<Ticks>(n) * memory_slot : 0);
     }
 

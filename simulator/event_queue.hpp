@@ -92,6 +92,7 @@ public:
     /// is one of no place.
     std::span<Event> open(std::uint64_t number) {
         number_ = number;
+        check_event(begin());
         refill();
         collect();
         return {sorted_.data(), sorted_.size() - 1};

@@ -8,6 +8,7 @@ Fabric::Fabric(Engine& engine, const Topology& topology, const Router& router, s
     : engine_(engine),
       topology_(topology),
       router_(router),
+      has_crossbar_(engine.parameters.has_crossbar()),
       channels_(router.channels()),
       space_(engine.parameters.buffer / channels_),
       outputs_offset_(((std::size_t{topology.ports()} + 1) * sizeof(Link) + 63) / 64 * 64),
@@ -24,6 +25,7 @@ Fabric::Fabric(const Fabric& first, Engine& engine)
     : engine_(engine),
       topology_(first.topology_),
       router_(first.router_),
+      has_crossbar_(first.has_crossbar_),
       channels_(first.channels_),
       space_(first.space_),
       outputs_offset_(first.outputs_offset_),
@@ -120,7 +122,7 @@ void Fabric::approach_head(SwitchId at, Index item) {
     prefetch_upstream(packet);
     if (!packet.routed && router_.ignores_state(packet.route)) route(at, packet, 0);
     if (!switches_[at]) return;
-    crossbar(at).prefetch(engine_.gaps);
+    if (has_crossbar_) crossbar(at).prefetch(engine_.gaps);
     if (!packet.routed) return;
     prefetch(at, packet.port, packet.channel);
     if (packet.ejected) engine_.prefetch_message(packet);
@@ -147,11 +149,15 @@ void Fabric::head(SwitchId at, Index item, Ticks now) {
 [[gnu::always_inline]] inline void Fabric::enter_crossbar(SwitchId at, Index item, Output& output, Ticks now) {
     Packet& packet = engine_.packets[item];
     output.before.take(packet.bytes);
-    const Passage passage =
-        crossbar(at).book(engine_.gaps, engine_.parameters.crossbar_slot, now, packet.bytes, packet.spacing);
-    packet.spacing = static_cast<std::uint32_t>((passage.tail_leaves - passage.head_leaves) / packet.bytes);
+    Ticks leaves = now;
+    if (has_crossbar_) {
+        const Passage passage =
+            crossbar(at).book(engine_.gaps, engine_.parameters.crossbar_slot, now, packet.bytes, packet.spacing);
+        packet.spacing = passage.spacing(packet.bytes);
+        leaves = passage.head_leaves;
+    }
     if (packet.upstream < engine_.switches) {
-        const Ticks time = passage.head_leaves + engine_.parameters.link_latency;
+        const Ticks time = leaves + engine_.parameters.link_latency;
         if (switches_[packet.upstream]) {
             engine_.give(packet.upstream, out(packet.upstream, packet.upstream_port, packet.upstream_channel).behind,
                          event_code(EventKind::output_credit, packet.upstream_port, packet.upstream_channel), time,
@@ -161,14 +167,14 @@ void Fabric::head(SwitchId at, Index item, Ticks now) {
         }
     } else {
         const std::uint32_t rank = packet.upstream - engine_.switches;
-        const Ticks time = passage.head_leaves + engine_.parameters.injection_latency;
+        const Ticks time = leaves + engine_.parameters.injection_latency;
         injection_[rank].channel.give(engine_.credits, time, packet.bytes);
         if (injection_[rank].wake == never && !injection_[rank].channel.waiting.empty()) wake_injection(rank, time);
     }
-    if (passage.head_leaves == now) {
+    if (leaves == now) {
         leave_crossbar(at, item, now);
     } else {
-        engine_.schedule(passage.head_leaves, at, event_code(EventKind::output), item);
+        engine_.schedule(leaves, at, event_code(EventKind::output), item);
     }
 }
 
@@ -192,7 +198,7 @@ void Fabric::head(SwitchId at, Index item, Ticks now) {
     output.behind.take(packet.bytes);
     Link& server = link(at, packet.port);
     const Passage passage = server.book(engine_.gaps, p.link_slot, now, packet.bytes, packet.spacing);
-    packet.spacing = static_cast<std::uint32_t>((passage.tail_leaves - passage.head_leaves) / packet.bytes);
+    packet.spacing = passage.spacing(packet.bytes);
 
     if (passage.head_leaves == now && output.before.waiting.empty()) {
         output.before.add(packet.bytes);  // its space in the output buffer is free again at once

@@ -2,9 +2,9 @@
 /// The switches: routing, crossbar, output buffers and links.
 ///
 /// A packet's head at a switch is routed, waits for space in the output buffer of its port and virtual channel, passes
-/// the crossbar (one server a switch), waits for space behind the link, and passes the link. The space it held
-/// upstream is free again when its head leaves the crossbar, and the upstream side knows one link latency later. These
-/// are PISCES' stages; what happens at one tick is done in one event.
+/// the crossbar (one server a switch; an unlimited one takes no time and has no server), waits for space behind the
+/// link, and passes the link. The space it held upstream is free again when its head leaves the crossbar, and the
+/// upstream side knows one link latency later. These are PISCES' stages; what happens at one tick is done in one event.
 #pragma once
 
 #include <memory>
@@ -138,6 +138,7 @@ private:
     Engine& engine_;
     const Topology& topology_;
     const Router& router_;
+    const bool has_crossbar_;
     std::uint8_t channels_;
     std::int64_t space_;  // bytes of a buffer for one virtual channel
     std::size_t outputs_offset_, lines_;

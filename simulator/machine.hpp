@@ -9,6 +9,13 @@
 
 namespace tramontane {
 
+// Bounds of quantities: within them the simulator's arithmetic can't overflow (ticks.hpp).
+inline constexpr std::int64_t max_latency = 1'000'000'000'000;      ///< [ps]
+inline constexpr std::int64_t max_time = 1'000'000'000'000'000;     ///< [ps] of overheads, jitter, noise
+inline constexpr std::int64_t min_bandwidth = 1'000'000;            ///< [B/s]
+inline constexpr std::int64_t max_bandwidth = 200'000'000'000'000;  ///< [B/s]; a byte a tick
+inline constexpr std::int64_t max_eager_limit = 1'000'000'000;      ///< [B]
+
 struct Machine {
     std::string topology;                ///< a name of families.hpp
     std::vector<std::int64_t> geometry;  ///< the numbers of one of the family's shapes
@@ -20,8 +27,8 @@ struct Machine {
 
     std::int64_t link_bandwidth = 0, link_latency = 0;
     std::int64_t injection_bandwidth = 0, injection_latency = 0;
-    bool round_robin_injection = false;  ///< serve a node's messages packet by packet in turn instead of one by one
-    std::int64_t crossbar_bandwidth = 0;
+    bool round_robin_injection = false;   ///< serve a node's messages packet by packet in turn instead of one by one
+    std::int64_t crossbar_bandwidth = 0;  ///< 0: unlimited
     std::int64_t logp_bandwidth = 0, logp_hop_latency = 0, logp_out_in_latency = 0;
     std::int64_t memory_bandwidth = 0;
     std::int64_t processor_frequency = 0;

@@ -137,6 +137,7 @@ Ticks Nodes::take_early(Node& node, std::uint32_t rank, Ticks now) {
             answer(node, rank, item, Envelope::Kind::get, now);
         } else {
             copying += engine_.parameters.copy(e.bytes);
+            check_step(copying);
             --node.receives_left;
             engine_.envelopes.give_back(item);
         }
@@ -314,8 +315,8 @@ void Nodes::post(Node& node, std::uint32_t rank, Index item, std::int64_t bytes,
         const auto hops = topology_.distance(switch_of(rank), switch_of(e.peer));
         const auto packets = (static_cast<std::uint64_t>(bytes) + p.packet - 1) / p.packet;
         if (e.carries_payload()) engine_.delays.add(0, rank, e.peer, packets);
-        const Ticks arrival =
-            now + p.logp_out_in_latency + hops * p.logp_hop_latency + static_cast<Ticks>(bytes) * p.logp_slot;
+        const Ticks arrival = now + p.logp_out_in_latency + checked_product(hops, p.logp_hop_latency) +
+                              checked_product(static_cast<std::uint64_t>(bytes), p.logp_slot);
         engine_.arrive(item, rank, e.peer, bytes, arrival, tie(rank, e));
         return;
     }

@@ -34,6 +34,8 @@ public:
     /// When a processor has done `work` that it begins `now`; detours take their time first. Work that takes no time
     /// is done at once, or at the end of the detour it falls into.
     [[nodiscard]] Ticks end(std::uint32_t rank, Ticks now, Ticks work) const {
+        check_step(work);
+        check_event(now);
         if (!on()) return now + work;
         // Periods of fixed distance are shifted by the rank's phase, so that each begins with its detour.
         const Ticks shift = random_ ? 0 : below(random_bits(seed_, rank, 0), period_);
@@ -50,6 +52,7 @@ public:
             if (work <= next - time) break;
             work -= next - time;
             time = next;
+            check_event(time);
         }
         return time + work - shift;
     }

@@ -38,6 +38,11 @@ void check(const Machine& m, const Router& router) {
         throw std::invalid_argument("machine.packet: must lie in 1 B ... 1 GB");
 }
 
+std::uint32_t checked_ranks(std::int64_t ranks) {
+    if (ranks >= max_ranks) throw std::invalid_argument("ranks: at most " + std::to_string(max_ranks - 1));
+    return static_cast<std::uint32_t>(ranks);
+}
+
 /// Whether an event looks at what other places are doing at that moment: at the queues of other switches.
 bool looks_elsewhere(const Machine& machine) { return machine.routing == "ugal-g"; }
 
@@ -82,7 +87,7 @@ struct Parts {
     Parts(const Machine& machine, const Schedule& schedule, const Run& run)
         : topology(make_topology(machine)),
           router(*topology, machine.routing),
-          ranks(static_cast<std::uint32_t>(schedule.ranks())),
+          ranks(checked_ranks(schedule.ranks())),
           allocation(run.allocation, ranks, *topology, run.seed) {
         check(machine, router);
         if (const std::uint32_t threads = threads_of(machine, run); threads > 1) {

@@ -33,7 +33,7 @@ struct DelaySum {
         ticks += other.ticks;
     }
     /// [s]
-    [[nodiscard]] double sum() const { return static_cast<double>(ticks) * seconds_per_tick; }
+    [[nodiscard]] double sum() const { return static_cast<double>(ticks) / static_cast<double>(ticks_per_second); }
 };
 
 /// Bins of equal width on a logarithmic axis: 10 a decade from 1 ns to 10 s, one below and one above.
@@ -55,7 +55,7 @@ inline constexpr std::array<Ticks, count> lower = [] {
                                            6.3095734448019325,
                                            7.9432823472428150};
     std::array<Ticks, count> bounds{};
-    double decade = 1e7;  // ticks of 1 ns
+    double decade = 1000 * ticks_per_picosecond;
     for (std::size_t bin = 1; bin < count; ++bin) {
         bounds[bin] = static_cast<Ticks>(decade * steps[(bin - 1) % 10] + 0.5);
         if (bin % 10 == 0) decade *= 10;

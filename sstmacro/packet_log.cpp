@@ -42,7 +42,10 @@ std::string array(std::size_t size, Get get) {
 
 std::string count(std::uint64_t value) { return std::to_string(value); }
 // Divided, so that bounds are the doubles nearest to 1e-9, 1e-8, ...
-std::string bound(Ticks ticks) { return json::number(static_cast<double>(ticks) / 1e16); }
+std::string bound(Ticks ticks) { return json::number(to_seconds(ticks)); }
+
+/// SST/macro counts time in 0.1 fs.
+constexpr Ticks sst_ticks = 10'000 / ticks_per_picosecond;
 
 std::string described(const Delays& delays) {
     constexpr std::size_t bins = delay_bins::count;
@@ -156,7 +159,8 @@ void PacketLog::complete(const Arrival& arrival) {
     packets_ += arrival.delays.size();
     const auto& mpi = static_cast<const sumi::MpiMessage&>(message);
     for (const Ticks delay : arrival.delays) {
-        delays_.add(delay, static_cast<std::uint32_t>(mpi.srcRank()), static_cast<std::uint32_t>(mpi.dstRank()));
+        delays_.add(delay / sst_ticks, static_cast<std::uint32_t>(mpi.srcRank()),
+                    static_cast<std::uint32_t>(mpi.dstRank()));
     }
 }
 

@@ -24,19 +24,31 @@ namespace nb = nanobind;
 namespace tramontane::bindings {
 namespace {
 
-std::int64_t positive(const nb::dict& d, const char* block, const char* key) {
+/// A quantity within its bounds.
+std::int64_t bounded(const nb::dict& d, const char* block, const char* key, std::int64_t least, std::int64_t most,
+                     const char* allowed) {
     const auto value = get<std::int64_t>(get<nb::dict>(d, block), key);
-    if (value < 1) throw std::invalid_argument(std::string("machine.") + block + "." + key + " must be positive");
+    if (value < least || value > most) {
+        throw std::invalid_argument(std::string("machine.") + block + "." + key + ": found " + std::to_string(value) +
+                                    ", allowed: " + allowed);
+    }
     return value;
 }
 
-/// Bandwidths beyond a byte a tick (10^16 B/s) would make a byte take no time.
+std::int64_t latency(const nb::dict& d, const char* block, const char* key) {
+    return bounded(d, block, key, 1, max_latency, "1 ... 10^12 ps (1 s)");
+}
+
 std::int64_t bandwidth(const nb::dict& d, const char* block) {
-    const auto value = positive(d, block, "bandwidth");
-    if (value > 10'000'000'000'000'000) {
-        throw std::invalid_argument(std::string("machine.") + block + ".bandwidth is beyond 10^16 B/s");
-    }
-    return value;
+    return bounded(d, block, "bandwidth", min_bandwidth, max_bandwidth, "10^6 ... 2 x 10^14 B/s");
+}
+
+/// Of a crossbar; 0 where none limits.
+std::int64_t crossbar_bandwidth(const nb::dict& d) {
+    if (!d.contains("crossbar")) return 0;
+    const nb::object value = get<nb::dict>(d, "crossbar")["bandwidth"];
+    if (nb::isinstance<nb::str>(value) && nb::cast<std::string>(value) == "unlimited") return 0;
+    return bandwidth(d, "crossbar");
 }
 
 /// A name, or {"nodes": [...]}.
@@ -53,31 +65,28 @@ Machine machine_from_dict(const nb::dict& d) {
     Machine m = network_from_dict(d);
     if (d.contains("model")) m.model = get<std::string>(d, "model");
     m.link_bandwidth = bandwidth(d, "link");
-    m.link_latency = positive(d, "link", "latency");
+    m.link_latency = latency(d, "link", "latency");
     m.injection_bandwidth = bandwidth(d, "injection");
-    m.injection_latency = positive(d, "injection", "latency");
+    m.injection_latency = latency(d, "injection", "latency");
     const auto injection = get<nb::dict>(d, "injection");
     if (injection.contains("service")) {
         m.round_robin_injection = get<std::string>(injection, "service") == "round-robin";
     }
-    m.crossbar_bandwidth = bandwidth(d, "crossbar");
+    m.crossbar_bandwidth = crossbar_bandwidth(d);
     m.logp_bandwidth = bandwidth(d, "logp");
-    m.logp_hop_latency = positive(d, "logp", "hop_latency");
-    m.logp_out_in_latency = positive(d, "logp", "out_in_latency");
+    m.logp_hop_latency = latency(d, "logp", "hop_latency");
+    m.logp_out_in_latency = latency(d, "logp", "out_in_latency");
     m.memory_bandwidth = bandwidth(d, "memory");
-    m.processor_frequency = positive(d, "processor", "frequency");
+    m.processor_frequency = bounded(d, "processor", "frequency", 1'000'000, 1'000'000'000'000, "10^6 ... 10^12 Hz");
     if (d.contains("overhead")) {
         const auto overhead = get<nb::dict>(d, "overhead");
-        m.send_overhead = get<std::int64_t>(overhead, "send");
-        m.receive_overhead = get<std::int64_t>(overhead, "receive");
-        if (m.send_overhead < 0 || m.receive_overhead < 0) {
-            throw std::invalid_argument("machine.overhead: must not be negative");
-        }
+        m.send_overhead = bounded(d, "overhead", "send", 0, max_time, "0 ... 10^15 ps (1000 s)");
+        m.receive_overhead = bounded(d, "overhead", "receive", 0, max_time, "0 ... 10^15 ps (1000 s)");
     }
     m.packet = get<std::int64_t>(d, "packet");
     m.buffer = get<std::int64_t>(d, "buffer");
     const auto protocol = get<nb::dict>(d, "protocol");
-    m.eager_limit = get<std::int64_t>(protocol, "eager_limit");
+    m.eager_limit = bounded(d, "protocol", "eager_limit", 0, max_eager_limit, "0 ... 10^9 B");
     m.short_limit = get<std::int64_t>(protocol, "short_limit");
     m.negligible_size = get<std::int64_t>(protocol, "negligible_size");
     return m;
@@ -101,10 +110,19 @@ NoiseRule noise_of(const nb::dict& point) {
     const NoiseRule rule{.period = get<std::int64_t>(given, "period"),
                          .duration = get<std::int64_t>(given, "duration"),
                          .random = get<std::string>(given, "pattern") == "random"};
-    if (rule.duration < 1 || rule.period <= rule.duration || rule.period > 1'000'000'000'000'000) {
+    if (rule.duration < 1 || rule.period <= rule.duration || rule.period > max_time) {
         throw std::invalid_argument("noise: a duration of at least 1 ps, less than the period of at most 1000 s");
     }
     return rule;
+}
+
+std::int64_t start_jitter_of(const nb::dict& point) {
+    const auto jitter = get<std::int64_t>(point, "start_jitter");
+    if (jitter < 0 || jitter > max_time) {
+        throw std::invalid_argument("start_jitter: found " + std::to_string(jitter) +
+                                    ", allowed: 0 ... 10^15 ps (1000 s)");
+    }
+    return jitter;
 }
 
 /// In the point in millionths; 0 where repeats are not to be cut short.
@@ -116,13 +134,11 @@ double steady_error_of(const nb::dict& point) {
 }
 
 nb::dict describe_delays(const Delays& delays) {
-    // Divided, not multiplied by 1e-16, so that bounds are the doubles nearest to 1e-9, 1e-8, ...
-    const auto seconds = [](Ticks ticks) { return static_cast<double>(ticks) / 1e16; };
     nb::list lower, upper, packets;
     for (std::size_t bin = 0; bin < delay_bins::count; ++bin) {
-        lower.append(seconds(delay_bins::lower[bin]));
+        lower.append(to_seconds(delay_bins::lower[bin]));
         const bool last = bin + 1 == delay_bins::count;
-        upper.append(seconds(last ? std::numeric_limits<Ticks>::max() : delay_bins::lower[bin + 1]));
+        upper.append(to_seconds(last ? std::numeric_limits<Ticks>::max() : delay_bins::lower[bin + 1]));
         packets.append(delays.histogram[bin]);
     }
     nb::dict result;
@@ -171,7 +187,7 @@ struct Task {
         : machine(machine_from_dict(get<nb::dict>(point, "machine"))),
           schedule(schedule_of(point)),
           run{.seed = static_cast<std::uint64_t>(get<std::int64_t>(point, "seed")),
-              .start_jitter = get<std::int64_t>(point, "start_jitter"),
+              .start_jitter = start_jitter_of(point),
               .allocation = allocation_of(point),
               .noise = noise_of(point),
               .steady_error = steady_error_of(point),

@@ -155,7 +155,7 @@ void Fabric::tail_at_node(Index index) {
     Message& message = engine_.messages[packet.message];
     message.arrived += packet.bytes;
     if (message.carries_payload()) {
-        engine_.delays.add(engine_.now() - std::min(engine_.now(), packet.due), message.source, message.target);
+        engine_.delays.add(coarse(engine_.now() - std::min(engine_.now(), packet.due)), message.source, message.target);
     }
     const bool complete = message.arrived == message.bytes;
     if (complete) on_arrival(packet.message);  // it may send at once, before the credit goes

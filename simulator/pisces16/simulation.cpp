@@ -29,6 +29,10 @@ void check(const Machine& m, const Network& network, std::uint32_t ranks, const 
         throw std::invalid_argument("ranks: " + std::to_string(ranks) + " do not fit on " +
                                     std::to_string(network.nodes()) + " nodes");
     }
+    if (m.crossbar_bandwidth == 0) {
+        throw std::invalid_argument(
+            "machine.crossbar.bandwidth: found unlimited, allowed with model pisces-16: a bandwidth");
+    }
     if (m.packet < 1 || m.packet > 1'000'000'000) {
         throw std::invalid_argument("machine.packet: must lie in 1 B ... 1 GB");
     }

@@ -11,6 +11,7 @@
 #include <simgrid/s4u.hpp>
 
 #include "../random.hpp"
+#include "ticks.hpp"
 
 namespace tramontane::simgrid {
 
@@ -41,12 +42,11 @@ inline void start_together() {
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     static const auto barrier = ::simgrid::s4u::Barrier::create(static_cast<unsigned>(ranks));
     barrier->wait();
-    constexpr std::uint64_t ticks = 10'000;  // a picosecond has, see simulator/ticks.hpp
-    const std::uint64_t jitter = number_of("TRAMONTANE_START_JITTER") * ticks;
+    const Ticks jitter = from_picoseconds(static_cast<std::int64_t>(number_of("TRAMONTANE_START_JITTER")));
     if (jitter == 0) return;
     const std::uint64_t seed = number_of("TRAMONTANE_SEED");
-    const std::uint64_t delay = below(random_bits(~seed, static_cast<std::uint64_t>(rank), 0), jitter + 1);
-    ::simgrid::s4u::this_actor::sleep_for(static_cast<double>(delay) * 1e-12 / static_cast<double>(ticks));
+    const Ticks delay = below(random_bits(~seed, static_cast<std::uint64_t>(rank), 0), jitter + 1);
+    ::simgrid::s4u::this_actor::sleep_for(to_seconds(delay));
 }
 
 }  // namespace tramontane::simgrid

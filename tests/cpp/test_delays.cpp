@@ -18,8 +18,8 @@ using namespace tramontane::testing;
 
 namespace {
 
-constexpr Ticks ns = 10'000'000;
-constexpr double tick = 1e-16;
+constexpr Ticks ns = from_picoseconds(1000);
+constexpr double tick = seconds_per_tick;
 
 Outcome run(const Machine& machine, const Schedule& schedule, std::uint32_t congestion_bins = 0) {
     Run run;
@@ -27,7 +27,7 @@ Outcome run(const Machine& machine, const Schedule& schedule, std::uint32_t cong
     return simulate(machine, schedule, run, [] {});
 }
 
-constexpr double packet_time = 4096 * 1e6;  // ticks of a full packet at 10 GB/s
+constexpr double packet_time = 409.6 * ns;  // ticks of a full packet at 10 GB/s
 
 /// How far a time is from what was expected, as a share; whole byte slots cost up to a few bytes a packet.
 double off(double seconds, double expected_ticks) { return std::abs(seconds / tick / expected_ticks - 1); }
@@ -47,7 +47,7 @@ TEST_CASE("bins of delays are ten a decade from 1 ns to 10 s, one below and one 
     for (std::size_t bin = 1; bin < delay_bins::count; ++bin) {
         CHECK(delay_bins::of(delay_bins::lower[bin]) == bin);
         CHECK(delay_bins::of(delay_bins::lower[bin] - 1) == bin - 1);
-        const double expected = 1e7 * std::pow(10.0, static_cast<double>(bin - 1) / 10);
+        const double expected = ns * std::pow(10.0, static_cast<double>(bin - 1) / 10);
         CHECK(std::abs(static_cast<double>(delay_bins::lower[bin]) - expected) <= 1 + 4e-15 * expected);
     }
     for (std::uint64_t i = 0; i < 100'000; ++i) {
@@ -92,8 +92,8 @@ TEST_CASE("a packet that is alone takes hops times latency and is not delayed, o
                     CHECK(o.delays.histogram[0] == 1);
                     CHECK(o.delays.total.max < 1 * ns);
                     const double latency = (1.0 + static_cast<double>(o.hops)) * 100 * ns;
-                    const double transfer = static_cast<double>(bytes) * 1e16 / static_cast<double>(slowest);
-                    const double byte = 1e16 / static_cast<double>(slowest);
+                    const double transfer = static_cast<double>(bytes) * ticks_per_second / static_cast<double>(slowest);
+                    const double byte = ticks_per_second / static_cast<double>(slowest);
                     CHECK(std::abs(o.time_s / tick - latency - transfer) <= 4 * byte * static_cast<double>(o.hops));
                 }
             }

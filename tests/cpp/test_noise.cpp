@@ -15,7 +15,7 @@ using namespace tramontane::testing;
 
 namespace {
 
-constexpr Ticks us = 10'000'000'000;
+constexpr Ticks us = from_picoseconds(1'000'000);
 constexpr NoiseRule periodic{.period = 1'000'000'000, .duration = 100'000'000, .random = false};  // 1 ms, 0.1 ms
 constexpr NoiseRule random_moments{.period = 1'000'000'000, .duration = 100'000'000, .random = true};
 
@@ -26,7 +26,7 @@ Outcome run(const Machine& machine, const Schedule& schedule, const NoiseRule& n
     return simulate(machine, schedule, with, [] {});
 }
 
-Ticks ticks(double seconds) { return static_cast<Ticks>(std::llround(seconds * 1e16)); }
+Ticks ticks(double seconds) { return static_cast<Ticks>(std::llround(seconds / seconds_per_tick)); }
 
 }  // namespace
 

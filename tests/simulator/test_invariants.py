@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -158,12 +159,11 @@ def test_valiant_spreads_what_minimal_crowds() -> None:
 def test_service_order_decides_who_waits() -> None:
     # Four messages at once from each rank (ring-4): served in turn, no receiver waits for the others' whole messages.
     work = transposition((256, 64, 64), (8, 1), radix=7)
-    one_by_one, in_turn = (
-        outcome(point(8, work, machine("torus", (1, 1, 1), 8, injection={"service": service}), start_jitter=200_000))
-        for service in ("fifo", "round-robin")
-    )
-    assert one_by_one["bytes"] == in_turn["bytes"]
-    assert in_turn["time_s"] < one_by_one["time_s"]
+    def times(service: str) -> list[float]:
+        net = machine("torus", (1, 1, 1), 8, injection={"service": service})
+        return [outcome(point(8, work, net, seed, start_jitter=200_000))["time_s"] for seed in range(1, 31)]
+
+    assert mean(times("round-robin")) < 0.97 * mean(times("fifo"))
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_service_order_decides_who_waits() -> None:
     [
         (9, {}, "ranks: 9 do not fit on 8 nodes"),
         (4, {"buffer": 8191}, "machine.buffer: 8191 B over 2 virtual channels hold no packet of 4096 B"),
-        (4, {"link": {"bandwidth": 10 * GB, "latency": 0}}, "machine.link.latency must be positive"),
+        (4, {"link": {"bandwidth": 10 * GB, "latency": 0}}, "machine.link.latency: found 0, allowed: 1 ... "),
         (4, {"packet": 0}, "machine.packet"),
         (4, {"buffer": 2**31}, "machine.buffer: at most 2"),
     ],

@@ -121,8 +121,8 @@ def test_a_fat_tree_does_not_block_ring_1() -> None:
         (3, 4),
         buffer=1_000_000,
         protocol={"short_limit": 10**9, "eager_limit": 10**9},
-        processor={"frequency": 10**15},
-        memory={"bandwidth": 10**16},
+        processor={"frequency": 10**12},
+        memory={"bandwidth": 2 * 10**14},
     )
     result = _simulator.simulate(point(64, transposition((512, 512, 64), (8, 8)), net))
     phase = 7 * 512 * 512 * 64 * ELEMENT / 64 / 8 / (10 * GB)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from tramontane.claims.arithmetic import printed_switches
 from tramontane.study import list_machines, load_machine, load_point
@@ -119,7 +120,7 @@ def test_the_circulant_dragonfly_against_a_built_network(geometry: tuple[int, ..
 def test_networks_to_be_compared_with_the_reference(machine: str, ports: int, root: Path) -> None:
     loaded = load_machine(machine, root)
     assert (loaded.facts.nodes, loaded.facts.ports) == (1024, ports)
-    assert loaded.crossbar.bandwidth == ports * 10**10
+    assert loaded.crossbar_server == ports * 10**10
 
 
 @pytest.mark.parametrize(
@@ -261,10 +262,22 @@ def test_small_machines_have_256_nodes(name: str, root: Path) -> None:
 @pytest.mark.parametrize(
     ("topology", "geometry", "ports"), [("torus", [8, 8, 8], 8), ("dragonfly", [4, 5, 6], 14), ("fattree", [3, 4], 8)]
 )
-def test_crossbar_defaults_to_ports_times_link(topology: str, geometry: list[int], ports: int) -> None:
-    machine = Machine.model_validate({"topology": topology, "geometry": geometry, "link": {"bandwidth": "3 GB/s"}})
-    assert machine.crossbar.bandwidth == ports * 3 * 10**9
+def test_a_crossbar_that_nobody_states_is_unlimited(topology: str, geometry: list[int], ports: int) -> None:
+    given = {"topology": topology, "geometry": geometry, "link": {"bandwidth": "3 GB/s"}}
+    machine = Machine.model_validate(given)
+    assert machine.crossbar.bandwidth == "unlimited"
+    assert machine.crossbar_server == ports * 3 * 10**9
     assert machine.logp.bandwidth == 3 * 10**9
+    assert machine == Machine.model_validate(given | {"crossbar": {"bandwidth": "unlimited"}})
+    stated = Machine.model_validate(given | {"crossbar": {"bandwidth": "7 GB/s"}})
+    assert stated.crossbar.bandwidth == stated.crossbar_server == 7 * 10**9
+
+
+def test_the_model_of_sstmacro_always_has_a_crossbar() -> None:
+    given = {"topology": "torus", "geometry": [2, 2, 2], "model": "pisces-16"}
+    assert Machine.model_validate(given).crossbar.bandwidth == 8 * 10**10
+    with pytest.raises(ValidationError, match="found unlimited with model pisces-16"):
+        Machine.model_validate(given | {"crossbar": {"bandwidth": "unlimited"}})
 
 
 def test_fat_tree_carries_as_many_nodes_as_down_ports() -> None:

@@ -43,7 +43,7 @@ DIMENSIONS = [TIME, SIZE, BANDWIDTH, FREQUENCY, FRACTION]
     ],
 )
 def test_conversion(text: str, dimension: Dimension, value: int) -> None:
-    assert parse_quantity(text, dimension, positive=False) == value
+    assert parse_quantity(text, dimension, least=0) == value
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_refusal(text: object, dimension: Dimension, found: str) -> None:
 
 @given(st.sampled_from(DIMENSIONS), st.integers(0, 10**15))
 def test_formatted_quantities_read_back(dimension: Dimension, value: int) -> None:
-    assert parse_quantity(format_quantity(value, dimension), dimension, positive=False) == value
+    assert parse_quantity(format_quantity(value, dimension), dimension, least=0) == value
 
 
 @given(st.sampled_from(DIMENSIONS), st.decimals(0, 10**6, places=3), st.data())
@@ -81,7 +81,7 @@ def test_every_unit_is_exact(dimension: Dimension, number: object, data: st.Data
     unit = data.draw(st.sampled_from(sorted(dimension.units)))
     exact = Fraction(str(number)) * dimension.units[unit]
     if exact.denominator == 1:
-        assert parse_quantity(f"{number} {unit}", dimension, positive=False) == exact
+        assert parse_quantity(f"{number} {unit}", dimension, least=0) == exact
     else:
         with pytest.raises(PydanticCustomError):
-            parse_quantity(f"{number} {unit}", dimension, positive=False)
+            parse_quantity(f"{number} {unit}", dimension, least=0)

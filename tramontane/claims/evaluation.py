@@ -347,7 +347,7 @@ def _outcome(check: Check, source: _Source) -> Outcome:
 
 def _share(check: claims.Share, source: _Source) -> Outcome:
     text = check.above or check.below or ""
-    bound = parse_quantity(text, TIME, positive=False) / _PICOSECONDS
+    bound = parse_quantity(text, TIME, least=0) / _PICOSECONDS
     own = source.delays(check.of, check.ranks)
     return distributions.share(own, check.ranks, bound, text, more=check.above is not None, stated=check.share)
 

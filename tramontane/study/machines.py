@@ -9,10 +9,15 @@ from tramontane.study.fields import Choice, Count, Geometry, Text
 from tramontane.study.messages import problem
 from tramontane.study.settings import Settings
 from tramontane.study.units import (
+    BANDWIDTH,
     SIZE,
+    UNLIMITED,
     Bandwidth,
+    BandwidthOrUnlimited,
+    EagerSize,
     Frequency,
     Latency,
+    PacketSize,
     PositiveSize,
     Size,
     Time,
@@ -44,12 +49,13 @@ class Injection(Settings):
 
 
 class Crossbar(Settings):
-    """The inside of a switch: one server that all packets of the switch share, as in PISCES."""
+    """The inside of a switch: where its bandwidth is stated, one server that all packets share, as in PISCES."""
 
-    bandwidth: Bandwidth | None = Field(
+    bandwidth: BandwidthOrUnlimited | None = Field(
         None,
-        description="Bandwidth of the whole switch. Default: number of its ports times the link bandwidth.",
-        examples=["80 GB/s"],
+        description=f"Bandwidth of the whole switch, or `{UNLIMITED}`: then nothing waits for the crossbar. Default: "
+        f"{UNLIMITED}; in the model `pisces-16`, which always has the server, ports times the link bandwidth.",
+        examples=["80 GB/s", UNLIMITED],
     )
 
 
@@ -85,7 +91,7 @@ class Overhead(Settings):
 class Protocol(Settings):
     """Message sizes at which the MPI library changes its protocol."""
 
-    eager_limit: Size = Field(
+    eager_limit: EagerSize = Field(
         8192, description="Largest message sent without waiting for its receive; larger ones are pulled (rendezvous)."
     )
     short_limit: Size = Field(512, description="Largest message sent together with its header.")
@@ -149,7 +155,7 @@ class Machine(Settings):
     memory: Memory = Field(Memory(), description="Memory of the nodes.")
     processor: Processor = Field(Processor(), description="Processors of the nodes.")
     overhead: Overhead = Field(Overhead(), description="Time of the processors a message.")
-    packet: PositiveSize = Field(4096, description="Messages are cut into packets of this size.")
+    packet: PacketSize = Field(4096, description="Messages are cut into packets of this size.")
     buffer: PositiveSize = Field(
         64_000, description="Buffer of a link, divided by the virtual channels of the routing."
     )
@@ -173,10 +179,29 @@ class Machine(Settings):
             hop_latency=self.link.latency if self.logp.hop_latency is None else self.logp.hop_latency,
             out_in_latency=self.injection.latency if self.logp.out_in_latency is None else self.logp.out_in_latency,
         )
-        crossbar = self.crossbar.bandwidth or self.facts.ports * self.link.bandwidth
-        self._fill(logp=logp, crossbar=Crossbar.model_construct(bandwidth=crossbar))
+        self._fill(logp=logp, crossbar=Crossbar.model_construct(bandwidth=self._crossbar()))
         self._check_buffer()
         return self
+
+    def _crossbar(self) -> int | str:
+        """Return the bandwidth of a crossbar as stated, or by default."""
+        if self.model != "pisces-16":
+            return self.crossbar.bandwidth or UNLIMITED
+        if self.crossbar.bandwidth == UNLIMITED:
+            allowed = f"a bandwidth, e.g. {format_quantity(self.ample_crossbar, BANDWIDTH)}"
+            raise problem(f"found {UNLIMITED} with model pisces-16", allowed, key="crossbar.bandwidth")
+        return self.crossbar.bandwidth or self.ample_crossbar
+
+    @property
+    def ample_crossbar(self) -> int:
+        """Bandwidth of all ports of a switch together [B/s], with which a shared server never limits."""
+        return self.facts.ports * self.link.bandwidth
+
+    @property
+    def crossbar_server(self) -> int:
+        """Bandwidth of a crossbar [B/s] for a model that always has its server."""
+        given = self.crossbar.bandwidth
+        return given if isinstance(given, int) else self.ample_crossbar
 
     def _check_model(self) -> None:
         """Refuse what SST/macro 16 has not, in the model that follows it tick by tick."""

@@ -16,7 +16,7 @@ from tramontane.study.fields import Choice, ChoiceOrNumbers, Count, NonNegative,
 from tramontane.study.machines import Machine
 from tramontane.study.messages import problem
 from tramontane.study.settings import Settings, filled
-from tramontane.study.units import FRACTION, TIME, Latency, Share, Time, format_quantity
+from tramontane.study.units import FRACTION, TIME, PositiveTime, Share, Time, format_quantity
 from tramontane.study.workloads import (
     ALLREDUCE_ALGORITHMS,
     LIBRARY_ALGORITHMS,
@@ -30,8 +30,6 @@ from tramontane.study.workloads import (
 
 ALLOCATIONS = ("first-available", "random", "round-robin-groups")
 NOISE_PATTERNS = ("periodic", "random")
-MAX_PERIOD = 10**15
-"""Longest period of noise [ps]; the simulator's own time ends at 1844 s."""
 MAX_CONGESTION_BINS = 512
 MAX_STEADY_ERROR = 100_000
 """Largest error [ppm] with which repeats may be cut short."""
@@ -55,7 +53,7 @@ class Noise(Settings):
     """Noise of the operating system: detours that take a rank's processor away for a while, each rank by itself."""
 
     duration: Time = Field(0, description="How long a detour lasts; 0 for no noise.", examples=["25 us"])
-    period: Latency = Field(10**9, description="Every so often there is one.", examples=["1 ms"])
+    period: PositiveTime = Field(10**9, description="Interval between two of them.", examples=["1 ms"])
     pattern: Annotated[str, Choice(NOISE_PATTERNS)] = Field(
         "periodic",
         description="Detours come at equal distances, with a random phase of each rank; or each at a random moment of "
@@ -67,8 +65,6 @@ class Noise(Settings):
         if self.duration >= self.period:
             found = f"found {format_quantity(self.duration, TIME)}"
             raise problem(found, f"less than the period, {format_quantity(self.period, TIME)}", key="duration")
-        if self.period > MAX_PERIOD:
-            raise problem(f"found {format_quantity(self.period, TIME)}", "at most 1000 s", key="period")
         if self.duration == 0:
             self._fill(period=type(self).model_fields["period"].default, pattern=NOISE_PATTERNS[0])
         return self

@@ -17,7 +17,9 @@ from pydantic_core import CoreSchema, core_schema
 from tramontane.errors import closest, show
 from tramontane.study.messages import problem
 
-_NUMBER = re.compile(r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*")
+_NUMBER = re.compile(r"\s*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?)\s*(.*?)\s*")
+_LONGEST = 100
+"""Characters of a quantity: a longer one is no number that somebody meant."""
 _DECIMAL = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40}
 
@@ -72,7 +74,7 @@ FREQUENCY = Dimension(
 FRACTION = Dimension("fraction", "ppm", {"ppm": Fraction(1), "%": Fraction(10**4)}, ("1 %", "0.5 %"))
 
 
-def parse_quantity(text: object, dimension: Dimension, *, positive: bool = True) -> int:
+def parse_quantity(text: object, dimension: Dimension, *, least: int = 1, most: int | None = None) -> int:
     """Turn a text such as "10 GB/s" into whole base units.
 
     Parameters
@@ -81,8 +83,8 @@ def parse_quantity(text: object, dimension: Dimension, *, positive: bool = True)
         What was written.
     dimension : Dimension
         The dimension it must have.
-    positive : bool
-        Whether zero is refused.
+    least, most : int
+        Bounds [`dimension.base`]; `most` is None where there is none.
 
     Returns
     -------
@@ -92,11 +94,11 @@ def parse_quantity(text: object, dimension: Dimension, *, positive: bool = True)
     Raises
     ------
     PydanticCustomError
-        If it isn't a text, has no or a wrong unit, is negative or isn't a whole number of base units.
+        If it isn't a text, has no or a wrong unit, is out of bounds or isn't a whole number of base units.
     """
     if isinstance(text, int | float) and not isinstance(text, bool):
         raise problem(f"found {text} without a unit", dimension.allowed)
-    match = _NUMBER.fullmatch(text) if isinstance(text, str) else None
+    match = _NUMBER.fullmatch(text) if isinstance(text, str) and len(text) <= _LONGEST else None
     if match is None:
         raise problem(f"found {show(text)}", dimension.allowed)
     number, unit = match.groups()
@@ -108,15 +110,18 @@ def parse_quantity(text: object, dimension: Dimension, *, positive: bool = True)
     value = Fraction(number) * dimension.units[unit]
     if value.denominator != 1:
         raise problem(f"found {show(text)}", f"a whole number of {dimension.base}; {dimension.allowed}")
-    return _in_range(value.numerator, show(text), dimension, positive=positive)
+    return _in_range(value.numerator, show(text), dimension, least, most)
 
 
-def _in_range(value: int, shown: str, dimension: Dimension, *, positive: bool) -> int:
-    """Return base units, unless they are too few."""
-    if value < 0 or (positive and value == 0):
-        limit = "more than zero" if positive else "zero or more"
-        raise problem(f"found {shown}", f"{limit}; {dimension.allowed}")
-    return value
+def _in_range(value: int, shown: str, dimension: Dimension, least: int, most: int | None) -> int:
+    """Return base units, unless they are too few or too many."""
+    if value < least:
+        limit = {0: "zero or more", 1: "more than zero"}.get(least) or f"{format_quantity(least, dimension)} or more"
+    elif most is not None and value > most:
+        limit = f"at most {format_quantity(most, dimension)}"
+    else:
+        return value
+    raise problem(f"found {shown}", f"{limit}; {dimension.allowed}")
 
 
 def format_quantity(value: int, dimension: Dimension) -> str:
@@ -134,33 +139,56 @@ def format_quantity(value: int, dimension: Dimension) -> str:
 
 @dataclass(frozen=True)
 class Quantity:
-    """Annotation of a field that is text with a unit in YAML and whole base units inside."""
+    """Annotation of a field that is text with a unit in YAML and whole base units inside.
+
+    Attributes
+    ----------
+    dimension : Dimension
+        The dimension it must have.
+    least, most : int
+        Bounds [`dimension.base`]. Those of times and bandwidths keep the simulator's time within its range of a day
+        (`simulator/machine.hpp` holds the same ones).
+    word : str
+        A word that may be written instead, and stays.
+    """
 
     dimension: Dimension
-    positive: bool = False
+    least: int = 0
+    most: int | None = None
+    word: str = ""
 
     def _read(self, value: object, info: ValidationInfo) -> object:
+        if self.word and value == self.word:
+            return value
         # A canonical point already holds base units; only there is a bare number unambiguous.
         if info.context and info.context.get("canonical") and isinstance(value, int) and not isinstance(value, bool):
-            return _in_range(value, str(value), self.dimension, positive=self.positive)
-        return parse_quantity(value, self.dimension, positive=self.positive)
+            return _in_range(value, str(value), self.dimension, self.least, self.most)
+        return parse_quantity(value, self.dimension, least=self.least, most=self.most)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.with_info_before_validator_function(self._read, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         units = "|".join(re.escape(unit) for unit in self.dimension.units)
+        word = f"|{self.word}" if self.word else ""
         return {
             "type": "string",
-            "pattern": rf"^\s*\+?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*({units})\s*$",
+            "pattern": rf"^(\s*\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{{1,2}})?\s*({units})\s*{word})$",
             "examples": list(self.dimension.examples),
         }
 
 
 Share = Annotated[int, Quantity(FRACTION)]
-Time = Annotated[int, Quantity(TIME)]
-Latency = Annotated[int, Quantity(TIME, positive=True)]
+UNLIMITED = "unlimited"
+_S = 10**12
+_LEAST_BANDWIDTH, _MOST_BANDWIDTH = 10**6, 2 * 10**14
+Time = Annotated[int, Quantity(TIME, most=1000 * _S)]
+PositiveTime = Annotated[int, Quantity(TIME, least=1, most=1000 * _S)]
+Latency = Annotated[int, Quantity(TIME, least=1, most=_S)]
 Size = Annotated[int, Quantity(SIZE)]
-PositiveSize = Annotated[int, Quantity(SIZE, positive=True)]
-Bandwidth = Annotated[int, Quantity(BANDWIDTH, positive=True)]
-Frequency = Annotated[int, Quantity(FREQUENCY, positive=True)]
+PositiveSize = Annotated[int, Quantity(SIZE, least=1)]
+PacketSize = Annotated[int, Quantity(SIZE, 1, 10**9)]
+EagerSize = Annotated[int, Quantity(SIZE, most=10**9)]
+Bandwidth = Annotated[int, Quantity(BANDWIDTH, _LEAST_BANDWIDTH, _MOST_BANDWIDTH)]
+BandwidthOrUnlimited = Annotated[int | str, Quantity(BANDWIDTH, _LEAST_BANDWIDTH, _MOST_BANDWIDTH, UNLIMITED)]
+Frequency = Annotated[int, Quantity(FREQUENCY, 10**6, 10**12)]

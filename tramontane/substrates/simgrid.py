@@ -17,7 +17,6 @@ from typing import Any
 from tramontane.study.machines import Machine
 from tramontane.study.network import FIXED
 from tramontane.study.points import Point
-from tramontane.study.settings import filled
 from tramontane.substrates import skeleton, spack
 from tramontane.substrates.building import digest, link, once
 from tramontane.substrates.imbalance import imbalance
@@ -167,7 +166,7 @@ def platform_lines(point: Point) -> Iterator[str]:
     for name, part in (("link", machine.link), ("injection", machine.injection)):
         yield f"{name}_bandwidth {part.bandwidth}"
         yield f"{name}_latency {part.latency}"
-    yield f"crossbar_bandwidth {filled(machine.crossbar.bandwidth)}"
+    yield f"crossbar_bandwidth {machine.crossbar_server}"
     yield f"ranks {point.ranks}"
     yield f"seed {point.seed}"
     words = [allocation] if isinstance(allocation, str) else ["given", *map(str, allocation)]
@@ -178,7 +177,7 @@ def settings(point: Point) -> dict[str, str]:
     """Return SimGrid's configuration for a point."""
     machine = point.network
     short, eager = machine.protocol.short_limit, machine.protocol.eager_limit
-    fastest = max(machine.link.bandwidth, machine.injection.bandwidth, filled(machine.crossbar.bandwidth))
+    fastest = max(machine.link.bandwidth, machine.injection.bandwidth, machine.crossbar_server)
     guarded = point.ranks <= _GUARDED_RANKS
     return {
         # The bandwidths and latencies of the machine and nothing else, shared by max-min fairness.

@@ -255,7 +255,7 @@ def parameters(point: Point, application: Path, plugin: Path, setup: str | None 
                 "latency": _time(link_.latency),
                 "credits": buffer,
             },
-            "xbar": {"arbitrator": "cut_through", "bandwidth": _bandwidth(filled(machine.crossbar.bandwidth))},
+            "xbar": {"arbitrator": "cut_through", "bandwidth": _bandwidth(machine.crossbar_server)},
             "router": {"name": NETWORKS[_shape(machine)][1][str(machine.routing)], "seed": point.seed},
             "logp": {
                 "bandwidth": _bandwidth(filled(logp.bandwidth)),
@@ -269,7 +269,7 @@ def parameters(point: Point, application: Path, plugin: Path, setup: str | None 
 def _log(point: Point) -> Parameters:
     """Return what the plug-in has to know to count packets and their delays."""
     machine = point.network
-    slowest = min(machine.link.bandwidth, machine.injection.bandwidth, filled(machine.crossbar.bandwidth))
+    slowest = min(machine.link.bandwidth, machine.injection.bandwidth, machine.crossbar_server)
     return {
         "file": LOG,
         "ranks": point.ranks,
