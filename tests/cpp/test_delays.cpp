@@ -92,7 +92,8 @@ TEST_CASE("a packet that is alone takes hops times latency and is not delayed, o
                     CHECK(o.delays.histogram[0] == 1);
                     CHECK(o.delays.total.max < 1 * ns);
                     const double latency = (1.0 + static_cast<double>(o.hops)) * 100 * ns;
-                    const double transfer = static_cast<double>(bytes) * ticks_per_second / static_cast<double>(slowest);
+                    const double transfer =
+                        static_cast<double>(bytes) * ticks_per_second / static_cast<double>(slowest);
                     const double byte = ticks_per_second / static_cast<double>(slowest);
                     CHECK(std::abs(o.time_s / tick - latency - transfer) <= 4 * byte * static_cast<double>(o.hops));
                 }

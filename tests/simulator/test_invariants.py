@@ -159,6 +159,7 @@ def test_valiant_spreads_what_minimal_crowds() -> None:
 def test_service_order_decides_who_waits() -> None:
     # Four messages at once from each rank (ring-4): served in turn, no receiver waits for the others' whole messages.
     work = transposition((256, 64, 64), (8, 1), radix=7)
+
     def times(service: str) -> list[float]:
         net = machine("torus", (1, 1, 1), 8, injection={"service": service})
         return [outcome(point(8, work, net, seed, start_jitter=200_000))["time_s"] for seed in range(1, 31)]

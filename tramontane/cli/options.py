@@ -43,7 +43,7 @@ def bytes_of(memory: str | None) -> int | None:
     """Return an amount of memory, such as "64GB" [B]."""
     from tramontane.study.units import SIZE
 
-    return quantity("--memory", memory, replace(SIZE, examples=("64 GB",)), positive=True) if memory else None
+    return quantity("--memory", memory, replace(SIZE, examples=("64 GB",)), least=1) if memory else None
 
 
 def picoseconds_of(option: str, time: str | None) -> int | None:
@@ -53,14 +53,14 @@ def picoseconds_of(option: str, time: str | None) -> int | None:
     return None if time is None else quantity(option, time, TIME)
 
 
-def quantity(option: str, text: str, dimension: "Dimension", *, positive: bool = False) -> int:
+def quantity(option: str, text: str, dimension: "Dimension", *, least: int = 0) -> int:
     """Return a quantity in base units, written as in YAML files."""
     from pydantic_core import PydanticCustomError
 
     from tramontane.study.units import parse_quantity
 
     try:
-        return parse_quantity(text, dimension, positive=positive)
+        return parse_quantity(text, dimension, least=least)
     except PydanticCustomError as error:
         context = error.context or {}
         raise InputError(option, "", text, context.get("allowed", ""), problem=context.get("problem")) from None
