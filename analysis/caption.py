@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from analysis import facts
-from analysis.spec import FigureSpec
+from analysis.spec import FigureSpec, spec_of
 from analysis.table import ENSEMBLE_DIMS
 from tramontane.support import formatting
 
@@ -29,9 +29,9 @@ def caption(dataset: xr.Dataset) -> str:
         One paragraph: the experiment's own words, then scale, grid and processes, machine and base parameters,
         substrate and number of points.
     """
-    spec = FigureSpec.of(dataset)
+    spec = spec_of(dataset)
     if "status" not in dataset:  # a comparison, whose rows have no scale or machine in common
-        return _sentence(spec.caption)
+        return _sentence(spec.caption or "")
     own = spec.caption or str(dataset.attrs.get("title", ""))
     sentences = [
         f"({spec.letter}) {own}" if spec.letter else own,
@@ -86,7 +86,7 @@ def _machines(dataset: xr.Dataset) -> Iterable[str]:
 
 def _reductions(dataset: xr.Dataset, spec: FigureSpec) -> Iterable[str]:
     for best in spec.best:
-        yield f"'{best.label}' is the fastest of its variants at each point"
+        yield f"'{best.text}' is the fastest of its variants at each point"
     words = {"min": "smallest", "max": "largest", "median": "median"}
     for dim, how in spec.reduce.items():
         name = dataset[dim].attrs.get("long_name", dim.rsplit(".", 1)[-1])

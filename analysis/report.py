@@ -24,7 +24,7 @@ from ruamel.yaml import YAML
 from analysis import facts, svg
 from analysis.page import claims, interactive, papers
 from analysis.page.experiments import PROVENANCE, Group, Section, anchor_of, command_of, group, links, section
-from analysis.spec import FigureSpec
+from analysis.spec import spec_of
 from tramontane.errors import InputError
 from tramontane.study import list_experiments, load_experiment
 from tramontane.support import formatting
@@ -177,7 +177,7 @@ def collect(
         with xr.open_dataset(file, engine="h5netcdf") as opened:
             dataset = opened.load()
         try:
-            panel = FigureSpec.of(dataset).panel
+            panel = spec_of(dataset).panel
             sections.append((panel.figure if panel else "", section(dataset, file, figures, points, out)))
         except ValueError as error:
             raise ValueError(f"{file}: {error}") from error

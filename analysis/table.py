@@ -13,7 +13,8 @@ import pandas as pd
 import xarray as xr
 
 from analysis import facts
-from analysis.spec import Best, FigureSpec
+from analysis.spec import FigureSpec
+from tramontane.study.figures import Best
 from tramontane.support import formatting
 
 #: Dimensions of an ensemble: members differ by seed and start jitter only, and are drawn as median and range.
@@ -81,7 +82,7 @@ def _check(dataset: xr.Dataset, spec: FigureSpec) -> None:
     if spec.y not in dataset.data_vars:
         allowed = ", ".join(sorted(str(n) for n, v in dataset.data_vars.items() if v.dtype.kind in "fiu"))
         raise ValueError(f"figure.y: found '{spec.y}', allowed: {allowed}")
-    for key, names in (("x", (spec.x,)), ("lines", spec.lines), ("reduce", tuple(spec.reduce))):
+    for key, names in (("x", (spec.x,)), ("lines", spec.line_dimensions), ("reduce", tuple(spec.reduce))):
         for name in names:
             if name not in dataset.coords:
                 allowed = ", ".join(str(n) for n in dataset.coords)
@@ -97,9 +98,11 @@ def _points(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     flat = xr.Dataset({"value": variable, "status": status}).to_dataframe().reset_index()
     # A dimension that the figure does not name still tells points apart: it makes lines of its own if it varies.
     named = {spec.x, *spec.reduce, *ENSEMBLE_DIMS}
-    named_dims = {str(dim) for name in (*named, *spec.lines) if name in dataset.coords for dim in dataset[name].dims}
+    named_dims = {
+        str(dim) for name in (*named, *spec.line_dimensions) if name in dataset.coords for dim in dataset[name].dims
+    }
     extra = [str(dim) for dim in variable.dims if str(dim) not in named_dims | named and variable.sizes[dim] > 1]
-    keys = [name for name in (*spec.lines, *extra) if name not in named]
+    keys = [name for name in (*spec.line_dimensions, *extra) if name not in named]
 
     rows = pd.DataFrame({"x": flat[spec.x].astype(float)})
     rows["series"], rows["order"] = ALL, 0
@@ -233,7 +236,7 @@ def y_unit(dataset: xr.Dataset, spec: FigureSpec, rows: pd.DataFrame) -> tuple[s
 
 
 def _finish(rows: pd.DataFrame, spec: FigureSpec) -> pd.DataFrame:
-    names = {best.series: best.label for best in spec.best}
+    names = {best.series: best.text for best in spec.best}
     rows = rows.sort_values(["order", "x"], kind="stable").reset_index(drop=True)
     labels = {
         name: spec.labels.get(name) or names.get(name) or line_label(name, spec) for name in rows["series"].unique()

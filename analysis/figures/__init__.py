@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from analysis.figures import agreement, calibration, congestion, delays, pattern, radix, scaling, substrates
 from analysis.figures.panel import Panel, columns_of, compose
-from analysis.spec import FigureSpec
+from analysis.spec import FigureSpec, spec_of
 from analysis.table import Table
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def panels(dataset: "xr.Dataset") -> list[Panel]:
     ValueError
         If the ``figure`` block names what does not exist; one line that says what is allowed.
     """
-    spec = FigureSpec.of(dataset)
+    spec = spec_of(dataset)
     return _family(spec).panels(dataset, spec)
 
 
@@ -66,7 +66,7 @@ def numbers(dataset: "xr.Dataset") -> Table:
     ValueError
         As in `panels`.
     """
-    spec = FigureSpec.of(dataset)
+    spec = spec_of(dataset)
     return _family(spec).numbers(dataset, spec)
 
 
@@ -78,7 +78,7 @@ def summaries(dataset: "xr.Dataset") -> list[Table]:
     ValueError
         As in `panels`.
     """
-    spec = FigureSpec.of(dataset)
+    spec = spec_of(dataset)
     return _family(spec).summaries(dataset, spec)
 
 
@@ -99,7 +99,7 @@ def draw(dataset: "xr.Dataset") -> "Figure":
     """
     found = panels(dataset)
     columns = columns_of(found)
-    return compose(found, FigureSpec.of(dataset).width if columns == 1 else "page", columns)
+    return compose(found, spec_of(dataset).width if columns == 1 else "page", columns)
 
 
 def draw_together(datasets: "Sequence[xr.Dataset]") -> "Figure":
@@ -110,6 +110,6 @@ def draw_together(datasets: "Sequence[xr.Dataset]") -> "Figure":
     ValueError
         As in `panels`.
     """
-    ordered = sorted(datasets, key=lambda dataset: FigureSpec.of(dataset).letter)
+    ordered = sorted(datasets, key=lambda dataset: spec_of(dataset).letter)
     found = [panel for dataset in ordered for panel in panels(dataset)]
     return compose(found, "page", columns_of(found))

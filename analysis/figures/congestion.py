@@ -117,7 +117,7 @@ def _matrices(dataset: xr.Dataset, spec: FigureSpec) -> "tuple[xr.DataArray, lis
             key,
             chosen.mean([dim for dim in chosen.dims if dim not in kept], skipna=True).transpose(*kept).values[own, own],
         )
-        for key, chosen in series_names(dataset[name], spec.lines, dataset)
+        for key, chosen in series_names(dataset[name], spec.line_dimensions, dataset)
     ]
 
 

@@ -60,7 +60,7 @@ def delay_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
         raise ValueError(f"figure.kind: 'delay-distribution' needs the variable {VARIABLE}, which the dataset lacks")
     lower, upper = (np.asarray(dataset[name].values, dtype=float) for name in (LOWER, UPPER))
     tables = []
-    for name, chosen in series_names(dataset[VARIABLE], spec.lines, dataset):
+    for name, chosen in series_names(dataset[VARIABLE], spec.line_dimensions, dataset):
         packets = chosen.sum([dim for dim in chosen.dims if dim != BIN], skipna=True).values
         if not packets.sum() > 0:
             continue

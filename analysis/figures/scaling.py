@@ -175,7 +175,7 @@ def _plain_unit(dataset: xr.Dataset, name: str) -> str:
     return "" if unit == "1" else unit
 
 
-def axis_text(dataset: xr.Dataset, name: str, given: str, unit: str) -> str:
+def axis_text(dataset: xr.Dataset, name: str, given: str | None, unit: str) -> str:
     """Text of an axis: as given, else what the quantity is known as, else the dataset's own; with the unit."""
     text = given or DEFAULT_LABELS.get(name) or str(dataset[name].attrs.get("long_name", name))
     return f"{text[:1].upper()}{text[1:]}{f' ({unit})' if unit else ''}"

@@ -4,7 +4,6 @@ Colour and line say the substrate, in all figures the same; the marker says the 
 machine stands beside the others without a ratio: its network is none of theirs.
 """
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import xarray as xr
@@ -54,9 +53,9 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         raise ValueError(f"figure.kind: 'substrates' needs a dimension '{SUBSTRATE}', found {found}")
     rows, symbol = _rows(dataset, spec)
     with_ratios = dataset.assign(time_s=_all_ratios(dataset))
-    below, _ = _rows(with_ratios, replace(spec, y_scale="linear"))
-    wall, wall_symbol = _rows(dataset, replace(spec, y="wall_s"))
-    memory, _ = _rows(_in_mb(dataset), replace(spec, y="peak_rss_bytes"))
+    below, _ = _rows(with_ratios, spec.changed(y_scale="linear"))
+    wall, wall_symbol = _rows(dataset, spec.changed(y="wall_s"))
+    memory, _ = _rows(_in_mb(dataset), spec.changed(y="peak_rss_bytes"))
     x_text = scaling.axis_text(dataset, spec.x, spec.x_label, "")
 
     below_axes = rows["series"].nunique() > FEW
@@ -93,7 +92,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
                 empty(axes)
                 continue
             scaling.draw_series(axes, drawn, names=list(rows["series"].unique()))
-            scaling.set_scales(axes, replace(spec, y_scale="log"), drawn)
+            scaling.set_scales(axes, spec.changed(y_scale="log"), drawn)
             axis_tools.set_log_axis(
                 axes.xaxis, *axis_tools.padded(sorted(rows["x"].unique())), values=sorted(rows["x"].unique())
             )

@@ -15,7 +15,7 @@ from analysis import facts, svg
 from analysis.caption import caption
 from analysis.figures import numbers, summaries
 from analysis.page import interactive
-from analysis.spec import FigureSpec
+from analysis.spec import spec_of
 from analysis.table import Table
 from tramontane.support import formatting
 
@@ -121,7 +121,7 @@ def section(dataset: xr.Dataset, dataset_file: Path, figures: Path, points: Path
     return Section(
         anchor=anchor,
         name=name,
-        letter=FigureSpec.of(dataset).letter,
+        letter=spec_of(dataset).letter,
         title=title,
         question=str(attrs.get("question", "")),
         description=str(attrs.get("description", "")),

@@ -15,9 +15,9 @@ import xarray as xr
 
 from analysis import style
 from analysis.figures.scaling import axis_text
-from analysis.spec import FigureSpec
+from analysis.spec import spec_of
 from analysis.table import figure_table, y_unit
-from tramontane.study.experiments import AGAINST_X
+from tramontane.study.figures import AGAINST_X
 
 #: Names of dashes in plotly by those of `series.yaml`, and of markers by matplotlib's.
 DASHES = {"solid": "solid", "dashed": "dash", "dotted": "dot", "dashdot": "dashdot"}
@@ -40,7 +40,7 @@ def plot(dataset: xr.Dataset) -> str:
     dataset
         A collated dataset.
     """
-    spec = FigureSpec.of(dataset)
+    spec = spec_of(dataset)
     if spec.kind not in AGAINST_X:
         return ""
     rows = figure_table(dataset, spec)

@@ -4,22 +4,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tramontane.claims import tables as computed
 from tramontane.study import claims
 from tramontane.study.catalogue import GRIDS, TABLE1, TABLE2, cached_yaml
-from tramontane.study.decomposition import bounds, nearest_square
 from tramontane.study.expressions import evaluate
 from tramontane.study.layers import Origin
-from tramontane.study.network import network
-from tramontane.study.workloads import DOUBLE, Transposition
-from tramontane.substrates.simulator import schedule
 from tramontane.support import formatting
 
 #: The statement of `configs/claims` that holds the numbers of Table 3.
 TABLE3 = ("zheng2018.yaml", "Z-T3")
 #: Numbers of processes for which Table 2 is worked out, and the radix of ring-k.
 PROCESSES, RADIX = (8, 25, 100), 4
-#: A round number above 65,536, where cx <= nz binds.
-MILLION = 10**6
 
 
 @dataclass(frozen=True)
@@ -51,7 +46,7 @@ def tables(root: Path) -> list[PrintedTable]:
     """Return those of the three tables whose printed numbers are among the configuration below `root`."""
     found = []
     if (root / TABLE1).exists():
-        found.append(networks(cached_yaml(root / TABLE1)))
+        found.append(networks(root))
     if (root / TABLE2).exists():
         found.append(stages(cached_yaml(root / TABLE2), Origin(root / TABLE2, "")))
     file = root / claims.CLAIMS / TABLE3[0]
@@ -62,28 +57,21 @@ def tables(root: Path) -> list[PrintedTable]:
     return found
 
 
-def networks(printed: dict[str, Any]) -> PrintedTable:
+def networks(root: Path) -> PrintedTable:
     """Table 1: switches, nodes and radix of each network from its geometry."""
     rows, remarks = [], []
-    for name, row in printed.items():
-        own = network(row)
-        pairs = [
-            (row[key], value)
-            for key, value in (
-                ("switches", own.switches),
-                ("nodes_per_switch", own.nodes_per_switch),
-                ("nodes", own.nodes),
-                ("radix", own.ports),
-            )
-        ]
-        geometry = (
-            " × ".join(str(size) for size in row["geometry"])
-            if len(row["geometry"]) > 2
-            else "{}, {}".format(*row["geometry"])
+    for row in computed.networks(root):
+        sizes = [str(size) for size in row.geometry]
+        pairs = [(row.printed[key], row.built[key]) for key in computed.NUMBERS]
+        rows.append(
+            [
+                Cell(row.name),
+                Cell(" × ".join(sizes) if len(sizes) > 2 else ", ".join(sizes)),
+                *(Cell(formatting.number(a), formatting.number(b)) for a, b in pairs),
+            ]
         )
-        rows.append([Cell(name), Cell(geometry), *(Cell(formatting.number(a), formatting.number(b)) for a, b in pairs)])
-        if "remark" in row:
-            remarks.append(f"{name}: {row['remark']}.")
+        if row.remark:
+            remarks.append(f"{row.name}: {row.remark}.")
     headings = ["Network", "Geometry", "Switches", "Nodes per switch", "Nodes", "Radix"]
     return PrintedTable("table-1", "Table 1: networks", "Zheng & Marguinaud 2018, Table 1", headings, rows, remarks)
 
@@ -95,7 +83,7 @@ def stages(printed: dict[str, Any], origin: Origin) -> PrintedTable:
         cells = [
             Cell(
                 formatting.number(evaluate(row["stages"], {"n": n, "k": RADIX}, origin, name)),
-                formatting.number(counted_stages(name, n)),
+                formatting.number(computed.stages(name, RADIX if name == "ring-k" else None, n)),
             )
             for n in PROCESSES
         ]
@@ -107,40 +95,29 @@ def stages(printed: dict[str, Any], origin: Origin) -> PrintedTable:
     )
 
 
-def counted_stages(algorithm: str, n: int) -> int:
-    """Return the rounds of the all-to-all among n processes in the schedule of a transposition cut in x only."""
-    radix = RADIX if algorithm == "ring-k" else None
-    plan = schedule(
-        Transposition(kind="transposition", algorithm=algorithm, radix=radix, grid=(n, n, n), decomposition=(n, 1)), n
-    )
-    return sum(plan.round(0, number).phase == 0 for number in range(plan.rounds))
-
-
 def grid(printed: dict[str, Any], root: Path, note: str) -> PrintedTable:
     """Table 3: size of the grid and the largest partition, from the grid that the experiments use."""
-    nx, ny, nz = cached_yaml(root / GRIDS)["paper"]["points"]
-    limits = bounds("transposition", (nx, ny, nz))
-    most = {side: min(value for own, _, value in limits if own == side) for side in ("cx", "cy")}
-    million = nearest_square(MILLION, limits)
+    extents = cached_yaml(root / GRIDS)["paper"]["points"]
+    own = computed.grid(extents)
     rows = [
         [
             Cell("Grid points in x, y, z"),
-            Cell(" × ".join(map(formatting.number, printed["grid"])), " × ".join(map(formatting.number, (nx, ny, nz)))),
+            Cell(" × ".join(map(formatting.number, printed["grid"])), " × ".join(map(formatting.number, extents))),
         ],
-        [Cell("Grid points"), _more(printed["points"], nx * ny * nz, "")],
+        [Cell("Grid points"), _more(printed["points"], own.points, "")],
         [
             Cell("Memory of a field in double precision"),
-            _more(printed["bytes"] / 1e9, nx * ny * nz * DOUBLE / 1e9, " GB"),
+            _more(printed["bytes"] / 1e9, own.bytes / 1e9, " GB"),
         ],
         [
             Cell("Most processes of a partition in two directions"),
-            Cell(formatting.number(printed["processes"]), formatting.number(most["cx"] * most["cy"])),
+            Cell(formatting.number(printed["processes"]), formatting.number(own.processes)),
         ],
     ]
     remarks = [note] if note else []
-    if million:
-        columns, rows_of = map(formatting.number, million)
-        remarks.append(f"{formatting.number(MILLION)} processes are shared as {columns} × {rows_of}.")
+    if own.million:
+        columns, rows_of = map(formatting.number, own.million)
+        remarks.append(f"{formatting.number(computed.MILLION)} processes are shared as {columns} × {rows_of}.")
     return PrintedTable(
         "table-3", "Table 3: grid", "Zheng & Marguinaud 2018, Table 3", ["Quantity", "Value"], rows, remarks
     )

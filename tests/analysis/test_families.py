@@ -9,7 +9,7 @@ import xarray as xr
 from matplotlib.colors import LogNorm
 
 from analysis.figures import delays, draw, draw_together, panels, pattern, radix, summaries
-from analysis.spec import FigureSpec
+from analysis.spec import spec_of
 from analysis.style import series_style
 from tramontane._simulator import schedule
 from tramontane.study.workloads import Halo
@@ -39,7 +39,7 @@ def delayed(factory: Factory) -> xr.Dataset:
 
 
 def test_shares_are_of_the_packets_of_each_series(delayed: xr.Dataset) -> None:
-    rows = delays.delay_table(delayed, FigureSpec.of(delayed))
+    rows = delays.delay_table(delayed, spec_of(delayed))
     shares = rows.groupby("series", sort=False)["share"].apply(list)
     assert shares["minimal"] == pytest.approx([10, 60, 30, 0, 0])
     assert shares["ugal"] == pytest.approx([0, 0, 25, 50, 25])
@@ -51,7 +51,7 @@ def test_shares_are_of_the_packets_of_each_series(delayed: xr.Dataset) -> None:
 def test_members_are_counted_together(factory: Factory) -> None:
     dataset = factory(("minimal",), (1000,), members=2, figure={"kind": "delay-distribution"})
     dataset = with_delays(dataset, [[[[4, 0, 0, 0, 0], [0, 4, 0, 0, 0]]]])
-    rows = delays.delay_table(dataset, FigureSpec.of(dataset))
+    rows = delays.delay_table(dataset, spec_of(dataset))
     assert rows["share"].to_list() == pytest.approx([50, 50, 0, 0, 0])
 
 
@@ -66,7 +66,7 @@ def test_delays_are_drawn_in_microseconds_with_a_legend(delayed: xr.Dataset) -> 
 
 def test_series_without_delays_are_left_out_and_none_at_all_is_said(delayed: xr.Dataset) -> None:
     delayed["delay_packets"][0] = np.nan
-    rows = delays.delay_table(delayed, FigureSpec.of(delayed))
+    rows = delays.delay_table(delayed, spec_of(delayed))
     assert set(rows["series"]) == {"ugal"}
     delayed["delay_packets"][:] = np.nan
     assert [text.get_text() for text in draw(delayed).axes[0].texts] == ["no results yet"]
@@ -154,7 +154,7 @@ def timed(factory: Factory, table: list[list[float]], **figure: Any) -> xr.Datas
 
 def test_the_best_radix_and_those_that_come_as_close(factory: Factory) -> None:
     dataset = timed(factory, [[1.0, 3.0], [1.015, 1.0], [2.0, 2.0]])
-    rows = radix.radix_table(dataset, FigureSpec.of(dataset))
+    rows = radix.radix_table(dataset, spec_of(dataset))
     assert rows["best"].to_list() == [2, 4]
     assert (rows["low"].to_list(), rows["high"].to_list()) == ([2, 4], [4, 4])
 
@@ -162,7 +162,7 @@ def test_the_best_radix_and_those_that_come_as_close(factory: Factory) -> None:
 def test_radices_of_points_without_result_are_not_guessed(factory: Factory) -> None:
     dataset = timed(factory, [[1.0, 3.0], [2.0, 1.0], [2.0, 2.0]])
     dataset["status"][:, 1] = "failed"
-    rows = radix.radix_table(dataset, FigureSpec.of(dataset))
+    rows = radix.radix_table(dataset, spec_of(dataset))
     assert rows["best"].isna().to_list() == [False, True]
     assert draw(dataset).axes[0].get_lines()[0].get_xdata() == pytest.approx([10])
 
@@ -175,7 +175,7 @@ def test_statistics_of_the_best_radices_are_printed(factory: Factory) -> None:
 def test_a_dataset_may_state_the_best_radix_itself(factory: Factory) -> None:
     dataset = factory(("x",), (10, 100), figure={"kind": "radix"})
     dataset["best_radix"] = (("series", "ranks"), [[5.0, 32.0]])
-    rows = radix.radix_table(dataset, FigureSpec.of(dataset))
+    rows = radix.radix_table(dataset, spec_of(dataset))
     assert rows["best"].to_list() == [5, 32]
 
 

@@ -239,7 +239,7 @@ def test_what_is_no_svg_is_refused() -> None:
 @pytest.mark.parametrize("module", ["analysis.draw", "analysis.report"])
 def test_errors_are_one_line_and_exit_code_2(factory: Factory, tmp_path: Path, module: str) -> None:
     file = tmp_path / "bad.nc"
-    factory(figure={"y": "tiem_s"}).to_netcdf(file, engine="h5netcdf")
+    factory(figure={"y": "hops"}).to_netcdf(file, engine="h5netcdf")
     arguments = {
         "analysis.draw": [str(file), str(tmp_path / "figure")],
         "analysis.report": ["--scale", "smoke", "--command", "x", "--out", str(tmp_path / "r.html"), str(file)],
@@ -249,7 +249,7 @@ def test_errors_are_one_line_and_exit_code_2(factory: Factory, tmp_path: Path, m
     )
     assert done.returncode == 2
     assert done.stdout == ""
-    assert done.stderr == f"{file}: figure.y: found 'tiem_s', allowed: packets, setup_s, time_s, wall_s\n"
+    assert done.stderr == f"{file}: figure.y: found 'hops', allowed: packets, setup_s, time_s, wall_s\n"
 
 
 def test_drawing_writes_three_formats_the_caption_and_the_tables(factory: Factory, tmp_path: Path) -> None:

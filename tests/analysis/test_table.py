@@ -5,14 +5,14 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from analysis.spec import FigureSpec
+from analysis.spec import spec_of
 from analysis.table import figure_table
 
 from .conftest import Factory
 
 
 def table(dataset: xr.Dataset) -> pd.DataFrame:
-    return figure_table(dataset, FigureSpec.of(dataset))
+    return figure_table(dataset, spec_of(dataset))
 
 
 def test_a_row_for_each_series_and_x_in_order_of_the_dataset(factory: Factory) -> None:
@@ -161,7 +161,7 @@ def test_labels_of_the_experiment_go_before_those_of_the_mapping(factory: Factor
     ("figure", "message"),
     [
         ({"x": "rank"}, "figure.x: found 'rank', allowed: series, ranks"),
-        ({"y": "time"}, "figure.y: found 'time', allowed: packets, setup_s, time_s, wall_s"),
+        ({"y": "hops"}, "figure.y: found 'hops', allowed: packets, setup_s, time_s, wall_s"),
         ({"lines": "algorithm"}, "figure.lines: found 'algorithm', allowed: series, ranks"),
         ({"reduce": {"radix": "min"}}, "figure.reduce: found 'radix', allowed: series, ranks"),
         ({"reduce": {"series": "least"}}, "figure.reduce.series: found 'least', allowed: min, max, median"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tramontane.claims import arithmetic
+from tramontane.claims import arithmetic, tables
 from tramontane.claims.evaluation import statements
 from tramontane.study import claims
 from tramontane.study.workloads import Transposition
@@ -82,7 +82,7 @@ def test_a_wrong_schedule_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(workload: Transposition, ranks: int) -> Any:
         return right(workload.changed(radix=1) if workload.radix else workload, ranks)
 
-    monkeypatch.setattr(arithmetic, "schedule", wrong)
+    monkeypatch.setattr(tables, "schedule", wrong)
     outcome = arithmetic.stages({}, ROOT)
     assert outcome.holds is False
     assert "ring-k 2 among 3: 2 instead of 1" in outcome.evidence

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tramontane import _simulator
+from tramontane.study.points import MAX_CONGESTION_BINS
 
 from .points import GB, allreduce, machine, point, transposition
 
@@ -124,7 +125,7 @@ def test_delays_are_where_the_traffic_is() -> None:
 
 
 def test_the_congestion_matrix_has_a_largest_size() -> None:
-    p = point(4, allreduce(2), machine("torus", (2, 2, 2), 1)) | {"statistics": {"congestion": 513}}
+    p = point(4, allreduce(2), machine("torus", (2, 2, 2), 1)) | {"statistics": {"congestion": MAX_CONGESTION_BINS + 1}}
     with pytest.raises(ValueError, match=r"statistics\.congestion: at most 512 bins"):
         _simulator.simulate(p)
 

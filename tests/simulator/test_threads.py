@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tramontane import _simulator
+from tramontane.substrates import MOST_THREADS
 
 from .points import allreduce, machine, point, transposition
 from .test_invariants import TIMES, machines, workloads
@@ -46,7 +47,7 @@ def test_threads_are_no_more_than_there_is_work_for() -> None:
     assert _simulator.simulate(p | {"steady": {"error": 10_000}}, 8)["threads"] == 1
 
 
-@pytest.mark.parametrize("threads", [0, -1, 65])
+@pytest.mark.parametrize("threads", [0, -1, MOST_THREADS + 1])
 def test_a_bad_number_of_threads_is_refused(threads: int) -> None:
-    with pytest.raises(ValueError, match=f"threads: found {threads}, allowed: 1 ... 64"):
+    with pytest.raises(ValueError, match=f"threads: found {threads}, allowed: 1 ... {MOST_THREADS}"):
         _simulator.simulate(point(4, allreduce(2), machine("torus", (2, 2, 2), 1)), threads)

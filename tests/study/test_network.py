@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from tramontane.claims.arithmetic import printed_switches
+from tramontane.claims.tables import printed_switches
 from tramontane.study import list_machines, load_machine, load_point
 from tramontane.study.catalogue import TABLE1
 from tramontane.study.machines import Machine

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from tramontane.claims import tables
 from tramontane.claims.outcome import Outcome
-from tramontane.study.catalogue import TABLE1, cached_yaml
 from tramontane.study.decomposition import block, bounds, nearest_square
-from tramontane.study.network import Network, network
-from tramontane.study.workloads import DOUBLE, Allreduce, Halo, Transposition
+from tramontane.study.workloads import DOUBLE, Allreduce, Halo
 from tramontane.substrates.simulator import schedule
 from tramontane.support.formatting import count, rounded
 
@@ -40,32 +39,21 @@ def _verdict(right: list[str], wrong: list[str], what: str) -> Outcome:
 def networks(printed: Printed, root: Path) -> Outcome:
     """Table 1 of Zheng & Marguinaud 2018, against the networks that are simulated."""
     right, wrong, trees = 0, [], []
-    for name, row in cached_yaml(root / TABLE1).items():
-        own = network(row)
-        counted = printed_switches(own)
-        if counted != own.switches:
+    for row in tables.networks(root):
+        built = row.built["switches"]
+        if row.counted != built:
             trees.append(
-                f"{name} {count(counted)} switches by the paper's three layers, {count(own.switches)} as built"
+                f"{row.name} {count(row.counted)} switches by the paper's three layers, {count(built)} as built"
             )
-        found = {"nodes_per_switch": own.nodes_per_switch, "nodes": own.nodes, "radix": own.ports, "switches": counted}
-        for key, value in found.items():
-            if row[key] == value:
+        for key, value in (row.built | {"switches": row.counted}).items():
+            if row.printed[key] == value:
                 right += 1
             else:
-                wrong.append(f"{key} of {name}: {count(row[key])} printed, {count(value)} by its geometry")
+                wrong.append(f"{key} of {row.name}: {count(row.printed[key])} printed, {count(value)} by its geometry")
     evidence = f"{right} of {right + len(wrong)} numbers follow"
     if wrong:
         evidence += f"; not {'; '.join(wrong)}"
     return Outcome(not wrong, f"{evidence}. Fat trees: {'; '.join(trees)}")
-
-
-def printed_switches(net: Network) -> int:
-    """Return the number of switches by the paper's counting, which differs from ours for fat trees.
-
-    The paper calls the nodes of a fat tree its last layer and so counts n - 1 switch layers: 3 * 25**3 = 46,875 for
-    "4,25". Three layers of 25 down ports reach 25**3 nodes only, so 25**4 nodes need a fourth: 62,500.
-    """
-    return net.switches - net.nodes // net.nodes_per_switch if net.shape == "fattree" else net.switches
 
 
 def stages(printed: Printed, root: Path) -> Outcome:
@@ -76,7 +64,7 @@ def stages(printed: Printed, root: Path) -> Outcome:
         wanted |= {("ring-k", k): math.ceil((n - 1) / k) for k in (1, 2, 3, 4, n - 1)}
         for (algorithm, radix), rounds in wanted.items():
             tried += 1
-            found = _rounds(algorithm, radix, n)
+            found = tables.stages(algorithm, radix, n)
             if found != rounds:
                 wrong.append(f"{algorithm} {radix or ''} among {n}: {found} instead of {rounds}")
         if _pairs("burst", None, n) != _pairs("ring-k", n - 1, n):
@@ -86,38 +74,21 @@ def stages(printed: Printed, root: Path) -> Outcome:
     return Outcome(True, f"all {tried} schedules tried (2 to 31 processes, k from 1 to n - 1) have these stages")
 
 
-def _alltoall(algorithm: str, radix: int | None, n: int) -> Any:
-    workload = Transposition(
-        kind="transposition", algorithm=algorithm, radix=radix, grid=(n, n, n), decomposition=(n, 1)
-    )
-    return schedule(workload, n)
-
-
-def _rounds(algorithm: str, radix: int | None, n: int) -> int:
-    """Return the rounds of the first phase, the all-to-all among all n processes."""
-    own = _alltoall(algorithm, radix, n)
-    return sum(1 for index in range(own.rounds) if own.round(0, index).phase == 0)
-
-
 def _pairs(algorithm: str, radix: int | None, n: int) -> set[tuple[int, int]]:
     """Return who sends to whom in the first round."""
-    sent = _alltoall(algorithm, radix, n).transfers(0)
+    sent = tables.all_to_all(algorithm, radix, n).transfers(0)
     return set(zip(np.asarray(sent["source"]).tolist(), np.asarray(sent["destination"]).tolist(), strict=True))
 
 
 def grid(printed: Printed, root: Path) -> Outcome:
     """Table 3: size of the grid, and the bound on its partition."""
-    nx, ny, nz = printed["grid"]
-    points = nx * ny * nz
-    limits = bounds("transposition", (nx, ny, nz))
-    largest = min(value for side, _, value in limits if side == "cx") * min(
-        value for side, _, value in limits if side == "cy"
-    )
-    million = nearest_square(10**6, limits)
+    _, ny, nz = printed["grid"]
+    own = tables.grid(printed["grid"])
+    million = own.million
     facts = {
-        f"{count(points)} points": points > printed["points"],
-        f"{count(points * DOUBLE / 1e9)} GB a field": points * DOUBLE > printed["bytes"],
-        f"at most {count(largest)} processes": largest == printed["processes"] == ny * nz,
+        f"{count(own.points)} points": own.points > printed["points"],
+        f"{count(own.bytes / 1e9)} GB a field": own.bytes > printed["bytes"],
+        f"at most {count(own.processes)} processes": own.processes == printed["processes"] == ny * nz,
         f"{million[0]} x {million[1]} for 1,000,000" if million else "1,000,000": million is not None
         and million[0] <= nz,
     }

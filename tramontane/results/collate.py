@@ -13,53 +13,7 @@ from tramontane.results.manifest import Manifest, manifest
 from tramontane.results.published import MARK
 from tramontane.results.store import Store
 from tramontane.study import Expansion, Experiment
-
-
-class Quantity(NamedTuple):
-    """A number that a record's result holds."""
-
-    name: str
-    units: str
-    long_name: str
-    note: str = ""
-
-
-#: Every number that becomes a variable. UDUNITS spells bytes "byte".
-QUANTITIES = (
-    Quantity(
-        "time_s", "s", "Communication time", "last end minus first start over all ranks, after the opening barrier"
-    ),
-    Quantity("wall_s", "s", "Wall time of the simulation loop"),
-    Quantity("setup_s", "s", "Wall time of everything but the simulation loop"),
-    Quantity("messages", "1", "Messages of the workload"),
-    Quantity("packets", "1", "Packets of the workload"),
-    Quantity("control_packets", "1", "Packets of the protocols"),
-    Quantity("bytes", "byte", "Data of the workload"),
-    Quantity("hops", "1", "Switch visits of all packets"),
-    Quantity("peak_rss_bytes", "byte", "Peak of memory"),
-    Quantity("imbalance", "1", "Largest block of any rank", "relative to the mean block, the worst of all layouts"),
-    Quantity("model_revision", "1", "Revision of the substrate's model"),
-)
-
-_PHASE_TIME = Quantity(
-    "phase_time_s", "s", "Communication time of a phase", "last end minus first start over all ranks"
-)
-
-_BEST_RADIX = Quantity("best_radix", "1", "Best radix", "of those searched, the one that takes the least time")
-
-#: What only some records have; a variable where at least one has it.
-_OPTIONAL = (
-    Quantity("cpu_s", "s", "Processor time", "set-up included; older records lack it"),
-    _BEST_RADIX,
-    Quantity("repeats_simulated", "1", "Repeats that were simulated"),
-    Quantity("repeats_left_out", "1", "Repeats that were not simulated", "their time follows from those that were"),
-    Quantity(
-        "steady_error",
-        "1",
-        "Error of the communication time",
-        "relative half-width of its interval, which holds in about 95 %; 0 where all repeats were simulated",
-    ),
-)
+from tramontane.study.quantities import OPTIONAL, PHASE_TIME, QUANTITIES, Quantity
 
 _DELAY_PACKETS = Quantity("delay_packets", "1", "Packets by their queueing delay")
 _DELAY_TOTALS = {
@@ -120,7 +74,7 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
     shape = tuple(len(values) for values in dims.values())
 
     there = {name for row in rows for name in row.numbers}
-    quantities = (*QUANTITIES, *(quantity for quantity in _OPTIONAL if quantity.name in there))
+    quantities = (*QUANTITIES, *(quantity for quantity in OPTIONAL if quantity.name in there))
     numbers = {quantity.name: np.full(shape, np.nan) for quantity in quantities}
     texts = {"id": np.full(shape, "", dtype=object), "status": np.full(shape, "excluded", dtype=object)}
     phase_times = np.full((*shape, len(phases)), np.nan)
@@ -138,7 +92,7 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
         dataset[name] = (tuple(dims), texts[name].astype(str), {"long_name": text})
     if phases:
         dataset = dataset.assign_coords(phase=_coordinate("phase", phases))
-        dataset[_PHASE_TIME.name] = ((*dims, "phase"), phase_times, _attributes(_PHASE_TIME))
+        dataset[PHASE_TIME.name] = ((*dims, "phase"), phase_times, _attributes(PHASE_TIME))
     dataset = dataset.assign(_delays(dims, rows, places)).assign(_congestion(dims, rows, places))
     substrates = sorted({row.substrate for row in rows if row.substrate})
     attributes = _global_attributes(data, [row.provenance for row in rows if row.provenance])
@@ -180,7 +134,7 @@ def _row(point: dict[str, Any], store: Store) -> _Row:
         return _Row(identity, "missing")
     record = store.read(identity)
     result = record["result"]
-    names = [quantity.name for quantity in (*QUANTITIES, *_OPTIONAL)]
+    names = [quantity.name for quantity in (*QUANTITIES, *OPTIONAL)]
     known = {name: result[name] for name in names if result.get(name) is not None}
     return _Row(
         identity,

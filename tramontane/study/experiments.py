@@ -16,7 +16,8 @@ from pydantic import BaseModel, Field, PrivateAttr, ValidationError, model_valid
 from tramontane.errors import InputError, closest
 from tramontane.study.catalogue import REFERENCES, cached_yaml, find_root
 from tramontane.study.expressions import check_syntax, names_in
-from tramontane.study.fields import Choice, Text
+from tramontane.study.fields import Text
+from tramontane.study.figures import Figure
 from tramontane.study.layers import Keys, Origin, split
 from tramontane.study.messages import explain, field_names, problem, submodels
 from tramontane.study.points import Point
@@ -25,35 +26,6 @@ from tramontane.study.settings import Settings
 
 SCALES = ("smoke", "laptop", "paper")
 """Sizes of every experiment: a test of everything, an evening's work, the paper."""
-
-FIGURE_KINDS = {
-    "scaling": "a quantity against a swept number, a line for each series",
-    "delay-distribution": "share of packets by how long they were delayed, a line for each series",
-    "congestion-matrix": "congestion between ranks, a matrix for each series",
-    "pattern": "who sends how much to whom, drawn from the schedule",
-    "radix": "statistics of the best radix over all points",
-    "substrates": "the same points on several substrates: times, their ratios, and what each costs",
-}
-"""Families of figures and what they show."""
-
-AGAINST_X = ("scaling", "substrates")
-"""Families that have a dimension along the horizontal axis."""
-
-QUANTITIES = (
-    "time_s",
-    "phase_time_s",
-    "wall_s",
-    "setup_s",
-    "messages",
-    "packets",
-    "control_packets",
-    "bytes",
-    "hops",
-    "peak_rss_bytes",
-    "imbalance",
-    "best_radix",
-)
-"""Variables of a dataset that can be drawn."""
 
 MEMBER = "member"
 """Name of the dimension that `ensemble` adds."""
@@ -68,66 +40,6 @@ class Paper(Settings):
     table: Text | None = Field(None, description="Table of the paper.")
     section: Text | None = Field(None, description="Section of the paper.", examples=["4.2"])
     doi: Text | None = Field(None, description="DOI of the paper.", examples=["10.5194/gmd-11-3409-2018"])
-
-
-class Best(Settings):
-    """Several series drawn as one line: at each x the fastest of them."""
-
-    series: Text = Field(description="Name of the line; it decides colour and marker.")
-    of: Annotated[Text | list[Text], Field(union_mode="left_to_right")] = Field(
-        description="Names or shell patterns of the series it is made of."
-    )
-    label: Text | None = Field(None, description="Text of the legend.")
-
-
-class Panel(Settings):
-    """The place of an experiment's drawing in a figure of several."""
-
-    figure: Text = Field(
-        description="Name of the figure: experiments that give the same are drawn together.", examples=["fig05"]
-    )
-    letter: Text = Field(description="Letter of the panel; panels stand in this order.", examples=["a"])
-
-
-class Figure(Settings):
-    """What is drawn of the results."""
-
-    kind: Annotated[str, Choice(tuple(FIGURE_KINDS))] = Field(
-        "scaling",
-        description="Family of figures: " + "; ".join(f"{kind}: {text}" for kind, text in FIGURE_KINDS.items()) + ".",
-    )
-    panel: Panel | None = Field(None, description="Its place in a figure of several panels.")
-    x: Text = Field("ranks", description="Dimension along the horizontal axis.")
-    y: Annotated[str, Choice(QUANTITIES)] = Field("time_s", description="Variable along the vertical axis.")
-    lines: Annotated[Text | list[Text] | None, Field(union_mode="left_to_right")] = Field(
-        None, description="Dimension, or dimensions, whose values make the lines."
-    )
-    labels: dict[str, Text] = Field({}, description="Legend text of a series, where its name would not do.")
-    caption: Text | None = Field(
-        None, description="One or two sentences; scale, grid and machine are added automatically."
-    )
-    width: Annotated[str, Choice(("one-column", "two-column"))] = Field(
-        "one-column", description="Width on paper: 8.3 or 12 cm."
-    )
-    x_label: Text | None = Field(None, description="Text of the horizontal axis, without unit.")
-    y_label: Text | None = Field(None, description="Text of the vertical axis, without unit.")
-    x_scale: Annotated[str, Choice(("log", "linear"))] = Field("log", description="Horizontal axis.")
-    y_scale: Annotated[str, Choice(("log", "linear"))] = Field("log", description="Vertical axis.")
-    reduce: dict[str, Annotated[str, Choice(("min", "max", "median"))]] = Field(
-        {}, description="How a dimension that is neither an axis nor makes lines is joined."
-    )
-    best: list[Best] = Field([], description="Groups of series drawn as one line, the best of each group.")
-
-    def dimensions(self) -> Iterator[tuple[str, str]]:
-        """Yield every dimension the figure names, with the key it stands at."""
-        if self.kind in AGAINST_X:
-            yield "x", self.x
-        if self.kind == "substrates":
-            yield "kind", "substrate"
-        for name in [self.lines] if isinstance(self.lines, str) else self.lines or []:
-            yield "lines", name
-        for name in self.reduce:
-            yield "reduce", name
 
 
 class Experiment(Settings):

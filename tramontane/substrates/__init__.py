@@ -5,10 +5,9 @@ and what it imports at once need only the standard library: a process that runs 
 parent, before it loads what it runs.
 """
 
-import difflib
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tramontane.errors import InputError
+from tramontane.errors import InputError, closest
 
 if TYPE_CHECKING:
     from tramontane.study.points import Point
@@ -56,10 +55,6 @@ class Substrate(Protocol):
         ...
 
 
-#: Substrates by name, in the order in which they are listed.
-NAMES = ("simulator", "mpi", "simgrid", "sstmacro")
-
-
 #: Threads that may share the work of one point.
 MOST_THREADS = 64
 
@@ -88,8 +83,9 @@ def get(name: str, threads: int = 1) -> Substrate:
         from tramontane.substrates.sstmacro import SstMacro  # noqa: PLC0415
 
         return SstMacro()
-    close = difflib.get_close_matches(name, NAMES, n=1)
-    raise InputError("substrate", "", name, ", ".join(NAMES), hint=close[0] if close else None)
+    from tramontane.study.points import SUBSTRATES  # noqa: PLC0415
+
+    raise InputError("substrate", "", name, ", ".join(SUBSTRATES), hint=closest(name, SUBSTRATES))
 
 
 def require(name: str, threads: int = 1) -> Substrate:
@@ -103,6 +99,8 @@ def require(name: str, threads: int = 1) -> Substrate:
     substrate = get(name, threads)
     reason = substrate.available()
     if reason is not None:
-        ready = ", ".join(other for other in NAMES if get(other).available() is None) or "none is installed"
+        from tramontane.study.points import SUBSTRATES  # noqa: PLC0415
+
+        ready = ", ".join(other for other in SUBSTRATES if get(other).available() is None) or "none is installed"
         raise InputError(f"substrate {name}", "", name, ready, problem=reason)
     return substrate

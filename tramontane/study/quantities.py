@@ -1,0 +1,49 @@
+"""The numbers that a result holds: what becomes a variable of a dataset, and what can be drawn."""
+
+from typing import NamedTuple
+
+
+class Quantity(NamedTuple):
+    """A number that a record's result holds."""
+
+    name: str
+    units: str
+    long_name: str
+    note: str = ""
+
+
+#: Every number that becomes a variable. UDUNITS spells bytes "byte".
+QUANTITIES = (
+    Quantity(
+        "time_s", "s", "Communication time", "last end minus first start over all ranks, after the opening barrier"
+    ),
+    Quantity("wall_s", "s", "Wall time of the simulation loop"),
+    Quantity("setup_s", "s", "Wall time of everything but the simulation loop"),
+    Quantity("messages", "1", "Messages of the workload"),
+    Quantity("packets", "1", "Packets of the workload"),
+    Quantity("control_packets", "1", "Packets of the protocols"),
+    Quantity("bytes", "byte", "Data of the workload"),
+    Quantity("hops", "1", "Switch visits of all packets"),
+    Quantity("peak_rss_bytes", "byte", "Peak of memory"),
+    Quantity("imbalance", "1", "Largest block of any rank", "relative to the mean block, the worst of all layouts"),
+    Quantity("model_revision", "1", "Revision of the substrate's model"),
+)
+
+PHASE_TIME = Quantity("phase_time_s", "s", "Communication time of a phase", "last end minus first start over all ranks")
+
+#: What only some records have; a variable where at least one has it.
+OPTIONAL = (
+    Quantity("cpu_s", "s", "Processor time", "set-up included; older records lack it"),
+    Quantity("best_radix", "1", "Best radix", "of those searched, the one that takes the least time"),
+    Quantity("repeats_simulated", "1", "Repeats that were simulated"),
+    Quantity("repeats_left_out", "1", "Repeats that were not simulated", "their time follows from those that were"),
+    Quantity(
+        "steady_error",
+        "1",
+        "Error of the communication time",
+        "relative half-width of its interval, which holds in about 95 %; 0 where all repeats were simulated",
+    ),
+)
+
+DRAWABLE = tuple(quantity.name for quantity in (*QUANTITIES, *OPTIONAL, PHASE_TIME))
+"""Names of the variables that can be drawn."""
