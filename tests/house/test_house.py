@@ -1,6 +1,7 @@
 """The house: who may use whom, and what no committed file may hold."""
 
 import ast
+import itertools
 import os
 import re
 import shutil
@@ -92,6 +93,27 @@ def test_a_part_of_the_package_imports_only_what_it_may(part: str) -> None:
         names = {name.split(".")[1] for name in imports(path) if name.startswith("tramontane.")}
         own = {"__version__", "_simulator", part}
         assert names - own <= PARTS[part], f"{path.relative_to(ROOT)} imports {names - own - PARTS[part]}"
+
+
+def rows(page: Path, heading: str) -> list[list[str]]:
+    """Return the cells of a page's table that begins with this heading."""
+    lines = iter(page.read_text(encoding="utf-8").splitlines())
+    assert any(line.startswith(f"| {heading} |") for line in lines), f"no table of {heading} in {page}"
+    found = itertools.takewhile(lambda line: line.startswith("|"), itertools.islice(lines, 1, None))
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in found]
+
+
+def test_the_documentation_has_the_parts_and_what_they_may_use() -> None:
+    listed = {cells[0].strip("`/").removesuffix(".py"): cells[2] for cells in rows(ROOT / "docs" / "README.md", "part")}
+    assert listed.pop("cli") == "everything"
+    said = {part: set(re.findall(r"`(\w+)`", text)) for part, text in listed.items()}
+    assert said == {part: may - {"errors", "support"} for part, may in PARTS.items() if part != "errors"}
+
+
+def test_the_documentation_has_all_rooms() -> None:
+    listed = {name.strip("/") for cells in rows(ROOT / "docs" / "README.md", "room") for name in cells[0].split("`")}
+    folders = {path.parts[0] for path in (file.relative_to(ROOT) for file in files()) if len(path.parts) > 1}
+    assert {folder for folder in folders if not folder.startswith(".")} <= listed
 
 
 def test_the_compiled_extension_is_loaded_in_one_place() -> None:

@@ -133,6 +133,7 @@ class Rules:
         """Return the code, style and data, besides the datasets, that decide what the report says."""
         data = self.root / "configs"
         files = sorted([*data.glob("claims/*.yaml"), *data.glob("paper/*.yaml")])
+        files += sorted((CODE / "simulator" / "topologies").glob("*.hpp"))  # whose sizes Table 1 shows
         return [*_code(REPORTING), *_styles(), *map(str, files)]
 
     def command(self, wildcards: Wildcards) -> str:
