@@ -14,6 +14,8 @@ THREADS     ?=
 PROFILE     ?= default
 PYTEST_ARGS ?=
 TABLES      ?= A B C D
+BASE        ?=
+UPGRADE     ?=
 BUILD       ?= cmake
 
 ifeq ($(filter cmake spack,$(BUILD)),)
@@ -42,7 +44,7 @@ SOURCES := CMakeLists.txt pyproject.toml $(wildcard skeleton-src/*.hpp skeleton-
 MOVED := $(shell [ ! -e .venv/.place ] || [ "$$(cat .venv/.place)" = "$$PWD" ] || echo moved)
 
 .DELETE_ON_ERROR:
-.PHONY: moved help reproduce test bench validate setup lint lint-python lint-types lint-cpp lint-workflow format schemas lock clean distclean
+.PHONY: moved help reproduce test test-cpp test-address test-thread test-long bench validate setup lint lint-python lint-types lint-cpp lint-clang lint-workflow format schemas lock clean distclean
 
 help:
 	@echo 'make reproduce   run experiments from YAML to the report'
@@ -50,18 +52,38 @@ help:
 	@echo '                 WHERE="ranks == 100000"  THREADS=N (for each point)'
 	@echo '                 PROFILE=default|slurm  BUILD=cmake|spack'
 	@echo 'make test        run every test; PYTEST_ARGS="-k ..." chooses'
+	@echo 'make test-cpp    C++ tests with sanitizers and by a second compiler; clang-tidy on what changed since BASE=...'
+	@echo 'make test-long   all of that at length: clang-tidy on everything, ten times as many examples of each property'
 	@echo 'make bench       measure the simulator'
 	@echo 'make validate    compare the simulator with SST/macro and SimGrid; TABLES="A D" chooses'
 	@echo 'make setup       set up .venv and compile the simulator, nothing else'
 	@echo 'make lint        check format, style, types and the workflow;  make format  mends what can be mended'
 	@echo 'make schemas     write workflow/schemas and the tables of docs/configuration.md anew from the typed models'
-	@echo 'make lock        write requirements.lock anew from pyproject.toml'
+	@echo 'make lock        write requirements.lock from pyproject.toml; UPGRADE=1 takes the latest versions'
 	@echo 'make clean       remove what was built;  make distclean  .venv too;  results/ is never touched'
 
 reproduce: $(READY)
 	@$(CAMPAIGN)/tramontane reproduce --scale '$(SCALE)' --experiments '$(EXPERIMENTS)' --profile '$(PROFILE)' \
 	  $(if $(filter-out 0 no,$(REFRESH)),--refresh) $(if $(CORES),--cores '$(CORES)') $(if $(MEMORY),--memory '$(MEMORY)') \
 	  $(if $(WHERE),--where '$(WHERE)') $(if $(THREADS),--threads '$(THREADS)')
+
+# CI runs test-cpp too; what takes longer than CI has is in test-long alone.
+test-cpp: test-address test-thread lint-clang
+
+test-address: setup
+	@sh workflow/scripts/cpp_tests.sh address
+	@sh workflow/scripts/cpp_coverage.sh
+
+test-thread: setup
+	@sh workflow/scripts/cpp_tests.sh thread
+
+# How each file is compiled comes from the build that test-thread makes.
+lint-clang: test-thread
+	@BASE='$(BASE)' sh workflow/scripts/clang_tidy.sh
+
+test-long: setup
+	@$(MAKE) --no-print-directory test-cpp BASE=all
+	@$(MAKE) --no-print-directory test PYTEST_ARGS='--hypothesis-profile=long $(PYTEST_ARGS)'
 
 test: setup
 	@sh workflow/scripts/cpp_tests.sh
@@ -114,7 +136,7 @@ schemas: setup
 	$(BIN)/python -m tramontane.study.generate
 
 lock: .venv/.packages
-	env -u PIP_FIND_LINKS $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
+	env -u PIP_FIND_LINKS $(BIN)/uv pip compile --quiet --universal --python-version 3.11 $(if $(UPGRADE),--upgrade) \
 	  --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links \
 	  --group build --group tools pyproject.toml -o requirements.lock
 	$(BIN)/python workflow/scripts/environments.py

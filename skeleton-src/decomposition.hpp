@@ -41,7 +41,8 @@ public:
     };
 
     /// \param cx, cy all extents that it cuts
-    DecompositionBounds(std::vector<Bound> cx, std::vector<Bound> cy) : cx_{tightest(cx)}, cy_{tightest(cy)} {}
+    DecompositionBounds(const std::vector<Bound>& cx, const std::vector<Bound>& cy)
+        : cx_{tightest(cx)}, cy_{tightest(cy)} {}
 
     [[nodiscard]] DecompositionLimits limits() const { return {cx_.points, cy_.points}; }
     [[nodiscard]] std::string described() const {

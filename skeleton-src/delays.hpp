@@ -57,7 +57,8 @@ inline constexpr std::array<Ticks, count> lower = [] {
     std::array<Ticks, count> bounds{};
     double decade = 1000 * ticks_per_picosecond;
     for (std::size_t bin = 1; bin < count; ++bin) {
-        bounds[bin] = static_cast<Ticks>(decade * steps[(bin - 1) % 10] + 0.5);
+        // std::lround is not constexpr, and nothing here lies near the edge of what a double holds.
+        bounds[bin] = static_cast<Ticks>(decade * steps[(bin - 1) % 10] + 0.5);  // NOLINT(bugprone-incorrect-roundings)
         if (bin % 10 == 0) decade *= 10;
     }
     return bounds;

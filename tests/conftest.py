@@ -18,8 +18,18 @@ from tramontane.campaign.batch import run_batch
 from tramontane.campaign.plan import Plan, make_plan, write_plan
 from tramontane.study import Point
 
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """With `--cov`, say in one line what the tests have covered."""
+    if config.getoption("cov_source", None):
+        from tests import coverage_by_room
+
+        terminalreporter.write_line(coverage_by_room.line())
+
+
 # No test times: how long an example takes on a busy machine says nothing.
 settings.register_profile("tramontane", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("long", settings.get_profile("tramontane"), max_examples=1000)
 settings.load_profile("tramontane")
 
 TINY = """\

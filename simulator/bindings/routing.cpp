@@ -96,6 +96,7 @@ std::vector<SwitchId> neighbours(const nb::dict& dict, SwitchId at, const std::v
     const Network net(dict);
     if (at >= net.topology->switches()) throw std::invalid_argument("no switch " + std::to_string(at));
     std::vector<SwitchId> result;
+    result.reserve(ports.size());
     for (const int port : ports) result.push_back(net.topology->neighbour(at, static_cast<Port>(port)));
     return result;
 }

@@ -26,7 +26,7 @@
 namespace tramontane::executor {
 namespace {
 
-[[noreturn]] void refuse_implementation(const std::string& found) {
+[[noreturn, maybe_unused]] void refuse_implementation(const std::string& found) {
     int version = 0;
     int subversion = 0;
     MPI_Get_version(&version, &subversion);

@@ -80,7 +80,8 @@ inline void require_countable(const Grid& grid, std::int64_t halo) {
 
 /// The largest of `parts` blocks of `extent` points, relative to the mean.
 [[nodiscard]] inline double largest_share(std::int64_t extent, std::int64_t parts) {
-    return static_cast<double>((extent + parts - 1) / parts * parts) / static_cast<double>(extent);
+    const auto rounded_up = (extent + parts - 1) / parts * parts;
+    return static_cast<double>(rounded_up) / static_cast<double>(extent);
 }
 
 /// The largest block where two extents are cut by a decomposition, relative to the mean.

@@ -1,17 +1,30 @@
 #!/bin/sh
-# Builds and runs the C++ tests where their framework, Catch2, is installed. The same code is tested through its Python
-# binding everywhere, so leaving them out loses no coverage of behaviour. Run by make, in the checkout's root.
+# Builds and runs the C++ tests where their framework, Catch2, is installed: `cpp_tests.sh [PRESET]`, one of
+# CMakePresets.json. The same code is tested through its Python binding everywhere, so leaving them out loses no
+# coverage of behaviour. Run by make, in the checkout's root.
 set -eu
 
 PATH="$PWD/.venv/bin:$PATH"
-build=build/cpp
+preset=${1:-cpp}
+build=build/$preset
 log=$build.log
-mkdir -p build
-cmake -S . -B "$build" -G Ninja -DTRAMONTANE_EXTENSION=OFF -DTRAMONTANE_TESTS=ON -DTRAMONTANE_CHECKS=ON \
-    -DTRAMONTANE_LTO=OFF >"$log" 2>&1 || { tail -n 20 "$log" >&2; exit 1; }
-if ! [ -e "$build/CTestTestfile.cmake" ] || grep -q 'Catch2 is not installed' "$log"; then
-    echo 'C++ tests left out: Catch2 is not installed (Debian: apt-get install catch2)' >&2
+
+left_out() {
+    echo "C++ tests left out ($preset): $1" >&2
     exit 0
+}
+
+mpi=''
+if [ "$preset" = thread ]; then
+    command -v clang++ >/dev/null || left_out 'no clang++ (Debian: apt-get install clang libclang-rt-dev)'
+    command -v mpicxx >/dev/null || mpi=-DTRAMONTANE_MPI=OFF
 fi
+mkdir -p build
+cmake --preset "$preset" $mpi >"$log" 2>&1 || { tail -n 20 "$log" >&2; exit 1; }
+if ! [ -e "$build/CTestTestfile.cmake" ] || grep -q 'Catch2 is not installed' "$log"; then
+    left_out 'Catch2 is not installed (Debian: apt-get install catch2)'
+fi
+# Counts of lines of an earlier run; a build that has changed can't add to them.
+find "$build" -name '*.gcda' -delete
 cmake --build "$build" >>"$log" 2>&1 || { tail -n 40 "$log" >&2; exit 1; }
 ctest --test-dir "$build" --output-on-failure --no-tests=error
