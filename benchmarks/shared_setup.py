@@ -15,11 +15,9 @@ from rich.console import Console
 from rich.table import Table
 
 from tramontane.study import Point
-from tramontane.study.workloads import Halo
 from tramontane.substrates import skeleton, sstmacro
 from tramontane.substrates.programs import Finished
 from tramontane.substrates.shared_setup import shared_setup
-from tramontane.substrates.simulator import halo_table
 
 GRID = [1440, 720, 1]
 SWITCHES = [16, 16, 16]
@@ -47,7 +45,7 @@ def run(halo: Point, *, shared: bool) -> Finished:
 def row(ranks: int, *, both: bool) -> list[str]:
     """Return what a number of processes took."""
     halo = point(ranks)
-    table = len(halo_table(halo.workload, ranks)) if isinstance(halo.workload, Halo) else 0
+    table = len(halo.workload.setup(ranks))
     one = run(halo, shared=True)
     cells = [f"{ranks:,}", f"{table / 1e6:.3f}", f"{table / ranks:.0f}"]
     cells += [f"{one.peak_rss_bytes / 1e6:.0f}", f"{one.cpu_s:.1f}"]

@@ -191,7 +191,8 @@ private:
         if (key.otherwise) {
             values.set(key.name, *key.otherwise);
         } else if (!key.optional && !missing_) {
-            missing_ = {prefix + key.name, key.allowed()};
+            missing_ = {prefix + key.name,
+                        key.allowed() + (key.with.empty() ? "" : ", because of " + key.with + " " + key.with_value)};
         }
     }
 

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "schedule.hpp"
@@ -42,17 +44,19 @@ public:
         const Rank ranks = schedule.ranks();
         const std::int64_t calls = std::max(calls_of(schedule, 0), calls_of(schedule, ranks / 2));
         const std::int64_t affordable = std::max(limits.calls / std::max<std::int64_t>(calls, 1), limits.ranks);
-        if (ranks <= affordable) {
-            const std::int64_t step = (ranks + limits.ranks - 1) / limits.ranks;
-            for (Rank rank = 0; rank < ranks; ++rank) add(schedule, rank, 1, rank % step == 0 ? limits.pairs : 0);
+        if (ranks > affordable) {
+            const double each = static_cast<double>(ranks) / static_cast<double>(affordable);
+            for (std::int64_t i = 0; i < affordable; ++i) {
+                add(schedule, spread(i, ranks), each, i < limits.ranks ? limits.pairs : 0);
+            }
             return;
         }
-        const double each = static_cast<double>(ranks) / static_cast<double>(affordable);
-        const double golden = (std::sqrt(5.0) - 1) / 2;
-        for (std::int64_t i = 0; i < affordable; ++i) {
-            const double place = static_cast<double>(i) * golden;
-            const auto rank = static_cast<Rank>((place - std::floor(place)) * ranks);
-            add(schedule, rank, each, i < limits.ranks ? limits.pairs : 0);
+        std::set<Rank> in_pairs;
+        for (std::int64_t i = 0; i < 2 * limits.ranks && ranks > limits.ranks; ++i) {
+            if (std::ssize(in_pairs) < limits.ranks) in_pairs.insert(spread(i, ranks));
+        }
+        for (Rank rank = 0; rank < ranks; ++rank) {
+            add(schedule, rank, 1, ranks <= limits.ranks || in_pairs.contains(rank) ? limits.pairs : 0);
         }
     }
 
@@ -60,6 +64,11 @@ public:
     void phases() && = delete;  // they end with it
 
 private:
+    [[nodiscard]] static Rank spread(std::int64_t number, Rank ranks) {
+        const double place = static_cast<double>(number) * (std::sqrt(5.0) - 1) / 2;
+        return static_cast<Rank>((place - std::floor(place)) * ranks);
+    }
+
     [[nodiscard]] static std::int64_t period(const Schedule& schedule) {
         return schedule.rounds() / schedule.repeats();
     }

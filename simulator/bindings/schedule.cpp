@@ -53,7 +53,7 @@ std::optional<Value> value_of(const nb::handle& value) {
     return std::nullopt;
 }
 
-std::vector<Argument> given_in(const nb::dict& source) {
+std::vector<Argument> arguments_in(const nb::dict& source) {
     std::vector<Argument> given;
     for (const auto& [key, value] : source) {
         given.push_back({nb::str(key).c_str(), value_of(value), nb::repr(value).c_str()});
@@ -226,15 +226,31 @@ nb::dict describe_kinds() {
             entry["with"] = key.with.empty() ? nb::none() : nb::object(nb::make_tuple(key.with, key.with_value));
             keys.append(entry);
         }
-        result[kind.name.c_str()] = keys;
+        nb::dict described;
+        described["keys"] = keys;
+        described["library_algorithm"] = kind.library_algorithm;
+        result[kind.name.c_str()] = described;
     }
     return result;
 }
 
-nb::dict describe_values(const Workload& workload) {
+nb::dict to_python(const Values& values) {
     nb::dict result;
-    for (const auto& [key, value] : workload.values().all()) result[key.c_str()] = to_python(value);
+    for (const auto& [key, value] : values.all()) result[key.c_str()] = to_python(value);
     return result;
+}
+
+nb::dict read_keys(const nb::dict& workload) {
+    KeyReader reader{arguments_in(workload)};
+    Values values;
+    static_cast<void>(read_workload(reader, values));
+    reader.finish("workload.");
+    return to_python(values);
+}
+
+nb::object describe_limits(const Workload& workload) {
+    const auto limits = workload.limits();
+    return limits ? nb::object(nb::make_tuple(limits->cx, limits->cy)) : nb::object(nb::none());
 }
 
 nb::bytes shared_setup(const Workload& workload) {
@@ -286,7 +302,7 @@ Blocks checked_blocks(std::int64_t points, std::int64_t parts) {
 
 std::unique_ptr<Workload> workload_from_dict(const nb::dict& workload, std::int64_t ranks,
                                              const Permissions& permissions) {
-    return make_workload(given_in(workload), ranks, permissions);
+    return make_workload(arguments_in(workload), ranks, permissions);
 }
 
 }  // namespace tramontane::bindings
@@ -379,7 +395,10 @@ void bind_schedule(nb::module_& module) {
         .def(nb::new_(
                  [](const nb::dict& workload, std::int64_t ranks) { return workload_from_dict(workload, ranks, {}); }),
              "workload"_a, "ranks"_a)
-        .def_prop_ro("values", &describe_values, "All of its keys, those that were left out too.")
+        .def_prop_ro(
+            "values", [](const Workload& workload) { return to_python(workload.values()); },
+            "All of its keys, those that were left out too.")
+        .def_prop_ro("limits", &describe_limits, "The largest cx and cy of a decomposition; None without one.")
         .def_prop_ro("imbalance", &Workload::imbalance,
                      "The largest block of data of any rank at any time, relative to the mean.")
         .def("setup", &shared_setup,
@@ -394,7 +413,11 @@ void bind_schedule(nb::module_& module) {
             "``messages`` of each of the ``sizes`` [B]; those ``posted`` at a time by all ranks; whether sends are\n"
             "``windowed``; and pairs of ranks, each for ``weight`` messages: ``source``, ``destination``, ``bytes``.\n"
             "Exact where a look at all ranks takes no more than `calls` of the schedule; else from a sample of ranks.");
-    m.def("kinds", &describe_kinds, "The keys of each kind of workload, beside ``kind``.");
+    m.def("kinds", &describe_kinds,
+          "Of each kind of workload the keys, beside ``kind``, and the algorithm whose messages are those of an MPI\n"
+          "library's operation.");
+    m.def("read", &read_keys, "workload"_a,
+          "All keys of a workload whose number of ranks is not known yet; ValueError as for ``Workload``.");
 
     m.def(
         "block",

@@ -82,7 +82,7 @@ public:
     std::vector<Key> keys = algorithm_keys(allreduce_algorithms);
     keys.push_back(
         {.name = "count", .integers = 1, .most = std::numeric_limits<Rank>::max(), .otherwise = std::int64_t{3}});
-    keys.push_back(Key::integer("repeats", 1, std::int64_t{1}));
+    keys.push_back(Key::integer("repeats", 1, std::int64_t{50}));
     return {"allreduce", std::move(keys), "recursive-doubling",
             [](Values values, Rank ranks, const Permissions&) -> std::unique_ptr<Workload> {
                 return std::make_unique<AllreduceWorkload>(std::move(values), ranks);

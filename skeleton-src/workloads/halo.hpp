@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -32,6 +33,7 @@ public:
         return std::make_unique<HaloExchange>(grid_, decomposition_, width_);
     }
     [[nodiscard]] double imbalance() const override { return largest_share(grid_[0], grid_[1], decomposition_); }
+    [[nodiscard]] std::optional<DecompositionLimits> limits() const override { return halo_bounds(grid_).limits(); }
     [[nodiscard]] Collective collective() const override { return Collective::neighbours; }
 
 private:

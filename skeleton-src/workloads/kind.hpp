@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "../contents.hpp"
+#include "../decomposition.hpp"
 #include "../keys.hpp"
 #include "../schedule.hpp"
 
@@ -48,6 +49,9 @@ public:
 
     /// The largest block of data of any rank at any time, relative to the mean.
     [[nodiscard]] virtual double imbalance() const { return 1; }
+
+    /// How far a decomposition may cut the grid; nothing where there is none.
+    [[nodiscard]] virtual std::optional<DecompositionLimits> limits() const { return std::nullopt; }
 
     /// The MPI library's operation that would do the same.
     [[nodiscard]] virtual Collective collective() const { return Collective::none; }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -32,6 +33,9 @@ public:
         const auto [nx, ny, nz] = grid_;
         return std::max({largest_share(nx, ny, decomposition_), largest_share(nz, ny, decomposition_),
                          largest_share(nz, nx, decomposition_), largest_share(ny, nx, decomposition_)});
+    }
+    [[nodiscard]] std::optional<DecompositionLimits> limits() const override {
+        return transposition_bounds(grid_).limits();
     }
     [[nodiscard]] Collective collective() const override { return Collective::alltoall; }
 

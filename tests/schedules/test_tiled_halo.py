@@ -6,11 +6,23 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tramontane import _simulator
-from tramontane.study.decomposition import bisected
 
 from .machine import Workload, matched, slices
 
 Schedule = _simulator.schedule.Schedule
+
+
+def compiled(nx: int, ny: int, ranks: int, width: int = 1) -> Any:
+    workload = {"kind": "halo", "width": width, "grid": [nx, ny, 2], "decomposition": "bisection"}
+    return _simulator.schedule.Workload(workload, ranks)
+
+
+def widest(nx: int, ny: int, ranks: int) -> int:
+    """Return the widest halo without a process's own points; 0 if there is no bisection."""
+    with pytest.raises(ValueError, match=r"at most|too many to bisect") as error:
+        compiled(nx, ny, ranks, nx + ny)
+    found = re.search(r"at most (\d+)", str(error.value))
+    return int(found[1]) if found else 0
 
 
 @st.composite
@@ -18,10 +30,7 @@ def workloads(draw: st.DrawFn) -> tuple[Workload, int]:
     """Halos narrower than a tile and wider than several, on grids of any shape."""
     nx, ny = draw(st.integers(2, 24)), draw(st.integers(2, 24))
     ranks = draw(st.integers(2, 40))
-    largest = bisected(nx, ny, ranks) if ranks <= nx * ny else None
-    assume(largest is not None)
-    assert largest is not None
-    most = min(nx - largest.x, ny - largest.y)
+    most = widest(nx, ny, ranks)
     assume(most >= 1)
     width = draw(st.integers(1, most))
     return {"kind": "halo", "width": width, "grid": [nx, ny, 2], "decomposition": "bisection"}, ranks
@@ -38,7 +47,8 @@ def test_tiles_are_the_grid_and_as_large_as_said(given_: tuple[Workload, int]) -
         held[slice(*x), slice(*y)] += 1
     assert (held == 1).all()
     sides = [(x[1] - x[0], y[1] - y[0]) for x, y, _ in tiles]
-    assert bisected(nx, ny, ranks) == (max(x for x, _ in sides), max(y for _, y in sides), max(x * y for x, y in sides))
+    assert widest(nx, ny, ranks) == min(nx - max(x for x, _ in sides), ny - max(y for _, y in sides))
+    assert compiled(nx, ny, ranks).imbalance == max(x * y for x, y in sides) * ranks / (nx * ny)
 
 
 @given(workloads())
@@ -69,9 +79,7 @@ def test_every_point_of_a_halo_arrives_once_with_the_right_value(given_: tuple[W
 
 def test_tiles_are_alike_for_any_number_of_processes() -> None:
     for ranks in (97, 100, 1000, 9973):  # primes among them, which leave others 1 x P
-        largest = bisected(1440, 720, ranks)
-        assert largest is not None
-        assert largest.area * ranks / (1440 * 720) < 1.15
+        assert compiled(1440, 720, ranks).imbalance < 1.15
 
 
 @pytest.mark.parametrize(

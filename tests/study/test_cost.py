@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from tramontane import _simulator
 from tramontane.study import Point, estimate
 from tramontane.study.cost import rates, total
-from tramontane.study.decomposition import block
 from tramontane.study.machines import Machine, Protocol
 from tramontane.study.network import network
-from tramontane.study.traffic import Traffic, traffic
+from tramontane.study.traffic import control, traffic
 
 Message = tuple[int, int, int]
 """Source, destination and bytes."""
@@ -30,6 +29,11 @@ TORUS = {"topology": "torus", "geometry": [6, 6, 6], "nodes_per_switch": 2}
 def made(workload: dict[str, Any], ranks: int, machine: dict[str, Any] | None = None, **others: object) -> Point:
     settings = {"ranks": ranks, "workload": workload, "machine": machine or TORUS, **others}
     return Point.model_validate(settings)
+
+
+def block(extent: int, parts: int, index: int) -> int:
+    """Return the size of part `index` when `extent` points are divided: the first ``extent % parts`` get one more."""
+    return extent // parts + (index < extent % parts)
 
 
 def count(messages: list[Message], packet: int = 4096) -> tuple[int, int, int]:
@@ -220,7 +224,7 @@ def test_control_packets(size: int, short: int, eager: int, negligible: int) -> 
     """Report on SST/macro, section 2: short messages carry their header, eager ones ask once, large ones are pulled."""
     protocol = Protocol.model_construct(short_limit=short, eager_limit=eager, negligible_size=negligible)
     expected = 0 if negligible >= 64 or size <= short else 2 if size <= eager else 3
-    assert Traffic({size: 7}, 1, 2, (), 0, 2).control(protocol) == 7 * expected
+    assert control(np.array([size]), protocol) == [expected]
 
 
 def test_detours_make_longer_ways() -> None:
@@ -339,7 +343,7 @@ def test_the_paper_s_transposition_has_6e8_packets() -> None:
     for ranks in (100, 10_000, 60_000):
         point = made(workload, ranks, machine)
         assert estimate(point).packets == pytest.approx(6e8, rel=0.1)
-        assert sum(part.messages for part in traffic(point)) == estimate(point).messages
+        assert sum(part.messages for part in traffic(point.workload, point.ranks)) == estimate(point).messages
 
 
 @pytest.mark.parametrize("substrate", ["sstmacro", "simgrid"])

@@ -5,11 +5,27 @@ from math import log
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic_core import PydanticCustomError
 
-from tramontane.study.decomposition import block, bounds, nearest_square, violated
+from tramontane.study.workloads import Halo, Transposition
 
 PAPER = (28800, 14400, 256)
 extents = st.integers(1, 60)
+
+
+def workload(kind: str, grid: tuple[int, int, int]) -> Transposition | Halo:
+    data = {"kind": kind, "grid": grid}
+    if kind == "halo":
+        return Halo.model_validate(data | {"width": 1})
+    return Transposition.model_validate(data | {"algorithm": "burst"})
+
+
+def decomposition(ranks: int, kind: str = "transposition", grid: tuple[int, int, int] = PAPER) -> object:
+    try:
+        return workload(kind, grid).for_ranks(ranks).decomposition
+    except PydanticCustomError as error:
+        assert "cx <= n" in str(error)
+        return None
 
 
 @given(st.integers(1, 400), st.tuples(extents, extents, extents), st.sampled_from(["transposition", "halo"]))
@@ -21,7 +37,7 @@ def test_nearest_square_is_the_best_pair_of_all(ranks: int, grid: tuple[int, int
     else:
         fitting = [(cx, cy) for cx, cy in pairs if cx <= nx and cy <= ny]
     best = min(fitting, key=lambda pair: (round(abs(log(pair[0] / pair[1])), 12), pair[0] > pair[1]), default=None)
-    assert nearest_square(ranks, bounds(kind, grid)) == best
+    assert decomposition(ranks, kind, grid) == best
 
 
 @pytest.mark.parametrize(
@@ -40,25 +56,31 @@ def test_nearest_square_is_the_best_pair_of_all(ranks: int, grid: tuple[int, int
     ],
 )
 def test_counts_of_the_paper(ranks: int, expected: tuple[int, int]) -> None:
-    assert nearest_square(ranks, bounds("transposition", PAPER)) == expected
+    assert decomposition(ranks) == expected
 
 
 def test_every_count_of_the_paper_can_be_cut() -> None:
     counts = [step * 10**power for power in range(2, 7) for step in range(1, 10)]
-    assert all(nearest_square(count, bounds("transposition", PAPER)) for count in counts if count <= 3_686_400)
+    assert all(decomposition(count) for count in counts if count <= 3_686_400)
 
 
 def test_the_largest_count_of_table_3() -> None:
     """Table 3: at most 3,686,400 processes, that is ny * nz."""
-    limits = bounds("transposition", PAPER)
-    assert violated((256, 14_400), limits) is None
-    assert violated((257, 14_400), limits) == ("cx", "nz", 256)
-    assert violated((256, 14_401), limits) == ("cy", "ny", 14_400)
+    largest = workload("transposition", PAPER)
+    assert largest.limits == (256, 14_400)
+    for cx, cy, said in ((257, 14_400, "cx = 257 > nz = 256"), (256, 14_401, "cy = 14401 > ny = 14400")):
+        with pytest.raises(PydanticCustomError, match=said):
+            largest.changed(decomposition=(cx, cy)).for_ranks(cx * cy)
 
 
-@given(st.integers(1, 200), st.integers(1, 200))
-def test_blocks_cover_the_grid(extent: int, parts: int) -> None:
-    sizes = [block(extent, parts, index) for index in range(parts)]
-    assert sum(sizes) == extent
-    assert sorted(sizes, reverse=True) == sizes
-    assert sizes[0] - sizes[-1] <= 1
+@pytest.mark.parametrize(
+    ("kind", "cx", "cy", "expected"),
+    [
+        # Largest over mean, of the layouts that divide (x, y), (z, y), (z, x) and (y, x) by (cx, cy).
+        ("transposition", 3, 4, max(4 * 3 * 12 / (10 * 12), 3 * 3 * 12 / (7 * 12), 3 * 3 * 12 / 70, 4 * 3 * 12 / 120)),
+        ("halo", 3, 5, 4 * 3 * 15 / (10 * 12)),
+    ],
+)
+def test_imbalance_is_that_of_the_worst_layout(kind: str, cx: int, cy: int, expected: float) -> None:
+    halo = workload(kind, (10, 12, 7)).changed(decomposition=(cx, cy))
+    assert halo.imbalance(cx * cy) == pytest.approx(expected, rel=1e-12)

@@ -14,7 +14,6 @@ import numpy as np
 
 from tramontane.claims import tables
 from tramontane.claims.outcome import Outcome
-from tramontane.study.decomposition import block, bounds, nearest_square
 from tramontane.study.workloads import DOUBLE, Allreduce, Halo
 from tramontane.substrates.simulator import schedule
 from tramontane.support.formatting import count, rounded
@@ -149,15 +148,19 @@ def cells(printed: Printed, root: Path) -> Outcome:
     return _verdict(*_split(facts), "numbers")
 
 
+def _halo(grid: tuple[int, int, int], width: int, ranks: int) -> tuple[Halo, tuple[int, int]]:
+    """Return a halo exchange and its default decomposition; ValueError if there is none."""
+    halo = Halo(kind="halo", width=width, grid=grid).for_ranks(ranks)
+    if not isinstance(halo.decomposition, tuple):
+        raise TypeError(f"found {halo.decomposition} as the default decomposition")
+    return halo, halo.decomposition
+
+
 def _halos(printed: Printed, ranks: int) -> tuple[int, int, int]:
     """Return bytes of a halo towards left or right, up or down and a corner, for the largest block."""
     nx, ny, nz = printed["grid"]
-    found = nearest_square(ranks, bounds("halo", (nx, ny, nz)))
-    if found is None:
-        raise ValueError(f"{ranks} processes can't share {nx} x {ny} points")
-    sides = [
-        block(extent, parts, 0) * nz * DOUBLE * printed["depth"] for extent, parts in ((ny, found[1]), (nx, found[0]))
-    ]
+    _, (columns, rows) = _halo((nx, ny, nz), printed["depth"], ranks)
+    sides = [math.ceil(extent / parts) * nz * DOUBLE * printed["depth"] for extent, parts in ((ny, rows), (nx, columns))]
     # The longer side is called the first one, whichever direction it lies in.
     return max(sides), min(sides), printed["corner_columns"] * nz * DOUBLE
 
@@ -206,11 +209,8 @@ def halo_pattern(printed: Printed, root: Path) -> Outcome:
     """Fig. 9d: bands beside the diagonal from the sweep in x, far bands from that in y, corners from periodicity."""
     ranks, width = printed["ranks"], printed["width"]
     nx, ny, nz = printed["grid"]
-    found = nearest_square(ranks, bounds("halo", (nx, ny, nz)))
-    if found is None:
-        raise ValueError(f"{ranks} processes can't share {nx} x {ny} points")
-    cx, cy = found
-    own = schedule(Halo(kind="halo", width=width, grid=(nx, ny, nz), decomposition=(cx, cy)), ranks)
+    halo, (cx, cy) = _halo((nx, ny, nz), width, ranks)
+    own = schedule(halo, ranks)
     pairs: dict[int, set[tuple[int, int]]] = {}
     for index in range(own.rounds):
         sent = own.transfers(index)

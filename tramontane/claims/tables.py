@@ -3,14 +3,15 @@
 The statements (:mod:`tramontane.claims.arithmetic`) and the report's page of tables both take it from here.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tramontane.study.catalogue import TABLE1, cached_yaml
-from tramontane.study.decomposition import bounds, nearest_square
 from tramontane.study.network import Network, network
+from tramontane.study.settings import filled
 from tramontane.study.workloads import DOUBLE, Transposition
 from tramontane.substrates.simulator import schedule
 
@@ -108,7 +109,8 @@ class GridFacts:
 def grid(extents: Sequence[int]) -> GridFacts:
     """Return what Table 3 says of a grid [nx, ny, nz]."""
     nx, ny, nz = extents
-    limits = bounds("transposition", (nx, ny, nz))
-    most = [min(value for own, _, value in limits if own == side) for side in ("cx", "cy")]
+    burst = Transposition(kind="transposition", algorithm="burst", grid=(nx, ny, nz))
+    processes = math.prod(filled(burst.limits))
+    million = burst.for_ranks(MILLION).decomposition if processes >= MILLION else None
     points = nx * ny * nz
-    return GridFacts(points, points * DOUBLE, most[0] * most[1], nearest_square(MILLION, limits))
+    return GridFacts(points, points * DOUBLE, processes, million)

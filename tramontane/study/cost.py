@@ -17,14 +17,8 @@ from ruamel.yaml import YAML
 
 from tramontane.study.network import Network, Nodes
 from tramontane.study.points import Point
-from tramontane.study.traffic import CONTROL, Traffic, traffic
-from tramontane.study.workloads import DOUBLE, OPTIMAL, RADICES, Allreduce, Halo
-
-_SAMPLES = 48
-"""Ranks, and partners of each, that are looked at for the mean distance."""
-
-_AT_ONCE = 4
-"""Messages of a rank that are under way at once where no radix says it."""
+from tramontane.study.traffic import CONTROL, Floats, Traffic, traffic
+from tramontane.study.workloads import DOUBLE, RADICES, Allreduce
 
 _RUNS_OF_A_SEARCH = 3
 """Radices that a search for the best one runs, rather more than fewer."""
@@ -67,21 +61,29 @@ def rates() -> dict[str, Any]:
     return dict(YAML(typ="safe", pure=True).load(text))
 
 
-def estimate(point: Point) -> Cost:
-    """Return what a point will cost."""
+def estimate(point: Point, posted: float | None = None) -> Cost:
+    """Return what a point will cost.
+
+    Parameters
+    ----------
+    point : Point
+        The point.
+    posted : float, optional
+        Messages that are under way at a time; by default those that the schedule has.
+    """
     if point.machine is None:
         return _measurement(point)
-    if isinstance(point.workload, Allreduce) and point.workload.radix == OPTIMAL:
+    if isinstance(point.workload, Allreduce) and point.workload.is_search:
         return _search(point, point.workload)
     machine, speed = point.machine, rates()
     net = machine.facts
     protocol, packet = machine.protocol, machine.packet
-    parts = [part for part in traffic(point) if part.messages]
+    parts = traffic(point.workload, point.ranks)
     control = [part.control(protocol) for part in parts]
     travelling = [part.packets(packet, above=protocol.negligible_size) for part in parts]
     entering = [own + extra for own, extra in zip(travelling, control, strict=True)]
     place = Placement(point)
-    visits = [mean_visits(net, part, place) for part in parts]
+    visits = [mean_visits(net, part, place, part.pair_load(packet, protocol)) for part in parts]
     hops = math.fsum(number * each for number, each in zip(entering, visits, strict=True))
     messages = sum(part.messages for part in parts)
     ranks = point.ranks
@@ -93,7 +95,7 @@ def estimate(point: Point) -> Cost:
         state = (
             ports * (speed["bytes_per_port"] + net.virtual_channels * speed["bytes_per_channel"])
             + ranks * speed["bytes_per_rank"]
-            + max((_bytes_at_once(point, part, each) for part, each in zip(parts, visits, strict=True)), default=0)
+            + max((_bytes_at_once(point, part, each, posted) for part, each in zip(parts, visits, strict=True)), default=0)
         )
         matrix = min(point.statistics.congestion, ranks) ** 2 * speed["bytes_per_congestion_cell"]
         memory = speed["bytes_per_process"] + state + matrix
@@ -146,9 +148,9 @@ def slower_with_state(state: Any, growth: Mapping[float, float]) -> Any:
 
 def _simulated(point: Point) -> float:
     """Return the part of a point's traffic that is simulated: less than 1 where repeats may be cut short."""
-    if point.steady.is_default or not isinstance(point.workload, Allreduce):
+    if point.steady.is_default or point.workload.repeated is None:
         return 1.0
-    return min(1.0, float(rates()["steady_repeats"]) / point.workload.repeats)
+    return min(1.0, float(rates()["steady_repeats"]) / point.workload.repeated)
 
 
 def _search(point: Point, workload: Allreduce) -> Cost:
@@ -156,7 +158,8 @@ def _search(point: Point, workload: Allreduce) -> Cost:
 
     Searches end after one to three runs, because a schedule without contention nearly tells how long a small allreduce
     takes. Here its longest chain is taken as the stages, each with a latency and the messages of a rank. Memory is that
-    of the largest radix, which has the most messages under way: with contention it may be among those that are run.
+    of messages to as many partners as the largest radix, of all ranks: with contention it may be among those that are
+    run, and messages of one stage meet those of the next.
     """
     first, last = workload.radices or RADICES
     machine, ranks = point.network, point.ranks
@@ -175,16 +178,17 @@ def _search(point: Point, workload: Allreduce) -> Cost:
     every = workload.exhaustive or point.substrate in rates()["others"]  # which know no bounds
     likely = radices if every else radices[:_RUNS_OF_A_SEARCH]
 
-    def cost(radix: int) -> Cost:
-        return estimate(point.changed(workload=workload.with_radix(radix)))
+    def cost(radix: int, posted: float | None = None) -> Cost:
+        return estimate(point.changed(workload=workload.with_radix(radix)), posted)
 
-    return replace(total([cost(radix) for radix in likely]), memory_bytes=cost(last).memory_bytes)
+    memory = cost(last, posted=ranks * last).memory_bytes
+    return replace(total([cost(radix) for radix in likely]), memory_bytes=memory)
 
 
 def _measurement(point: Point) -> Cost:
     """Return what it costs to measure a point on a real machine: mostly starting ranks, and their fields."""
     workload, ranks, speed = point.workload, point.ranks, rates()
-    field = 0 if isinstance(workload, Allreduce) else DOUBLE * math.prod(workload.grid)
+    field = DOUBLE * math.prod(getattr(workload, "grid", (0,)))
     return Cost(
         seconds=speed["seconds_per_measurement"] + ranks * speed["seconds_per_measured_rank"],
         memory_bytes=round(ranks * speed["bytes_per_measured_rank"] + speed["fields_per_measurement"] * field),
@@ -196,7 +200,7 @@ def _measurement(point: Point) -> Cost:
     )
 
 
-def _bytes_at_once(point: Point, part: Traffic, visits: float) -> float:
+def _bytes_at_once(point: Point, part: Traffic, visits: float, posted: float | None) -> float:
     """Return what the messages take that have been posted, each its envelope and what of it is in the network.
 
     First packets, which are headers unless a message is short, are there as far as there is room in the buffers before
@@ -204,27 +208,21 @@ def _bytes_at_once(point: Point, part: Traffic, visits: float) -> float:
     counts up to a length: on a longer one congestion keeps packets back at the source.
     """
     machine, ranks, speed = point.network, point.ranks, rates()
-    posted = _posted(point, part)
+    posted = _posted(point, part) if posted is None else posted
     short, packet = machine.protocol.short_limit, machine.packet
-    first = sum(count * min(size if size <= short else CONTROL, packet) for size, count in part.sizes.items())
+    first = float(np.minimum(np.where(part.sizes <= short, part.sizes, CONTROL), packet) @ part.counts)
     firsts = min(posted, 2 * ranks * machine.buffer * part.messages / max(first, 1))
     filled = speed["buffers_filled"] * min(visits, speed["buffers_on_the_way"]) * machine.buffer / packet
     others = min(posted * (part.packets(packet) / part.messages - 1), ranks * filled)
     return float(posted * speed["bytes_per_message"] + (firsts + others) * speed["bytes_per_packet"])
 
 
-def _posted(point: Point, part: Traffic) -> int:
-    """Return how many messages are posted at once: all of a phase by a burst, by others a few a rank."""
-    workload = point.workload
-    if workload.algorithm == "burst":
-        return part.messages
-    radix = None if isinstance(workload, Halo) else workload.radix
-    few = min(part.messages, point.ranks * int(radix or _AT_ONCE))
-    if workload.algorithm == "sliding-window":
-        # A message that is sent without waiting for its receive leaves its place in the window at once.
-        limit = point.network.protocol.eager_limit
-        return max(few, sum(count for size, count in part.sizes.items() if size <= limit))
-    return few
+def _posted(point: Point, part: Traffic) -> float:
+    """Return how many messages are posted at once."""
+    if not part.windowed:
+        return part.posted
+    # A message that is sent without waiting for its receive leaves its place in the window at once.
+    return max(part.posted, part.up_to(point.network.protocol.eager_limit))
 
 
 def total(costs: list[Cost]) -> Cost:
@@ -273,23 +271,13 @@ def used_ports(net: Network, ranks: int, *, scattered: bool = False) -> int:
     return (net.switches_near(own) if close else net.switches) * net.ports + ranks
 
 
-def mean_visits(net: Network, part: Traffic, place: Placement) -> float:
-    """Return the mean number of switches a packet of `part` visits, from a sample of the pairs that communicate."""
-    source = _spread(part.first, part.last)
-    shifts = np.array(part.shifts, dtype=np.int64) if part.shifts else _spread(1, part.members)
-    source, shifts = np.repeat(source, len(shifts)), np.tile(shifts, len(source))
-    member = source // part.stride % part.members
-    target = source + ((member + shifts) % part.members - member) * part.stride
+def mean_visits(net: Network, part: Traffic, place: Placement, load: Floats) -> float:
+    """Return the mean number of switches a packet of `part` visits, from pairs of ranks and the packets of each."""
     # Ranks beyond the last node are for the simulator to refuse.
-    source, target = (place.nodes(ranks) % net.nodes for ranks in (source, target))
-    shortest = float(net.visits(source, target).mean())
+    source, target = (place.nodes(ranks) % net.nodes for ranks in (part.source, part.destination))
+    shortest = float(np.average(net.visits(source, target), weights=load))
     if not net.routing.detours:
         return shortest
-    detour = float(net.visits(source, target, detours=True).mean())
+    detour = float(np.average(net.visits(source, target, detours=True), weights=load))
     # Adaptive routings take the detour only where the way is congested: half-way between, for want of better.
     return detour if net.routing.always_detours else (shortest + detour) / 2
-
-
-def _spread(first: int, last: int) -> Nodes:
-    """Return at most `_SAMPLES` of the numbers from `first` to `last` - 1, evenly spread."""
-    return np.unique(np.linspace(first, last - 1, min(last - first, _SAMPLES)).round().astype(np.int64))

@@ -1,21 +1,23 @@
-"""The typed descriptions of what is communicated: transposition, halo exchange and allreduce."""
+"""The typed descriptions of what is communicated: transposition, halo exchange and allreduce.
 
-from typing import Annotated, Literal, Self
+Types, explanations and what only a study knows stand here, because schemas and tables for users are made from them. What
+keys an algorithm has and what is possible is asked of the compiled descriptions (:mod:`tramontane.study.schedules`).
+"""
+
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, TypeAdapter, model_validator
 
-from tramontane.study import decomposition as blocks
+from tramontane.study import schedules
 from tramontane.study.fields import Choice, Count, WholeList, WholeOrWord
 from tramontane.study.messages import problem
 from tramontane.study.settings import Settings
 
 DOUBLE = 8
 """Bytes of one grid-point value; the paper's fields are in double precision."""
-TRANSPOSITION_ALGORITHMS = ("ring-k", "burst", "bruck", "pairwise", "sliding-window")
-BRUCK_RADIX = 2
-"""Left out of the canonical form, as it was before there were others."""
-REMAINDERS = ("paper", "adjacent")
-ALLREDUCE_ALGORITHMS = ("recursive-k", "recursive-doubling", "ring", "rabenseifner")
+TRANSPOSITION_ALGORITHMS = schedules.words("transposition", "algorithm")
+ALLREDUCE_ALGORITHMS = schedules.words("allreduce", "algorithm")
+BISECTION = "bisection"
 OPTIMAL = "optimal"
 RADICES = (2, 32)
 """Range in which the best radix is searched (Zheng & Marguinaud 2018, section 4.4)."""
@@ -25,10 +27,80 @@ LIBRARY_ALGORITHMS = ("library", "library-nonblocking", "library-persistent")
 GRID = WholeList(("nx", "ny", "nz"), instead="the name of a grid in configs/workloads/grids.yaml")
 Grid = Annotated[tuple[int, int, int], GRID]
 Decomposition = Annotated[tuple[int, int], WholeList(("cx", "cy"))]
-HaloDecomposition = Annotated[tuple[int, int] | Literal["bisection"], WholeList(("cx", "cy"), word=blocks.BISECTION)]
+HaloDecomposition = Annotated[tuple[int, int] | Literal["bisection"], WholeList(("cx", "cy"), word=BISECTION)]
 
 
-class Transposition(Settings):
+class Communication(Settings):
+    """What all kinds of workloads have in common."""
+
+    @property
+    def own_algorithms(self) -> tuple[str, ...]:
+        """Algorithms that need no MPI library."""
+        return schedules.words(self._kind, "algorithm") if "algorithm" in self._compiled_keys else ()
+
+    @property
+    def repeated(self) -> int | None:
+        """How often the same is done one time after the other; None for a kind that has no such key."""
+        return getattr(self, "repeats", None)
+
+    @property
+    def is_search(self) -> bool:
+        """Whether it stands for the best of several workloads."""
+        return False
+
+    def schedule_keys(self) -> dict[str, Any]:
+        """Return the keys that the compiled description reads; of a library's operation, those of messages like it."""
+        keys = self.canonical()
+        if keys.get("algorithm") in LIBRARY_ALGORITHMS:
+            keys["algorithm"] = schedules.library_algorithm(self._kind)
+        return {key: value for key, value in keys.items() if value is not None}
+
+    def for_ranks(self, ranks: int) -> Self:
+        """Return the workload with what was left out and follows from the number of ranks.
+
+        Raises
+        ------
+        PydanticCustomError
+            If that number of ranks can't have it.
+        """
+        values = schedules.described(self.schedule_keys(), ranks).values
+        follow = [name for name in ("decomposition",) if name in values and getattr(self, name) is None]
+        return self.model_copy(update={name: tuple(values[name]) for name in follow}) if follow else self
+
+    @property
+    def limits(self) -> tuple[int, int] | None:
+        """The largest cx and cy that its grid can be cut into; None without a decomposition [cx, cy]."""
+        whole = {key: value for key, value in self.schedule_keys().items() if not isinstance(value, list) or key == "grid"}
+        found: tuple[int, int] | None = schedules.described(whole, 1).limits
+        return found
+
+    def imbalance(self, ranks: int) -> float:
+        """Return the largest block of data of any rank at any time, relative to the mean; 1 where all are alike."""
+        return float(schedules.described(self.schedule_keys(), ranks).imbalance)
+
+    def setup(self, ranks: int) -> bytes:
+        """Return what all ranks have to know of each other, for simulated ones to share; empty: nothing."""
+        return bytes(schedules.described(self.schedule_keys(), ranks).setup())
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        schedules.check_keys(self.schedule_keys())
+        # What only some algorithms have is left out where it says nothing, so that a new key renames no point.
+        own = [key for key in schedules.keys(self._kind) if key.algorithm == getattr(self, "algorithm", None)]
+        unsaid = [key.name for key in own if key.algorithm and getattr(self, key.name) == key.default]
+        self._fill(**dict.fromkeys(unsaid))
+        return self
+
+    @property
+    def _kind(self) -> str:
+        return str(getattr(self, "kind"))  # noqa: B009 (each kind declares it, with its own name as its type)
+
+    @property
+    def _compiled_keys(self) -> set[str]:
+        return {key.name for key in schedules.keys(self._kind)}
+
+
+class Transposition(Communication):
     """The transposition of the spectral transform method (Zheng & Marguinaud 2018, section 3.1)."""
 
     kind: Literal["transposition"] = Field(description="Kind of workload.")
@@ -49,18 +121,8 @@ class Transposition(Settings):
         examples=[[16, 16]],
     )
 
-    @model_validator(mode="after")
-    def _radix(self) -> Self:
-        if self.algorithm == "bruck":
-            if self.radix == 1:
-                raise problem("found 1", "a whole number, 2 or more", key="radix")
-            self._fill(radix=None if self.radix == BRUCK_RADIX else self.radix)
-        else:
-            check_radix(self.algorithm, ("ring-k", "sliding-window"), self.radix, optional=("bruck",))
-        return self
 
-
-class Halo(Settings):
+class Halo(Communication):
     """The wide halo exchange of the semi-Lagrangian method (Zheng & Marguinaud 2018, section 3.2)."""
 
     kind: Literal["halo"] = Field(description="Kind of workload.")
@@ -82,12 +144,12 @@ class Halo(Settings):
 
     @model_validator(mode="after")
     def _library(self) -> Self:
-        if self.algorithm is not None and self.decomposition == blocks.BISECTION:
-            raise problem(f"found {blocks.BISECTION} with algorithm {self.algorithm}", "[cx, cy]", key="decomposition")
+        if self.algorithm is not None and self.decomposition == BISECTION:
+            raise problem(f"found {BISECTION} with algorithm {self.algorithm}", "[cx, cy]", key="decomposition")
         return self
 
 
-class Allreduce(Settings):
+class Allreduce(Communication):
     """The allreduces of a Krylov solver (Zheng & Marguinaud 2018, section 3.3)."""
 
     kind: Literal["allreduce"] = Field(description="Kind of workload.")
@@ -108,24 +170,17 @@ class Allreduce(Settings):
         description="With radix optimal, whether every radix is run, also those that a lower bound proves slower. "
         "Default: false.",
     )
-    remainder: Annotated[str, Choice(REMAINDERS)] | None = Field(
+    remainder: Annotated[str, Choice(schedules.words("allreduce", "remainder"))] | None = Field(
         None,
         description="Who stands in for rank i beyond the largest power of k: paper: rank i - (P - k^p), or i mod k^p "
         "where P > 2 k^p; adjacent: the first of a run of neighbours. Only for recursive-k. Default: paper.",
     )
-    count: Count = Field(3, description="Doubles to reduce.")
-    repeats: Count = Field(50, description="Allreduces one after the other; 2N for GCR with N iterations.")
+    count: Count = Field(schedules.default("allreduce", "count"), description="Doubles to reduce.")
+    repeats: Count = Field(
+        schedules.default("allreduce", "repeats"), description="Allreduces one after the other; 2N for GCR with N iterations.")
 
     @model_validator(mode="after")
-    def _radix(self) -> Self:
-        check_radix(self.algorithm, ("recursive-k",), self.radix, minimum=2)
-        if self.remainder is not None and self.algorithm != "recursive-k":
-            raise problem(
-                f"found {self.remainder}, but algorithm {self.algorithm} has none",
-                "only with recursive-k",
-                key="remainder",
-            )
-        self._fill(remainder=None if self.remainder == REMAINDERS[0] else self.remainder)
+    def _search(self) -> Self:
         if self.radix != OPTIMAL:
             for key in ("radices", "exhaustive"):
                 if getattr(self, key) is not None:
@@ -136,6 +191,16 @@ class Allreduce(Settings):
             raise problem(f"found [{first}, {last}]", "[first, last] with 2 <= first <= last", key="radices")
         self._fill(radices=(first, last), exhaustive=bool(self.exhaustive))
         return self
+
+    @property
+    def is_search(self) -> bool:
+        """Whether the best radix is wanted."""
+        return self.radix == OPTIMAL
+
+    def schedule_keys(self) -> dict[str, Any]:
+        """Return the keys that the compiled description reads; of a search, those of its first radix."""
+        one = self.with_radix((self.radices or RADICES)[0]) if self.is_search else self
+        return super(Allreduce, one).schedule_keys()
 
     def with_radix(self, radix: int) -> Self:
         """Return the allreduce with a radix in place of the search for the best one."""
@@ -149,15 +214,3 @@ WORKLOADS: tuple[type[Settings], ...] = (Transposition, Halo, Allreduce)
 def canonical_workload(data: object) -> Workload:
     """Return the workload with a canonical form, checked as far as it can be without its point (ValidationError)."""
     return TypeAdapter[Workload](Workload).validate_python(data, context={"canonical": True})
-
-
-def check_radix(
-    algorithm: str, needing: tuple[str, ...], radix: int | str | None, minimum: int = 1, optional: tuple[str, ...] = ()
-) -> None:
-    """Refuse a radix that is missing for the algorithms that need one, or given to one that has none."""
-    if algorithm in needing and radix is None:
-        raise problem(f"missing, but algorithm {algorithm} needs it", f"a whole number, {minimum} or more", key="radix")
-    if algorithm not in needing and radix is not None:
-        found = f"found {radix}, but algorithm {algorithm} has none"
-        *others, last = *needing, *optional
-        raise problem(found, f"only with {', '.join(others) + ' or ' if others else ''}{last}", key="radix")

@@ -11,10 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.shared_memory import SharedMemory
 
-from tramontane.study.decomposition import BISECTION
 from tramontane.study.points import Point
-from tramontane.study.workloads import Halo
-from tramontane.substrates.simulator import halo_table
 
 
 @contextmanager
@@ -26,11 +23,10 @@ def shared_setup(point: Point) -> Iterator[str | None]:
     str or None
         Its name, or None where nothing is to be shared.
     """
-    workload = point.workload
-    if not isinstance(workload, Halo) or workload.decomposition != BISECTION:
+    table = point.workload.setup(point.ranks)
+    if not table:
         yield None
         return
-    table = halo_table(workload, point.ranks)
     segment = SharedMemory(create=True, size=len(table))
     try:
         if segment.buf is not None:  # it is, until closed

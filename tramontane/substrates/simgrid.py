@@ -19,7 +19,6 @@ from tramontane.study.network import FIXED
 from tramontane.study.points import Point
 from tramontane.substrates import skeleton, spack
 from tramontane.substrates.building import digest, link, once
-from tramontane.substrates.imbalance import imbalance
 from tramontane.substrates.programs import Finished, complaint, run_program
 from tramontane.substrates.refusal import Refusal, refusal_of, simulator_only
 
@@ -89,7 +88,7 @@ class SimGrid:
             **skeleton.outcome(found),
             "packets": None,
             "hops": None,
-            "imbalance": imbalance(point),
+            "imbalance": point.imbalance,
             "wall_s": max(done.wall_s - setup, 0.0),
             "setup_s": setup,
             "peak_rss_bytes": done.peak_rss_bytes,

@@ -8,9 +8,8 @@ from typing import Any
 from tramontane.errors import InputError
 from tramontane.extension import simulator as _extension
 from tramontane.study.points import Point
-from tramontane.study.workloads import Halo, Workload
+from tramontane.study.workloads import Workload
 from tramontane.substrates import spack
-from tramontane.substrates.imbalance import imbalance
 from tramontane.substrates.search import is_search, search
 
 
@@ -71,7 +70,7 @@ class Simulator:
         return {
             "substrate": self.name,
             **_extension().simulate(point.canonical(), self._threads, *limit),
-            "imbalance": imbalance(point),
+            "imbalance": point.imbalance,
             "model_revision": self.revision(),
         }
 
@@ -95,9 +94,6 @@ def schedule(workload: Workload, ranks: int) -> Any:
     return _extension().schedule.Schedule(workload.canonical(), ranks)
 
 
-def halo_table(workload: Halo, ranks: int) -> bytes:
-    """Return tiles and neighbours of all processes of a halo exchange by bisection."""
-    return bytes(_extension().schedule.Workload(workload.canonical(), ranks).setup())
 
 
 @functools.cache

@@ -21,7 +21,6 @@ from tramontane.study.points import Point
 from tramontane.study.settings import filled
 from tramontane.substrates import skeleton, spack
 from tramontane.substrates.building import digest, link, once
-from tramontane.substrates.imbalance import imbalance
 from tramontane.substrates.programs import Finished, complaint, run_program
 from tramontane.substrates.refusal import Refusal, refusal_of, simulator_only
 from tramontane.substrates.search import is_search, search
@@ -120,7 +119,7 @@ class SstMacro:
             "substrate": self.name,
             **skeleton.outcome(found),
             **(_UNCOUNTED if skeleton.calls_library(point) else json.loads(counted)),
-            "imbalance": imbalance(point),
+            "imbalance": point.imbalance,
             "wall_s": loop,
             "setup_s": max(done.wall_s - loop, 0.0),
             "peak_rss_bytes": done.peak_rss_bytes,

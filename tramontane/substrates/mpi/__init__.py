@@ -6,7 +6,6 @@ from typing import Any
 
 from tramontane.study.points import Point
 from tramontane.study.settings import filled
-from tramontane.substrates.imbalance import imbalance
 from tramontane.substrates.mpi import program
 from tramontane.substrates.mpi.build import build_program, missing_tools, provenance
 from tramontane.substrates.mpi.launch import start
@@ -81,7 +80,7 @@ def result_of(point: Point, measured: dict[str, Any], where: dict[str, str]) -> 
         **program.outcome(measured),
         "packets": None,
         "hops": None,
-        "imbalance": imbalance(point),
+        "imbalance": point.imbalance,
         "system": where,
         "measurement": measured,
     }

@@ -1,0 +1,110 @@
+"""What the compiled extension knows of workloads: their keys, decompositions, and what they send.
+
+Each kind of workload is described once, in ``skeleton-src/workloads``; bindings, the MPI program and planning read the
+same description. Python keeps types and explanations of the keys (:mod:`tramontane.study.workloads`), which editors
+check files against before anything is compiled, and asks here for everything else.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from pydantic_core import PydanticCustomError
+
+from tramontane.extension import simulator
+from tramontane.study.messages import problem
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key that a kind of workload has, or some of its algorithms.
+
+    Attributes
+    ----------
+    name : str
+        As in the block `workload` of a point.
+    words : tuple of str
+        Values that are words.
+    default : object
+        Its value if it is left out; None: there is none.
+    algorithm : str or None
+        The algorithm that has it; None: all of them have.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    default: Any
+    algorithm: str | None
+
+
+@cache
+def _kinds() -> Any:
+    return simulator().schedule.kinds()
+
+
+@cache
+def keys(kind: str) -> tuple[Key, ...]:
+    """Return the keys of a kind of workload, beside `kind`; those of several algorithms once for each."""
+    return tuple(
+        Key(key["name"], tuple(key["words"]), key["default"], key["with"] and key["with"][1])
+        for key in _kinds()[kind]["keys"]
+    )
+
+
+def words(kind: str, name: str) -> tuple[str, ...]:
+    """Return the words that a key may be."""
+    return next(key.words for key in keys(kind) if key.name == name)
+
+
+def default(kind: str, name: str) -> Any:
+    """Return the value of a key that is left out."""
+    return next(key.default for key in keys(kind) if key.name == name)
+
+
+def kinds_with(name: str) -> list[str]:
+    """Return the kinds of workload that have a key."""
+    return [kind for kind in _kinds() if any(key.name == name for key in keys(kind))]
+
+
+def library_algorithm(kind: str) -> str | None:
+    """Return the algorithm whose messages stand for those of an MPI library's operation, if algorithms differ."""
+    return _kinds()[kind]["library_algorithm"] or None
+
+
+def check_keys(given: Mapping[str, Any]) -> None:
+    """Refuse keys and values that a workload can't have, whatever the number of ranks (PydanticCustomError)."""
+    try:
+        simulator().schedule.read(dict(given))
+    except ValueError as error:
+        raise refusal(error, "workload.") from None
+
+
+def described(given: Mapping[str, Any], ranks: int) -> Any:
+    """Return the compiled description of a workload: ``values``, ``limits``, ``imbalance``, ``setup``, ``traffic``.
+
+    Raises
+    ------
+    PydanticCustomError
+        If that number of ranks can't have it.
+    """
+    try:
+        return simulator().schedule.Workload(dict(given), ranks)
+    except ValueError as error:
+        raise refusal(error) from None
+
+
+def refusal(error: ValueError, within: str = "") -> PydanticCustomError:
+    """Return what a validator raises for a line of the extension: ``key: found <found>, allowed: <allowed>``.
+
+    Parameters
+    ----------
+    within : str
+        Beginning of the key that the validator need not tell.
+    """
+    line = re.fullmatch(r"(?P<key>[\w.]+): found (?P<found>.*?), allowed: (?P<allowed>.*)", str(error), re.DOTALL)
+    if line is None:
+        raise error
+    found = "missing" if line["found"] == "nothing" else f"found {line['found']}"
+    return problem(found, line["allowed"], key=line["key"].removeprefix(within))
