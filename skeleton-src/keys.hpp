@@ -108,9 +108,13 @@ public:
         return nullptr;
     }
     [[nodiscard]] bool is(std::string_view key, std::string_view word) const {
+        return find(key) != nullptr && shown(key) == word;
+    }
+    /// A word; empty for anything else.
+    [[nodiscard]] std::string shown(std::string_view key) const {
         const Value* const value = find(key);
         const auto* const text = value == nullptr ? nullptr : std::get_if<std::string>(value);
-        return text != nullptr && *text == word;
+        return text == nullptr ? "" : *text;
     }
     [[nodiscard]] std::int64_t integer(std::string_view key) const { return get<std::int64_t>(key); }
     [[nodiscard]] const std::string& word(std::string_view key) const { return get<std::string>(key); }
@@ -153,7 +157,7 @@ public:
             if (key.with.empty() || values.is(key.with, key.with_value)) {
                 take(key, values, prefix);
             } else {
-                elsewhere_.push_back({prefix, &key});
+                elsewhere_.push_back({&key, key.with + " " + values.shown(key.with)});
             }
         }
     }
@@ -166,16 +170,24 @@ public:
                 refuse_key(prefix + given_[i].key, "an unknown key", "the keys " + listed(known_));
             }
         }
-        if (missing_) refuse_key(missing_->first, "nothing", missing_->second);
+        if (missing_) refuse_key(missing_->key, missing_->found, missing_->allowed);
         for (std::size_t i = 0; i < given_.size(); ++i) {
-            if (!read_[i]) refuse_key(prefix + given_[i].key, given_[i].shown, only_with(given_[i].key));
+            if (read_[i]) continue;
+            const auto here = std::find_if(elsewhere_.begin(), elsewhere_.end(),
+                                           [&](const Elsewhere& each) { return each.key->name == given_[i].key; });
+            refuse_key(prefix + given_[i].key, given_[i].shown + ", but " + here->here + " has none",
+                       only_with(given_[i].key));
         }
     }
 
 private:
+    /// A key that does not exist here.
     struct Elsewhere {
-        std::string prefix;
         const Key* key;
+        std::string here;  ///< why: the other key and its value
+    };
+    struct Missing {
+        std::string key, found, allowed;
     };
 
     void take(const Key& key, Values& values, const std::string& prefix) {
@@ -192,27 +204,25 @@ private:
             values.set(key.name, *key.otherwise);
         } else if (!key.optional && !missing_) {
             missing_ = {prefix + key.name,
-                        key.allowed() + (key.with.empty() ? "" : ", because of " + key.with + " " + key.with_value)};
+                        "nothing" + (key.with.empty() ? "" : ", but " + key.with + " " + key.with_value + " needs it"),
+                        key.allowed()};
         }
     }
 
     /// In which cases a key exists that does not exist here; empty if it never does.
     [[nodiscard]] std::string only_with(const std::string& name) const {
         std::vector<std::string> cases;
-        std::string with;
-        for (const auto& [prefix, key] : elsewhere_) {
-            if (key->name != name) continue;
-            with = key->with;
-            cases.push_back(key->with_value);
+        for (const Elsewhere& each : elsewhere_) {
+            if (each.key->name == name) cases.push_back(each.key->with_value);
         }
-        return cases.empty() ? "" : "only with " + with + " " + listed(cases);
+        return cases.empty() ? "" : "only with " + listed(cases);
     }
 
     std::vector<Argument> given_;
     std::vector<char> read_;
     std::vector<std::string> known_;
     std::vector<Elsewhere> elsewhere_;
-    std::optional<std::pair<std::string, std::string>> missing_;
+    std::optional<Missing> missing_;
 };
 
 /// A value of a command line, told by its looks: an integer, integers with x or commas between them, or a word.

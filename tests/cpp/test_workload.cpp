@@ -67,7 +67,7 @@ TEST_CASE("of several mistakes the one is told that explains the others") {
     REQUIRE(misspelt == "workload.wdith: found an unknown key, allowed: the keys kind, width, grid, decomposition");
     REQUIRE(refusal({"kind=halo", "grid=8x8x8"}) == "workload.width: found nothing, allowed: an integer from 1");
     REQUIRE(refusal({"kind=allreduce", "algorithm=ring", "radix=2"}) ==
-            "workload.radix: found '2', allowed: only with algorithm recursive-k");
+            "workload.radix: found '2', but algorithm ring has none, allowed: only with recursive-k");
     REQUIRE(refusal({"kind=halo", "kind=halo"}) == "kind: found it twice, allowed: each key once");
     REQUIRE(refusal({"halo"}) == "arguments: found 'halo', allowed: key=value");
 }

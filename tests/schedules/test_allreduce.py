@@ -183,7 +183,7 @@ def test_partners_differ_in_one_digit(exponent: int, radix: int) -> None:
 @given(ranks=st.integers(1, 300), count=st.integers(1, 400), radix=st.integers(2, 20))
 def test_stages_and_totals_in_closed_form(ranks: int, count: int, radix: int) -> None:
     def totals(algorithm: str, **more: Any) -> tuple[int, int, int]:
-        schedule = Schedule({"kind": "allreduce", "algorithm": algorithm, "count": count, **more}, ranks)
+        schedule = Schedule({"kind": "allreduce", "algorithm": algorithm, "count": count, "repeats": 1, **more}, ranks)
         messages, length = schedule.totals()["allreduce"]
         return schedule.rounds, messages, length
 
@@ -211,7 +211,7 @@ def test_stages_and_totals_in_closed_form(ranks: int, count: int, radix: int) ->
 
 def test_recursive_two_is_recursive_doubling_on_powers_of_two() -> None:
     one = Schedule(recursive(2, count=3), 64)
-    other = Schedule({"kind": "allreduce", "algorithm": "recursive-doubling", "count": 3}, 64)
+    other = Schedule({"kind": "allreduce", "algorithm": "recursive-doubling", "count": 3, "repeats": 1}, 64)
     assert one.rounds == other.rounds == 6
     for number in range(6):
         expected, found = one.transfers(number), other.transfers(number)
@@ -245,7 +245,7 @@ def test_totals_agree_with_an_independent_program(
         recursive(2, 3),
         recursive(21, 3),
         recursive(32, 3),
-        {"kind": "allreduce", "algorithm": "recursive-doubling", "count": 3},
+        {"kind": "allreduce", "algorithm": "recursive-doubling", "count": 3, "repeats": 1},
         {"kind": "allreduce", "algorithm": "rabenseifner", "count": 10**6 + 7},
         {"kind": "allreduce", "algorithm": "ring", "count": 10**6 + 7},
     ],

@@ -1,5 +1,8 @@
 """Halo exchange of an irregular decomposition, by recursive bisection."""
 
+import re
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import assume, given

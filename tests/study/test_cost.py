@@ -249,7 +249,7 @@ def test_time_and_memory_follow_from_the_rates() -> None:
     ports = 2 * 32 * 8 + 64  # two switches for each that carries ranks, eight ports each
     port, channel = speed["bytes_per_port"], speed["bytes_per_channel"]
     memory = speed["bytes_per_process"] + ports * (port + 2 * channel) + 64 * speed["bytes_per_rank"]
-    memory += 64 * 2 * (speed["bytes_per_message"] + speed["bytes_per_packet"])  # radix 2: no more than two at once
+    memory += 64 * (speed["bytes_per_message"] + speed["bytes_per_packet"])  # radix 2: one at a time
     assert cost.memory_bytes == round(memory)
     detours = estimate(made(workload, 64, TORUS | {"routing": "valiant"}))
     size = network(TORUS)

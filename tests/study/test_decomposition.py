@@ -23,8 +23,7 @@ def workload(kind: str, grid: tuple[int, int, int]) -> Transposition | Halo:
 def decomposition(ranks: int, kind: str = "transposition", grid: tuple[int, int, int] = PAPER) -> object:
     try:
         return workload(kind, grid).for_ranks(ranks).decomposition
-    except PydanticCustomError as error:
-        assert "cx <= n" in str(error)
+    except PydanticCustomError:
         return None
 
 

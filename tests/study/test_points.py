@@ -140,7 +140,7 @@ def test_the_remainder_rule_of_the_paper_is_the_default(write: Write, sample: st
     )
     assert plain.id == paper.id != adjacent.id
     assert "remainder" not in plain.canonical()["workload"]
-    with pytest.raises(InputError, match=r"workload\.remainder: found adjacent, but algorithm ring has none"):
+    with pytest.raises(InputError, match=r"workload\.remainder: found 'adjacent', but algorithm ring has none"):
         load_point(write(f"{head}workload: {{kind: allreduce, algorithm: ring, remainder: adjacent}}\n"))
 
 
@@ -292,7 +292,7 @@ TRANSPOSITION = "kind: transposition, algorithm: ring-k, radix: 4, grid: [1440, 
         (
             ", radix: 4",
             "",
-            "workload.radix: missing, but algorithm ring-k needs it; allowed: a whole number, 1 or more",
+            "workload.radix: missing, but algorithm ring-k needs it; allowed: an integer from 1",
         ),
         # values
         ("torus ", "tors ", "machine.topology: found 'tors'; did you mean 'torus'? allowed: torus, fattree, dragonfly"),
@@ -366,12 +366,12 @@ TRANSPOSITION = "kind: transposition, algorithm: ring-k, radix: 4, grid: [1440, 
             "buffer: 8 KB",
             "machine.buffer: found 8000 B for 2 virtual channels, less than a packet of 4096",
         ),
-        ("ring-k, radix: 4", "bruck, radix: 1", "workload.radix: found 1; allowed: a whole number, 2 or more"),
+        ("ring-k, radix: 4", "bruck, radix: 1", "workload.radix: found 1; allowed: an integer from 2"),
         ("ring-k, radix: 4", "sliding-window", "workload.radix: missing, but algorithm sliding-window needs it"),
         (
             "ring-k, radix: 4",
             "pairwise, radix: 2",
-            "found 2, but algorithm pairwise has none; allowed: only with ring-k, sliding-window or bruck",
+            "found 2, but algorithm pairwise has none; allowed: only with ring-k, bruck, sliding-window",
         ),
         # options
         ("seed: 1", "noise: {duration: 2 ms}", "noise.duration: found 2 ms; allowed: less than the period, 1 ms"),

@@ -160,7 +160,9 @@ def _halos(printed: Printed, ranks: int) -> tuple[int, int, int]:
     """Return bytes of a halo towards left or right, up or down and a corner, for the largest block."""
     nx, ny, nz = printed["grid"]
     _, (columns, rows) = _halo((nx, ny, nz), printed["depth"], ranks)
-    sides = [math.ceil(extent / parts) * nz * DOUBLE * printed["depth"] for extent, parts in ((ny, rows), (nx, columns))]
+    sides = [
+        math.ceil(extent / parts) * nz * DOUBLE * printed["depth"] for extent, parts in ((ny, rows), (nx, columns))
+    ]
     # The longer side is called the first one, whichever direction it lies in.
     return max(sides), min(sides), printed["corner_columns"] * nz * DOUBLE
 

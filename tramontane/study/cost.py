@@ -95,7 +95,9 @@ def estimate(point: Point, posted: float | None = None) -> Cost:
         state = (
             ports * (speed["bytes_per_port"] + net.virtual_channels * speed["bytes_per_channel"])
             + ranks * speed["bytes_per_rank"]
-            + max((_bytes_at_once(point, part, each, posted) for part, each in zip(parts, visits, strict=True)), default=0)
+            + max(
+                (_bytes_at_once(point, part, each, posted) for part, each in zip(parts, visits, strict=True)), default=0
+            )
         )
         matrix = min(point.statistics.congestion, ranks) ** 2 * speed["bytes_per_congestion_cell"]
         memory = speed["bytes_per_process"] + state + matrix

@@ -106,5 +106,5 @@ def refusal(error: ValueError, within: str = "") -> PydanticCustomError:
     line = re.fullmatch(r"(?P<key>[\w.]+): found (?P<found>.*?), allowed: (?P<allowed>.*)", str(error), re.DOTALL)
     if line is None:
         raise error
-    found = "missing" if line["found"] == "nothing" else f"found {line['found']}"
+    found = f"found {line['found']}".replace("found nothing", "missing", 1)
     return problem(found, line["allowed"], key=line["key"].removeprefix(within))

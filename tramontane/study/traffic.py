@@ -54,7 +54,7 @@ class Traffic:
     @property
     def messages(self) -> int:
         """Number of messages."""
-        return round(self.counts.sum())
+        return round(float(self.counts.sum()))
 
     @property
     def bytes(self) -> int:

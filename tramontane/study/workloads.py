@@ -1,7 +1,8 @@
 """The typed descriptions of what is communicated: transposition, halo exchange and allreduce.
 
-Types, explanations and what only a study knows stand here, because schemas and tables for users are made from them. What
-keys an algorithm has and what is possible is asked of the compiled descriptions (:mod:`tramontane.study.schedules`).
+Types, explanations and what only a study knows stand here, because schemas and tables for users are made from them.
+What keys an algorithm has and what is possible is asked of the compiled descriptions
+(:mod:`tramontane.study.schedules`).
 """
 
 from typing import Annotated, Any, Literal, Self
@@ -70,7 +71,9 @@ class Communication(Settings):
     @property
     def limits(self) -> tuple[int, int] | None:
         """The largest cx and cy that its grid can be cut into; None without a decomposition [cx, cy]."""
-        whole = {key: value for key, value in self.schedule_keys().items() if not isinstance(value, list) or key == "grid"}
+        whole = {
+            key: value for key, value in self.schedule_keys().items() if not isinstance(value, list) or key == "grid"
+        }
         found: tuple[int, int] | None = schedules.described(whole, 1).limits
         return found
 
@@ -177,7 +180,9 @@ class Allreduce(Communication):
     )
     count: Count = Field(schedules.default("allreduce", "count"), description="Doubles to reduce.")
     repeats: Count = Field(
-        schedules.default("allreduce", "repeats"), description="Allreduces one after the other; 2N for GCR with N iterations.")
+        schedules.default("allreduce", "repeats"),
+        description="Allreduces one after the other; 2N for GCR with N iterations.",
+    )
 
     @model_validator(mode="after")
     def _search(self) -> Self:
@@ -199,7 +204,8 @@ class Allreduce(Communication):
 
     def schedule_keys(self) -> dict[str, Any]:
         """Return the keys that the compiled description reads; of a search, those of its first radix."""
-        one = self.with_radix((self.radices or RADICES)[0]) if self.is_search else self
+        first, _ = self.radices or RADICES
+        one = self.changed(radix=first if self.is_search else self.radix, radices=None, exhaustive=None)
         return super(Allreduce, one).schedule_keys()
 
     def with_radix(self, radix: int) -> Self:

@@ -94,8 +94,6 @@ def schedule(workload: Workload, ranks: int) -> Any:
     return _extension().schedule.Schedule(workload.canonical(), ranks)
 
 
-
-
 @functools.cache
 def _digest(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
