@@ -390,11 +390,13 @@ void bind_schedule(nb::module_& module) {
         "What planning has to know of a workload; its schedule says the rest.\n\n"
         "Parameters\n----------\n"
         "workload : dict\n    Keys of the ``workload`` block of a point, in base units.\n"
-        "ranks : int\n    Number of processes.\n\n"
+        "ranks : int\n    Number of processes.\n"
+        "allow_empty_blocks : bool\n    Let a transposition have ranks without points in some layout.\n\n"
         "Raises\n------\nValueError\n    For a wrong key or value; the message names it and what is allowed.")
-        .def(nb::new_(
-                 [](const nb::dict& workload, std::int64_t ranks) { return workload_from_dict(workload, ranks, {}); }),
-             "workload"_a, "ranks"_a)
+        .def(nb::new_([](const nb::dict& workload, std::int64_t ranks, bool allow_empty_blocks) {
+                 return workload_from_dict(workload, ranks, {.empty_blocks = allow_empty_blocks});
+             }),
+             "workload"_a, "ranks"_a, nb::kw_only(), "allow_empty_blocks"_a = false)
         .def_prop_ro(
             "values", [](const Workload& workload) { return to_python(workload.values()); },
             "All of its keys, those that were left out too.")

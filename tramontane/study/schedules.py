@@ -81,8 +81,17 @@ def check_keys(given: Mapping[str, Any]) -> None:
         raise refusal(error, "workload.") from None
 
 
-def described(given: Mapping[str, Any], ranks: int) -> Any:
+def described(given: Mapping[str, Any], ranks: int, *, empty_blocks: bool = True) -> Any:
     """Return the compiled description of a workload: ``values``, ``limits``, ``imbalance``, ``setup``, ``traffic``.
+
+    Parameters
+    ----------
+    given : dict
+        Its keys.
+    ranks : int
+        Number of processes.
+    empty_blocks : bool
+        Whether processes may be without points at times, as in some points that were measured with another simulator.
 
     Raises
     ------
@@ -90,7 +99,7 @@ def described(given: Mapping[str, Any], ranks: int) -> Any:
         If that number of ranks can't have it.
     """
     try:
-        return simulator().schedule.Workload(dict(given), ranks)
+        return simulator().schedule.Workload(dict(given), ranks, allow_empty_blocks=empty_blocks)
     except ValueError as error:
         raise refusal(error) from None
 

@@ -64,7 +64,7 @@ class Communication(Settings):
         PydanticCustomError
             If that number of ranks can't have it.
         """
-        values = schedules.described(self.schedule_keys(), ranks).values
+        values = schedules.described(self.schedule_keys(), ranks, empty_blocks=False).values
         follow = [name for name in ("decomposition",) if name in values and getattr(self, name) is None]
         return self.model_copy(update={name: tuple(values[name]) for name in follow}) if follow else self
 
