@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic_core import PydanticCustomError
 
 from tramontane.study import schedules
 from tramontane.study.machines import Protocol
@@ -97,8 +98,15 @@ def control(sizes: Integers, protocol: Protocol) -> Integers:
 
 @lru_cache(maxsize=4096)
 def traffic(workload: Workload, ranks: int) -> tuple[Traffic, ...]:
-    """Return the traffic of each phase in which something is sent."""
-    phases: list[dict[str, Any]] = schedules.described(workload.schedule_keys(), ranks).traffic()
+    """Return the traffic of each phase in which something is sent.
+
+    A workload that is impossible sends nothing: whoever runs it says why (points of comparisons are not validated).
+    """
+    try:
+        described = schedules.described(workload.schedule_keys(), ranks)
+    except PydanticCustomError:
+        return ()
+    phases: list[dict[str, Any]] = described.traffic()
     return tuple(
         Traffic(
             sizes=phase["sizes"],
