@@ -27,11 +27,10 @@ from analysis.page.experiments import PROVENANCE, Group, Section, anchor_of, com
 from analysis.spec import spec_of
 from tramontane.errors import InputError
 from tramontane.study import list_experiments, load_experiment
+from tramontane.study.catalogue import REFERENCES
 from tramontane.support import formatting
 
-_ROOT = Path(__file__).parents[1]
-TEMPLATE = _ROOT / "workflow" / "report" / "report.html.j2"
-REFERENCES = _ROOT / "configs" / "references.yaml"
+TEMPLATE = Path(__file__).with_name("report.html.j2")
 PACKAGES = ("numpy", "pandas", "xarray", "matplotlib", "seaborn", "plotly", "snakemake")
 
 
@@ -191,7 +190,7 @@ def collect(
         unrun=unrun(root, scale, done),
         verdicts=claims.subjects(root, scale),
         tables=papers.tables(root),
-        known=publications(REFERENCES),
+        known=publications(root / REFERENCES),
     )
 
 

@@ -170,15 +170,13 @@ def test_provenance_is_stated(page: Page) -> None:
         assert fact in page.text
 
 
-def test_references_are_resolved_by_their_key(
-    factory: Factory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    references = tmp_path / "references.yaml"
+def test_references_are_resolved_by_their_key(factory: Factory, tmp_path: Path) -> None:
+    references = tmp_path / "configs" / "references.yaml"
+    references.parent.mkdir()
     references.write_text("Z: {authors: 'Zheng, Y.', year: 2018, title: Simulation, pages: 3-9, doi: 10.5194/x}\n")
-    monkeypatch.setattr(report, "REFERENCES", references)
     file = tmp_path / "a.nc"
     factory(attrs={"references": "Z, Unknown2000"}).to_netcdf(file, engine="h5netcdf")
-    report.write([file], tmp_path / "report.html", "paper", "make reproduce")
+    report.write([file], tmp_path / "report.html", "paper", "make reproduce", root=tmp_path)
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "Zheng, Y. (2018): Simulation, 3–9, doi:10.5194/x" in page.text
     assert "reference-Z" in page.ids

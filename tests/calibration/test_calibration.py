@@ -11,7 +11,7 @@ import pytest
 from tramontane.calibration import fit, machine_file, measurement, side_by_side, summary
 from tramontane.calibration.dataset import as_dataset
 from tramontane.measurement import calibration
-from tramontane.measurement.reframe_report import Outcome
+from tramontane.measurement.reframe_report import CaseOutcome
 from tramontane.study import Machine, Point, validate_file
 from tramontane.study.points import SystemChoice
 from tramontane.substrates import get
@@ -91,8 +91,8 @@ def test_the_file_is_a_machine(tmp_path: Path) -> None:
     assert "eager_limit: 4096 B" in file.read_text()
 
 
-def outcome(case: str, said: dict[str, Any] | None, failure: str = "") -> tuple[str, Outcome]:
-    return case, Outcome(case, said, failure, "cores", "openmpi", 1.0, "cmake")
+def outcome(case: str, said: dict[str, Any] | None, failure: str = "") -> tuple[str, CaseOutcome]:
+    return case, CaseOutcome(case, said, failure, "cores", "openmpi", 1.0, "cmake")
 
 
 def operation(time: float) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def operation(time: float) -> dict[str, Any]:
 def test_points_are_measured_and_simulated_alike() -> None:
     asked: dict[str, Point | None] = {}
 
-    def run(points: Mapping[str, Point | None]) -> list[tuple[str, Outcome]]:
+    def run(points: Mapping[str, Point | None]) -> list[tuple[str, CaseOutcome]]:
         asked.update(points)
         first, *others, last = points
         done = [outcome(case, operation(2e-4)) for case in others]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tramontane.campaign import driver
 from tramontane.campaign.driver import Options, _what_failed, find_profile, header, snakemake_command, summary
 from tramontane.campaign.plan import Plan, make_plan
 from tramontane.campaign.rules import CODE
@@ -82,3 +83,11 @@ def test_failures_of_the_workflow_are_told_in_a_line(tmp_path: Path) -> None:
     assert _what_failed(log) == "the workflow did not run: MissingInputException: no plan"
     log.write_text("")
     assert _what_failed(log) == "the workflow did not run: it said nothing"
+
+
+def test_without_a_checkout_one_line_says_so(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "CODE", tmp_path / "site-packages")
+    with pytest.raises(InputError, match=r"campaigns run in a checkout; allowed: a checkout of Tramontane"):
+        find_profile(project, "default")
+    with pytest.raises(InputError, match=r"Snakefile: no such file; allowed: a checkout of Tramontane"):
+        snakemake_command(make_plan(project, "smoke"), tmp_path, OPTIONS)

@@ -132,7 +132,7 @@ def test_a_change_of_code_remakes_what_it_made_and_nothing_else(
     project: Path, execute: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = tmp_path / "code"
-    for room in ("tramontane", "analysis", "workflow/report"):
+    for room in ("tramontane", "analysis"):
         shutil.copytree(CODE / room, code / room, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
     touch(code / "skeleton-src" / "schedule.hpp", 1)
     monkeypatch.setattr(rules_module, "CODE", code)

@@ -10,7 +10,7 @@ import pytest
 
 from tramontane.comparison import presentation
 from tramontane.comparison.dataset import as_dataset
-from tramontane.comparison.execution import BUILD, Outcome, run_points
+from tramontane.comparison.execution import BUILD, PointOutcome, run_points
 from tramontane.comparison.measured import Comparison, Group, Options, compare
 from tramontane.errors import InputError
 from tramontane.results.store import Store
@@ -19,12 +19,12 @@ from tramontane.substrates.simulator import Simulator
 
 from .conftest import Write
 
-Runner = Callable[[Mapping[str, Point]], Mapping[str, Outcome]]
+Runner = Callable[[Mapping[str, Point]], Mapping[str, PointOutcome]]
 
 
 def by(time: Callable[[dict[str, Any]], float]) -> Runner:
     """A runner whose times are a function of the canonical point."""
-    return lambda points: {identity: Outcome(time(point.canonical())) for identity, point in points.items()}
+    return lambda points: {identity: PointOutcome(time(point.canonical())) for identity, point in points.items()}
 
 
 ONE = Options("default", members=1)
@@ -150,9 +150,9 @@ def test_a_mistake_in_a_time_shows_before_anything_runs(write: Write, checkout: 
 
 
 def test_what_failed_is_not_counted(write: Write, checkout: Path) -> None:
-    def run(points: Mapping[str, Point]) -> Mapping[str, Outcome]:
+    def run(points: Mapping[str, Point]) -> Mapping[str, PointOutcome]:
         return {
-            identity: Outcome(error="deadlock") if point.seed == 1 else Outcome(1.0)
+            identity: PointOutcome(error="deadlock") if point.seed == 1 else PointOutcome(1.0)
             for identity, point in points.items()
         }
 
@@ -178,9 +178,9 @@ def test_nothing_to_compare_is_said_with_nothing(write: Write, checkout: Path) -
 def test_a_point_of_several_rows_runs_once(write: Write, checkout: Path) -> None:
     runs: list[int] = []
 
-    def run(points: Mapping[str, Point]) -> Mapping[str, Outcome]:
+    def run(points: Mapping[str, Point]) -> Mapping[str, PointOutcome]:
         runs.append(len(points))
-        return {identity: Outcome(1.0) for identity in points}
+        return {identity: PointOutcome(1.0) for identity in points}
 
     found = compare(write({}, {"tag": "again"}, {"k": 2}), checkout, ONE, run)
     assert runs == [2]
@@ -222,7 +222,7 @@ def test_points_run_in_parallel_are_kept_and_not_run_again(write: Write, checkou
     log = io.StringIO()
 
     def go(cores: int = 2, refresh: bool = False) -> Comparison:
-        def run(points: Mapping[str, Point]) -> Mapping[str, Outcome]:
+        def run(points: Mapping[str, Point]) -> Mapping[str, PointOutcome]:
             return run_points(points, checkout, cores=cores, refresh=refresh, stream=log)
 
         return compare(file, checkout, Options("default", members=2), run)
@@ -267,7 +267,7 @@ def test_a_record_of_another_simulator_is_none(
 ) -> None:
     points: dict[str, Point] = {}
 
-    def run(wanted: Mapping[str, Point]) -> Mapping[str, Outcome]:
+    def run(wanted: Mapping[str, Point]) -> Mapping[str, PointOutcome]:
         points.update(wanted)
         return run_points(wanted, checkout, cores=1, stream=io.StringIO())
 

@@ -8,7 +8,7 @@ from typing import Any
 from tramontane.calibration import fit
 from tramontane.measurement.calibration import MESSAGES, Operation
 from tramontane.measurement.execution import run_cases
-from tramontane.measurement.reframe_report import Outcome
+from tramontane.measurement.reframe_report import CaseOutcome
 from tramontane.study.points import Point, SystemChoice
 
 #: Of the repetitions the shortest counts: whatever disturbs a message makes it slower, never faster.
@@ -77,13 +77,13 @@ class Measured:
 
 
 #: Runs cases and yields what came of each; tests put a model in place.
-Run = Callable[[Mapping[str, Point | None]], Sequence[tuple[str, Outcome | str]]]
+Run = Callable[[Mapping[str, Point | None]], Sequence[tuple[str, CaseOutcome | str]]]
 
 
 def runner(choice: SystemChoice, folder: Path, root: Path) -> Run:
     """Return what runs cases on a system through ReFrame, whose files go to `folder`."""
 
-    def run(points: Mapping[str, Point | None]) -> Sequence[tuple[str, Outcome | str]]:
+    def run(points: Mapping[str, Point | None]) -> Sequence[tuple[str, CaseOutcome | str]]:
         folder.mkdir(parents=True, exist_ok=True)
         with Path(folder, "reframe.log").open("w", encoding="utf-8") as log:
             return list(run_cases(points, choice, folder, root, log))

@@ -129,7 +129,10 @@ def find_profile(root: Path, name: str) -> Path:
         found = folder / "workflow" / "profiles" / name
         if found.is_dir():
             return found
-    known = sorted(path.name for path in (CODE / "workflow" / "profiles").iterdir())
+    known = sorted({path.parent.name for where in (root, CODE) for path in where.glob("workflow/profiles/*/*.yaml")})
+    if not known:
+        problem = "no workflow/profiles here: campaigns run in a checkout"
+        raise InputError(root, "", name, "a checkout of Tramontane", problem=problem)
     raise InputError("profile", "", name, ", ".join(known))
 
 
@@ -161,7 +164,9 @@ def header(plan: Plan, options: Options) -> Iterator[str]:
 
 def snakemake_command(plan: Plan, profile: Path, options: Options) -> list[str]:
     """Return the command that runs the workflow."""
-    snakefile = next(path for path in (plan.root / "Snakefile", CODE / "Snakefile") if path.exists())
+    snakefile = next((path for path in (plan.root / "Snakefile", CODE / "Snakefile") if path.exists()), None)
+    if snakefile is None:
+        raise InputError(plan.root / "Snakefile", "", None, "a checkout of Tramontane", problem="no such file")
     local = ["--cores", str(options.cores)] if options.profile == "default" else []
     # Points that together need more memory than there is must not run at the same time.
     limit = ["--resources", f"mem_mb={int(plan.memory / 1e6)}"] if plan.memory is not None else []

@@ -31,7 +31,6 @@ DRAWING = ("analysis.draw", "analysis.schematics")
 REPORTING = ("analysis.report",)
 
 _STYLES = ("*.mplstyle", "*.yaml", "*.j2", "*.html", "*.css")
-_STYLE_FOLDERS = ("analysis", "workflow/report")
 _ESTIMATE_MARGIN = 4
 _MINUTES = 60
 
@@ -242,8 +241,4 @@ def _code(modules: Iterable[str]) -> list[str]:
 
 
 def _styles() -> list[str]:
-    return [str(path) for folder in _STYLE_FOLDERS for path in _files(CODE / folder)]
-
-
-def _files(folder: Path) -> list[Path]:
-    return sorted({path for pattern in _STYLES for path in folder.rglob(pattern)})
+    return sorted({str(path) for pattern in _STYLES for path in (CODE / "analysis").rglob(pattern)})

@@ -31,7 +31,7 @@ BUILD = "simulator_build"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PointOutcome:
     """What became of a point: its time, or why there is none."""
 
     time_s: float | None = None
@@ -48,7 +48,7 @@ class _Tally(Tally):
         Where they appear; nobody else runs these points, so there is no need to look into the store.
     """
 
-    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    outcomes: Mapping[str, PointOutcome] = field(default_factory=dict)
 
     def update(self) -> None:
         """Look for points that have ended."""
@@ -69,7 +69,7 @@ def run_points(
     cores: int | None = None,
     refresh: bool = False,
     stream: TextIO | None = None,
-) -> dict[str, Outcome]:
+) -> dict[str, PointOutcome]:
     """Run points that have no record yet and return what all of them gave.
 
     Parameters
@@ -99,19 +99,19 @@ def run_points(
     return outcomes
 
 
-def _known(identity: str, store: Store, simulator: Simulator) -> Outcome | None:
+def _known(identity: str, store: Store, simulator: Simulator) -> PointOutcome | None:
     """Return what the store holds of a point, if this simulator gave it."""
     if not store.has(identity):
         return None
     kept = store.read(identity)
     same_revision = kept["result"].get("model_revision") == simulator.revision()
     same_build = kept["provenance"].get(BUILD) in (None, simulator.build())
-    return Outcome(kept["result"]["time_s"]) if same_revision and same_build else None
+    return PointOutcome(kept["result"]["time_s"]) if same_revision and same_build else None
 
 
-def _run(missing: Mapping[str, Point], root: Path, store: Store, cores: int, stream: TextIO) -> dict[str, Outcome]:
+def _run(missing: Mapping[str, Point], root: Path, store: Store, cores: int, stream: TextIO) -> dict[str, PointOutcome]:
     jobs = {identity: make_job(point) for identity, point in missing.items()}
-    outcomes: dict[str, Outcome] = {}
+    outcomes: dict[str, PointOutcome] = {}
     tally = _Tally(dict(jobs), store, time.time_ns(), cores, outcomes=outcomes)
     simulator = Simulator()
     pool = ProcessPoolExecutor(min(cores, len(jobs)), mp_context=get_context("spawn"), initializer=worker.prepare)
@@ -134,13 +134,13 @@ def _run(missing: Mapping[str, Point], root: Path, store: Store, cores: int, str
 
 def _keep(
     identity: str, point: Point, answer: dict[str, Any], root: Path, store: Store, simulator: Simulator
-) -> Outcome:
+) -> PointOutcome:
     """Store what a point gave."""
     if "error" in answer:
         known = provenance(root, simulator.revision(), simulator.compiler(), simulator.builder())
         store.failed(identity, point, answer["error"], known | {BUILD: simulator.build()})
-        return Outcome(error=answer["error"])
+        return PointOutcome(error=answer["error"])
     made = record(identity, point, answer["result"], root, simulator)
     made["provenance"][BUILD] = simulator.build()
     store.write(made)
-    return Outcome(answer["result"]["time_s"])
+    return PointOutcome(answer["result"]["time_s"])

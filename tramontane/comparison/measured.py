@@ -6,7 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from statistics import median
 
-from tramontane.comparison.execution import Outcome
+from tramontane.comparison.execution import PointOutcome
 from tramontane.comparison.networks import Network, read_networks
 from tramontane.comparison.points import CannotRunError, algorithm, make_point, members
 from tramontane.comparison.rows import Row, read_rows
@@ -32,7 +32,7 @@ MANY, LONG = 16, 10e-6
 JITTER = 1_000_000
 
 #: Runs points and returns what became of them, by identity.
-Runner = Callable[[Mapping[str, Point]], Mapping[str, Outcome]]
+Runner = Callable[[Mapping[str, Point]], Mapping[str, PointOutcome]]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from tramontane.measurement.cases import BATCH, PROJECT
-from tramontane.measurement.reframe_report import Outcome, failed_builds, finished_in, outcome_of, outcomes
+from tramontane.measurement.reframe_report import CaseOutcome, failed_builds, finished_in, outcome_of, outcomes
 from tramontane.measurement.settings import Site, look_around
 from tramontane.results.store import dump, write_atomically
 from tramontane.study.points import MEASURED, Point, SystemChoice
@@ -53,7 +53,7 @@ def measure(points: Mapping[str, Point], folder: Path, root: Path, log: TextIO) 
 
 def run_cases(
     points: Mapping[str, Point | None], choice: SystemChoice, folder: Path, root: Path, log: TextIO
-) -> Iterator[tuple[str, Outcome | str]]:
+) -> Iterator[tuple[str, CaseOutcome | str]]:
     """Run cases on a system and yield the identity of each, with what came of it or why it could not be run.
 
     Whoever stops it gets those that have passed before it ends; parameters as in :func:`measure`, but that a case
@@ -189,7 +189,7 @@ def _nothing_said(report: Path, status: int) -> str:
     )
 
 
-def _result(point: Point, outcome: Outcome, system: str) -> Result | str:
+def _result(point: Point, outcome: CaseOutcome, system: str) -> Result | str:
     if outcome.measured is None:
         return outcome.failure
     where = {"name": system, "partition": outcome.partition, "environment": outcome.environment}

@@ -9,10 +9,10 @@ import statistics
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tramontane.measurement.reframe_report import Outcome, outcomes
+from tramontane.measurement.reframe_report import CaseOutcome, outcomes
 
 
-def references(found: Iterable[Outcome], lower: float, upper: float) -> str:
+def references(found: Iterable[CaseOutcome], lower: float, upper: float) -> str:
     """Return the block for the cases that passed; of a case that ran several times the median counts."""
     times: dict[tuple[str, str, str], list[float]] = {}
     for outcome in found:

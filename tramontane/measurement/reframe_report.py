@@ -19,7 +19,7 @@ _NOT_RUN = {"skip", "abort"}
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CaseOutcome:
     """What came of a case.
 
     Attributes
@@ -47,7 +47,7 @@ class Outcome:
     built_by: str = ""
 
 
-def outcomes(report: Path) -> Iterator[Outcome]:
+def outcomes(report: Path) -> Iterator[CaseOutcome]:
     """Yield what came of each case of a report; builds and skipped cases are left out."""
     for test in _tests(report):
         if test.get("fixture") or test["result"] in _NOT_RUN or CASE not in test:
@@ -55,11 +55,11 @@ def outcomes(report: Path) -> Iterator[Outcome]:
         yield outcome_of(test)
 
 
-def outcome_of(test: Mapping[str, Any]) -> Outcome:
+def outcome_of(test: Mapping[str, Any]) -> CaseOutcome:
     """Return what came of a case from what ReFrame reports of it."""
     passed = test["result"] == "pass"
     reason = " ".join(str(test.get("fail_reason") or f"failed in {test.get('fail_phase')}").split())
-    return Outcome(
+    return CaseOutcome(
         case=str(test[CASE]),
         measured=json.loads(test[MEASURED]) if passed else None,
         failure="" if passed else reason,
