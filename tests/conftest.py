@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 from tramontane.campaign.batch import run_batch
 from tramontane.campaign.plan import Plan, make_plan, write_plan
 from tramontane.study import Point
+from tramontane.substrates.simulator import Simulator
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -68,8 +69,8 @@ class Fake:
     name = "simulator"
     FAILING, CRASHING, SLOW = 13, 14, 15
 
-    def __init__(self, revision: int = 1) -> None:
-        self._revision = revision
+    def __init__(self) -> None:
+        self._revision = Simulator().revision()  # or all that it gives would be of an older one
 
     def available(self) -> str | None:
         return None

@@ -96,7 +96,7 @@ def test_the_dataset_says_where_it_comes_from(project: Path, execute: Callable[.
     assert attributes["Conventions"] == "CF-1.11"
     assert attributes["experiment"] == "tiny"
     assert attributes["scale"] == "smoke"
-    assert attributes["simulator_revision"] == 1
+    assert attributes["simulator_revision"] == Simulator().revision()
     assert attributes["compiler"] == "none"
     assert attributes["created"].endswith("Z")
     assert json.loads(attributes["figure_json"])["lines"] == "series"
@@ -107,17 +107,18 @@ def test_the_dataset_says_where_it_comes_from(project: Path, execute: Callable[.
 
 
 def test_results_of_an_older_revision_are_shown_as_such(project: Path, execute: Callable[..., Any], fake: Any) -> None:
+    own = fake.revision()
     execute(project, substrate=fake)
     experiment = load_experiment(project / "configs" / "experiments" / "tiny.yaml")
     first = expand(experiment, "smoke").points[0].point
     assert first is not None
     store = Store(project)
     newer = store.read(first.id)
-    newer["result"]["model_revision"] = newer["provenance"]["model_revision"] = 2
+    newer["result"]["model_revision"] = newer["provenance"]["model_revision"] = own + 1
     store.write(newer)
     dataset = dataset_of(project)
-    assert dataset["model_revision"].sel(series="rec-2").values.tolist() == [2, 1, 1]
-    assert dataset.attrs["simulator_revision"] == "1 and 2"
+    assert dataset["model_revision"].sel(series="rec-2").values.tolist() == [own + 1, own, own]
+    assert dataset.attrs["simulator_revision"] == f"{own} and {own + 1}"
 
 
 def test_the_same_records_give_the_same_dataset(project: Path, execute: Callable[..., Any], tmp_path: Path) -> None:
