@@ -23,14 +23,17 @@ def test_the_header_says_what_is_there_and_what_is_to_be_run(project: Path, exec
     assert line.startswith("smoke: 1 experiment, 5 points, 0 there, 5 to run in 5 batches; about ")
     assert line.endswith(" of processor time on 2 cores")
     execute(project)
-    assert list(header(make_plan(project, "smoke"), OPTIONS)) == ["smoke: 1 experiment, 5 points, 5 there"]
+    plan = dataclasses.replace(make_plan(project, "smoke"), outdated={})
+    assert list(header(plan, OPTIONS)) == ["smoke: 1 experiment, 5 points, 5 there"]
 
 
 def test_the_header_says_which_results_are_old(project: Path, execute: Execute, fake: Any) -> None:
-    identities = frozenset(execute(project, substrate=fake).points)
-    plan = dataclasses.replace(make_plan(project, "smoke"), outdated=identities)
-    assert list(header(plan, OPTIONS))[1] == "5 results of an older model revision; REFRESH=1 runs them again"
-    assert len(list(header(plan, dataclasses.replace(OPTIONS, refresh=True)))) == 1
+    known = dict(zip(sorted(execute(project, substrate=fake).points), (1, 1, 2, 1, 2), strict=True))
+    plan = dataclasses.replace(make_plan(project, "smoke"), outdated=known, revision=3)
+    found = "3 results of model revision 1 and 2 results of model revision 2, marked as older than the simulator's 3"
+    assert list(header(plan, OPTIONS))[1] == f"{found}; REFRESH=1 runs them again"
+    # Those that can't be run again stay.
+    assert list(header(plan, dataclasses.replace(OPTIONS, refresh=True)))[1] == found
 
 
 def test_the_header_says_which_points_do_not_fit(project: Path) -> None:

@@ -1,20 +1,39 @@
 """Records that come with the project spare their points, and say so."""
 
+import dataclasses
 import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tramontane.campaign.driver import Options, header
 from tramontane.campaign.plan import Plan, make_plan, write_plan
 from tramontane.results.published import find_published, publish
 from tramontane.results.store import PUBLISHED, Store
 from tramontane.study import Point
+from tramontane.substrates.simulator import Simulator
 
 ROOT = Path(__file__).parents[2]
 
 Execute = Callable[..., Plan]
+OPTIONS = Options(cores=2, memory=None)
+NOW = Simulator().revision() or 0
+
+
+@pytest.fixture
+def fake(fake: Any) -> Any:
+    """The fake substrate, with the simulator's own model revision."""
+    fake._revision = NOW
+    return fake
+
+
+def edit(store: Store, identity: str, revision: int) -> None:
+    record = json.loads(store.path(identity).read_text())
+    record["result"]["model_revision"] = revision
+    store.path(identity).write_text(json.dumps(record))
 
 
 def publish_all(project: Path, execute: Execute) -> set[str]:
@@ -29,9 +48,7 @@ def test_published_points_are_taken_over_and_not_run(project: Path, execute: Exe
     plan = make_plan(project, "smoke")
     assert plan.jobs == []
     assert plan.published == identities
-    assert f"{len(identities)} points of those come with the project (published/)" in list(
-        header(plan, Options(cores=2, memory=None))
-    )
+    assert f"{len(identities)} points of those come with the project (published/)" in list(header(plan, OPTIONS))
     write_plan(plan)
     store, published = Store(project), Store(project, PUBLISHED)
     for identity in identities:
@@ -41,14 +58,67 @@ def test_published_points_are_taken_over_and_not_run(project: Path, execute: Exe
     assert make_plan(project, "smoke").published == frozenset()
 
 
-def test_a_result_of_another_model_revision_is_not_taken_over(project: Path, execute: Execute) -> None:
-    identities = publish_all(project, execute)
-    changed = sorted(identities)[0]
-    path = Store(project, PUBLISHED).path(changed)
-    record = json.loads(path.read_text())
-    record["result"]["model_revision"] += 1
-    path.write_text(json.dumps(record))
+def test_a_result_of_a_newer_model_revision_is_not_taken_over(project: Path, execute: Execute) -> None:
+    changed = sorted(publish_all(project, execute))[0]
+    edit(Store(project, PUBLISHED), changed, NOW + 1)
     assert {job.identity for job in make_plan(project, "smoke").jobs} == {changed}
+
+
+def test_a_result_of_an_older_model_revision_is_taken_over_and_run_again_on_demand(
+    project: Path, execute: Execute
+) -> None:
+    identities = publish_all(project, execute)
+    old, other = sorted(identities)[:2]
+    for identity in (old, other):
+        edit(Store(project, PUBLISHED), identity, NOW - 1)
+    plan = make_plan(project, "smoke")
+    assert plan.jobs == []
+    assert plan.published == identities
+    said = f"2 results of model revision {NOW - 1}, marked as older than the simulator's {NOW}"
+    assert f"{said}; REFRESH=1 runs them again" in list(header(plan, OPTIONS))
+
+    refreshing = dataclasses.replace(OPTIONS, refresh=True)
+    for _ in range(2):  # where nothing is there yet, and where the old records have been taken over
+        again = make_plan(project, "smoke", refresh=True)
+        assert {job.identity for job in again.jobs} == {old, other}
+        assert not any("older" in line for line in header(again, refreshing))
+        write_plan(plan)
+    assert Store(project).read(old)["result"]["model_revision"] == NOW - 1
+    assert list(header(make_plan(project, "smoke"), OPTIONS))[1].startswith(said)
+
+    ranks = plan.points[old].ranks
+    chosen = {i for i in (old, other) if plan.points[i].ranks == ranks}
+    shutil.rmtree(project / "results")
+    some = make_plan(project, "smoke", refresh=True, where=f"ranks == {ranks}")
+    assert {job.identity for job in some.jobs} == chosen
+    assert some.published == identities - chosen
+    assert make_plan(project, "smoke", refresh=True, run=False).published == identities
+
+
+def test_refreshing_takes_over_what_was_published_with_the_models_revision(project: Path, execute: Execute) -> None:
+    identities = publish_all(project, execute)
+    write_plan(make_plan(project, "smoke"))
+    old = sorted(identities)[0]
+    edit(Store(project), old, NOW - 1)
+    assert make_plan(project, "smoke").published == frozenset()
+    plan = make_plan(project, "smoke", refresh=True)
+    assert plan.jobs == []
+    assert plan.published == {old}
+    assert plan.outdated == {}
+    write_plan(plan)
+    assert Store(project).read(old)["result"]["model_revision"] == NOW
+
+
+def test_publishing_replaces_records_of_an_older_revision_only(project: Path, execute: Execute) -> None:
+    identities = set(execute(project).points)
+    publish(project, identities, 0.0)
+    older, newer = sorted(identities)[:2]
+    published = Store(project, PUBLISHED)
+    edit(published, older, NOW - 1)
+    edit(published, newer, NOW + 1)
+    assert publish(project, identities, 0.0) == 1
+    found = [published.read(identity)["result"]["model_revision"] for identity in (older, newer)]
+    assert found == [NOW, NOW + 1]
 
 
 def test_quick_points_and_those_of_other_substrates_are_not_published(project: Path, execute: Execute) -> None:
@@ -64,7 +134,7 @@ def test_quick_points_and_those_of_other_substrates_are_not_published(project: P
 
 
 def test_nothing_published_is_nothing_found(project: Path) -> None:
-    assert find_published(project, ["0" * 16], 1) == set()
+    assert find_published(project, ["0" * 16], 1) == {}
 
 
 def test_records_that_come_with_the_project_are_what_they_say() -> None:

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,7 @@ from tramontane.errors import InputError, display_path
 from tramontane.results.store import Store
 from tramontane.substrates import spack
 from tramontane.substrates.isolation import end_with_parent
-from tramontane.support.formatting import about_bytes, about_seconds, plural
+from tramontane.support.formatting import about_bytes, about_seconds, listed, plural
 from tramontane.support.layout import Layout
 from tramontane.support.tables import table
 
@@ -151,9 +152,12 @@ def header(plan: Plan, options: Options) -> Iterator[str]:
     yield line
     if plan.published:
         yield f"{plural(len(plan.published), 'point')} of those come with the project (published/)"
-    old = len(plan.outdated)
-    if old and not options.refresh:
-        yield f"{plural(old, 'result')} of an older model revision; REFRESH=1 runs {'it' if old == 1 else 'them'} again"
+    running = {job.identity for job in jobs}
+    old = Counter(known for identity, known in plan.outdated.items() if identity not in running)
+    if old:
+        found = listed(f"{plural(count, 'result')} of model revision {known}" for known, count in sorted(old.items()))
+        again = "" if options.refresh else f"; REFRESH=1 runs {'it' if old.total() == 1 else 'them'} again"
+        yield f"{found}, marked as older than the simulator's {plan.revision}{again}"
     for reason, identities in plan.absent.items():
         yield f"{plural(len(identities), 'point')} left out: {reason}"
     if plan.too_large and plan.memory is not None:

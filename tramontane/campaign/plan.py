@@ -69,8 +69,10 @@ class Plan:
         The experiments asked for.
     batches : list of Batch
         The jobs, the most expensive first.
-    outdated : frozenset of str
-        Points whose result is of an older model revision.
+    outdated : dict
+        Points whose result is of an older model revision, there or about to be taken over, with that revision.
+    revision : int or None
+        The simulator's model revision; None if it has not been compiled.
     too_large : list of Job
         Points that need more memory than there is, and are left out.
     memory : int or None
@@ -87,7 +89,8 @@ class Plan:
     scale: str
     experiments: list[PlannedExperiment]
     batches: list[Batch] = field(default_factory=list)
-    outdated: frozenset[str] = frozenset()
+    outdated: dict[str, int] = field(default_factory=dict)
+    revision: int | None = None
     too_large: list[Job] = field(default_factory=list)
     memory: int | None = None
     absent: dict[str, list[str]] = field(default_factory=dict)
@@ -165,14 +168,22 @@ def make_plan(
     loaded = [load_experiment(path) for path in select(root, experiments)]
     # Whoever asks for all experiments asks for those that have such a scale.
     loaded = [experiment for experiment in loaded if ALL not in experiments or scale in experiment.scales]
-    planned = [plan_experiment(experiment, scale, store) for experiment in loaded]
+    revision = _revision()
+    planned = [plan_experiment(experiment, scale, store, revision) for experiment in loaded]
     points = {identity: point for experiment in planned for identity, point in experiment.points.items()}
-    outdated = frozenset(find_outdated(points, store))
-    wanted = {identity for experiment in planned for identity in experiment.missing} | (outdated if refresh else set())
-    published = frozenset(find_published(root, wanted, _revision()))
-    wanted -= published
+    missing = {identity for experiment in planned for identity in experiment.missing}
+    outdated = dict(find_outdated(points, store))
+    offered = find_published(root, missing | outdated.keys(), revision)
+    outdated |= {identity: known for identity, known in offered.items() if identity in missing and known != revision}
+    asked = points.keys() if where is None else choose([entry.manifest for entry in planned], where)
+    again = outdated.keys() & asked if refresh and run else set()
+    # What lacks is taken over whatever its revision; what is to be run again, only if that spares the run.
+    current = {identity for identity, known in offered.items() if known == revision and identity in missing | again}
+    published = frozenset(current | (offered.keys() & missing - again))
+    outdated = {identity: known for identity, known in outdated.items() if identity not in current}
+    wanted = (missing | again) - published
     absent = {}
-    if where is not None and (others := wanted - choose([entry.manifest for entry in planned], where)):
+    if others := wanted - asked:
         absent[f"not {where}"] = sorted(others)
         wanted -= others
     if run:
@@ -192,6 +203,7 @@ def make_plan(
         ],
         batches=pack_all(fitting, max(1, (cores or host.cores()) // threads)),
         outdated=outdated,
+        revision=revision,
         too_large=too_large,
         memory=memory,
         absent=absent,
@@ -268,12 +280,12 @@ def _full_names(name: str, known: Sequence[str]) -> list[str]:
     raise InputError("experiment", "", name, allowed, problem=problem, hint=closest(name, known))
 
 
-def plan_experiment(experiment: Experiment, scale: str, store: Store) -> PlannedExperiment:
-    """Return what `experiment` consists of at `scale`, and what of it is missing."""
+def plan_experiment(experiment: Experiment, scale: str, store: Store, revision: int | None = None) -> PlannedExperiment:
+    """Return what `experiment` consists of at `scale`, for a model revision, and what of it is missing."""
     expansion = expand(experiment, scale)
     points = expansion.unique()
     missing = frozenset(identity for identity in points if not store.has(identity))
-    return PlannedExperiment(manifest(experiment, expansion), points, missing)
+    return PlannedExperiment(manifest(experiment, expansion, revision), points, missing)
 
 
 def make_job(point: Point) -> Job:
@@ -282,8 +294,8 @@ def make_job(point: Point) -> Job:
     return Job(point.id, point, float(cost.seconds), int(cost.memory_bytes))
 
 
-def find_outdated(identities: Iterable[str], store: Store) -> Iterable[str]:
-    """Yield the points whose result an older revision of the substrate's model has given."""
+def find_outdated(identities: Iterable[str], store: Store) -> Iterable[tuple[str, int]]:
+    """Yield the points whose result an older revision of the substrate's model has given, each with that revision."""
     current: dict[str, int | None] = {}
     for identity in identities:
         if not store.has(identity):
@@ -293,8 +305,9 @@ def find_outdated(identities: Iterable[str], store: Store) -> Iterable[str]:
         if substrate not in current:
             ready = get(substrate)
             current[substrate] = ready.revision() if ready.available() is None else None
-        if current[substrate] is not None and result.get("model_revision") != current[substrate]:
-            yield identity
+        now, known = current[substrate], int(result.get("model_revision") or 0)
+        if now is not None and known < now:
+            yield identity, known
 
 
 def write_plan(plan: Plan) -> None:

@@ -11,6 +11,7 @@ import xarray as xr
 from tramontane import __version__
 from tramontane.results.manifest import Manifest, manifest
 from tramontane.results.published import MARK
+from tramontane.results.revisions import CURRENT
 from tramontane.results.store import Store
 from tramontane.study import Expansion, Experiment
 from tramontane.study.quantities import OPTIONAL, PHASE_TIME, QUANTITIES, Quantity
@@ -232,6 +233,7 @@ def _global_attributes(data: Manifest, provenances: list[dict[str, Any]]) -> dic
         "references": ", ".join(data.get("references", [])),
         "source": f"Tramontane {__version__}",
         "simulator_revision": revisions[0] if len(revisions) == 1 else " and ".join(str(known) for known in revisions),
+        **({CURRENT: data["model_revision"]} if "model_revision" in data else {}),
         "git_commit": ", ".join(sorted({_commit(known) for known in provenances})),
         **{
             name: ", ".join(sorted({str(known[name]) for known in provenances if known.get(name)}))

@@ -1,7 +1,8 @@
 """The manifest of an experiment: which points it consists of, and what its figure shows.
 
 A manifest is all that collating needs besides the records, so the workflow compares one file to know whether a dataset
-is out of date. It holds nothing that differs from one run to the next (no time, no version, no state of the points).
+is out of date. It holds nothing that differs from one run to the next (no time, no version but the model's, no state
+of the points).
 """
 
 import json
@@ -14,7 +15,7 @@ from tramontane.study import Expansion, Experiment
 Manifest = dict[str, Any]
 
 
-def manifest(experiment: Experiment, expansion: Expansion) -> Manifest:
+def manifest(experiment: Experiment, expansion: Expansion, revision: int | None = None) -> Manifest:
     """Return the manifest of `experiment` at the scale it was expanded at, as plain data.
 
     Parameters
@@ -23,6 +24,8 @@ def manifest(experiment: Experiment, expansion: Expansion) -> Manifest:
         The experiment as loaded.
     expansion : Expansion
         Its points.
+    revision : int, optional
+        The simulator's model revision, which tells the results of older ones.
     """
     described = experiment.model_dump(mode="json", exclude_none=True)
     points = []
@@ -41,6 +44,7 @@ def manifest(experiment: Experiment, expansion: Expansion) -> Manifest:
     return {
         "name": experiment.name,
         "scale": expansion.scale,
+        **({"model_revision": revision} if revision is not None else {}),
         **{
             key: described[key]
             for key in ("title", "question", "description", "paper", "references")

@@ -1,7 +1,7 @@
 """Records that come with the project: points of the paper's scale that take hours, simulated once.
 
-They lie in `published` and are records like any others. A campaign takes over those that it lacks, unless the model
-has changed since.
+They lie in `published` and are records like any others. A campaign takes over those that it lacks, also those of an
+older model revision, which everything that shows them marks.
 """
 
 from collections.abc import Iterable
@@ -14,14 +14,13 @@ from tramontane.results.store import PUBLISHED, Store
 MARK = "published"
 
 
-def find_published(root: Path, identities: Iterable[str], revision: int | None) -> set[str]:
-    """Return those of the points that are published as the model's `revision` simulates them."""
+def find_published(root: Path, identities: Iterable[str], revision: int | None) -> dict[str, int]:
+    """Return those of the points that are published, each with its model revision; none newer than `revision`."""
+    if revision is None:
+        return {}
     published = Store(root, PUBLISHED)
-    return {
-        identity
-        for identity in identities
-        if published.has(identity) and published.read(identity)["result"].get("model_revision") == revision
-    }
+    found = {identity: _revision(published, identity) for identity in identities if published.has(identity)}
+    return {identity: known for identity, known in found.items() if known <= revision}
 
 
 def take_over(root: Path, identities: Iterable[str]) -> None:
@@ -32,17 +31,27 @@ def take_over(root: Path, identities: Iterable[str]) -> None:
 
 
 def publish(root: Path, identities: Iterable[str], least_s: float) -> int:
-    """Copy the records of points that took `least_s` [s] or more to where those of the project lie; return how many."""
+    """Copy the records of points that took `least_s` [s] or more to where those of the project lie; return how many.
+
+    A record that lies there already is replaced if its model revision is older.
+    """
     store, published = Store(root), Store(root, PUBLISHED)
     count = 0
     for identity in identities:
-        if not store.has(identity) or published.has(identity):
+        if not store.has(identity):
+            continue
+        if published.has(identity) and _revision(store, identity) <= _revision(published, identity):
             continue
         record = _complete(store, identity, {})
         if record["result"].get("wall_s", 0.0) >= least_s and record["result"].get("substrate") == "simulator":
             published.write(record)
             count += 1
     return count
+
+
+def _revision(store: Store, identity: str) -> int:
+    """Return the model revision of a record; 0 if it states none."""
+    return int(store.read(identity)["result"].get("model_revision") or 0)
 
 
 def _complete(store: Store, identity: str, mark: dict[str, bool]) -> dict[str, Any]:
