@@ -9,10 +9,14 @@ from collections.abc import Iterable
 import numpy as np
 import xarray as xr
 
-from analysis import facts
+from analysis import facts, revisions
 from analysis.spec import FigureSpec, spec_of
 from analysis.table import ENSEMBLE_DIMS
+from tramontane.results.revisions import newest_members
 from tramontane.support import formatting
+
+#: Name, for a moment, of the variable that is 1 where a point is shown.
+_SHOWN = "shown"
 
 
 def caption(dataset: xr.Dataset) -> str:
@@ -40,6 +44,7 @@ def caption(dataset: xr.Dataset) -> str:
         *_reductions(dataset, spec),
         *_repeats(dataset),
         _points(dataset),
+        *revisions.sentence(dataset),
     ]
     return " ".join(_sentence(text) for text in sentences if text.strip())
 
@@ -94,7 +99,8 @@ def _reductions(dataset: xr.Dataset, spec: FigureSpec) -> Iterable[str]:
     for dim in ENSEMBLE_DIMS:
         if dataset.sizes.get(dim, 1) > 1:
             # Where a point is expensive it may have fewer members, and one has no band.
-            found = (dataset["status"] == "ok").sum(dim).values
+            shown = newest_members(dataset.assign({_SHOWN: (dataset["status"] == "ok").astype(float)}))[_SHOWN]
+            found = shown.sum(dim).values
             least, most = (int(how(found[found > 0], initial=start)) for how, start in ((np.min, 10**9), (np.max, 0)))
             members = (
                 formatting.number(most) if least >= most else f"{formatting.number(least)} to {formatting.number(most)}"

@@ -11,6 +11,7 @@ import importlib.metadata
 import platform
 import re
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -150,6 +151,7 @@ def render(contents: Contents) -> str:
         sections=sections,
         shown={s.name: s.anchor for s in sections},
         total=total,
+        revisions=revisions(sections),
         tally=claims.tally(contents.verdicts),
         provenance_headings=[
             heading for heading in PROVENANCE.values() if any(heading in s.provenance for s in sections)
@@ -159,6 +161,15 @@ def render(contents: Contents) -> str:
         versions=versions(),
         number=formatting.number,
     )
+
+
+def revisions(sections: Sequence[Section]) -> list[tuple[int, int, bool]]:
+    """Return the model revisions of all points, newest first, each with its number of points and whether it is old."""
+    found: Counter[int] = Counter()
+    for own in sections:
+        found.update(own.revisions)
+    now = max((own.newest for own in sections if own.newest is not None), default=0)
+    return [(revision, count, revision < now) for revision, count in sorted(found.items(), reverse=True)]
 
 
 def collect(

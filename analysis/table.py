@@ -12,19 +12,20 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from analysis import facts
+from analysis import facts, revisions
 from analysis.spec import FigureSpec
+from tramontane.results.revisions import MEMBER, REVISION, label, newest
 from tramontane.study.figures import Best
 from tramontane.support import formatting
 
 #: Dimensions of an ensemble: members differ by seed and start jitter only, and are drawn as median and range.
-ENSEMBLE_DIMS = ("member",)
+ENSEMBLE_DIMS = (MEMBER,)
 #: What happened to points, from best to worst news.
 STATUSES = ("ok", "failed", "missing", "excluded")
 #: Name of the series of a figure without lines.
 ALL = "all"
 #: Columns of a table, see `figure_table`.
-COLUMNS = ("series", "label", "x", "y", "low", "high", "members", "choice", "status", "run")
+COLUMNS = ("series", "label", "x", "y", "low", "high", "members", "choice", "status", "older", "run")
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,10 @@ def figure_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     DataFrame
         Columns `COLUMNS`: ``series`` (name that decides the looks), ``label``, ``x``, ``y`` (median over members; NaN
         where there is no value), ``low`` and ``high`` (range over members), ``members`` (that have a value), ``choice``
-        (the value or series chosen where several were reduced to the best, else empty), ``status``, and ``run``: a
-        number that changes at each gap, so that rows of one run may be joined by a line. Series stand in order of the
-        dataset, rows in order of x.
+        (the value or series chosen where several were reduced to the best, else empty), ``status``, ``older`` (the
+        model revisions that the row rests on if one of them is older, else empty), and ``run``: a number that changes
+        at each gap and where the revisions do, so that rows of one run may be joined by a line. Series stand in order
+        of the dataset, rows in order of x.
 
     Raises
     ------
@@ -68,14 +70,14 @@ def figure_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     """
     _check(dataset, spec)
     rows = _points(dataset, spec)
-    rows = _over_members(rows, [c for c in rows.columns if c not in (*ENSEMBLE_DIMS, "value", "status")])
+    rows = _over_members(rows, [c for c in rows.columns if c not in (*ENSEMBLE_DIMS, "value", "status", "revision")])
     for dim, how in spec.reduce.items():
         # What is still to be reduced tells rows apart until its turn.
         waiting = [other for other in spec.reduce if other in rows.columns and other != dim]
         rows = _choose(rows, ["order", "series", "x", *waiting], dim, how)
     for best in spec.best:
         rows = _merge(rows, best)
-    return _finish(rows, spec)
+    return _finish(rows, spec, newest(dataset))
 
 
 def _check(dataset: xr.Dataset, spec: FigureSpec) -> None:
@@ -95,7 +97,8 @@ def _points(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     """One row for each point: order and name of its series, x, reduced dimensions, member, value, status."""
     variable = dataset[spec.y]
     status = dataset["status"] if "status" in dataset else xr.full_like(variable, "ok", dtype=object)
-    flat = xr.Dataset({"value": variable, "status": status}).to_dataframe().reset_index()
+    revision = dataset[REVISION] if REVISION in dataset else xr.full_like(variable, np.nan, dtype=float)
+    flat = xr.Dataset({"value": variable, "status": status, "revision": revision}).to_dataframe().reset_index()
     # A dimension that the figure does not name still tells points apart: it makes lines of its own if it varies.
     named = {spec.x, *spec.reduce, *ENSEMBLE_DIMS}
     named_dims = {
@@ -117,7 +120,7 @@ def _points(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
             rows[dim] = flat[dim]
     value = pd.to_numeric(flat["value"], errors="coerce").astype(float)
     drawable = np.isfinite(value) & (flat["status"] == "ok") & ((value > 0) | (spec.y_scale != "log"))
-    rows["value"] = value.where(drawable)
+    rows["value"], rows["revision"] = value.where(drawable), flat["revision"].where(drawable)
     # A point that ended well but has nothing to draw (no value, or zero on a logarithmic axis) counts as missing.
     rows["status"] = flat["status"].where(drawable | (flat["status"] != "ok"), "missing")
     return rows
@@ -164,6 +167,22 @@ def line_label(name: str, spec: FigureSpec) -> str:
     return spec.labels.get(name) or series_style(name).label or name
 
 
+def series_labels(dataset: xr.Dataset, spec: FigureSpec) -> dict[str, str]:
+    """Return what a legend or title says of each series, marked where any of its points is of an older revision.
+
+    Parameters
+    ----------
+    dataset, spec
+        As in `figure_table`.
+    """
+    variable = dataset[REVISION] if REVISION in dataset else xr.full_like(dataset[spec.y], np.nan, dtype=float)
+    now = newest(dataset)
+    return {
+        name: revisions.marked(line_label(name, spec), label(part.values.ravel(), now))
+        for name, part in series_names(variable, spec.line_dimensions, dataset)
+    }
+
+
 def ranks_of(dataset: xr.Dataset) -> int | None:
     """Return the number of processes that all points, or the first of them, have; None if none is stated."""
     if "ranks" in dataset.coords:
@@ -176,6 +195,7 @@ def _over_members(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     grouped = rows.groupby(keys, sort=False, dropna=False)
     joined = grouped["value"].agg(y="median", low="min", high="max", members="count")
     joined["status"] = grouped["status"].agg(_joint_status)
+    joined[["oldest", "latest"]] = grouped["revision"].agg(["min", "max"])
     return joined.reset_index().assign(choice="")
 
 
@@ -198,6 +218,8 @@ def _choose(rows: pd.DataFrame, keys: list[str], by: str, how: str) -> pd.DataFr
             lost = int(group["status"].isin(["failed", "missing"]).sum())
             note = _note(row["choice"].item(), row[by].item())
             row = row.assign(choice=[f"{note}; {lost} without result" if lost else note])
+            # A choice rests on all that it was made among.
+            row = row.assign(oldest=valid["oldest"].min(), latest=valid["latest"].max())
         chosen.append(row)
     reduced = pd.concat(chosen, ignore_index=True)
     return reduced.drop(columns=by) if by not in ("series", "order") else reduced
@@ -235,13 +257,14 @@ def y_unit(dataset: xr.Dataset, spec: FigureSpec, rows: pd.DataFrame) -> tuple[s
     return "" if unit == "1" else unit, 1.0
 
 
-def _finish(rows: pd.DataFrame, spec: FigureSpec) -> pd.DataFrame:
+def _finish(rows: pd.DataFrame, spec: FigureSpec, now: int | None) -> pd.DataFrame:
     names = {best.series: best.text for best in spec.best}
     rows = rows.sort_values(["order", "x"], kind="stable").reset_index(drop=True)
     labels = {
         name: spec.labels.get(name) or names.get(name) or line_label(name, spec) for name in rows["series"].unique()
     }
     rows["label"] = rows["series"].map(labels)
-    gap = rows["y"].isna() | (rows["series"] != rows["series"].shift())
-    rows["run"] = gap.cumsum()
+    rows["older"] = [label(pair, now) for pair in zip(rows["oldest"], rows["latest"], strict=True)]
+    begins = (rows[["series", "older"]] != rows[["series", "older"]].shift()).any(axis=1)
+    rows["run"] = (rows["y"].isna() | begins).cumsum()
     return rows[list(COLUMNS)]

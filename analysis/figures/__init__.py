@@ -7,6 +7,7 @@ from analysis.figures import agreement, calibration, congestion, delays, pattern
 from analysis.figures.panel import Panel, columns_of, compose
 from analysis.spec import FigureSpec, spec_of
 from analysis.table import Table
+from tramontane.results.revisions import newest_members
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -55,7 +56,7 @@ def panels(dataset: "xr.Dataset") -> list[Panel]:
         If the ``figure`` block names what does not exist; one line that says what is allowed.
     """
     spec = spec_of(dataset)
-    return _family(spec).panels(dataset, spec)
+    return _family(spec).panels(newest_members(dataset), spec)
 
 
 def numbers(dataset: "xr.Dataset") -> Table:
@@ -67,7 +68,7 @@ def numbers(dataset: "xr.Dataset") -> Table:
         As in `panels`.
     """
     spec = spec_of(dataset)
-    return _family(spec).numbers(dataset, spec)
+    return _family(spec).numbers(newest_members(dataset), spec)
 
 
 def summaries(dataset: "xr.Dataset") -> list[Table]:
@@ -79,7 +80,7 @@ def summaries(dataset: "xr.Dataset") -> list[Table]:
         As in `panels`.
     """
     spec = spec_of(dataset)
-    return _family(spec).summaries(dataset, spec)
+    return _family(spec).summaries(newest_members(dataset), spec)
 
 
 def _family(spec: FigureSpec) -> Family:

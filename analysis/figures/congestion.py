@@ -14,7 +14,7 @@ import xarray as xr
 from analysis import caption
 from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
-from analysis.table import Table, line_label, ranks_of, series_names
+from analysis.table import Table, ranks_of, series_labels, series_names
 from tramontane.support import formatting
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
     norm = _norm([values / factor for _, values in series])
     colours = ScalarMappable(norm, color_palette(COLOURS, as_cmap=True))
     words = f"{WORDS[str(variable.name)]}{f' ({unit})' if unit else ''}"
-    ranks = ranks_of(dataset)
+    ranks, labels = ranks_of(dataset), series_labels(dataset, spec)
 
     def panel(place: int, key: str, values: "NDArray[np.float64]") -> Panel:
         def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
@@ -79,7 +79,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
             return [Drawn(axes, colours=colours, colour_label=words)]
 
         letter = chr(ord(spec.letter or "a") + place) if spec.letter or len(series) > 1 else ""
-        return Panel(draw, letter, title=line_label(key, spec) if len(series) > 1 else "", aspect=0.86)
+        return Panel(draw, letter, title=labels[key] if len(series) > 1 else "", aspect=0.86)
 
     result = [panel(place, key, values) for place, (key, values) in enumerate(series)]
     note = caption.gap_note(dataset)
@@ -94,13 +94,14 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
     variable, series = _matrices(dataset, spec)
     unit, factor = _unit(variable, [values for _, values in series])
     suffix = f", {unit}" if unit else ""
+    labels = series_labels(dataset, spec)
     rows = []
     for name, values in series:
         found = values[np.isfinite(values)] / factor
         statistics = [found.mean(), np.median(found), np.quantile(found, 0.95), found.max()] if found.size else []
         uneven = found.std() / found.mean() if found.size and found.mean() > 0 else math.nan
         texts = [formatting.number(float(value), 3) for value in [*statistics, uneven]]
-        rows.append([line_label(name, spec), *(texts if statistics else ["missing", *[""] * 4])])
+        rows.append([labels[name], *(texts if statistics else ["missing", *[""] * 4])])
     return Table(["Series", *(f"{word}{suffix}" for word in ("mean", "median", "95 %", "largest")), "unevenness"], rows)
 
 

@@ -15,7 +15,7 @@ from analysis import caption, style
 from analysis.figures import axes as axis_tools
 from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
-from analysis.table import Table, line_label, series_names
+from analysis.table import Table, series_labels, series_names
 from tramontane.support import formatting
 
 if TYPE_CHECKING:
@@ -59,13 +59,14 @@ def delay_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     if VARIABLE not in dataset:
         raise ValueError(f"figure.kind: 'delay-distribution' needs the variable {VARIABLE}, which the dataset lacks")
     lower, upper = (np.asarray(dataset[name].values, dtype=float) for name in (LOWER, UPPER))
+    labels = series_labels(dataset, spec)
     tables = []
     for name, chosen in series_names(dataset[VARIABLE], spec.line_dimensions, dataset):
         packets = chosen.sum([dim for dim in chosen.dims if dim != BIN], skipna=True).values
         if not packets.sum() > 0:
             continue
         share = 100 * packets / packets.sum()
-        columns: dict[str, Any] = {"series": name, "label": line_label(name, spec), "lower": lower, "upper": upper}
+        columns: dict[str, Any] = {"series": name, "label": labels[name], "lower": lower, "upper": upper}
         tables.append(pd.DataFrame({**columns, "share": share, "below": np.cumsum(share)}))
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame({"series": [], "label": []})
 

@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from analysis import caption
+from analysis import caption, revisions
 from analysis.figures import axes as axis_tools
 from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
 from analysis.table import ENSEMBLE_DIMS, Table
+from tramontane.results.revisions import REVISION, label, newest
 from tramontane.support import formatting
 
 if TYPE_CHECKING:
@@ -44,13 +45,27 @@ def radix_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     DataFrame
         Columns ``x``, ``best`` (median over members; NaN without result), ``low`` and ``high``: the range over members,
         or, of times over radices, the least and the largest radix whose fastest member is not slower than the slowest
-        member of the best one, which a single run may take for the best.
+        member of the best one, which a single run may take for the best. ``older`` as in `analysis.table`.
 
     Raises
     ------
     ValueError
         If the dataset has neither.
     """
+    return _radices(dataset, spec).assign(older=_older(dataset, spec))
+
+
+def _older(dataset: xr.Dataset, spec: FigureSpec) -> list[str]:
+    """Return what marks the best radix at each number of processes, which rests on all points that were searched."""
+    if REVISION not in dataset:
+        return [""] if spec.x not in dataset.dims else [""] * dataset.sizes[spec.x]
+    found, now = dataset[REVISION], newest(dataset)
+    if spec.x not in found.dims:
+        return [label(found.values.ravel(), now)]
+    return [label(found.isel({spec.x: place}).values.ravel(), now) for place in range(found.sizes[spec.x])]
+
+
+def _radices(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     x = np.atleast_1d(dataset[spec.x].values).astype(float) if spec.x in dataset.coords else np.array([np.nan])
     if VARIABLE in dataset:
         best = dataset[VARIABLE]
@@ -113,14 +128,23 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
 def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
     """Best radix at each number of processes, and statistics over all of them."""
     rows = radix_table(dataset, spec)
+    values = rows[["x", "best", "low", "high"]].to_numpy(dtype=float).tolist()
     table = [
-        [formatting.number(x), formatting.number(best), f"{formatting.number(low)}–{formatting.number(high)}"]
+        [
+            formatting.number(x),
+            revisions.marked(formatting.number(best), older),
+            f"{formatting.number(low)}–{formatting.number(high)}",
+        ]
         if np.isfinite(best)
         else [formatting.number(x), "missing", ""]
-        for x, best, low, high in rows[["x", "best", "low", "high"]].to_numpy(dtype=float).tolist()
+        for (x, best, low, high), older in zip(values, rows["older"], strict=True)
     ]
     if rows["best"].notna().any():
-        table += [[name, formatting.number(value), ""] for name, value in statistics(rows["best"]).items()]
+        together = label(dataset[REVISION].values.ravel(), newest(dataset)) if REVISION in dataset else ""
+        table += [
+            [name, revisions.marked(formatting.number(value), together), ""]
+            for name, value in statistics(rows["best"]).items()
+        ]
     return Table(["Processes", "Best radix", _spread(dataset).capitalize()], table)
 
 
@@ -136,10 +160,12 @@ def _draw_points(axes: "Axes", found: pd.DataFrame, spread: str) -> "list[Artist
     axes.plot(found["x"], found["best"], "o", color=COLOUR, markeredgecolor="white", zorder=3)
     x = sorted(found["x"])
     axis_tools.set_log_axis(axes.xaxis, *axis_tools.padded(x), values=x)
+    old = found[found["older"] != ""]
+    revisions.hollow(axes, old["x"], old["best"], COLOUR, "o")
     handles: list[Artist] = [Line2D([], [], linestyle="none", marker="o", color=COLOUR, label="best")]
     if (found["high"] > found["low"]).any():
         handles.append(Line2D([], [], color=SPREAD, linewidth=2.2, label=spread))
-    return handles
+    return [*handles, *revisions.legend(found["older"])]
 
 
 def _draw_box(axes: "Axes", found: pd.DataFrame) -> None:

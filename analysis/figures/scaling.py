@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from analysis import caption, style
+from analysis import caption, revisions, style
 from analysis.figures import axes as axis_tools
 from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
@@ -44,7 +44,8 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
     Returns
     -------
     list of Panel
-        One; seaborn draws one ``Line2D`` for each uninterrupted run of a series.
+        One; seaborn draws one ``Line2D`` for each uninterrupted run of a series. Markers are hollow where a value is of
+        an older model revision.
 
     Raises
     ------
@@ -67,7 +68,8 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
             return [Drawn(axes)]
         handles = draw_series(axes, drawn)
         set_scales(axes, spec, drawn)
-        return [Drawn(axes, handles if list(rows["series"].unique()) != [ALL] else ())]
+        # A single series needs no name, but the legend says what hollow markers are.
+        return [Drawn(axes, handles if list(rows["series"].unique()) != [ALL] else handles[1:])]
 
     return [Panel(draw, spec.letter, note=caption.gap_note(dataset))]
 
@@ -81,7 +83,8 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
     suffix = f", {unit}" if unit else ""
     labels: dict[str, str] = dict(zip(rows["series"], rows["label"], strict=True))
     values = (rows[["y", "low", "high"]] / factor).to_numpy(dtype=float)
-    texts = [_cell(*value, *rest) for value, *rest in zip(values, rows["choice"], rows["status"], strict=True)]
+    columns = (rows[name] for name in ("choice", "older", "status"))
+    texts = [_cell(*value, *rest) for value, *rest in zip(values, *columns, strict=True)]
     cells = dict(zip(zip(rows["series"], rows["x"], strict=True), texts, strict=True))
     x_heading = str(dataset[spec.x].attrs.get("long_name", spec.x))
     return Table(
@@ -92,17 +95,18 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
     )
 
 
-def _cell(value: float, low: float, high: float, choice: str, status: str) -> str:
+def _cell(value: float, low: float, high: float, choice: str, older: str, status: str) -> str:
     if not np.isfinite(value):
         return status
     text = formatting.number(value)
     if high > low:
         text += f" [{formatting.number(low)}–{formatting.number(high)}]"
-    return f"{text} ({choice})" if choice else text
+    notes = "; ".join(note for note in (choice, older) if note)
+    return f"{text} ({notes})" if notes else text
 
 
 def draw_series(axes: "Axes", drawn: pd.DataFrame, names: Sequence[str] = ()) -> "list[Line2D]":
-    """Draw lines, markers and bands; return the legend's entries in order of the series.
+    """Draw lines, markers and bands; return the legend's entries: the series in order, then what hollow markers mean.
 
     Parameters
     ----------
@@ -142,8 +146,11 @@ def draw_series(axes: "Axes", drawn: pd.DataFrame, names: Sequence[str] = ()) ->
         if (run["high"] > run["low"]).any():
             colour = looks[run["series"].iloc[0]].colour
             axes.fill_between(run["x"], run["low"], run["high"], color=colour, alpha=0.2, linewidth=0, zorder=2)
+    for name, own in drawn[drawn["older"] != ""].groupby("series"):
+        look = looks[str(name)]
+        revisions.hollow(axes, own["x"], own["y"], look.colour, look.marker)
     labels = drawn.drop_duplicates("series").set_index("series")["label"]
-    return [
+    entries = [
         Line2D(
             [],
             [],
@@ -156,6 +163,7 @@ def draw_series(axes: "Axes", drawn: pd.DataFrame, names: Sequence[str] = ()) ->
         )
         for name, look in ((name, looks[name]) for name in names)
     ]
+    return [*entries, *revisions.legend(drawn["older"])]
 
 
 def set_scales(axes: "Axes", spec: FigureSpec, drawn: pd.DataFrame) -> None:

@@ -15,6 +15,7 @@ from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
 from analysis.table import Table, figure_table, y_unit
 from tramontane.comparison.substrates import REFERENCE, SUBSTRATE, compare, over_members, ratios
+from tramontane.results.revisions import REVISION, label, newest
 from tramontane.support import formatting
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         found = ", ".join(map(str, dataset.dims))
         raise ValueError(f"figure.kind: 'substrates' needs a dimension '{SUBSTRATE}', found {found}")
     rows, symbol = _rows(dataset, spec)
-    with_ratios = dataset.assign(time_s=_all_ratios(dataset))
+    with_ratios = _of_reference(dataset).assign(time_s=_all_ratios(dataset))
     below, _ = _rows(with_ratios, spec.changed(y_scale="linear"))
     wall, wall_symbol = _rows(dataset, spec.changed(y="wall_s"))
     memory, _ = _rows(_in_mb(dataset), spec.changed(y="peak_rss_bytes"))
@@ -112,6 +113,8 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
 def summaries(dataset: xr.Dataset, _spec: FigureSpec) -> list[Table]:
     """Return how far the substrates are apart, and what they cost, a row each."""
     found = compare(dataset)
+    older = label(dataset[REVISION].values.ravel(), newest(dataset)) if REVISION in dataset else ""
+    simulators = f"simulator's{f' of {older}' if older else ''}"
     apart = [
         [
             each.substrate,
@@ -137,7 +140,7 @@ def summaries(dataset: xr.Dataset, _spec: FigureSpec) -> list[Table]:
         Table(
             ["Substrate", "common points", "median", "least", "largest", "orderings alike"],
             apart,
-            "Communication time over the embedded simulator's",
+            f"Communication time over the embedded {simulators}",
         ),
         Table(
             [
@@ -172,6 +175,16 @@ def _all_ratios(dataset: xr.Dataset) -> xr.DataArray:
     ]
     together = xr.concat(own, SUBSTRATE).broadcast_like(dataset["time_s"]).transpose(*dataset["time_s"].dims)
     return together.assign_attrs(units="1")
+
+
+def _of_reference(dataset: xr.Dataset) -> xr.Dataset:
+    """Return a dataset whose points have the revision of the reference, on which their ratios rest."""
+    if REVISION not in dataset or REFERENCE not in dataset[SUBSTRATE].values:
+        return dataset
+    own = dataset[REVISION]
+    return dataset.assign(
+        {REVISION: own.sel({SUBSTRATE: REFERENCE}, drop=True).broadcast_like(own).transpose(*own.dims)}
+    )
 
 
 def _in_mb(dataset: xr.Dataset) -> xr.Dataset:

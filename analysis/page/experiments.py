@@ -17,6 +17,7 @@ from analysis.figures import numbers, summaries
 from analysis.page import interactive
 from analysis.spec import spec_of
 from analysis.table import Table
+from tramontane.results.revisions import newest, tally
 from tramontane.support import formatting
 
 #: Attributes of a dataset that say where it comes from, with their headings.
@@ -57,6 +58,8 @@ class Section:
     paper_figure: str
     references: list[str]
     counts: facts.Counts
+    revisions: dict[int, int]
+    newest: int | None
     simulation_time: str
     memory: str
     largest: str
@@ -128,6 +131,8 @@ def section(dataset: xr.Dataset, dataset_file: Path, figures: Path, points: Path
         paper_figure=str(attrs.get("paper_figure", "")),
         references=[key.strip() for key in str(attrs.get("references", "")).split(",") if key.strip()],
         counts=facts.counts(dataset),
+        revisions=tally(dataset),
+        newest=newest(dataset),
         simulation_time=formatting.duration(facts.simulation_seconds(dataset)),
         memory=formatting.size(round(memory, -6)) if (memory := facts.peak_memory(dataset)) else "–",
         largest="–" if largest is None else formatting.number(largest),

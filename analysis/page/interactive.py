@@ -10,6 +10,7 @@ import importlib.resources
 import json
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
@@ -17,6 +18,7 @@ from analysis import style
 from analysis.figures.scaling import axis_text
 from analysis.spec import spec_of
 from analysis.table import figure_table, y_unit
+from tramontane.results.revisions import newest_members
 from tramontane.study.figures import AGAINST_X
 
 #: Names of dashes in plotly by those of `series.yaml`, and of markers by matplotlib's.
@@ -43,7 +45,7 @@ def plot(dataset: xr.Dataset) -> str:
     spec = spec_of(dataset)
     if spec.kind not in AGAINST_X:
         return ""
-    rows = figure_table(dataset, spec)
+    rows = figure_table(newest_members(dataset), spec)
     if rows["y"].isna().all():
         return ""
     import plotly.graph_objects as go  # type: ignore[import-untyped]  # noqa: PLC0415 - slow to import
@@ -82,15 +84,18 @@ def _axis(title: str, scale: str) -> dict[str, Any]:
 
 
 def _traces(rows: pd.DataFrame, look: style.SeriesStyle, unit: str) -> list[dict[str, Any]]:
-    """Return the line of a series and, where members differ, its band."""
+    """Return the line of a series and, where members differ, its band; it breaks and is hollow as in the figure."""
+    begins = rows[rows["run"].diff().gt(0) & rows["y"].notna() & rows["y"].shift().notna()]
+    rows = pd.concat([rows, begins.assign(y=np.nan).set_index(begins.index - 0.5)]).sort_index()
     label = str(rows["label"].iloc[0])
     shared = {"type": "scatter", "legendgroup": label, "x": rows["x"].tolist(), "name": label}
-    words = [_words(*row) for row in rows[["low", "high", "members", "choice"]].itertuples(index=False)]
+    words = [_words(*row) for row in rows[["low", "high", "members", "choice", "older"]].itertuples(index=False)]
+    symbols = [f"{MARKERS[look.marker]}{'-open' if older else ''}" for older in rows["older"]]
     line = shared | {
         "y": [None if pd.isna(value) else value for value in rows["y"]],
         "mode": "lines+markers",
         "line": {"color": look.colour, "dash": DASHES[look.line], "width": 2},
-        "marker": {"symbol": MARKERS[look.marker], "size": 8},
+        "marker": {"symbol": symbols if any(rows["older"]) else MARKERS[look.marker], "size": 8},
         "customdata": words,
         "hovertemplate": f"<b>%{{fullData.name}}</b><br>%{{x:,}}: %{{y:.4g}} {unit}%{{customdata}}<extra></extra>",
     }
@@ -103,9 +108,9 @@ def _traces(rows: pd.DataFrame, look: style.SeriesStyle, unit: str) -> list[dict
     return [*bands, line]
 
 
-def _words(low: float, high: float, members: int, choice: str) -> str:
-    spread = f"<br>{members} members: {low:.4g} to {high:.4g}" if high > low else ""
-    return f"{spread}<br>{choice}" if choice else spread
+def _words(low: float, high: float, members: int, choice: str, older: str) -> str:
+    spread = f"{members} members: {low:.4g} to {high:.4g}" if high > low else ""
+    return "".join(f"<br>{text}" for text in (spread, choice, older and f"model {older}") if text)
 
 
 def _pale(colour: str) -> str:

@@ -23,8 +23,7 @@ def test_the_header_says_what_is_there_and_what_is_to_be_run(project: Path, exec
     assert line.startswith("smoke: 1 experiment, 5 points, 0 there, 5 to run in 5 batches; about ")
     assert line.endswith(" of processor time on 2 cores")
     execute(project)
-    plan = dataclasses.replace(make_plan(project, "smoke"), outdated={})
-    assert list(header(plan, OPTIONS)) == ["smoke: 1 experiment, 5 points, 5 there"]
+    assert list(header(make_plan(project, "smoke"), OPTIONS)) == ["smoke: 1 experiment, 5 points, 5 there"]
 
 
 def test_the_header_says_which_results_are_old(project: Path, execute: Execute, fake: Any) -> None:

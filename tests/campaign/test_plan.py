@@ -151,9 +151,10 @@ def test_results_of_an_older_revision_are_run_again_only_on_demand(
     monkeypatch.setattr("tramontane.campaign.plan.get", lambda name: fake)
     identities = set(execute(project, substrate=fake).points)
     assert dict(find_outdated(identities, Store(project))) == {}
-    fake._revision = 2
+    old = fake.revision()
+    fake._revision = old + 1
     plan = make_plan(project, "smoke")
-    assert plan.outdated == dict.fromkeys(identities, 1)
+    assert plan.outdated == dict.fromkeys(identities, old)
     assert plan.jobs == []
     assert missing(make_plan(project, "smoke", refresh=True)) == identities
     execute(project, substrate=fake, refresh=True)

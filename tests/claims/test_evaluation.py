@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from tramontane.claims import VERDICTS, Verdict, evaluate
+from tramontane.claims import VERDICTS, Verdict, evaluate, pages
 from tramontane.errors import InputError
 
 from .data import dataset
@@ -185,6 +185,57 @@ def test_choices_of_ours_are_all_shown(root: Path, store: Callable[..., None]) -
     assert "under textbook: reproduced" in verdict.evidence
     assert "under as published: not reproduced" in verdict.evidence
     assert by_name(evaluate(root, "laptop"))["faster"].choices == ()
+
+
+def of_revisions(data: xr.Dataset, older: dict[str, Any] | None = None) -> xr.Dataset:
+    """Return results of model revision 2, and of 1 at some places; beside them a newer simulator's 2."""
+    data["model_revision"] = xr.full_like(data["time_s"], 2.0)
+    if older is not None:
+        data["model_revision"].loc[older] = 1.0
+    return data
+
+
+def test_a_verdict_says_which_model_revisions_it_rests_on(root: Path, store: Callable[..., None]) -> None:
+    store(of_revisions(lines()))
+    for verdict in evaluate(root, "laptop", ["faster", "chosen"]):
+        assert verdict.revisions == (2,)
+        assert verdict.older == ""
+        assert "revision" not in verdict.evidence
+
+    store(of_revisions(lines(), {"series": "c", "ranks": 10000}))
+    verdicts = by_name(evaluate(root, "laptop"))
+    own, choice = verdicts["faster"], verdicts["chosen"].choices[1]
+    assert own.revisions == choice.revisions == (1, 2)
+    assert own.older == choice.older == "revisions 1 and 2"
+    for evidence in (own.evidence, choice.evidence):
+        assert "Rests on results of model revisions 1 and 2, the simulator's is 2" in evidence
+    # The other choice does not rest on that curve, and what is computed on no results at all.
+    assert verdicts["chosen"].revisions == verdicts["chosen"].choices[0].revisions == (2,)
+    assert verdicts["sums"].revisions == ()
+    assert verdicts["faster"].marked == "reproduced (revisions 1 and 2)"
+    assert "| reproduced (revisions 1 and 2) |" in pages.markdown([verdicts["faster"]])
+    assert json.loads(json.dumps(verdicts["faster"].as_data()))["revisions"] == [1, 2]
+
+
+def test_results_older_than_the_simulator_are_marked_though_they_are_all_alike(
+    root: Path, store: Callable[..., None]
+) -> None:
+    data = of_revisions(lines())
+    data.attrs["current_revision"] = 3
+    store(data)
+    verdict = by_name(evaluate(root, "laptop"))["faster"]
+    assert verdict.verdict == "reproduced"
+    assert verdict.older == "revision 2"
+
+
+def test_an_ensemble_is_judged_by_the_members_of_its_newest_revision(root: Path, store: Callable[..., None]) -> None:
+    data = of_revisions(lines(), {"series": "b", "member": [0, 1, 2]})
+    data["time_s"] = data["time_s"].where(data["model_revision"] == 2, 0.5)
+    store(data)
+    verdict = by_name(evaluate(root, "laptop"))["faster"]
+    assert verdict.verdict == "reproduced"
+    assert verdict.revisions == (2,)
+    assert "Ensembles of 2 to 5 members" in verdict.evidence
 
 
 def test_it_is_said_when_single_runs_could_not_have_decided(root: Path, store: Callable[..., None]) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from tramontane.claims import Verdict, pages
 from tramontane.claims.times import times
@@ -13,8 +14,8 @@ from tramontane.errors import InputError
 from .data import dataset
 
 
-def store(root: Path) -> None:
-    data = dataset({"a": [1e-3, np.nan, 2e-3], "b": [np.nan, np.nan, 0.1234567]}, x=(100, 500, 2000))
+def store(root: Path, members: int = 5) -> None:
+    data = dataset({"a": [1e-3, np.nan, 2e-3], "b": [np.nan, np.nan, 0.1234567]}, x=(100, 500, 2000), members=members)
     data.attrs["figure_json"] = json.dumps({"x": "ranks"})
     file = root / "results" / "laptop" / "datasets" / "tiny.nc"
     file.parent.mkdir(parents=True)
@@ -28,6 +29,24 @@ def test_times_are_medians_in_milliseconds_gaps_stay_empty_and_empty_columns_are
         "| --- | ---: | ---: |",
         "| a | 1 | 2 |",
         "| b |  | 123 |",
+    ]
+
+
+@pytest.mark.parametrize("members", [1, 2])
+def test_times_of_an_older_model_revision_say_so(tmp_path: Path, members: int) -> None:
+    store(tmp_path, members)
+    file = tmp_path / "results" / "laptop" / "datasets" / "tiny.nc"
+    with xr.open_dataset(file, engine="h5netcdf") as opened:
+        data = opened.load()
+    data["model_revision"] = xr.full_like(data["time_s"], 2.0).where(data["time_s"].notnull())
+    data["model_revision"].loc[{"series": "a", "ranks": 2000}] = 1.0
+    if members > 1:  # members of an older revision beside one of a newer don't count
+        data["model_revision"].loc[{"series": "b", "ranks": 2000, "member": 0}] = 1.0
+        data["time_s"].loc[{"series": "b", "ranks": 2000, "member": 1}] = 0.2
+    data.to_netcdf(file, engine="h5netcdf")
+    assert times(tmp_path, "laptop", "tiny").splitlines()[2:] == [
+        "| a | 1 | 2 (revision 1) |",
+        f"| b |  | {123 if members == 1 else 200} |",
     ]
 
 

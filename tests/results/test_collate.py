@@ -121,6 +121,24 @@ def test_results_of_an_older_revision_are_shown_as_such(project: Path, execute: 
     assert dataset.attrs["simulator_revision"] == f"{own} and {own + 1}"
 
 
+def test_each_member_of_an_ensemble_has_its_revision_and_the_plans_stands_beside(
+    project: Path, execute: Callable[..., Any]
+) -> None:
+    file = project / "configs" / "experiments" / "tiny.yaml"
+    file.write_text(file.read_text().replace("variants:", "ensemble: 2\nvariants:", 1))
+    plan = execute(project)
+    own = Simulator().revision() or 0
+    store = Store(project)
+    changed = next(identity for identity in sorted(plan.points))
+    record = store.read(changed)
+    store.write({**record, "result": {**record["result"], "model_revision": own + 1}})
+    data = plan.experiments[0].manifest
+    dataset = collate_manifest(data, store)
+    assert dataset["model_revision"].dims == ("series", "ranks", "member")
+    assert (dataset["model_revision"] == own + 1).values.tolist() == (dataset["id"] == changed).values.tolist()
+    assert data["model_revision"] == dataset.attrs["current_revision"] == own
+
+
 def test_the_same_records_give_the_same_dataset(project: Path, execute: Callable[..., Any], tmp_path: Path) -> None:
     execute(project)
     first, second = dataset_of(project), dataset_of(project)

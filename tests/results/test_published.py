@@ -7,8 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tramontane.campaign.driver import Options, header
 from tramontane.campaign.plan import Plan, make_plan, write_plan
 from tramontane.results.published import find_published, publish
@@ -21,13 +19,6 @@ ROOT = Path(__file__).parents[2]
 Execute = Callable[..., Plan]
 OPTIONS = Options(cores=2, memory=None)
 NOW = Simulator().revision() or 0
-
-
-@pytest.fixture
-def fake(fake: Any) -> Any:
-    """The fake substrate, with the simulator's own model revision."""
-    fake._revision = NOW
-    return fake
 
 
 def edit(store: Store, identity: str, revision: int) -> None:

@@ -2,7 +2,7 @@
 
 A statement is `reproduced` if all its checks hold, `not reproduced` if one does not, and `not evaluated` if points lack
 that could still decide it. Before there is any dataset at a scale everything is `not evaluated`, but for statements
-that are asked for by name.
+that are asked for by name. A verdict that rests on results of an older model revision says so.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ from pathlib import Path
 import xarray as xr
 
 from tramontane.claims import arithmetic, comparisons, distributions
-from tramontane.claims.bands import RANKS, Band, band
+from tramontane.claims.bands import RANKS, Band, band, chosen
 from tramontane.claims.outcome import Lacking, Outcome, Span
 from tramontane.claims.verdicts import (
     NOT_EVALUATED,
@@ -25,6 +25,7 @@ from tramontane.claims.verdicts import (
     Verdict,
 )
 from tramontane.errors import InputError, closest
+from tramontane.results.revisions import REVISION, label, newest, newest_members, present
 from tramontane.study import SCALES, claims, load_experiment
 from tramontane.study.catalogue import EXPERIMENTS, GRIDS, cached_yaml
 from tramontane.study.claims import CLAIMS, Check, Claim, Judgement, Range
@@ -105,7 +106,7 @@ class Campaign:
         return any(self._layout.dataset("x").parent.glob("*.nc"))
 
     def dataset(self, experiment: str) -> xr.Dataset:
-        """Return the dataset of an experiment.
+        """Return the dataset of an experiment; its ensembles hold members of one model revision at each place.
 
         Raises
         ------
@@ -123,7 +124,7 @@ class Campaign:
                     problem = f"cannot be read ({' '.join(str(error).split())[:80]})"
                     allowed = "a dataset; remove it and call tramontane reproduce again"
                     raise InputError(path, "", None, allowed, problem=problem) from None
-            self._datasets[experiment] = found
+            self._datasets[experiment] = None if found is None else newest_members(found)
         dataset = self._datasets[experiment]
         if dataset is None:
             raise Lacking(f"experiment {experiment}, of which there is no dataset at scale {self.scale}")
@@ -178,6 +179,8 @@ def _verdict(name: str, paper: str, claim: Claim, campaign: Campaign, judgement:
     """Return what became of one statement."""
     command = ""
     choices: tuple[ChoiceVerdict, ...] = ()
+    revisions: tuple[int, ...] = ()
+    older = ""
     spans: list[Span] = []
     if not begun:
         verdict = NOT_EVALUATED
@@ -190,6 +193,7 @@ def _verdict(name: str, paper: str, claim: Claim, campaign: Campaign, judgement:
     else:
         found = [_under(choice, values, claim, campaign, judgement, spans) for choice, values in _choices(claim)]
         verdict, evidence = found[0].verdict, found[0].evidence
+        revisions, older = found[0].revisions, found[0].older
         if len(found) > 1:
             choices = tuple(found)
             evidence = _under_all(found)
@@ -212,6 +216,8 @@ def _verdict(name: str, paper: str, claim: Claim, campaign: Campaign, judgement:
         choices,
         command,
         claim.note or "",
+        revisions,
+        older,
     )
 
 
@@ -264,7 +270,17 @@ def _under(
         *_lacks(lacking),
         *(f"{'holds: ' if false or lacking else ''}{outcome.evidence}" for outcome in outcomes if outcome.holds),
     ]
-    return ChoiceVerdict(choice, verdict, ". ".join([*texts, *source.about_runs(outcomes)]))
+    decided = any(outcome.holds is not None for outcome in outcomes)
+    older = label(source.revisions, source.newest) if decided else ""
+    if older:
+        texts.append(f"Rests on results of model {older}, the simulator's is {source.newest}")
+    return ChoiceVerdict(
+        choice,
+        verdict,
+        ". ".join([*texts, *source.about_runs(outcomes)]),
+        present(sorted(source.revisions)) if decided else (),
+        older,
+    )
 
 
 def _lacks(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -280,6 +296,9 @@ class _Source:
     def __init__(self, claim: Claim, values: Mapping[str, str], campaign: Campaign, judgement: Judgement) -> None:
         self.claim, self.values, self.campaign, self.judgement = claim, values, campaign, judgement
         self._members: set[int] = set()
+        #: Model revisions of the curves that were given, and the newest one known.
+        self.revisions: set[int] = set()
+        self.newest: int | None = None
 
     def _find(self, name: str) -> tuple[xr.Dataset, str, dict[str, str], str]:
         """Return dataset, name, selection and variable of a curve."""
@@ -302,19 +321,35 @@ class _Source:
                 raise Lacking(f"results on the grid {' x '.join(map(str, wanted))}")
         return dataset, name, resolved, curve.variable if curve else "time_s"
 
+    def _note(self, dataset: xr.Dataset, select: Mapping[str, str], variable: str, ranks: int | None = None) -> None:
+        """Remember which revisions a curve is of, at one number of processes or all."""
+        if REVISION not in dataset:
+            return
+        own = chosen(dataset, select)
+        if ranks is not None and RANKS in own.dims:
+            own = chosen(own, {RANKS: str(ranks)})
+        extra = [dim for dim in own[variable].dims if dim not in own[REVISION].dims]
+        self.revisions |= set(present(own[REVISION].where(own[variable].notnull().any(extra))))
+        self.newest = max((known for known in (self.newest, newest(dataset)) if known is not None), default=None)
+
     def band(self, name: str) -> Band:
         dataset, called, select, variable = self._find(name)
         found = band(dataset, called, select, variable, self.judgement)
         self._members |= set(found.members.astype(int).tolist())
+        self._note(dataset, select, variable)
         return found
 
     def delays(self, name: str, ranks: int) -> distributions.Delays:
         dataset, called, select, _ = self._find(name)
-        return distributions.delays(dataset, called, select, ranks)
+        found = distributions.delays(dataset, called, select, ranks)
+        self._note(dataset, select, "delay_packets", ranks)
+        return found
 
     def matrix(self, name: str, ranks: int) -> distributions.Matrix:
         dataset, called, select, _ = self._find(name)
-        return distributions.matrix(dataset, called, select, ranks)
+        found = distributions.matrix(dataset, called, select, ranks)
+        self._note(dataset, select, "congestion_packets", ranks)
+        return found
 
     def computed(self, check: claims.Computed) -> Outcome:
         return arithmetic.COMPUTATIONS[check.what](check.printed, self.campaign.root)

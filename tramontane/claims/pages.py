@@ -39,9 +39,7 @@ def markdown(verdicts: Sequence[Verdict], *, evidence: bool = True) -> str:
     """Return a Markdown table with a row for each statement, with or without the numbers that say so."""
     columns = 5 if evidence else 4
     rows = [
-        (verdict.id, f"{verdict.paper}, {verdict.where}", verdict.statement, verdict.verdict, verdict.evidence)[
-            :columns
-        ]
+        (verdict.id, f"{verdict.paper}, {verdict.where}", verdict.statement, verdict.marked, verdict.evidence)[:columns]
         for verdict in verdicts
     ]
     lines = [("claim", "where", "statement", "verdict", "evidence")[:columns], ("---",) * columns, *rows]

@@ -28,7 +28,10 @@ def print_table(verdicts: Sequence[Verdict]) -> None:
         lines += [f"Run: {verdict.command}"] if verdict.command else []
         place = f"{verdict.id}\n{verdict.paper}, {verdict.where}"
         table.add_row(
-            place, verdict.verdict, "\n".join([verdict.statement, "", *lines]), style=_STYLES[verdict.verdict]
+            place,
+            verdict.marked.replace(" (", "\n("),
+            "\n".join([verdict.statement, "", *lines]),
+            style=_STYLES[verdict.verdict],
         )
     console.print(table)
     counts = Counter(verdict.verdict for verdict in verdicts)

@@ -7,14 +7,16 @@ import numpy as np
 import xarray as xr
 
 from tramontane.errors import InputError
+from tramontane.results.revisions import MEMBER, REVISION, label, newest, newest_members
 from tramontane.support.layout import Layout
 
-_MEMBER = "member"
 _MILLI = 1e3
 
 
 def times(root: Path, scale: str, experiment: str) -> str:
     """Return the median times [ms] of an experiment, with a column for each value along the x axis that has one.
+
+    A time of an older model revision says so.
 
     Raises
     ------
@@ -28,22 +30,33 @@ def times(root: Path, scale: str, experiment: str) -> str:
         raise InputError("times", "", experiment, known, problem=problem)
     with xr.open_dataset(file) as dataset:
         along = json.loads(dataset.attrs["figure_json"])["x"]
-        time = dataset["time_s"].load() * _MILLI
-    if _MEMBER in time.dims:
-        time = time.median(_MEMBER)
-    time = time.dropna(along, how="all")
-    lines = [str(dim) for dim in time.dims if dim != along]
-    if lines:
-        rows = time.stack(row=lines).dropna("row", how="all").transpose("row", along)
-    else:
-        rows = time.expand_dims(row=[()])
-    head = [*lines, *(_number(value) for value in time[along].values.tolist())]
+        found = newest_members(dataset[["time_s", *({REVISION} & set(dataset))]].load())
+    now, time = newest(found), found["time_s"] * _MILLI
+    revision = found[REVISION].where(time.notnull()) if REVISION in found else xr.full_like(time, np.nan)
+    both = xr.Dataset({"time": time, "revision": revision})
+    if MEMBER in both.dims:
+        both = both.median(MEMBER)  # all that are left at a place are of one revision
+    both = both.dropna(along, how="all", subset=["time"])
+    lines = [str(dim) for dim in both["time"].dims if dim != along]
+    both = both.stack(row=lines).dropna("row", how="all", subset=["time"]) if lines else both.expand_dims(row=[()])
+    both = both.transpose("row", along)
+    head = [*lines, *(_number(value) for value in both[along].values.tolist())]
+    names = both["row"].values.tolist() if lines else [()]
     body = [
-        [*map(str, name), *(_number(float(f"{value:.3g}")) if np.isfinite(value) else "" for value in values)]
-        for name, values in zip(rows["row"].values.tolist() if lines else [()], rows.values.tolist(), strict=True)
+        [*map(str, name), *(_cell(value, label([known], now)) for value, known in zip(values, revisions, strict=True))]
+        for name, values, revisions in zip(
+            names, both["time"].values.tolist(), both["revision"].values.tolist(), strict=True
+        )
     ]
     separator = [*("---",) * len(lines), *("---:",) * (len(head) - len(lines))]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, separator, *body])
+
+
+def _cell(value: float, older: str) -> str:
+    if not np.isfinite(value):
+        return ""
+    text = _number(float(f"{value:.3g}"))
+    return f"{text} ({older})" if older else text
 
 
 def _number(value: object) -> str:

@@ -12,11 +12,23 @@ VERDICTS = (REPRODUCED, NOT_REPRODUCED, NOT_EVALUATED, OUT_OF_REACH)
 
 @dataclass(frozen=True)
 class ChoiceVerdict:
-    """What becomes of a statement under one choice of ours (a variant of UGAL, what a bandwidth scales)."""
+    """What becomes of a statement under one choice of ours (a variant of UGAL, what a bandwidth scales).
+
+    Attributes
+    ----------
+    choice, verdict, evidence : str
+        As in :class:`Verdict`.
+    revisions : tuple of int
+        Model revisions of the curves it rests on, the oldest first; empty where it rests on no simulation.
+    older : str
+        Those in words if one of them is older than the simulator's; else empty.
+    """
 
     choice: str
     verdict: str
     evidence: str
+    revisions: tuple[int, ...] = ()
+    older: str = ""
 
 
 @dataclass(frozen=True)
@@ -41,6 +53,8 @@ class Verdict:
         What would produce the points that lack; empty if none do.
     note : str
         What a reader should know.
+    revisions, older : tuple of int, str
+        As in :class:`ChoiceVerdict`, under the project's own choice.
     """
 
     id: str
@@ -55,6 +69,13 @@ class Verdict:
     choices: tuple[ChoiceVerdict, ...] = ()
     command: str = ""
     note: str = ""
+    revisions: tuple[int, ...] = ()
+    older: str = ""
+
+    @property
+    def marked(self) -> str:
+        """The verdict, with the model revisions it rests on if one of them is older."""
+        return f"{self.verdict} ({self.older})" if self.older else self.verdict
 
     def as_data(self) -> dict[str, Any]:
         """Return it as plain data for JSON."""
