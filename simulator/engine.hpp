@@ -20,15 +20,16 @@
 namespace tramontane {
 
 /// In the order in which they happen at the same place and tick.
+/// Fabric and Nodes say what each does.
 enum class EventKind : std::uint32_t {
-    crossbar_credit,  ///< switch: space in an output buffer is free again, packets wait before the crossbar
-    output_credit,    ///< switch: space behind a link is free again, packets wait in the output buffer
-    injection,        ///< node: its NIC goes on; packets or messages wait there
-    start,            ///< node: the rank starts
-    resume,           ///< node: the rank goes on, its work is done or a detour over
-    head,             ///< switch: a packet's head arrives
-    output,           ///< switch: a packet's head leaves the crossbar
-    message,          ///< node: a message's last byte arrives
+    crossbar_credit,
+    output_credit,
+    nic_wake,
+    start,
+    resume,
+    head_arrival,
+    crossbar_exit,
+    message_arrival,
 };
 
 /// Kind, port and virtual channel of an event in 32 bits.
@@ -37,7 +38,7 @@ enum class EventKind : std::uint32_t {
 }
 /// Of a message that arrives: it carries its source, which ends the event's key.
 [[nodiscard]] constexpr std::uint32_t message_code(std::uint32_t source) {
-    return static_cast<std::uint32_t>(EventKind::message) | source << 4;
+    return static_cast<std::uint32_t>(EventKind::message_arrival) | source << 4;
 }
 inline constexpr std::uint32_t max_ranks = 1U << 28;  ///< whose numbers fit beside an event's kind
 [[nodiscard]] constexpr EventKind kind_of(std::uint32_t code) { return static_cast<EventKind>(code & 15); }
@@ -215,7 +216,7 @@ public:
     void send(Ticks time, Place place, std::uint32_t code, Index item) {
         if (owns(place)) return schedule_elsewhere(time, place, code, item);
         Outbox& box = tell(time, place, code, item);
-        if (kind_of(code) != EventKind::head) return;
+        if (kind_of(code) != EventKind::head_arrival) return;
         box.packets.push_back(packets[item]);
         if constexpr (checks) ledger.leave(packets[item].bytes);
         packets.give_back(item);
@@ -261,7 +262,7 @@ public:
                     continue;
                 }
                 Index item = crossing.item;
-                if (kind_of(crossing.code) == EventKind::head) {
+                if (kind_of(crossing.code) == EventKind::head_arrival) {
                     item = packets.take();
                     if constexpr (checks) ledger.enter(packet->bytes);
                     packets[item] = *packet++;
@@ -273,10 +274,12 @@ public:
         turn_ = !turn_;
     }
 
-    /// Handles the events of a window. Memory is slow: `fetch(event)` is called well ahead for what the event names,
-    /// `approach(event)` somewhat ahead for what that leads to, `reach(event)` shortly before for what that leads to in
-    /// turn, `handle(event, time)` when it is due. Nothing is called ahead while `memory` [B] is so little that it
-    /// stays in the cache: it would cost a fifth of the rate.
+    /// Handles the events of a window. Memory is slow, so each kind of event has four stages: `fetch(event)` is called
+    /// well ahead for what the event names, `approach(event)` somewhat ahead for what that leads to, `reach(event)`
+    /// shortly before for what that leads to in turn, and `handle(event, time)` when it is due. Whoever changes what
+    /// `handle` touches changes the others with it: a build with checks counts the lines that nobody asked for
+    /// (lines.hpp). Nothing is called ahead while `memory` [B] is so little that it stays in the cache: it would cost a
+    /// fifth of the rate.
     template <class Fetch, class Approach, class Reach, class Handle>
     void handle_window(std::uint64_t window, std::uint64_t memory, Fetch&& fetch, Approach&& approach, Reach&& reach,
                        Handle&& handle) {
@@ -376,10 +379,10 @@ private:
     [[nodiscard]] std::uint64_t key(const Event& event) const {
         constexpr std::uint64_t random = std::uint64_t{1} << 63;
         switch (kind_of(event.code)) {
-            case EventKind::head:
-            case EventKind::output:
+            case EventKind::head_arrival:
+            case EventKind::crossbar_exit:
                 return random | packets[event.item].tie;
-            case EventKind::message:
+            case EventKind::message_arrival:
                 return random | envelopes[event.item].tie;
             default:
                 return event.code;
@@ -394,12 +397,12 @@ private:
     };
     [[nodiscard]] Origin origin(const Event& event) const {
         switch (kind_of(event.code)) {
-            case EventKind::head:
-            case EventKind::output: {
+            case EventKind::head_arrival:
+            case EventKind::crossbar_exit: {
                 const Packet& packet = packets[event.item];
                 return {packet.whole ? envelopes[packet.message].peer : messages[packet.message].source, 0, 0};
             }
-            case EventKind::message: {
+            case EventKind::message_arrival: {
                 const Envelope& envelope = envelopes[event.item];
                 return {source_of(event.code), envelope.round, envelope.what()};
             }
@@ -415,7 +418,7 @@ private:
         const Origin origin_a = origin(a), origin_b = origin(b);
         if constexpr (checks) {
             // A node's injection may be called up twice for the same tick; the second time it finds nothing to do.
-            if (origin_a == origin_b && kind_of(a.code) != EventKind::injection) {
+            if (origin_a == origin_b && kind_of(a.code) != EventKind::nic_wake) {
                 throw std::logic_error("simulator: two events of one place and tick have the same key");
             }
         }

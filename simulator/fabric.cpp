@@ -57,94 +57,7 @@ void Fabric::route(SwitchId at, Packet& packet, Ticks now) {
     packet.routed = true;
 }
 
-void Fabric::prefetch(SwitchId at, Port port, std::uint8_t channel) const {
-    prefetch_line(&link(at, port));
-    const Output& output = out(at, port, channel);
-    prefetch_line(&output.before);
-    prefetch_line(&output.behind);
-}
-
-void Fabric::approach_credit(SwitchId at, std::uint32_t code) const {
-    const Output& output = out(at, port_of(code), channel_of(code));
-    // Also of a credit behind the link: a packet that goes there often lets another into the output buffer at once.
-    engine_.packets.prefetch(output.before.waiting.first_full());
-    engine_.packets.prefetch(output.before.waiting.last_other());
-    output.before.prefetch(engine_.credits);
-    if (kind_of(code) == EventKind::crossbar_credit) return;
-    engine_.packets.prefetch(output.behind.waiting.first_full());
-    engine_.packets.prefetch(output.behind.waiting.last_other());
-    output.behind.prefetch(engine_.credits);
-}
-
-void Fabric::reach_credit(SwitchId at, std::uint32_t code) const {
-    const Output& output = out(at, port_of(code), channel_of(code));
-    engine_.packets.prefetch(output.before.waiting.first_other(engine_.packets));
-    if (const Index first = output.before.waiting.first_full(); first != none) {
-        prefetch_upstream(engine_.packets[first]);
-    }
-    if (kind_of(code) == EventKind::crossbar_credit) return;
-    engine_.packets.prefetch(output.behind.waiting.first_other(engine_.packets));
-    if (const Index first = output.behind.waiting.first_full(); first != none) {
-        const Packet& packet = engine_.packets[first];
-        if (packet.ejected) engine_.prefetch_message(packet);
-    }
-}
-
-void Fabric::reach_head(SwitchId at, Index item) const {
-    const Packet& packet = engine_.packets[item];
-    if (packet.upstream < engine_.switches) {
-        if (switches_[packet.upstream]) {  // else another part's
-            const Output& upstream = out(packet.upstream, packet.upstream_port, packet.upstream_channel);
-            upstream.behind.prefetch(engine_.credits);
-        }
-    } else {
-        injection_[packet.upstream - engine_.switches].channel.prefetch(engine_.credits);
-    }
-    if (!packet.routed || !switches_[at]) return;
-    const Output& output = out(at, packet.port, packet.channel);
-    for (const SwitchChannel* channel : {&output.before, &output.behind}) {
-        channel->prefetch(engine_.credits);
-        engine_.packets.prefetch(channel->waiting.last_full());
-    }
-}
-
-void Fabric::prefetch_upstream(const Packet& packet) const {
-    if (packet.upstream < engine_.switches) {
-        if (!switches_[packet.upstream]) return;
-        prefetch_line(&out(packet.upstream, packet.upstream_port, packet.upstream_channel).behind);
-    } else {
-        prefetch_line(&injection_[packet.upstream - engine_.switches]);
-    }
-}
-
-void Fabric::approach_head(SwitchId at, Index item) {
-    Packet& packet = engine_.packets[item];
-    prefetch_upstream(packet);
-    if (!packet.routed && router_.ignores_state(packet.route)) route(at, packet, 0);
-    if (!switches_[at]) return;
-    if (has_crossbar_) crossbar(at).prefetch(engine_.gaps);
-    if (!packet.routed) return;
-    prefetch(at, packet.port, packet.channel);
-    if (packet.ejected) engine_.prefetch_message(packet);
-}
-
-void Fabric::head(SwitchId at, Index item, Ticks now) {
-    if (switches_[at] == nullptr) create(at);
-    Packet& packet = engine_.packets[item];
-    ++engine_.statistics.hops;
-    if (!packet.routed) route(at, packet, now);
-    packet.routed = false;
-    Output& output = out(at, packet.port, packet.channel);
-    SwitchChannel& before = output.before;
-    if (before.waiting.empty()) before.apply(engine_.credits, now);
-    if (before.credits() >= packet.bytes) {  // passes what waits for more space, as in PISCES
-        enter_crossbar(at, item, output, now);
-    } else {
-        packet.order = engine_.next_order();
-        before.waiting.append(engine_.packets, item, engine_.parameters.packet);
-        engine_.wake_if_needed(at, before, event_code(EventKind::crossbar_credit, packet.port, packet.channel));
-    }
-}
+// --- a packet's way through a switch --------------------------------------------------------------------------------
 
 [[gnu::always_inline]] inline void Fabric::enter_crossbar(SwitchId at, Index item, Output& output, Ticks now) {
     Packet& packet = engine_.packets[item];
@@ -174,7 +87,7 @@ void Fabric::head(SwitchId at, Index item, Ticks now) {
     if (leaves == now) {
         leave_crossbar(at, item, now);
     } else {
-        engine_.schedule(leaves, at, event_code(EventKind::output), item);
+        engine_.schedule(leaves, at, event_code(EventKind::crossbar_exit), item);
     }
 }
 
@@ -219,7 +132,7 @@ void Fabric::head(SwitchId at, Index item, Ticks now) {
         packet.upstream_port = packet.port;
         packet.upstream_channel = packet.channel;
         if (server.next == unknown) server.next = topology_.neighbour(at, packet.port);
-        engine_.send(passage.head_leaves + p.link_latency, server.next, event_code(EventKind::head), item);
+        engine_.send(passage.head_leaves + p.link_latency, server.next, event_code(EventKind::head_arrival), item);
     }
 }
 
@@ -259,33 +172,175 @@ void Fabric::head(SwitchId at, Index item, Ticks now) {
     engine_.packets.give_back(item);
 }
 
-void Fabric::output(SwitchId at, Index item, Ticks now) { leave_crossbar(at, item, now); }
+void Fabric::prefetch_output(SwitchId at, Port port, std::uint8_t channel) const {
+    prefetch_line(&link(at, port));
+    const Output& output = out(at, port, channel);
+    prefetch_line(&output.before);
+    prefetch_line(&output.behind);
+}
 
-void Fabric::crossbar_credit(SwitchId at, Port port, std::uint8_t channel, Ticks now) {
-    Output& output = out(at, port, channel);
+void Fabric::prefetch_upstream(const Packet& packet) const {
+    if (packet.upstream < engine_.switches) {
+        if (!switches_[packet.upstream]) return;  // another part's
+        prefetch_line(&out(packet.upstream, packet.upstream_port, packet.upstream_channel).behind);
+    } else {
+        prefetch_line(&injection_[packet.upstream - engine_.switches]);
+    }
+}
+
+/// The packets that a credit may let go, and the credits that follow.
+void Fabric::prefetch_waiting(const SwitchChannel& channel) const {
+    engine_.packets.prefetch(channel.waiting.first_full());
+    engine_.packets.prefetch(channel.waiting.last_other());
+    channel.prefetch(engine_.credits);
+}
+
+// --- a packet's head arrives -----------------------------------------------------------------------------------------
+
+void Fabric::HeadArrival::fetch(const Fabric& fabric, const Event& event) {
+    fabric.engine_.packets.prefetch(event.item);
+    fabric.prefetch_switch(event.place);
+}
+
+void Fabric::HeadArrival::approach(Fabric& fabric, const Event& event) {
+    const SwitchId at = event.place;
+    Packet& packet = fabric.engine_.packets[event.item];
+    fabric.prefetch_upstream(packet);
+    fabric.route_ahead(at, packet);
+    if (!fabric.switches_[at]) return;
+    if (fabric.has_crossbar_) fabric.crossbar(at).prefetch(fabric.engine_.gaps);
+    if (!packet.routed) return;
+    fabric.prefetch_output(at, packet.port, packet.channel);
+    if (packet.ejected) fabric.engine_.prefetch_message(packet);
+}
+
+void Fabric::HeadArrival::reach(const Fabric& fabric, const Event& event) {
+    const Engine& engine = fabric.engine_;
+    const SwitchId at = event.place;
+    const Packet& packet = engine.packets[event.item];
+    if (packet.upstream < engine.switches) {
+        if (fabric.switches_[packet.upstream]) {  // else another part's
+            const Output& upstream = fabric.out(packet.upstream, packet.upstream_port, packet.upstream_channel);
+            upstream.behind.prefetch(engine.credits);
+        }
+    } else {
+        fabric.injection_[packet.upstream - engine.switches].channel.prefetch(engine.credits);
+    }
+    if (!packet.routed || !fabric.switches_[at]) return;
+    const Output& output = fabric.out(at, packet.port, packet.channel);
+    for (const SwitchChannel* channel : {&output.before, &output.behind}) {
+        channel->prefetch(engine.credits);
+        engine.packets.prefetch(channel->waiting.last_full());
+    }
+}
+
+void Fabric::HeadArrival::handle(Fabric& fabric, const Event& event, Ticks now) {
+    const SwitchId at = event.place;
+    Engine& engine = fabric.engine_;
+    if (fabric.switches_[at] == nullptr) fabric.create(at);
+    Packet& packet = engine.packets[event.item];
+    ++engine.statistics.hops;
+    if (!packet.routed) fabric.route(at, packet, now);
+    packet.routed = false;
+    Output& output = fabric.out(at, packet.port, packet.channel);
+    SwitchChannel& before = output.before;
+    if (before.waiting.empty()) before.apply(engine.credits, now);
+    if (before.credits() >= packet.bytes) {  // passes what waits for more space, as in PISCES
+        fabric.enter_crossbar(at, event.item, output, now);
+    } else {
+        packet.order = engine.next_order();
+        before.waiting.append(engine.packets, event.item, engine.parameters.packet);
+        engine.wake_if_needed(at, before, event_code(EventKind::crossbar_credit, packet.port, packet.channel));
+    }
+}
+
+// --- a packet's head leaves the crossbar -----------------------------------------------------------------------------
+
+void Fabric::CrossbarExit::fetch(const Fabric& fabric, const Event& event) {
+    fabric.engine_.packets.prefetch(event.item);
+    fabric.prefetch_switch(event.place);
+}
+
+void Fabric::CrossbarExit::approach(const Fabric& fabric, const Event& event) {
+    const Packet& packet = fabric.engine_.packets[event.item];
+    fabric.prefetch_output(event.place, packet.port, packet.channel);
+    if (packet.ejected) fabric.engine_.prefetch_message(packet);
+}
+
+void Fabric::CrossbarExit::handle(Fabric& fabric, const Event& event, Ticks now) {
+    fabric.leave_crossbar(event.place, event.item, now);
+}
+
+// --- an output buffer has room again ---------------------------------------------------------------------------------
+
+void Fabric::CrossbarCredit::fetch(const Fabric& fabric, const Event& event) {
+    fabric.prefetch_switch(event.place);
+    fabric.prefetch_output(event.place, port_of(event.code), channel_of(event.code));
+}
+
+void Fabric::CrossbarCredit::approach(const Fabric& fabric, const Event& event) {
+    fabric.prefetch_waiting(fabric.out(event.place, port_of(event.code), channel_of(event.code)).before);
+}
+
+void Fabric::CrossbarCredit::reach(const Fabric& fabric, const Event& event) {
+    const Engine& engine = fabric.engine_;
+    const Output& output = fabric.out(event.place, port_of(event.code), channel_of(event.code));
+    engine.packets.prefetch(output.before.waiting.first_other(engine.packets));
+    if (const Index first = output.before.waiting.first_full(); first != none) {
+        fabric.prefetch_upstream(engine.packets[first]);
+    }
+}
+
+void Fabric::CrossbarCredit::handle(Fabric& fabric, const Event& event, Ticks now) {
+    Engine& engine = fabric.engine_;
+    Output& output = fabric.out(event.place, port_of(event.code), channel_of(event.code));
     SwitchChannel& before = output.before;
     // The crossbar lets at most one packet go for each credit, the first that fits.
     while (before.is_due(now)) {
-        before.apply_one(engine_.credits);
-        const Index item = before.waiting.take_fitting(engine_.packets, before.credits(), engine_.parameters.packet);
-        if (item != none) enter_crossbar(at, item, output, now);
+        before.apply_one(engine.credits);
+        const Index item = before.waiting.take_fitting(engine.packets, before.credits(), engine.parameters.packet);
+        if (item != none) fabric.enter_crossbar(event.place, item, output, now);
     }
     before.set_wake(false);
-    engine_.wake_if_needed(at, before, event_code(EventKind::crossbar_credit, port, channel));
+    engine.wake_if_needed(event.place, before, event.code);
 }
 
-void Fabric::output_credit(SwitchId at, Port port, std::uint8_t channel, Ticks now) {
-    Output& output = out(at, port, channel);
+// --- there is room behind a link again -------------------------------------------------------------------------------
+
+void Fabric::OutputCredit::fetch(const Fabric& fabric, const Event& event) { CrossbarCredit::fetch(fabric, event); }
+
+void Fabric::OutputCredit::approach(const Fabric& fabric, const Event& event) {
+    const Output& output = fabric.out(event.place, port_of(event.code), channel_of(event.code));
+    fabric.prefetch_waiting(output.before);  // a packet that leaves often lets another into the output buffer at once
+    fabric.prefetch_waiting(output.behind);
+}
+
+void Fabric::OutputCredit::reach(const Fabric& fabric, const Event& event) {
+    CrossbarCredit::reach(fabric, event);
+    const Engine& engine = fabric.engine_;
+    const Output& output = fabric.out(event.place, port_of(event.code), channel_of(event.code));
+    engine.packets.prefetch(output.behind.waiting.first_other(engine.packets));
+    if (const Index first = output.behind.waiting.first_full(); first != none) {
+        const Packet& packet = engine.packets[first];
+        if (packet.ejected) engine.prefetch_message(packet);
+    }
+}
+
+void Fabric::OutputCredit::handle(Fabric& fabric, const Event& event, Ticks now) {
+    Engine& engine = fabric.engine_;
+    Output& output = fabric.out(event.place, port_of(event.code), channel_of(event.code));
     SwitchChannel& behind = output.behind;
-    behind.apply(engine_.credits, now);
+    behind.apply(engine.credits, now);
     while (true) {
-        const Index item = behind.waiting.take_fitting(engine_.packets, behind.credits(), engine_.parameters.packet);
+        const Index item = behind.waiting.take_fitting(engine.packets, behind.credits(), engine.parameters.packet);
         if (item == none) break;
-        enter_link(at, item, output, now);
+        fabric.enter_link(event.place, item, output, now);
     }
     behind.set_wake(false);
-    engine_.wake_if_needed(at, behind, event_code(EventKind::output_credit, port, channel));
+    engine.wake_if_needed(event.place, behind, event.code);
 }
+
+// --- what routing may know of queues ---------------------------------------------------------------------------------
 
 std::uint64_t Fabric::queued_packets(SwitchId at, Port port, Ticks now) {
     std::int64_t bytes = 0;

@@ -24,10 +24,33 @@ public:
     /// The same fabric as another part sees it: only nodes' links are common, each used by its owner.
     Fabric(const Fabric& first, Engine& engine);
 
-    void head(SwitchId at, Index item, Ticks now);
-    void output(SwitchId at, Index item, Ticks now);
-    void crossbar_credit(SwitchId at, Port port, std::uint8_t channel, Ticks now);
-    void output_credit(SwitchId at, Port port, std::uint8_t channel, Ticks now);
+    // Events of a switch, each with its stages; see Engine::handle_window.
+
+    struct CrossbarCredit {  ///< space in an output buffer is free again, packets wait before the crossbar
+        static void fetch(const Fabric& fabric, const Event& event);
+        static void approach(const Fabric& fabric, const Event& event);
+        static void reach(const Fabric& fabric, const Event& event);
+        static void handle(Fabric& fabric, const Event& event, Ticks now);
+    };
+    struct OutputCredit {  ///< space behind a link is free again, packets wait in the output buffer
+        static void fetch(const Fabric& fabric, const Event& event);
+        static void approach(const Fabric& fabric, const Event& event);
+        static void reach(const Fabric& fabric, const Event& event);
+        static void handle(Fabric& fabric, const Event& event, Ticks now);
+    };
+    struct HeadArrival {  ///< a packet's head arrives
+        static void fetch(const Fabric& fabric, const Event& event);
+        static void approach(Fabric& fabric, const Event& event);
+        static void reach(const Fabric& fabric, const Event& event);
+        static void handle(Fabric& fabric, const Event& event, Ticks now);
+    };
+    struct CrossbarExit {  ///< a packet's head leaves the crossbar, later than it arrived
+        static void fetch(const Fabric& fabric, const Event& event);
+        static void approach(const Fabric& fabric, const Event& event);
+        static void reach(const Fabric&, const Event&) {}
+        static void handle(Fabric& fabric, const Event& event, Ticks now);
+    };
+
     /// Credits that another part gives back.
     void credit(const Crossing& c) {
         engine_.give(c.place, out(c.place, port_of(c.code), channel_of(c.code)).behind, c.code, c.time, c.item);
@@ -45,7 +68,7 @@ public:
     /// Lets the NIC go on at `time`.
     void wake_injection(std::uint32_t rank, Ticks time) {
         injection_[rank].wake = time;
-        engine_.schedule(time, engine_.place_of(rank), event_code(EventKind::injection));
+        engine_.schedule(time, engine_.place_of(rank), event_code(EventKind::nic_wake));
     }
     void prefetch_injection(std::uint32_t rank) const { prefetch_line(&injection_[rank]); }
     void approach_injection(std::uint32_t rank) const {
@@ -57,21 +80,6 @@ public:
     void reach_injection(std::uint32_t rank) const {
         engine_.packets.prefetch(injection_[rank].channel.waiting.first_other(engine_.packets));
     }
-
-    /// Brings what `head(at, item)` will need into the cache; routes the packet where the time does not matter.
-    void approach_head(SwitchId at, Index item);
-    void approach_output(SwitchId at, Index item) {
-        const Packet& packet = engine_.packets[item];
-        prefetch(at, packet.port, packet.channel);
-        if (packet.ejected) engine_.prefetch_message(packet);
-    }
-    /// Where the packet's credit is going to be noted.
-    void reach_head(SwitchId at, Index item) const;
-    /// The packets that a credit may let go.
-    void approach_credit(SwitchId at, std::uint32_t code) const;
-    void reach_credit(SwitchId at, std::uint32_t code) const;
-    void prefetch(SwitchId at, Port port, std::uint8_t channel) const;
-    void prefetch(SwitchId at) const { prefetch_line(switches_[at]); }
 
     /// Bytes of switch state; switches that no packet met have none.
     [[nodiscard]] std::uint64_t memory() const { return memory_; }
@@ -111,8 +119,16 @@ private:
                                          outputs_offset_)[std::size_t{port} * channels_ + channel];
     }
     void create(SwitchId at);
-    void prefetch_upstream(const Packet& packet) const;
 
+    void prefetch_switch(SwitchId at) const { prefetch_line(switches_[at]); }
+    void prefetch_output(SwitchId at, Port port, std::uint8_t channel) const;
+    void prefetch_upstream(const Packet& packet) const;
+    void prefetch_waiting(const SwitchChannel& channel) const;
+
+    /// Routes a packet before its head arrives, where the moment does not matter to its route.
+    void route_ahead(SwitchId at, Packet& packet) {
+        if (!packet.routed && router_.ignores_state(packet.route)) route(at, packet, 0);
+    }
     void route(SwitchId at, Packet& packet, Ticks now);
     // The stages; as a rule they follow one another in one event, and are one function there.
     void enter_crossbar(SwitchId at, Index item, Output& output, Ticks now);

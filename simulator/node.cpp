@@ -41,25 +41,75 @@ Nodes::Nodes(const Nodes& first, Engine& engine, Fabric& fabric)
       nodes_(first.nodes_),
       phases_(first.phases_.size()) {}
 
-// --- the rank --------------------------------------------------------------------------------------------------------
+// --- events ----------------------------------------------------------------------------------------------------------
 
-void Nodes::start(std::uint32_t rank, Ticks now) {
-    span_.begin = std::min(span_.begin, now);
-    if (in_detour(rank, now)) return resume_after(rank, now, 0);
-    resume(rank, now);
+void Nodes::AnyEvent::fetch(const Nodes& nodes, const Event& event) {
+    const std::uint32_t rank = nodes.rank_of(event);
+    const auto* node = reinterpret_cast<const std::byte*>(&nodes.nodes_[rank]);
+    for (std::size_t line = 0; line < sizeof(Node); line += 64) prefetch_line(node + line);
+    prefetch_line(&nodes.fabric_.injection(rank));
 }
+
+/// What the next packet of the rank will need.
+void Nodes::AnyEvent::approach(const Nodes& nodes, const Event& event) {
+    const std::uint32_t rank = nodes.rank_of(event);
+    const Engine& engine = nodes.engine_;
+    Node& node = nodes.nodes_[rank];
+    const NodeChannel& link = nodes.fabric_.injection(rank).channel;
+    node.nic.prefetch(engine.credits);
+    link.prefetch(engine.credits);
+    engine.packets.prefetch(link.waiting.first_full());
+    engine.packets.prefetch(link.waiting.last_full());
+    engine.packets.prefetch(link.waiting.last_other());
+    engine.envelopes.prefetch(node.nic.waiting.first);
+    engine.envelopes.prefetch(node.arrived.first);
+    engine.envelopes.prefetch(node.early_of(node.round + 1).top());
+}
+
+/// The record of the message that the next packet will be cut from, and the first messages of the next round.
+void Nodes::AnyEvent::reach(const Nodes& nodes, const Event& event) {
+    const std::uint32_t rank = nodes.rank_of(event);
+    const Engine& engine = nodes.engine_;
+    Node& node = nodes.nodes_[rank];
+    const Index first = node.nic.waiting.first;
+    if (first != none && engine.envelopes[first].begun()) engine.messages.prefetch(engine.envelopes[first].message);
+    engine.packets.prefetch(nodes.fabric_.injection(rank).channel.waiting.first_other(engine.packets));
+    const Index early = node.early_of(node.round + 1).top();
+    if (early != none) engine.envelopes.prefetch(engine.envelopes[early].next);
+}
+
+void Nodes::NicWake::handle(Nodes& nodes, const Event& event, Ticks now) {
+    const std::uint32_t rank = nodes.rank_of(event);
+    Ticks& due = nodes.fabric_.injection(rank).wake;
+    if (due != now) return;  // an earlier one has seen to everything
+    due = Fabric::never;
+    nodes.catch_up(nodes.nodes_[rank], rank, now);
+    nodes.wake(nodes.nodes_[rank], rank, now);
+}
+
+void Nodes::Start::handle(Nodes& nodes, const Event& event, Ticks now) {
+    const std::uint32_t rank = nodes.rank_of(event);
+    nodes.span_.begin = std::min(nodes.span_.begin, now);
+    if (nodes.in_detour(rank, now)) return nodes.resume_after(rank, now, 0);
+    nodes.resume(rank, now);
+}
+
+void Nodes::Resume::handle(Nodes& nodes, const Event& event, Ticks now) { nodes.resume(nodes.rank_of(event), now); }
+
+void Nodes::MessageArrival::handle(Nodes& nodes, const Event& event, Ticks now) {
+    const std::uint32_t rank = nodes.rank_of(event);
+    Node& node = nodes.nodes_[rank];
+    nodes.catch_up(node, rank, now);
+    nodes.deliver(node, rank, event.item, now);
+    nodes.wake(node, rank, now);
+}
+
+// --- the rank --------------------------------------------------------------------------------------------------------
 
 void Nodes::resume(std::uint32_t rank, Ticks now) {
     Node& node = nodes_[rank];
     catch_up(node, rank, now);
     run(node, rank, now);
-    wake(node, rank, now);
-}
-
-void Nodes::message(std::uint32_t rank, Index item, Ticks now) {
-    Node& node = nodes_[rank];
-    catch_up(node, rank, now);
-    deliver(node, rank, item, now);
     wake(node, rank, now);
 }
 
@@ -339,14 +389,6 @@ std::uint32_t Nodes::tie(std::uint32_t source, const Envelope& e) const {
     return bits;
 }
 
-void Nodes::injection(std::uint32_t rank, Ticks now) {
-    Ticks& due = fabric_.injection(rank).wake;
-    if (due != now) return;  // an earlier one has seen to everything
-    due = Fabric::never;
-    catch_up(nodes_[rank], rank, now);
-    wake(nodes_[rank], rank, now);
-}
-
 void Nodes::wake(Node& node, std::uint32_t rank, Ticks now) {
     const auto& [link, due] = fabric_.injection(rank);
     Ticks time = Fabric::never;
@@ -446,7 +488,7 @@ void Nodes::inject(Node& node, std::uint32_t rank, Index index, Ticks now) {
     node.busy_until = leaves + packet.bytes * p.injection_slot;
     packet.spacing = static_cast<std::uint32_t>(p.injection_slot);
     node.nic.give(engine_.credits, leaves, packet.bytes);
-    engine_.schedule(leaves + p.injection_latency, switch_of(rank), event_code(EventKind::head), index);
+    engine_.schedule(leaves + p.injection_latency, switch_of(rank), event_code(EventKind::head_arrival), index);
 }
 
 void Nodes::take_switch_credits(Node& node, std::uint32_t rank, Ticks now) {

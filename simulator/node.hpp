@@ -33,36 +33,25 @@ public:
     /// The same nodes as another part sees them; each node is used by its owner only.
     Nodes(const Nodes& first, Engine& engine, Fabric& fabric);
 
-    // Events.
-    void start(std::uint32_t rank, Ticks now);
-    void resume(std::uint32_t rank, Ticks now);
-    void message(std::uint32_t rank, Index envelope, Ticks now);
-    void injection(std::uint32_t rank, Ticks now);
+    // Events of a node, each with its stages; see Engine::handle_window.
 
-    void prefetch(std::uint32_t rank) const {
-        const auto* node = reinterpret_cast<const std::byte*>(&nodes_[rank]);
-        for (std::size_t line = 0; line < sizeof(Node); line += 64) prefetch_line(node + line);
-    }
-
-    /// Brings what the next packet of the rank will need into the cache.
-    void approach(std::uint32_t rank) const {
-        nodes_[rank].nic.prefetch(engine_.credits);
-        fabric_.approach_injection(rank);
-        engine_.envelopes.prefetch(nodes_[rank].nic.waiting.first);
-        engine_.envelopes.prefetch(nodes_[rank].arrived.first);
-        engine_.envelopes.prefetch(nodes_[rank].early_of(nodes_[rank].round + 1).top());
-    }
-
-    /// The record of the message that the next packet will be cut from, and the first messages of the next round.
-    void reach(std::uint32_t rank) const {
-        const Index first = nodes_[rank].nic.waiting.first;
-        if (first != none && engine_.envelopes[first].begun()) {
-            engine_.messages.prefetch(engine_.envelopes[first].message);
-        }
-        fabric_.reach_injection(rank);
-        const Index early = nodes_[rank].early_of(nodes_[rank].round + 1).top();
-        if (early != none) engine_.envelopes.prefetch(engine_.envelopes[early].next);
-    }
+    struct AnyEvent {
+        static void fetch(const Nodes& nodes, const Event& event);
+        static void approach(const Nodes& nodes, const Event& event);
+        static void reach(const Nodes& nodes, const Event& event);
+    };
+    struct NicWake : AnyEvent {  ///< the NIC goes on; packets or messages wait there
+        static void handle(Nodes& nodes, const Event& event, Ticks now);
+    };
+    struct Start : AnyEvent {  ///< the rank starts
+        static void handle(Nodes& nodes, const Event& event, Ticks now);
+    };
+    struct Resume : AnyEvent {  ///< the rank goes on: its work is done, or the operating system has given it back
+        static void handle(Nodes& nodes, const Event& event, Ticks now);
+    };
+    struct MessageArrival : AnyEvent {  ///< a message's last byte arrives
+        static void handle(Nodes& nodes, const Event& event, Ticks now);
+    };
 
     struct Span {
         Ticks begin = std::numeric_limits<Ticks>::max();
@@ -136,6 +125,8 @@ private:
         return node.next_send < node.sends &&
                (node.window == 0 || node.next_send - (node.sends - node.sends_left) < node.window);
     }
+    [[nodiscard]] std::uint32_t rank_of(const Event& event) const { return event.place - engine_.switches; }
+    void resume(std::uint32_t rank, Ticks now);
     void run(Node& node, std::uint32_t rank, Ticks now);
     bool begin_round(Node& node, std::uint32_t rank, Ticks& time);
     Ticks take_early(Node& node, std::uint32_t rank, Ticks now);

@@ -80,6 +80,29 @@ struct alignas(64) Part {
 
 private:
     void handle(const Event& event, Ticks now);
+
+    /// Calls `stage<Kind>(owner)` with the event's kind and what it happens to.
+    template <class Stage>
+    void visit(const Event& event, Stage&& stage) {
+        switch (kind_of(event.code)) {
+            case EventKind::crossbar_credit:
+                return stage.template operator()<Fabric::CrossbarCredit>(fabric);
+            case EventKind::output_credit:
+                return stage.template operator()<Fabric::OutputCredit>(fabric);
+            case EventKind::nic_wake:
+                return stage.template operator()<Nodes::NicWake>(nodes);
+            case EventKind::start:
+                return stage.template operator()<Nodes::Start>(nodes);
+            case EventKind::resume:
+                return stage.template operator()<Nodes::Resume>(nodes);
+            case EventKind::head_arrival:
+                return stage.template operator()<Fabric::HeadArrival>(fabric);
+            case EventKind::crossbar_exit:
+                return stage.template operator()<Fabric::CrossbarExit>(fabric);
+            case EventKind::message_arrival:
+                return stage.template operator()<Nodes::MessageArrival>(nodes);
+        }
+    }
 };
 
 /// All that there is before the first event.
@@ -144,99 +167,23 @@ std::uint64_t Part::step(std::uint64_t window) {
         engine.handle_in_time_order(window, [&](const Event& event, Ticks now) { handle(event, now); });
         return engine.statistics.events - before;
     }
-    const SwitchId switches = engine.switches;
     engine.handle_window(
         window, fabric.memory() + nodes.memory(),
-        [&](const Event& event) {
-            switch (kind_of(event.code)) {
-                case EventKind::head:
-                case EventKind::output:
-                    engine.packets.prefetch(event.item);
-                    break;
-                case EventKind::message:
-                    engine.envelopes.prefetch(event.item);
-                    break;
-                default:
-                    break;
-            }
-            if (event.place < switches) {
-                fabric.prefetch(event.place);
-                if (kind_of(event.code) <= EventKind::output_credit) {
-                    fabric.prefetch(event.place, port_of(event.code), channel_of(event.code));
-                }
-            } else {
-                nodes.prefetch(event.place - switches);
-                fabric.prefetch_injection(event.place - switches);
-            }
-        },
-        [&](const Event& event) {
-            switch (kind_of(event.code)) {
-                case EventKind::head:
-                    fabric.approach_head(event.place, event.item);
-                    break;
-                case EventKind::output:
-                    fabric.approach_output(event.place, event.item);
-                    break;
-                case EventKind::crossbar_credit:
-                case EventKind::output_credit:
-                    fabric.approach_credit(event.place, event.code);
-                    break;
-                case EventKind::injection:
-                case EventKind::resume:
-                case EventKind::message:
-                    nodes.approach(event.place - switches);
-                    break;
-                default:
-                    break;
-            }
-        },
-        [&](const Event& event) {
-            if (kind_of(event.code) <= EventKind::output_credit) {
-                fabric.reach_credit(event.place, event.code);
-            } else if (kind_of(event.code) == EventKind::head) {
-                fabric.reach_head(event.place, event.item);
-            } else if (event.place >= switches) {
-                nodes.reach(event.place - switches);
-            }
-        },
+        [&](const Event& event) { visit(event, [&]<class Kind>(auto& owner) { Kind::fetch(owner, event); }); },
+        [&](const Event& event) { visit(event, [&]<class Kind>(auto& owner) { Kind::approach(owner, event); }); },
+        [&](const Event& event) { visit(event, [&]<class Kind>(auto& owner) { Kind::reach(owner, event); }); },
         [&](const Event& event, Ticks now) { handle(event, now); });
     return engine.statistics.events - before;
 }
 
 void Part::handle(const Event& event, Ticks now) {
-    const auto rank = [&] { return event.place - engine.switches; };  // of a node's event
-    switch (kind_of(event.code)) {
-        case EventKind::head:
-            fabric.head(event.place, event.item, now);
-            break;
-        case EventKind::output:
-            fabric.output(event.place, event.item, now);
-            break;
-        case EventKind::crossbar_credit:
-            fabric.crossbar_credit(event.place, port_of(event.code), channel_of(event.code), now);
-            break;
-        case EventKind::output_credit:
-            fabric.output_credit(event.place, port_of(event.code), channel_of(event.code), now);
-            break;
-        case EventKind::injection:
-            nodes.injection(rank(), now);
-            break;
-        case EventKind::start:
-            nodes.start(rank(), now);
-            break;
-        case EventKind::resume:
-            nodes.resume(rank(), now);
-            break;
-        case EventKind::message:
-            nodes.message(rank(), event.item, now);
-            break;
-    }
+    visit(event, [&]<class Kind>(auto& owner) { Kind::handle(owner, event, now); });
     if constexpr (checks) {
         engine.ledger.verify(engine.packets.used());
         if (event.place < engine.switches) {
             fabric.verify(event.place, false);
         } else {
-            nodes.verify(rank(), false);
+            nodes.verify(event.place - engine.switches, false);
         }
     }
 }
