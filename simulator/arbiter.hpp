@@ -80,6 +80,7 @@ public:
     /// Books a packet of `bytes` > 0 bytes whose head arrives at `now` and whose bytes follow every `spacing` ticks
     /// (0: all are there), on a server that needs `slot` ticks a byte. Calls must come in order of `now`.
     [[gnu::always_inline]] Passage book(Pool<Gaps>& pool, Ticks slot, Ticks now, std::uint32_t bytes, Ticks spacing) {
+        touch(*this);
         if (gaps_ == none) {
             open_ = std::max(open_, now);
             if (is_in_time(slot, now + bytes * spacing, spacing)) {

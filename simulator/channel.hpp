@@ -277,6 +277,7 @@ public:
         return sum;
     }
     void take(std::uint32_t bytes) {
+        touch(*this);
         credits_ -= static_cast<std::int32_t>(bytes);
 #ifdef TRAMONTANE_CHECKS
         if (credits_ < 0) throw std::logic_error("simulator: a buffer holds more than its size");
@@ -288,6 +289,7 @@ public:
     /// Gives back at `time`. Interleaving may let a later packet's tail end first by a fraction of a byte; the list
     /// stays in order.
     void give(Pool<Credits>& pool, Ticks time, std::uint32_t bytes) {
+        touch(*this);
         if (times_[Near - 1] == never) {
             std::size_t i = 0;
             while (times_[i] != never) ++i;
@@ -324,6 +326,7 @@ public:
     }
 
     void apply(Pool<Credits>& pool, Ticks now) {
+        touch(*this);
         while (is_due(now)) apply_one(pool);
     }
 

@@ -64,7 +64,10 @@ public:
         Ticks wake = never;  ///< when the NIC goes on; never: with the next message, or credit if packets wait
     };
     static_assert(sizeof(Injection) == 64);
-    [[nodiscard]] Injection& injection(std::uint32_t rank) { return injection_[rank]; }
+    [[nodiscard]] Injection& injection(std::uint32_t rank) {
+        touch(injection_[rank]);
+        return injection_[rank];
+    }
     /// Lets the NIC go on at `time`.
     void wake_injection(std::uint32_t rank, Ticks time) {
         injection_[rank].wake = time;

@@ -6,13 +6,9 @@
 #include <stdexcept>
 #include <string>
 
-namespace tramontane {
+#include "lines.hpp"
 
-#ifdef TRAMONTANE_CHECKS
-inline constexpr bool checks = true;
-#else
-inline constexpr bool checks = false;
-#endif
+namespace tramontane {
 
 /// Packets and bytes of the packet network: what was posted is waiting in a NIC, under way, or has arrived.
 class Ledger {

@@ -83,8 +83,9 @@ void Nodes::NicWake::handle(Nodes& nodes, const Event& event, Ticks now) {
     Ticks& due = nodes.fabric_.injection(rank).wake;
     if (due != now) return;  // an earlier one has seen to everything
     due = Fabric::never;
-    nodes.catch_up(nodes.nodes_[rank], rank, now);
-    nodes.wake(nodes.nodes_[rank], rank, now);
+    Node& node = nodes.node(rank);
+    nodes.catch_up(node, rank, now);
+    nodes.wake(node, rank, now);
 }
 
 void Nodes::Start::handle(Nodes& nodes, const Event& event, Ticks now) {
@@ -98,7 +99,7 @@ void Nodes::Resume::handle(Nodes& nodes, const Event& event, Ticks now) { nodes.
 
 void Nodes::MessageArrival::handle(Nodes& nodes, const Event& event, Ticks now) {
     const std::uint32_t rank = nodes.rank_of(event);
-    Node& node = nodes.nodes_[rank];
+    Node& node = nodes.node(rank);
     nodes.catch_up(node, rank, now);
     nodes.deliver(node, rank, event.item, now);
     nodes.wake(node, rank, now);
@@ -107,7 +108,7 @@ void Nodes::MessageArrival::handle(Nodes& nodes, const Event& event, Ticks now) 
 // --- the rank --------------------------------------------------------------------------------------------------------
 
 void Nodes::resume(std::uint32_t rank, Ticks now) {
-    Node& node = nodes_[rank];
+    Node& node = this->node(rank);
     catch_up(node, rank, now);
     run(node, rank, now);
     wake(node, rank, now);

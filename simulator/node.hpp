@@ -126,6 +126,10 @@ private:
                (node.window == 0 || node.next_send - (node.sends - node.sends_left) < node.window);
     }
     [[nodiscard]] std::uint32_t rank_of(const Event& event) const { return event.place - engine_.switches; }
+    [[nodiscard]] Node& node(std::uint32_t rank) {
+        touch(nodes_[rank]);
+        return nodes_[rank];
+    }
     void resume(std::uint32_t rank, Ticks now);
     void run(Node& node, std::uint32_t rank, Ticks now);
     bool begin_round(Node& node, std::uint32_t rank, Ticks& time);

@@ -17,13 +17,6 @@
 
 namespace tramontane {
 
-/// Brings a line into the cache. The empty statement keeps the compiler from taking functions that do nothing else for
-/// functions without effect, whose calls may be left out: GCC 12 left out nearly all.
-[[gnu::always_inline]] inline void prefetch_line(const void* line) {
-    __builtin_prefetch(line);
-    asm volatile("");
-}
-
 inline constexpr std::size_t large_page = std::size_t{1} << 21;
 
 struct Release {

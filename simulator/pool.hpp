@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "lines.hpp"
 #include "pages.hpp"
 
 namespace tramontane {
@@ -33,8 +34,14 @@ public:
     };
     explicit Pool(SameAs same) : store_(same.other.store_) { most_free_ = same.other.most_free_ = 2 * batch; }
 
-    [[nodiscard]] T& operator[](Index i) { return records_[i]; }
-    [[nodiscard]] const T& operator[](Index i) const { return records_[i]; }
+    [[nodiscard]] T& operator[](Index i) {
+        touch(records_[i]);
+        return records_[i];
+    }
+    [[nodiscard]] const T& operator[](Index i) const {
+        touch(records_[i]);
+        return records_[i];
+    }
 
     /// A record with unspecified contents.
     [[nodiscard]] Index take() {

@@ -177,8 +177,10 @@ std::uint64_t Part::step(std::uint64_t window) {
 }
 
 void Part::handle(const Event& event, Ticks now) {
+    if constexpr (checks) Lines::here().begin(static_cast<std::uint32_t>(kind_of(event.code)));
     visit(event, [&]<class Kind>(auto& owner) { Kind::handle(owner, event, now); });
     if constexpr (checks) {
+        Lines::here().end();
         engine.ledger.verify(engine.packets.used());
         if (event.place < engine.switches) {
             fabric.verify(event.place, false);
