@@ -49,7 +49,7 @@ struct alignas(64) Credits {
 static_assert(sizeof(Credits) == 64);
 
 /// A queue of records that carry their own `next`.
-struct Line {
+struct IntrusiveQueue {
     Index first = none;
     Index last = none;
 
@@ -95,7 +95,7 @@ struct Line {
 };
 
 /// A queue in 4 B: a ring of which the last record is known.
-class Ring {
+class IntrusiveRing {
 public:
     [[nodiscard]] bool empty() const { return last_ == none; }
     [[nodiscard]] Index last() const { return last_; }
@@ -130,7 +130,7 @@ private:
 };
 
 /// Records that are put aside, in 4 B. Putting one aside touches no other: they have long left the cache.
-class Stack {
+class IntrusiveStack {
 public:
     [[nodiscard]] bool empty() const { return top_ == none; }
     [[nodiscard]] Index top() const { return top_; }
@@ -143,8 +143,8 @@ public:
 
     /// Removes those for which `fits(record)` holds; they come in the order in which they were put aside.
     template <class P, class F>
-    Line take(P& pool, F&& fits) {
-        Line taken;
+    IntrusiveQueue take(P& pool, F&& fits) {
+        IntrusiveQueue taken;
         Index* link = &top_;
         for (Index i = top_; i != none;) {
             auto& record = pool[i];
@@ -243,9 +243,9 @@ private:
         return static_cast<std::int32_t>(packets[a].order - packets[b].order) < 0;
     }
 
-    Line full_;
-    Ring small_;
-    Ring other_;
+    IntrusiveQueue full_;
+    IntrusiveRing small_;
+    IntrusiveRing other_;
 };
 
 /// The next `Near` credits are kept in the channel itself: there are rarely more, and fetching them from elsewhere
@@ -400,7 +400,7 @@ private:
 /// A NIC's messages wait for room for a packet, whatever they are, and in order.
 using SwitchChannel = Channel<3>;
 using NodeChannel = Channel<2>;
-using NicChannel = Channel<2, Line>;
+using NicChannel = Channel<2, IntrusiveQueue>;
 static_assert(sizeof(SwitchChannel) == 64 && sizeof(NodeChannel) == 56 && sizeof(NicChannel) == 48);
 
 }  // namespace tramontane

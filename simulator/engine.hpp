@@ -12,14 +12,14 @@
 #include "channel.hpp"
 #include "delays.hpp"
 #include "event_queue.hpp"
-#include "exchange.hpp"
 #include "ledger.hpp"
 #include "machine.hpp"
+#include "mailboxes.hpp"
 #include "records.hpp"
 
 namespace tramontane {
 
-/// In the order in which they happen at the same place and tick.
+/// In the order in which they happen at the same LP and tick.
 /// Fabric and Nodes say what each does.
 enum class EventKind : std::uint32_t {
     crossbar_credit,
@@ -116,44 +116,44 @@ struct Statistics {
     }
 };
 
-/// Events, records and counters of all places, or, where several threads simulate one point, of those of one part.
-/// Envelopes and messages are then the same records for all parts, because both ends write them (each fields of its
+/// Events, records and counters of all LPs, or, where several threads simulate one point, of those of one part.
+/// Transactions and messages are then the same records for all parts, because both ends write them (each fields of its
 /// own, or one after the other).
 class Engine {
 public:
-    /// \param exchange with other parts; null where there are none
-    /// \param window [ticks] how long places are handled one after the other, at most the look-ahead; 0: as long.
+    /// \param mailboxes with other parts; null where there are none
+    /// \param window [ticks] how long LPs are handled one after the other, at most the look-ahead; 0: as long.
     ///     Results do not depend on it.
-    Engine(const Machine& machine, std::uint64_t seed_, SwitchId switches_, Place places_, Exchange* exchange,
+    Engine(const Machine& machine, std::uint64_t seed_, SwitchId switches_, LpId lps_, Mailboxes* mailboxes,
            Ticks window = 0)
         : parameters(machine),
           seed(seed_),
           switches(switches_),
-          places(places_),
+          lps(lps_),
           window_(window == 0 ? parameters.lookahead() : std::min(window, parameters.lookahead())),
-          queue_(window_, places),
-          exchange_(exchange) {}
+          queue_(window_, lps),
+          mailboxes_(mailboxes) {}
 
     /// The engine of another part. \pre nothing has been simulated
     Engine(Engine& first, std::uint32_t part)
         : parameters(first.parameters),
           seed(first.seed),
           switches(first.switches),
-          places(first.places),
-          envelopes(Pool<Envelope>::SameAs{first.envelopes}),
+          lps(first.lps),
+          transactions(Pool<Transaction>::SameAs{first.transactions}),
           messages(Pool<Message>::SameAs{first.messages}),
           delays(first.delays),
           window_(first.window_),
-          queue_(window_, places),
-          exchange_(first.exchange_),
+          queue_(window_, lps),
+          mailboxes_(first.mailboxes_),
           part_(part) {}
 
     const Parameters parameters;
     const std::uint64_t seed;
     const SwitchId switches;
-    const Place places;
+    const LpId lps;
     Pool<Packet> packets;
-    Pool<Envelope> envelopes;
+    Pool<Transaction> transactions;
     Pool<Message> messages;
     Pool<Credits> credits;
     Pool<Gaps> gaps;
@@ -164,12 +164,12 @@ public:
     /// Counts what begins to wait; compared within one queue only.
     [[nodiscard]] std::uint32_t next_order() { return order_++; }
 
-    [[nodiscard]] Place place_of(std::uint32_t rank) const { return switches + rank; }
+    [[nodiscard]] LpId lp_of(std::uint32_t rank) const { return switches + rank; }
 
     /// Brings what a packet belongs to into the cache.
     void prefetch_message(const Packet& packet) const {
         if (packet.whole) {
-            envelopes.prefetch(packet.message);
+            transactions.prefetch(packet.message);
         } else {
             messages.prefetch(packet.message);
         }
@@ -179,43 +179,43 @@ public:
     /// \param tie orders it among others of that tick
     void arrive(Index item, std::uint32_t source, std::uint32_t target, std::int64_t bytes, Ticks time,
                 std::uint32_t tie) {
-        Envelope& envelope = envelopes[item];
-        if (envelope.carries_payload()) statistics.delivered_bytes += static_cast<std::uint64_t>(bytes);
-        if (envelope.is_eager_payload()) {
+        Transaction& transaction = transactions[item];
+        if (transaction.carries_payload()) statistics.delivered_bytes += static_cast<std::uint64_t>(bytes);
+        if (transaction.is_eager_payload()) {
             if (bytes > std::numeric_limits<std::uint32_t>::max()) {
                 throw std::runtime_error("simulator: an eager message of 4 GiB or more");
             }
-            envelope.bytes = static_cast<std::uint32_t>(bytes);
+            transaction.bytes = static_cast<std::uint32_t>(bytes);
         } else {
-            envelope.peer = source;
+            transaction.peer = source;
         }
-        envelope.tie = tie;
-        send(time, place_of(target), message_code(source), item);
+        transaction.tie = tie;
+        send(time, lp_of(target), message_code(source), item);
     }
 
-    void schedule(Ticks time, Place place, std::uint32_t code, Index item = none) {
-        if (place == here_ && time < end_) {
-            add_nearby({static_cast<std::uint32_t>(time - begin_), place, item, code});
+    void schedule(Ticks time, LpId lp, std::uint32_t code, Index item = none) {
+        if (lp == current_ && time < end_) {
+            add_nearby({static_cast<std::uint32_t>(time - begin_), lp, item, code});
         } else {
-            schedule_elsewhere(time, place, code, item);
+            schedule_elsewhere(time, lp, code, item);
         }
     }
 
-    /// An event of a later window; that is all that one place can do to another of its part.
-    void schedule_elsewhere(Ticks time, Place place, std::uint32_t code, Index item) {
+    /// An event of a later window; that is all that one LP can do to another of its part.
+    void schedule_elsewhere(Ticks time, LpId lp, std::uint32_t code, Index item) {
 #ifdef TRAMONTANE_CHECKS
-        if (time < end_) throw std::logic_error("simulator: an event reaches another place within a window");
+        if (time < end_) throw std::logic_error("simulator: an event reaches another lp within a window");
 #endif
-        queue_.push(time, place, code, item);
+        queue_.push(time, lp, code, item);
     }
 
-    /// Whether the place is of this part.
-    [[nodiscard]] bool owns(Place place) const { return exchange_ == nullptr || exchange_->owner(place) == part_; }
+    /// Whether the LP is of this part.
+    [[nodiscard]] bool owns(LpId lp) const { return mailboxes_ == nullptr || mailboxes_->owner(lp) == part_; }
 
-    /// An event of a later window at a place that may be another part's. A packet whose head arrives there goes along.
-    void send(Ticks time, Place place, std::uint32_t code, Index item) {
-        if (owns(place)) return schedule_elsewhere(time, place, code, item);
-        Outbox& box = tell(time, place, code, item);
+    /// An event of a later window at an LP that may be another part's. A packet whose head arrives there goes along.
+    void send(Ticks time, LpId lp, std::uint32_t code, Index item) {
+        if (owns(lp)) return schedule_elsewhere(time, lp, code, item);
+        Mailbox& box = mail(time, lp, code, item);
         if (kind_of(code) != EventKind::head_arrival) return;
         box.packets.push_back(packets[item]);
         if constexpr (checks) ledger.leave(packets[item].bytes);
@@ -224,50 +224,50 @@ public:
 
     /// Gives credits back to an output of another part's switch.
     void send_credit(Ticks time, SwitchId at, Port port, std::uint8_t channel, std::uint32_t bytes) {
-        tell(time, at, event_code(EventKind::output_credit, port, channel), bytes);
+        mail(time, at, event_code(EventKind::output_credit, port, channel), bytes);
     }
 
-    /// Gives credits back to `channel` of `place` at `time`, and sees to it that what waits there is woken.
+    /// Gives credits back to `channel` of `lp` at `time`, and sees to it that what waits there is woken.
     template <class AnyChannel>
-    void give(Place place, AnyChannel& channel, std::uint32_t wake_code, Ticks time, std::uint32_t bytes) {
+    void give(LpId lp, AnyChannel& channel, std::uint32_t wake_code, Ticks time, std::uint32_t bytes) {
         // What is due now needs no longer be listed: the lists of a burst of small packets would be long, and cold when
         // the next packet looks. No later look is before this window.
         if (channel.waiting.empty()) channel.apply(credits, begin_);
         channel.give(credits, time, bytes);
-        wake_if_needed(place, channel, wake_code);
+        wake_if_needed(lp, channel, wake_code);
     }
 
     template <class AnyChannel>
-    void wake_if_needed(Place place, AnyChannel& channel, std::uint32_t wake_code) {
+    void wake_if_needed(LpId lp, AnyChannel& channel, std::uint32_t wake_code) {
         if (channel.wake() || channel.waiting.empty() || !channel.expects()) return;
         channel.set_wake(true);
-        schedule(channel.next_time(), place, wake_code);
+        schedule(channel.next_time(), lp, wake_code);
     }
 
     /// The next window in which this part has events, or others those that it has told them.
-    [[nodiscard]] std::uint64_t next_window() const { return std::min(queue_.next(), told_); }
+    [[nodiscard]] std::uint64_t next_window() const { return std::min(queue_.next(), mail_due_); }
 
-    /// Takes what other parts have told since the last time: events, and credits, with which `credit(crossing)` is
+    /// Takes what other parts have told since the last time: events, and credits, with which `credit(remote)` is
     /// called. To be done before each window by each part.
     template <class Credit>
     void receive(Credit&& credit) {
-        if (exchange_ == nullptr) return;
-        told_ = EventQueue::ended;
-        for (std::uint32_t other = 0; other < exchange_->parts(); ++other) {
-            Outbox& box = exchange_->box(turn_, other, part_);
+        if (mailboxes_ == nullptr) return;
+        mail_due_ = EventQueue::ended;
+        for (std::uint32_t other = 0; other < mailboxes_->parts(); ++other) {
+            Mailbox& box = mailboxes_->box(turn_, other, part_);
             const Packet* packet = box.packets.data();
-            for (const Crossing& crossing : box.events) {
-                if (kind_of(crossing.code) == EventKind::output_credit) {
-                    credit(crossing);
+            for (const RemoteEvent& remote : box.events) {
+                if (kind_of(remote.code) == EventKind::output_credit) {
+                    credit(remote);
                     continue;
                 }
-                Index item = crossing.item;
-                if (kind_of(crossing.code) == EventKind::head_arrival) {
+                Index item = remote.item;
+                if (kind_of(remote.code) == EventKind::head_arrival) {
                     item = packets.take();
                     if constexpr (checks) ledger.enter(packet->bytes);
                     packets[item] = *packet++;
                 }
-                queue_.push(crossing.time, crossing.place, crossing.code, item);
+                queue_.push(remote.time, remote.lp, remote.code, item);
             }
             box.clear();
         }
@@ -299,13 +299,13 @@ public:
             turn += together;
         };
         Event* following = events.data();
-        Event* const last = following + n;  // of no place
+        Event* const last = following + n;  // of no LP
         while (following != last) {
-            const Place here = here_ = following->place;
+            const LpId here = current_ = following->lp;
             [[maybe_unused]] std::uint32_t latest = 0;
-            while (true) {  // this place's events, old and new, in order of time and key
+            while (true) {  // this LP's events, old and new, in order of time and key
                 Event event;
-                if (following->place == here) {
+                if (following->lp == here) {
                     if (following - events.data() == static_cast<std::ptrdiff_t>(turn)) prepare();
                     if (tied(following[0], following[1])) order_ties(following);
                     event = new_goes_first(*following) ? take_nearby() : *following++;
@@ -321,10 +321,10 @@ public:
                 handle(event, begin_ + event.offset);
             }
         }
-        here_ = nowhere;
+        current_ = no_lp;
     }
 
-    /// Handles the events of a window in order of time over all places, and of places at the same time: where a place
+    /// Handles the events of a window in order of time over all LPs, and of LPs at the same time: where an LP
     /// looks at what others are doing at that moment. Much slower.
     template <class Handle>
     void handle_in_time_order(std::uint64_t window, Handle&& handle) {
@@ -332,30 +332,30 @@ public:
         begin_ = queue_.begin();
         end_ = queue_.end();
         std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
-            return a.offset != b.offset ? a.offset < b.offset : a.place < b.place;
+            return a.offset != b.offset ? a.offset < b.offset : a.lp < b.lp;
         });
         Event* following = events.data();
         Event* const last = following + events.size();
         while (following != last || first_nearby_->offset != no_offset) {
             if (following != last && tied(following[0], following[1])) order_ties(following);
             const Event event = following == last || new_goes_first(*following) ? take_nearby() : *following++;
-            here_ = event.place;
+            current_ = event.lp;
             ++statistics.events;
             handle(event, begin_ + event.offset);
         }
-        here_ = nowhere;
+        current_ = no_lp;
     }
 
-    void start_at(Ticks time, Place place, std::uint32_t code) { queue_.push(time, place, code, none); }
+    void start_at(Ticks time, LpId lp, std::uint32_t code) { queue_.push(time, lp, code, none); }
 
 private:
-    Outbox& tell(Ticks time, Place place, std::uint32_t code, Index item) {
+    Mailbox& mail(Ticks time, LpId lp, std::uint32_t code, Index item) {
         if constexpr (checks) {
             if (time < end_) throw std::logic_error("simulator: an event reaches another part within a window");
         }
-        Outbox& box = exchange_->box(turn_, part_, exchange_->owner(place));
-        box.events.push_back({time, place, code, item});
-        told_ = std::min(told_, queue_.number_of(time));
+        Mailbox& box = mailboxes_->box(turn_, part_, mailboxes_->owner(lp));
+        box.events.push_back({time, lp, code, item});
+        mail_due_ = std::min(mail_due_, queue_.number_of(time));
         return box;
     }
 
@@ -365,17 +365,17 @@ private:
     static constexpr std::size_t far = 24 + together;
     static constexpr std::size_t near = 12 + together;
     static constexpr std::size_t next = 4 + together;
-    static constexpr Place nowhere = ~Place{0};
+    static constexpr LpId no_lp = ~LpId{0};
     static constexpr std::uint32_t no_offset = ~std::uint32_t{0};  // behind all of a window
 
-    // What happens at one place and tick is ordered by keys. They are functions of what happens, not of how events were
+    // What happens at one LP and tick is ordered by keys. They are functions of what happens, not of how events were
     // stored: the smallest key of those that are pending goes first, whether its event is old or new. So results depend
     // neither on the length of a window nor on the number of threads.
     //
     // First come returning credits and ranks, by kind, channel and port. Then packets and messages follow in a random
     // order that is their own, so that no port is favoured; where two have drawn the same number, their origins decide.
 
-    /// Orders nearly all events of one place and tick.
+    /// Orders nearly all events of one LP and tick.
     [[nodiscard]] std::uint64_t key(const Event& event) const {
         constexpr std::uint64_t random = std::uint64_t{1} << 63;
         switch (kind_of(event.code)) {
@@ -383,7 +383,7 @@ private:
             case EventKind::crossbar_exit:
                 return random | packets[event.item].tie;
             case EventKind::message_arrival:
-                return random | envelopes[event.item].tie;
+                return random | transactions[event.item].tie;
             default:
                 return event.code;
         }
@@ -400,18 +400,18 @@ private:
             case EventKind::head_arrival:
             case EventKind::crossbar_exit: {
                 const Packet& packet = packets[event.item];
-                return {packet.whole ? envelopes[packet.message].peer : messages[packet.message].source, 0, 0};
+                return {packet.whole ? transactions[packet.message].peer : messages[packet.message].source, 0, 0};
             }
             case EventKind::message_arrival: {
-                const Envelope& envelope = envelopes[event.item];
-                return {source_of(event.code), envelope.round, envelope.what()};
+                const Transaction& transaction = transactions[event.item];
+                return {source_of(event.code), transaction.round, transaction.what()};
             }
             default:
                 return {};
         }
     }
 
-    /// \pre the events are of the same place and tick
+    /// \pre the events are of the same LP and tick
     [[nodiscard]] bool goes_first(const Event& a, std::uint64_t key_a, const Event& b, std::uint64_t key_b) const {
         if (key_a != key_b) [[likely]]
             return key_a < key_b;
@@ -419,7 +419,7 @@ private:
         if constexpr (checks) {
             // A node's injection may be called up twice for the same tick; the second time it finds nothing to do.
             if (origin_a == origin_b && kind_of(a.code) != EventKind::nic_wake) {
-                throw std::logic_error("simulator: two events of one place and tick have the same key");
+                throw std::logic_error("simulator: two events of one lp and tick have the same key");
             }
         }
         return origin_a < origin_b;
@@ -428,10 +428,8 @@ private:
     /// Whether the first new event is due before the next stored one.
     [[nodiscard]] bool new_goes_first(const Event& stored) const { return after(stored, *first_nearby_); }
 
-    /// Whether two events are of the same place and tick.
-    [[nodiscard]] static bool tied(const Event& a, const Event& b) {
-        return a.offset == b.offset && a.place == b.place;
-    }
+    /// Whether two events are of the same LP and tick.
+    [[nodiscard]] static bool tied(const Event& a, const Event& b) { return a.offset == b.offset && a.lp == b.lp; }
 
     void order_ties(Event* first) {
         // There are few; looking up their keys takes longer than the rest.
@@ -483,21 +481,21 @@ private:
     [[nodiscard]] bool after(const Event& a, const Event& b) const {
         if (a.offset != b.offset) [[likely]]
             return a.offset > b.offset;
-        return a.place != b.place ? a.place > b.place : goes_first(b, key(b), a, key(a));
+        return a.lp != b.lp ? a.lp > b.lp : goes_first(b, key(b), a, key(a));
     }
 
     const Ticks window_;
     EventQueue queue_;
-    Exchange* const exchange_;  // null: there is one part
+    Mailboxes* const mailboxes_;  // null: there is one part
     const std::uint32_t part_ = 0;
-    bool turn_ = false;                       // which of the exchange's boxes are filled
-    std::uint64_t told_ = EventQueue::ended;  // the first window for which other parts have been told something
-    // New events of the current place and window, by time, and behind them one of no time.
+    bool turn_ = false;                           // which of the mailboxes's boxes are filled
+    std::uint64_t mail_due_ = EventQueue::ended;  // the first window for which other parts have been told something
+    // New events of the current LP and window, by time, and behind them one of no time.
     std::vector<Event> nearby_{16, Event{no_offset, 0, none, 0}};
     Event* first_nearby_ = nearby_.data();
     Event* end_nearby_ = nearby_.data();
     std::uint32_t order_ = 0;
-    Place here_ = nowhere;
+    LpId current_ = no_lp;
     Ticks begin_ = 0;
     Ticks end_ = 0;
 };

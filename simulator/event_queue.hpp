@@ -1,10 +1,10 @@
 /// \file
 /// The pending events, grouped into windows.
 ///
-/// Nothing passes between two places (switches, nodes) sooner than the smallest latency of the machine. The events of
-/// one window of that length are therefore independent between places, and are handed out place by place: in time
-/// order within a place, in any order between places. That keeps a switch in the cache for all its events of a window,
-/// and costs no comparison between the millions of events that are pending.
+/// A switch or a node is a logical process (LP). Nothing passes between two of them sooner than the smallest latency of
+/// the machine. The events of one window of that length are therefore independent between LPs, and are handed out LP by
+/// LP: in time order within an LP, in any order between LPs. That keeps a switch in the cache for all its events of a
+/// window, and costs no comparison between the millions of events that are pending.
 #pragma once
 
 #include <algorithm>
@@ -21,14 +21,14 @@
 
 namespace tramontane {
 
-/// A switch (0 ... switches - 1) or a node (from there on).
-using Place = std::uint32_t;
+/// A logical process (LP): a switch (0 ... switches - 1) or a node, that is its NIC and rank (from there on).
+using LpId = std::uint32_t;
 
 struct alignas(16) Event {
     std::uint32_t offset;  ///< ticks since the window began
-    Place place;
-    Index item;          ///< packet or envelope
-    std::uint32_t code;  ///< what happens, and where in the place
+    LpId lp;
+    Index item;          ///< packet or transaction
+    std::uint32_t code;  ///< what happens, and where in the LP
 };
 
 class EventQueue {
@@ -52,11 +52,11 @@ class EventQueue {
     };
 
 public:
-    /// \param lookahead smallest latency between two places [ticks] > 0
-    EventQueue(Ticks lookahead, Place places)
+    /// \param lookahead smallest latency between two LPs [ticks] > 0
+    EventQueue(Ticks lookahead, LpId lps)
         : window_(std::min<Ticks>(lookahead, ~std::uint32_t{0})),
           per_window_(window_ == 0 ? 0 : ~std::uint64_t{0} / window_),
-          digit_bits_((static_cast<std::uint32_t>(std::bit_width(std::uint64_t{places})) + 1) / 2),
+          digit_bits_((static_cast<std::uint32_t>(std::bit_width(std::uint64_t{lps})) + 1) / 2),
           ring_(horizon, nullptr),
           counts_(std::size_t{2} << digit_bits_) {
         if (lookahead == 0) throw std::invalid_argument("simulator: a latency of 0 leaves no look-ahead");
@@ -66,9 +66,9 @@ public:
     [[nodiscard]] Ticks end() const { return (number_ + 1) * window_; }
 
     /// Adds an event of a window after the current one.
-    void push(Ticks time, Place place, std::uint32_t code, Index item) {
+    void push(Ticks time, LpId lp, std::uint32_t code, Index item) {
         const auto [number, offset] = window_of(time);
-        const Event event{offset, place, item, code};
+        const Event event{offset, lp, item, code};
         if (number - number_ >= horizon) [[unlikely]] {
             push_later(time, event);
             return;
@@ -88,8 +88,8 @@ public:
         return number;
     }
 
-    /// Moves to a window before which nothing is pending. Returns its events, by place and time, and behind them there
-    /// is one of no place.
+    /// Moves to a window before which nothing is pending. Returns its events, by LP and time, and behind them there
+    /// is one of no LP.
     std::span<Event> open(std::uint64_t number) {
         number_ = number;
         check_event(begin());
@@ -160,7 +160,7 @@ private:
         }
         pending_ -= events;
         sorted_.resize(events + 1);
-        sorted_[events] = {0, ~Place{0}, none, 0};
+        sorted_[events] = {0, ~LpId{0}, none, 0};
         if (events <= few) {
             std::size_t n = 0;
             each(end, [&](const Event& event) { insert(0, n++, event); });
@@ -186,27 +186,25 @@ private:
     }
 
     /// What events are sorted by, as one number.
-    [[nodiscard]] static std::uint64_t key(const Event& event) {
-        return std::uint64_t{event.place} << 32 | event.offset;
-    }
+    [[nodiscard]] static std::uint64_t key(const Event& event) { return std::uint64_t{event.lp} << 32 | event.offset; }
     struct Before {  // no function: a call of one would not be inlined in sorting
         [[nodiscard]] bool operator()(const Event& a, const Event& b) const { return key(a) < key(b); }
     };
 
-    /// Puts an event, which may be the one at `end`, into its place among the sorted ones from `first` to `end`.
+    /// Puts an event, which may be the one at `end`, where it belongs among the sorted ones from `first` to `end`.
     void insert(std::size_t first, std::size_t end, const Event event) {
         for (; end > first && key(event) < key(sorted_[end - 1]); --end) sorted_[end] = sorted_[end - 1];
         sorted_[end] = event;
     }
 
-    /// Two counting passes over the place, then the few events of each place by time.
+    /// Two counting passes over the LP, then the few events of each LP by time.
     void sort_by_place(Event* end) {
         const std::uint32_t size = 1U << digit_bits_;
         const std::uint32_t mask = size - 1;
         std::fill(counts_.begin(), counts_.end(), 0);
         each(end, [&](const Event& event) {
-            ++counts_[event.place & mask];
-            ++counts_[size + (event.place >> digit_bits_)];
+            ++counts_[event.lp & mask];
+            ++counts_[size + (event.lp >> digit_bits_)];
         });
         for (std::uint32_t half = 0; half < 2; ++half) {
             std::uint32_t sum = 0;
@@ -217,11 +215,11 @@ private:
             }
         }
         half_sorted_.resize(sorted_.size() - 1);
-        each(end, [&](const Event& event) { half_sorted_[counts_[event.place & mask]++] = event; });
-        for (const Event& event : half_sorted_) sorted_[counts_[size + (event.place >> digit_bits_)]++] = event;
+        each(end, [&](const Event& event) { half_sorted_[counts_[event.lp & mask]++] = event; });
+        for (const Event& event : half_sorted_) sorted_[counts_[size + (event.lp >> digit_bits_)]++] = event;
         for (std::size_t i = 0; i < half_sorted_.size();) {
             std::size_t j = i + 1;
-            while (sorted_[j].place == sorted_[i].place) ++j;
+            while (sorted_[j].lp == sorted_[i].lp) ++j;
             sort_by_time(i, j);
             i = j;
         }

@@ -12,9 +12,9 @@ Fabric::Fabric(Engine& engine, const Topology& topology, const Router& router, s
       channels_(router.channels()),
       space_(engine.parameters.buffer / channels_),
       outputs_offset_(((std::size_t{topology.ports()} + 1) * sizeof(Link) + 63) / 64 * 64),
-      lines_((outputs_offset_ + std::size_t{topology.ports()} * channels_ * sizeof(Output)) / sizeof(Line64)),
+      lines_((outputs_offset_ + std::size_t{topology.ports()} * channels_ * sizeof(Output)) / sizeof(CacheLine)),
       switches_(topology.switches(), nullptr),
-      switches_a_page_(std::max<std::size_t>(1, large_page / (lines_ * sizeof(Line64)))),
+      switches_a_page_(std::max<std::size_t>(1, large_page / (lines_ * sizeof(CacheLine)))),
       memory_(std::uint64_t{router.counters()} * sizeof(std::uint32_t)),
       counters_(router.counters()),
       injection_(allocate_pages<Injection>(ranks)) {
@@ -37,12 +37,12 @@ Fabric::Fabric(const Fabric& first, Engine& engine)
 
 void Fabric::create(SwitchId at) {
     if (room_ == 0) {
-        pages_.push_back(allocate_pages<Line64>(switches_a_page_ * lines_));
+        pages_.push_back(allocate_pages<CacheLine>(switches_a_page_ * lines_));
         room_ = switches_a_page_;
     }
     --room_;
     switches_[at] = &pages_.back()[room_ * lines_];
-    memory_ += lines_ * sizeof(Line64);
+    memory_ += lines_ * sizeof(CacheLine);
     std::uninitialized_fill_n(links(at), std::size_t{topology_.ports()} + 1, Link{});
     auto* outputs = reinterpret_cast<Output*>(switches_[at]->bytes + outputs_offset_);
     const std::size_t count = std::size_t{topology_.ports()} * channels_;
@@ -142,9 +142,9 @@ void Fabric::route(SwitchId at, Packet& packet, Ticks now) {
     const Ticks delay = tail - std::min(tail, packet.due);
     if constexpr (checks) engine_.ledger.leave(packet.bytes);
     if (packet.whole) {
-        const Envelope& envelope = engine_.envelopes[packet.message];
-        if (envelope.carries_payload()) engine_.delays.add(delay, envelope.peer, envelope.target);
-        engine_.arrive(packet.message, envelope.peer, envelope.target, packet.bytes, tail, packet.tie);
+        const Transaction& transaction = engine_.transactions[packet.message];
+        if (transaction.carries_payload()) engine_.delays.add(delay, transaction.peer, transaction.target);
+        engine_.arrive(packet.message, transaction.peer, transaction.target, packet.bytes, tail, packet.tie);
     } else {
         Message& message = engine_.messages[packet.message];
         if (message.carries_payload) {
@@ -159,12 +159,12 @@ void Fabric::route(SwitchId at, Packet& packet, Ticks now) {
         message.missing -= packet.bytes;
         if constexpr (checks) {
             // What has not been sent only its own part may look at.
-            if (engine_.owns(engine_.place_of(message.source)) && message.missing < message.unsent) {
+            if (engine_.owns(engine_.lp_of(message.source)) && message.missing < message.unsent) {
                 throw std::logic_error("simulator: more bytes of a message arrived than were sent");
             }
         }
         if (message.missing == 0) {
-            engine_.arrive(message.envelope, message.source, message.target, message.bytes, message.arrival,
+            engine_.arrive(message.transaction, message.source, message.target, message.bytes, message.arrival,
                            message.arrival_tie);
             engine_.messages.give_back(packet.message);
         }
@@ -199,11 +199,11 @@ void Fabric::prefetch_waiting(const SwitchChannel& channel) const {
 
 void Fabric::HeadArrival::fetch(const Fabric& fabric, const Event& event) {
     fabric.engine_.packets.prefetch(event.item);
-    fabric.prefetch_switch(event.place);
+    fabric.prefetch_switch(event.lp);
 }
 
 void Fabric::HeadArrival::approach(Fabric& fabric, const Event& event) {
-    const SwitchId at = event.place;
+    const SwitchId at = event.lp;
     Packet& packet = fabric.engine_.packets[event.item];
     fabric.prefetch_upstream(packet);
     fabric.route_ahead(at, packet);
@@ -216,7 +216,7 @@ void Fabric::HeadArrival::approach(Fabric& fabric, const Event& event) {
 
 void Fabric::HeadArrival::reach(const Fabric& fabric, const Event& event) {
     const Engine& engine = fabric.engine_;
-    const SwitchId at = event.place;
+    const SwitchId at = event.lp;
     const Packet& packet = engine.packets[event.item];
     if (packet.upstream < engine.switches) {
         if (fabric.switches_[packet.upstream]) {  // else another part's
@@ -235,7 +235,7 @@ void Fabric::HeadArrival::reach(const Fabric& fabric, const Event& event) {
 }
 
 void Fabric::HeadArrival::handle(Fabric& fabric, const Event& event, Ticks now) {
-    const SwitchId at = event.place;
+    const SwitchId at = event.lp;
     Engine& engine = fabric.engine_;
     if (fabric.switches_[at] == nullptr) fabric.create(at);
     Packet& packet = engine.packets[event.item];
@@ -258,33 +258,33 @@ void Fabric::HeadArrival::handle(Fabric& fabric, const Event& event, Ticks now) 
 
 void Fabric::CrossbarExit::fetch(const Fabric& fabric, const Event& event) {
     fabric.engine_.packets.prefetch(event.item);
-    fabric.prefetch_switch(event.place);
+    fabric.prefetch_switch(event.lp);
 }
 
 void Fabric::CrossbarExit::approach(const Fabric& fabric, const Event& event) {
     const Packet& packet = fabric.engine_.packets[event.item];
-    fabric.prefetch_output(event.place, packet.port, packet.channel);
+    fabric.prefetch_output(event.lp, packet.port, packet.channel);
     if (packet.ejected) fabric.engine_.prefetch_message(packet);
 }
 
 void Fabric::CrossbarExit::handle(Fabric& fabric, const Event& event, Ticks now) {
-    fabric.leave_crossbar(event.place, event.item, now);
+    fabric.leave_crossbar(event.lp, event.item, now);
 }
 
 // --- an output buffer has room again ---------------------------------------------------------------------------------
 
 void Fabric::CrossbarCredit::fetch(const Fabric& fabric, const Event& event) {
-    fabric.prefetch_switch(event.place);
-    fabric.prefetch_output(event.place, port_of(event.code), channel_of(event.code));
+    fabric.prefetch_switch(event.lp);
+    fabric.prefetch_output(event.lp, port_of(event.code), channel_of(event.code));
 }
 
 void Fabric::CrossbarCredit::approach(const Fabric& fabric, const Event& event) {
-    fabric.prefetch_waiting(fabric.out(event.place, port_of(event.code), channel_of(event.code)).before);
+    fabric.prefetch_waiting(fabric.out(event.lp, port_of(event.code), channel_of(event.code)).before);
 }
 
 void Fabric::CrossbarCredit::reach(const Fabric& fabric, const Event& event) {
     const Engine& engine = fabric.engine_;
-    const Output& output = fabric.out(event.place, port_of(event.code), channel_of(event.code));
+    const Output& output = fabric.out(event.lp, port_of(event.code), channel_of(event.code));
     engine.packets.prefetch(output.before.waiting.first_other(engine.packets));
     if (const Index first = output.before.waiting.first_full(); first != none) {
         fabric.prefetch_upstream(engine.packets[first]);
@@ -293,16 +293,16 @@ void Fabric::CrossbarCredit::reach(const Fabric& fabric, const Event& event) {
 
 void Fabric::CrossbarCredit::handle(Fabric& fabric, const Event& event, Ticks now) {
     Engine& engine = fabric.engine_;
-    Output& output = fabric.out(event.place, port_of(event.code), channel_of(event.code));
+    Output& output = fabric.out(event.lp, port_of(event.code), channel_of(event.code));
     SwitchChannel& before = output.before;
     // The crossbar lets at most one packet go for each credit, the first that fits.
     while (before.is_due(now)) {
         before.apply_one(engine.credits);
         const Index item = before.waiting.take_fitting(engine.packets, before.credits(), engine.parameters.packet);
-        if (item != none) fabric.enter_crossbar(event.place, item, output, now);
+        if (item != none) fabric.enter_crossbar(event.lp, item, output, now);
     }
     before.set_wake(false);
-    engine.wake_if_needed(event.place, before, event.code);
+    engine.wake_if_needed(event.lp, before, event.code);
 }
 
 // --- there is room behind a link again -------------------------------------------------------------------------------
@@ -310,7 +310,7 @@ void Fabric::CrossbarCredit::handle(Fabric& fabric, const Event& event, Ticks no
 void Fabric::OutputCredit::fetch(const Fabric& fabric, const Event& event) { CrossbarCredit::fetch(fabric, event); }
 
 void Fabric::OutputCredit::approach(const Fabric& fabric, const Event& event) {
-    const Output& output = fabric.out(event.place, port_of(event.code), channel_of(event.code));
+    const Output& output = fabric.out(event.lp, port_of(event.code), channel_of(event.code));
     fabric.prefetch_waiting(output.before);  // a packet that leaves often lets another into the output buffer at once
     fabric.prefetch_waiting(output.behind);
 }
@@ -318,7 +318,7 @@ void Fabric::OutputCredit::approach(const Fabric& fabric, const Event& event) {
 void Fabric::OutputCredit::reach(const Fabric& fabric, const Event& event) {
     CrossbarCredit::reach(fabric, event);
     const Engine& engine = fabric.engine_;
-    const Output& output = fabric.out(event.place, port_of(event.code), channel_of(event.code));
+    const Output& output = fabric.out(event.lp, port_of(event.code), channel_of(event.code));
     engine.packets.prefetch(output.behind.waiting.first_other(engine.packets));
     if (const Index first = output.behind.waiting.first_full(); first != none) {
         const Packet& packet = engine.packets[first];
@@ -328,16 +328,16 @@ void Fabric::OutputCredit::reach(const Fabric& fabric, const Event& event) {
 
 void Fabric::OutputCredit::handle(Fabric& fabric, const Event& event, Ticks now) {
     Engine& engine = fabric.engine_;
-    Output& output = fabric.out(event.place, port_of(event.code), channel_of(event.code));
+    Output& output = fabric.out(event.lp, port_of(event.code), channel_of(event.code));
     SwitchChannel& behind = output.behind;
     behind.apply(engine.credits, now);
     while (true) {
         const Index item = behind.waiting.take_fitting(engine.packets, behind.credits(), engine.parameters.packet);
         if (item == none) break;
-        fabric.enter_link(event.place, item, output, now);
+        fabric.enter_link(event.lp, item, output, now);
     }
     behind.set_wake(false);
-    engine.wake_if_needed(event.place, behind, event.code);
+    engine.wake_if_needed(event.lp, behind, event.code);
 }
 
 // --- what routing may know of queues ---------------------------------------------------------------------------------

@@ -52,8 +52,8 @@ public:
     };
 
     /// Credits that another part gives back.
-    void credit(const Crossing& c) {
-        engine_.give(c.place, out(c.place, port_of(c.code), channel_of(c.code)).behind, c.code, c.time, c.item);
+    void credit(const RemoteEvent& c) {
+        engine_.give(c.lp, out(c.lp, port_of(c.code), channel_of(c.code)).behind, c.code, c.time, c.item);
     }
 
     static constexpr Ticks never = ~Ticks{0};
@@ -71,7 +71,7 @@ public:
     /// Lets the NIC go on at `time`.
     void wake_injection(std::uint32_t rank, Ticks time) {
         injection_[rank].wake = time;
-        engine_.schedule(time, engine_.place_of(rank), event_code(EventKind::nic_wake));
+        engine_.schedule(time, engine_.lp_of(rank), event_code(EventKind::nic_wake));
     }
     void prefetch_injection(std::uint32_t rank) const { prefetch_line(&injection_[rank]); }
     void approach_injection(std::uint32_t rank) const {
@@ -92,7 +92,7 @@ public:
         for (SwitchId at = 0; at < switches_.size(); ++at) verify(at, true);
     }
 
-    /// What waits where in a switch, for a deadlock's report; at most `limit` places, which are counted down.
+    /// What waits where in a switch, for a deadlock's report; at most `limit` queues, which are counted down.
     [[nodiscard]] std::string waiting(SwitchId at, int& limit) const;
 
 private:
@@ -110,7 +110,7 @@ private:
     static_assert(sizeof(Link) == 16);
 
     /// A switch is one block: its crossbar, then its links by port, then its outputs by port and virtual channel.
-    struct alignas(64) Line64 {
+    struct alignas(64) CacheLine {
         std::byte bytes[64];
     };
 
@@ -161,8 +161,8 @@ private:
     std::uint8_t channels_;
     std::int64_t space_;  // bytes of a buffer for one virtual channel
     std::size_t outputs_offset_, lines_;
-    std::vector<Line64*> switches_;     // null until a packet comes, and where another part has it
-    std::vector<Pages<Line64>> pages_;  // where they are
+    std::vector<CacheLine*> switches_;     // null until a packet comes, and where another part has it
+    std::vector<Pages<CacheLine>> pages_;  // where they are
     std::size_t switches_a_page_, room_ = 0;
     std::uint64_t memory_ = 0;
     std::vector<std::uint32_t> counters_;  // of ports that are taken in turn

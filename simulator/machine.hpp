@@ -38,7 +38,7 @@ struct Machine {
     std::int64_t buffer = 0;  ///< of each link, divided by the virtual channels
 
     std::int64_t eager_limit = 0;      ///< larger messages use rendezvous
-    std::int64_t short_limit = 0;      ///< messages up to here travel with their envelope
+    std::int64_t short_limit = 0;      ///< messages up to here travel with their transaction
     std::int64_t negligible_size = 0;  ///< messages up to here bypass the packet network
 };
 

@@ -70,7 +70,7 @@ public:
     void verify(std::uint32_t rank, bool idle) const;
     void verify_all_idle() const {
         for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-            if (engine_.owns(engine_.place_of(rank))) verify(rank, true);
+            if (engine_.owns(engine_.lp_of(rank))) verify(rank, true);
         }
     }
 
@@ -82,16 +82,44 @@ public:
     [[nodiscard]] std::string waiting(int limit) const;
 
 private:
-    enum class Doing : std::uint8_t {
+    /// What a rank is doing. Arrows without a word follow at once; `resume` is an event, `arrival` that of a message.
+    ///
+    ///     begins_round ---------> sends ---- all are posted ----> waits ---- nothing has arrived: until an arrival
+    ///       ^    |                ^   |                           ^ | |
+    ///       |    '-> ended    resume  | overhead, copy     resume | | '-- overhead of a payload --> receives
+    ///       |                     |   v                           | |                              (resume)
+    ///       |                  prepares_send                 busy <-+-- copies
+    ///       |                                                       |
+    ///       '------------- everything has been sent and received ---'
+    enum class RankState : std::uint8_t {
         begins_round,
         sends,
         prepares_send,  ///< overhead and copy
         waits,
-        receives,    ///< overhead
-        busy,        ///< until its event, then it waits
-        busy_alone,  ///< the same, but as nothing has arrived that it could look at then, it has no event
+        receives,              ///< overhead
+        busy,                  ///< until its event, then it waits
+        busy_nothing_arrived,  ///< the same; no event is scheduled, because the arrival queue is empty
         ended
     };
+
+    /// How far a rank has got in one go.
+    struct Step {
+        Ticks time;    ///< the rank's own, which may be ahead of the event's
+        bool goes_on;  ///< else the rank is busy, waits for the network, or has ended
+
+        [[nodiscard]] static Step until(Ticks time) { return {time, true}; }
+        [[nodiscard]] static Step blocked() { return {0, false}; }
+    };
+
+    // The NIC serves messages (`nic.waiting`) into the injection buffer as packets, and packets that wait there
+    // (`Injection::channel.waiting`) through its port into the first switch:
+    //
+    //     message --- room for a packet in the buffer? ---> packet --- room in the first switch? ---> port, link
+    //                 (credit: a packet left the port)                (credit: it left the crossbar)
+    //
+    // Both credits are known in advance. When exactly packets move up nobody can see while the port is busy; so the NIC
+    // has an event (NicWake) only when the port is free, and applies the credits that have returned in the meantime
+    // before anything else happens at its node.
 
     struct alignas(64) Node {
         // NIC
@@ -108,15 +136,15 @@ private:
         std::int32_t sends = 0;
         std::int32_t window = 0;
         std::int16_t phase = -1;
-        Doing doing = Doing::begins_round;
-        Ticks free_at = 0;  ///< busy_alone: until then
-        Line arrived;       ///< messages the rank has not looked at
+        RankState state = RankState::begins_round;
+        Ticks free_at = 0;       ///< busy_nothing_arrived: until then
+        IntrusiveQueue arrived;  ///< messages the rank has not looked at
         /// Messages of later rounds it has looked at, by the last bits of the round: they have left the cache, so that
         /// looking through all of them in each round takes long.
-        std::array<Stack, 4> early;
+        std::array<IntrusiveStack, 4> early;
         std::uint64_t bytes = 0;
 
-        [[nodiscard]] Stack& early_of(std::uint32_t of_round) { return early[of_round % early.size()]; }
+        [[nodiscard]] IntrusiveStack& early_of(std::uint32_t of_round) { return early[of_round % early.size()]; }
     };
     static_assert(sizeof(Node) == 128);
 
@@ -125,51 +153,50 @@ private:
         return node.next_send < node.sends &&
                (node.window == 0 || node.next_send - (node.sends - node.sends_left) < node.window);
     }
-    [[nodiscard]] std::uint32_t rank_of(const Event& event) const { return event.place - engine_.switches; }
+    [[nodiscard]] std::uint32_t rank_of(const Event& event) const { return event.lp - engine_.switches; }
     [[nodiscard]] Node& node(std::uint32_t rank) {
         touch(nodes_[rank]);
         return nodes_[rank];
     }
     void resume(std::uint32_t rank, Ticks now);
     void run(Node& node, std::uint32_t rank, Ticks now);
-    bool begin_round(Node& node, std::uint32_t rank, Ticks& time);
+    Step begin_round(Node& node, std::uint32_t rank, Ticks now, Ticks time);
     Ticks take_early(Node& node, std::uint32_t rank, Ticks now);
-    bool post_sends(Node& node, std::uint32_t rank, Ticks now, Ticks& time);
-    bool progress(Node& node, std::uint32_t rank, Ticks now, Ticks& time);
+    Step post_sends(Node& node, std::uint32_t rank, Ticks now, Ticks time);
+    Step progress(Node& node, std::uint32_t rank, Ticks now, Ticks time);
     Ticks take(Node& node, std::uint32_t rank, Index item, Ticks now);
     void resume_at(std::uint32_t rank, Ticks time) {
-        engine_.schedule(time, engine_.place_of(rank), event_code(EventKind::resume));
+        engine_.schedule(time, engine_.lp_of(rank), event_code(EventKind::resume));
     }
     /// The rank goes on when its processor has done `work`.
     void resume_after(std::uint32_t rank, Ticks now, Ticks work) { resume_at(rank, noise_.end(rank, now, work)); }
-    [[nodiscard]] bool in_detour(std::uint32_t rank, Ticks now) const { return noise_.end(rank, now, 0) > now; }
+    [[nodiscard]] bool is_interrupted(std::uint32_t rank, Ticks now) const { return noise_.end(rank, now, 0) > now; }
     /// Has the rank look at what has arrived at `time`; where nothing has, there is no event unless a message comes
     /// before.
     void wait_from(Node& node, std::uint32_t rank, Ticks time);
-    /// A message comes to a rank that is busy without an event. Whether it is free by now; else it has one from now on.
-    bool disturb(Node& node, std::uint32_t rank, Ticks now);
-    bool goes_at_once(Node& node, std::uint32_t rank, std::int64_t bytes, Ticks time);
+    /// A message comes to a rank that is busy without an event. Returns whether the rank is free by now; schedules its
+    /// event if not.
+    bool is_free_for_message(Node& node, std::uint32_t rank, Ticks now);
+    bool goes_ahead(Node& node, std::uint32_t rank, std::int64_t bytes, Ticks time);
 
     [[nodiscard]] SwitchId switch_of(std::uint32_t rank) const { return topology_.switch_of(allocation_.node(rank)); }
     /// Bytes of the message that waits at `rank`'s node [B].
-    [[nodiscard]] std::int64_t size(std::uint32_t rank, const Envelope& e) const {
+    [[nodiscard]] std::int64_t size(std::uint32_t rank, const Transaction& e) const {
         if (!e.carries_payload()) return control_bytes;
         return schedule_.send(static_cast<Rank>(rank), e.round, static_cast<std::int32_t>(e.index())).bytes;
     }
-    void post(Node& node, std::uint32_t rank, Index envelope, std::int64_t bytes, Ticks now);
-    [[nodiscard]] std::uint32_t tie(std::uint32_t source, const Envelope& e) const;
-    void answer(Node& node, std::uint32_t rank, Index envelope, Envelope::Kind kind, Ticks now);
-    /// Does what the NIC has left for later: credits came back while its port was busy with packets that had left the
-    /// injection buffer before. When exactly others followed them into the buffers nobody can see as long as the port
-    /// is busy; so the NIC has an event only when it is free, and before the rank posts more.
-    void catch_up(Node& node, std::uint32_t rank, Ticks now);
+    void post(Node& node, std::uint32_t rank, Index transaction, std::int64_t bytes, Ticks now);
+    [[nodiscard]] std::uint32_t tie(std::uint32_t source, const Transaction& e) const;
+    void answer(Node& node, std::uint32_t rank, Index transaction, Transaction::Kind kind, Ticks now);
+    /// Moves messages and packets up as credits returned until now, in the order of their times.
+    void apply_returned_credits(Node& node, std::uint32_t rank, Ticks now);
     void take_buffer_credits(Node& node, std::uint32_t rank, Ticks now);
     void take_switch_credits(Node& node, std::uint32_t rank, Ticks now);
     /// Sees to it that the NIC goes on in time.
     void wake(Node& node, std::uint32_t rank, Ticks now);
-    bool cut_packet(Node& node, std::uint32_t rank, Index envelope, Ticks now);
+    bool cut_packet(Node& node, std::uint32_t rank, Index transaction, Ticks now);
     void inject(Node& node, std::uint32_t rank, Index packet, Ticks now);
-    void deliver(Node& node, std::uint32_t rank, Index envelope, Ticks now);
+    void deliver(Node& node, std::uint32_t rank, Index transaction, Ticks now);
 
     Engine& engine_;
     Fabric& fabric_;

@@ -1,10 +1,10 @@
 /// \file
-/// Noise of the operating system: detours that take a rank's processor away for a while.
+/// Noise of the operating system: interruptions that take a rank's processor away for a while.
 ///
 /// Every `period` each rank's processor is busy with something else for `duration`, either at a fixed distance from one
-/// detour to the next with a random phase of each rank (as the noise that Ferreira, Bridges and Brightwell, SC 2008,
-/// injected), or at a random moment of each period. Network interfaces go on meanwhile. No detour is stored: each is a
-/// function of seed, rank and its number.
+/// interruption to the next with a random phase of each rank (as the noise that Ferreira, Bridges and Brightwell, SC
+/// 2008, injected), or at a random moment of each period. Network interfaces go on meanwhile. No interruption is
+/// stored: each is a function of seed, rank and its number.
 #pragma once
 
 #include <cstdint>
@@ -31,23 +31,24 @@ public:
 
     [[nodiscard]] bool on() const { return duration_ > 0; }
 
-    /// When a processor has done `work` that it begins `now`; detours take their time first. Work that takes no time
-    /// is done at once, or at the end of the detour it falls into.
+    /// When a processor has done `work` that it begins `now`; interruptions take their time first. Work that takes no
+    /// time is done at once, or at the end of the interruption it falls into.
     [[nodiscard]] Ticks end(std::uint32_t rank, Ticks now, Ticks work) const {
         check_step(work);
         check_event(now);
         if (!on()) return now + work;
-        // Periods of fixed distance are shifted by the rank's phase, so that each begins with its detour.
+        // Periods of fixed distance are shifted by the rank's phase, so that each begins with its interruption.
         const Ticks shift = random_ ? 0 : below(random_bits(seed_, rank, 0), period_);
         Ticks time = now + shift;
         for (Ticks number = time / period_;; ++number) {
-            const Ticks detour = number * period_ + (random_ ? below(random_bits(seed_, rank, number), most()) : 0);
-            if (time < detour) {
-                if (work <= detour - time) break;
-                work -= detour - time;
-                time = detour;
+            const Ticks interruption =
+                number * period_ + (random_ ? below(random_bits(seed_, rank, number), most()) : 0);
+            if (time < interruption) {
+                if (work <= interruption - time) break;
+                work -= interruption - time;
+                time = interruption;
             }
-            if (time < detour + duration_) time = detour + duration_;
+            if (time < interruption + duration_) time = interruption + duration_;
             const Ticks next = (number + 1) * period_;
             if (work <= next - time) break;
             work -= next - time;

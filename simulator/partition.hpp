@@ -1,5 +1,5 @@
 /// \file
-/// Which places each part of a simulation has, where several threads simulate one point.
+/// Which LPs each part of a simulation has, where several threads simulate one point.
 #pragma once
 
 #include <algorithm>
@@ -37,13 +37,13 @@ public:
     }
 
     [[nodiscard]] std::uint32_t parts() const { return parts_; }
-    [[nodiscard]] std::uint32_t of(Place place) const { return owners_[place]; }
+    [[nodiscard]] std::uint32_t of(LpId lp) const { return owners_[lp]; }
 
 private:
     static constexpr std::uint64_t blocks_a_part = 8;
 
     std::uint32_t parts_;
-    std::vector<std::uint8_t> owners_;  // by place
+    std::vector<std::uint8_t> owners_;  // by LP
 };
 
 }  // namespace tramontane

@@ -1,5 +1,5 @@
 /// \file
-/// The records that travel: envelopes, which say what a message is, messages of several packets, and packets.
+/// The records that travel: transactions, which say what a message is, messages of several packets, and packets.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ inline constexpr std::uint32_t control_bytes = 64;
 /// One transfer of the schedule on its way through the protocol. The same record is header, get request, payload and
 /// acknowledgement in turn; each is one message on the network. It says no more than which transfer it is, because a
 /// burst has as many of them as messages: what else there is to know follows from the schedule.
-struct Envelope {
+struct Transaction {
     enum class Kind : std::uint8_t {
-        eager,         ///< up to short_limit: payload with its envelope
+        eager,         ///< up to short_limit: payload with its transaction
         eager_header,  ///< up to eager_limit: header, get request, payload
         eager_get,
         eager_data,
@@ -72,7 +72,7 @@ public:
 private:
     static constexpr std::uint32_t begun_bit = 8;
 };
-static_assert(sizeof(Envelope) == 16);
+static_assert(sizeof(Transaction) == 16);
 
 /// A message of several packets, from the first one's cut to the arrival of all.
 struct alignas(64) Message {
@@ -83,8 +83,8 @@ struct alignas(64) Message {
     std::uint32_t source;  ///< rank it leaves from
     std::uint32_t target;
     std::uint32_t arrival_tie;  ///< of the packet with the last byte
-    Index envelope;
-    bool carries_payload;  ///< as the envelope says, which is far away where the packets arrive
+    Index transaction;
+    bool carries_payload;  ///< as the transaction says, which is far away where the packets arrive
 };
 
 struct alignas(64) Packet {
@@ -93,14 +93,14 @@ struct alignas(64) Packet {
     Ticks due;
     [[no_unique_address]] Route route;  // what follows may use its last bytes
     bool whole;                         ///< is a message by itself
-    Index message;                      ///< whole: its envelope
+    Index message;                      ///< whole: its transaction
     std::uint32_t bytes;
     std::uint32_t spacing;  ///< ticks between its bytes; 0 before its first server
     std::uint32_t tie;    ///< random, but each of a rank's packets has another (packet_tie); orders packets that arrive
                           ///< at the same tick, and picks the intermediate switch
     std::uint32_t order;  ///< when it began to wait, as a count
     std::uint32_t bound;  ///< no packet that waits in this lane is smaller; valid in its last packet
-    std::uint32_t upstream;  ///< place whose output this packet came from and whose credit it holds
+    std::uint32_t upstream;  ///< LP whose output this packet came from and whose credit it holds
     Port upstream_port;
     std::uint8_t upstream_channel;
     std::uint8_t channel;  ///< taken at the current switch

@@ -10,13 +10,13 @@
 #include <optional>
 #include <stdexcept>
 
-#include "crew.hpp"
 #include "engine.hpp"
-#include "exchange.hpp"
 #include "fabric.hpp"
+#include "mailboxes.hpp"
 #include "node.hpp"
 #include "partition.hpp"
 #include "pisces16/simulation.hpp"
+#include "thread_team.hpp"
 
 namespace tramontane {
 namespace {
@@ -43,10 +43,10 @@ std::uint32_t checked_ranks(std::int64_t ranks) {
     return static_cast<std::uint32_t>(ranks);
 }
 
-/// Whether an event looks at what other places are doing at that moment: at the queues of other switches.
+/// Whether an event looks at what other LPs are doing at that moment: at the queues of other switches.
 bool looks_elsewhere(const Machine& machine) { return machine.routing == "ugal-g"; }
 
-/// Threads that may simulate the point: one where an event looks at more than its place.
+/// Threads that may simulate the point: one where an event looks at more than its LP.
 std::uint32_t threads_of(const Machine& machine, const Run& run) {
     if (looks_elsewhere(machine)) return 1;
     if (run.steady_error > 0 || run.limit.set())
@@ -57,9 +57,9 @@ std::uint32_t threads_of(const Machine& machine, const Run& run) {
 /// What one thread simulates; all of it where there is one.
 struct alignas(64) Part {
     Part(const Machine& machine, const Schedule& schedule, const Run& run, const Topology& topology,
-         const Router& router, const Allocation& allocation, Exchange* exchange)
+         const Router& router, const Allocation& allocation, Mailboxes* mailboxes)
         : engine(machine, run.seed, topology.switches(),
-                 topology.switches() + static_cast<std::uint32_t>(schedule.ranks()), exchange, run.window),
+                 topology.switches() + static_cast<std::uint32_t>(schedule.ranks()), mailboxes, run.window),
           fabric(engine, topology, router, static_cast<std::uint32_t>(schedule.ranks())),
           nodes(engine, fabric, topology, allocation, schedule, Noise(run.noise, run.seed),
                 Repeats(schedule.ranks(), schedule.rounds(), schedule.repeats(), run.steady_error, run.limit)),
@@ -70,13 +70,13 @@ struct alignas(64) Part {
         : engine(first.engine, part), fabric(first.fabric, engine), nodes(first.nodes, engine, fabric) {}
 
     [[nodiscard]] std::uint64_t next() const { return engine.next_window(); }
-    /// Handles the events of a window; see crew.hpp.
+    /// Handles the events of a window; see thread_team.hpp.
     std::uint64_t step(std::uint64_t window);
 
     Engine engine;
     Fabric fabric;
     Nodes nodes;
-    const bool in_time_order = false;  // the events of all places
+    const bool in_time_order = false;  // the events of all LPs
 
 private:
     void handle(const Event& event, Ticks now);
@@ -115,23 +115,23 @@ struct Parts {
         check(machine, router);
         if (const std::uint32_t threads = threads_of(machine, run); threads > 1) {
             partition.emplace(*topology, allocation, ranks, threads);
-            if (partition->parts() > 1) exchange.emplace(*partition);
+            if (partition->parts() > 1) mailboxes.emplace(*partition);
         }
         parts.push_back(std::make_unique<Part>(machine, schedule, run, *topology, router, allocation,
-                                               exchange ? &*exchange : nullptr));
-        while (exchange && parts.size() < exchange->parts()) {
+                                               mailboxes ? &*mailboxes : nullptr));
+        while (mailboxes && parts.size() < mailboxes->parts()) {
             parts.push_back(std::make_unique<Part>(*parts[0], static_cast<std::uint32_t>(parts.size())));
         }
     }
 
-    [[nodiscard]] Part& owner(Place place) { return *parts[exchange ? exchange->owner(place) : 0]; }
+    [[nodiscard]] Part& owner(LpId lp) { return *parts[mailboxes ? mailboxes->owner(lp) : 0]; }
 
     const std::unique_ptr<Topology> topology;
     const Router router;
     const std::uint32_t ranks;
     const Allocation allocation;
     std::optional<Partition> partition;
-    std::optional<Exchange> exchange;  // where there are several parts
+    std::optional<Mailboxes> mailboxes;  // where there are several parts
     std::vector<std::unique_ptr<Part>> parts;
 };
 
@@ -161,7 +161,7 @@ void extrapolate(Outcome& o, const Repeats& repeats) {
 }
 
 std::uint64_t Part::step(std::uint64_t window) {
-    engine.receive([&](const Crossing& crossing) { fabric.credit(crossing); });
+    engine.receive([&](const RemoteEvent& remote) { fabric.credit(remote); });
     const std::uint64_t before = engine.statistics.events;
     if (in_time_order) {
         engine.handle_in_time_order(window, [&](const Event& event, Ticks now) { handle(event, now); });
@@ -182,10 +182,10 @@ void Part::handle(const Event& event, Ticks now) {
     if constexpr (checks) {
         Lines::here().end();
         engine.ledger.verify(engine.packets.used());
-        if (event.place < engine.switches) {
-            fabric.verify(event.place, false);
+        if (event.lp < engine.switches) {
+            fabric.verify(event.lp, false);
         } else {
-            nodes.verify(event.place - engine.switches, false);
+            nodes.verify(event.lp - engine.switches, false);
         }
     }
 }
@@ -215,8 +215,8 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
     const std::uint32_t ranks = parts.ranks;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         const Ticks delay = below(random_bits(~run.seed, rank, 0), from_picoseconds(run.start_jitter) + 1);
-        const Place place = parts.topology->switches() + rank;
-        parts.owner(place).engine.start_at(delay, place, event_code(EventKind::start));
+        const LpId lp = parts.topology->switches() + rank;
+        parts.owner(lp).engine.start_at(delay, lp, event_code(EventKind::start));
     }
 
     Outcome outcome;
@@ -224,7 +224,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
     outcome.threads = static_cast<std::uint32_t>(parts.parts.size());
     outcome.setup_s = seconds_since(entered);
     const auto begun = std::chrono::steady_clock::now();
-    Crew(parts.parts, run.grain, poll).run();
+    ThreadTeam(parts.parts, run.grain, poll).run();
     outcome.wall_s = seconds_since(begun);
 
     const Nodes& nodes = parts.parts[0]->nodes;
@@ -240,7 +240,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
         for (std::size_t i = 0; i < phases.size(); ++i) phases[i].add(part->nodes.phases()[i]);
         ended += part->nodes.ended();
         packets += part->engine.packets.used();
-        messages += part->engine.envelopes.used();
+        messages += part->engine.transactions.used();
         outcome.network_bytes += part->fabric.memory();
     }
     if (ended < ranks) {

@@ -54,7 +54,7 @@ private:
     private:
         std::int64_t credits_;
         std::uint32_t smallest_ = 0;  ///< no waiting packet is smaller
-        Line waiting_;
+        IntrusiveQueue waiting_;
     };
     struct Output {
         CutThrough server;
@@ -66,7 +66,7 @@ private:
     struct Injector {
         CutThrough server;
         std::int64_t credits;
-        Line waiting;  ///< messages
+        IntrusiveQueue waiting;  ///< messages
         LinkNumber packets = 0, credits_back = 0;
     };
 

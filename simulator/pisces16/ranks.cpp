@@ -470,7 +470,7 @@ void Ranks::arrive(Index index) {
     }
 }
 
-Line& Ranks::queue_of(RankState& state, const Message& message) {
+IntrusiveQueue& Ranks::queue_of(RankState& state, const Message& message) {
     if (!message.is_collective()) return state.point_to_point;
     return message.sequence == 0 ? state.initial : state.collective;
 }

@@ -61,8 +61,8 @@ private:
         Wait wait = Wait::nothing;
         bool launched = false;  ///< before, its messages are kept
         bool ended = false;     ///< the schedule, not yet the reductions after it
-        Line early, initial, point_to_point, collective;
-        Line unexpected;              ///< in the order of handling
+        IntrusiveQueue early, initial, point_to_point, collective;
+        IntrusiveQueue unexpected;    ///< in the order of handling
         std::vector<Receive> posted;  ///< in the order of posting
         std::vector<Index> held;      ///< envelopes that have overtaken others, in order of source and sequence
         std::unordered_map<NodeId, std::uint32_t> next_out, next_in;  ///< sequence numbers by partner
@@ -71,7 +71,7 @@ private:
         Collective running;
         std::uint32_t collectives = 0;  ///< started so far
         std::size_t actions_left = 0;
-        Line ahead;  ///< messages of collectives, or of their actions, that have not started
+        IntrusiveQueue ahead;  ///< messages of collectives, or of their actions, that have not started
         CutThrough memory;
         std::uint64_t bytes = 0;
         explicit RankState(Ticks memory_slot) : memory(memory_slot) {}
@@ -106,7 +106,7 @@ private:
     void answer(Index message, Message::Kind kind);
     [[nodiscard]] Index new_message(Message::Kind kind, NodeId source, NodeId target, std::int64_t bytes);
     [[nodiscard]] bool match(RankState& state, const Message& message);
-    [[nodiscard]] static Line& queue_of(RankState& state, const Message& message);
+    [[nodiscard]] static IntrusiveQueue& queue_of(RankState& state, const Message& message);
     [[nodiscard]] std::size_t find_action(const RankState& state, const Message& message) const;
 
     Engine& engine_;

@@ -36,7 +36,7 @@ TEST_CASE("without noise work takes as long as it takes") {
     CHECK(none.end(3, 1'000, 500) == 1'500);
 }
 
-TEST_CASE("detours take their share of any long work") {
+TEST_CASE("interruptions take their share of any long work") {
     for (const NoiseRule& rule : {periodic, random_moments}) {
         const Noise noise(rule, 1);
         for (std::uint32_t rank = 0; rank < 100; ++rank) {
@@ -66,8 +66,8 @@ TEST_CASE("work in pieces ends when work in one piece ends") {
     }
 }
 
-TEST_CASE("ranks have detours of their own, of the seed") {
-    /// When during 2 ms, looked at every 20 us, the rank is in a detour.
+TEST_CASE("ranks have interruptions of their own, of the seed") {
+    /// When during 2 ms, looked at every 20 us, the rank is in a interruption.
     const auto pattern = [](const Noise& noise, std::uint32_t rank) {
         std::vector<bool> away;
         for (Ticks now = 0; now < 2'000 * us; now += 20 * us) away.push_back(noise.end(rank, now, 0) > now);
@@ -85,7 +85,7 @@ TEST_CASE("ranks have detours of their own, of the seed") {
     }
 }
 
-TEST_CASE("a chain of sends is slowed by the share of the detours") {
+TEST_CASE("a chain of sends is slowed by the share of the interruptions") {
     Machine machine = pushing("torus", {1, 1, 1}, 2);
     machine.send_overhead = 10'000'000;  // 10 us
     const std::vector<Given::Message> messages(1'000, {0, 1, 8});
@@ -98,7 +98,7 @@ TEST_CASE("a chain of sends is slowed by the share of the detours") {
     }
 }
 
-TEST_CASE("what arrives during a detour waits for its end, at the rank but not at the NIC") {
+TEST_CASE("what arrives during an interruption waits for its end, at the rank but not at the NIC") {
     const Machine machine = pushing("torus", {1, 1, 1}, 2);
     const Given schedule(2, {{0, 1, 104}});
     const Ticks flight = ticks(run(machine, schedule).phases[1].second);

@@ -61,7 +61,7 @@ TEST_CASE("a deadlock says what waits for what") {
     }
 }
 
-TEST_CASE("an idle server passes a packet at its own pace, or at the packet's") {
+TEST_CASE("an idle server passes a packet at its own granularity, or at the packet's") {
     Pool<Gaps> pool;
     Arbiter arbiter;
     const Passage fast = arbiter.book(pool, 100, 1'000, 10, 0);
@@ -106,20 +106,20 @@ TEST_CASE("a server never passes more than its bandwidth") {
     }
 }
 
-TEST_CASE("events come window by window, each place's in order of time") {
+TEST_CASE("events come window by window, each lp's in order of time") {
     constexpr Ticks window = 1'000;
-    constexpr Place places = 300;
+    constexpr LpId lps = 300;
     for (const std::uint64_t count : {50ULL, 20'000ULL}) {
-        EventQueue queue(window, places);
-        std::multiset<std::pair<Ticks, Place>> expected;
+        EventQueue queue(window, lps);
+        std::multiset<std::pair<Ticks, LpId>> expected;
         for (std::uint64_t i = 0; i < count; ++i) {
             // Some far beyond the ring of windows.
             const Ticks time = below(random_bits(1, i, 0), i % 10 == 0 ? 50'000'000 : 50'000);
-            const auto place = static_cast<Place>(below(random_bits(2, i, 0), places));
-            queue.push(time, place, 0, static_cast<Index>(i));
-            expected.emplace(time, place);
+            const auto lp = static_cast<LpId>(below(random_bits(2, i, 0), lps));
+            queue.push(time, lp, 0, static_cast<Index>(i));
+            expected.emplace(time, lp);
         }
-        std::multiset<std::pair<Ticks, Place>> seen;
+        std::multiset<std::pair<Ticks, LpId>> seen;
         Ticks before = 0;
         while (true) {
             const std::uint64_t window = queue.next();
@@ -128,14 +128,14 @@ TEST_CASE("events come window by window, each place's in order of time") {
             REQUIRE_FALSE(events.empty());
             REQUIRE(queue.begin() >= before);
             before = queue.end();
-            std::set<Place> done;
+            std::set<LpId> done;
             for (std::size_t i = 0; i < events.size(); ++i) {
-                if (i > 0 && events[i].place == events[i - 1].place) {
+                if (i > 0 && events[i].lp == events[i - 1].lp) {
                     REQUIRE(events[i].offset >= events[i - 1].offset);
                 } else {
-                    REQUIRE(done.insert(events[i].place).second);
+                    REQUIRE(done.insert(events[i].lp).second);
                 }
-                seen.emplace(queue.begin() + events[i].offset, events[i].place);
+                seen.emplace(queue.begin() + events[i].offset, events[i].lp);
             }
         }
         CHECK(seen == expected);
@@ -166,7 +166,7 @@ TEST_CASE("of the records put aside those that fit come in order, and the others
         Index next;
     };
     Pool<Record> pool;
-    Stack aside;
+    IntrusiveStack aside;
     std::vector<Index> put;
     for (const std::uint32_t round : {5, 1, 5, 5, 9, 1}) {
         put.push_back(pool.take());
@@ -174,7 +174,7 @@ TEST_CASE("of the records put aside those that fit come in order, and the others
         aside.push(pool, put.back());
     }
     const auto taken = [&](std::uint32_t round) {
-        Line line = aside.take(pool, [&](const Record& record) { return record.round == round; });
+        IntrusiveQueue line = aside.take(pool, [&](const Record& record) { return record.round == round; });
         std::vector<Index> indices;
         while (!line.empty()) indices.push_back(line.pop(pool));
         return indices;

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "crew.hpp"
 #include "given.hpp"
 #include "partition.hpp"
 #include "pool.hpp"
 #include "random.hpp"
 #include "simulation.hpp"
 #include "testing.hpp"
+#include "thread_team.hpp"
 
 using namespace tramontane;
 using namespace tramontane::testing;
@@ -135,7 +135,7 @@ TEST_CASE("threads change between working alone and together") {
     for (const std::uint32_t grain : {5U, 20U}) CHECK(numbers(drawn.simulate(3, grain)) == expected);
 }
 
-TEST_CASE("one thread where an event looks beyond its place") {
+TEST_CASE("one thread where an event looks beyond its logical process") {
     for (const Machine& machine : every_network()) {
         if (machine.routing == "ugal-g") CHECK(Drawn(machine, 1).simulate(4, 0).threads == 1);
     }
@@ -183,11 +183,11 @@ TEST_CASE("an error of one thread ends all, and is thrown on") {
     for (const std::uint32_t grain : {0U, ~0U}) {
         for (const std::uint64_t fails_at : {1ULL, 150ULL, 300ULL}) {
             const auto parts = counting(4, fails_at);
-            Crew crew(parts, grain, poll);
+            ThreadTeam crew(parts, grain, poll);
             CHECK_THROWS_WITH(crew.run(), "part that fails");
         }
         const auto parts = counting(4, ~0ULL);
-        Crew(parts, grain, poll).run();
+        ThreadTeam(parts, grain, poll).run();
         for (const auto& part : parts) CHECK(part->done == 300);
     }
 }
@@ -196,7 +196,7 @@ TEST_CASE("who asks several threads to stop is heard") {
     const std::function<void()> stop = [] { throw std::runtime_error("stop"); };
     for (const std::uint32_t grain : {0U, ~0U}) {
         const auto parts = counting(3, ~0ULL);
-        Crew crew(parts, grain, stop);
+        ThreadTeam crew(parts, grain, stop);
         CHECK_THROWS_WITH(crew.run(), "stop");
         CHECK(parts[0]->done < 300);
     }

@@ -25,29 +25,29 @@ public:
     void arrive() {
         if (missing_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
         missing_.store(threads_, std::memory_order_relaxed);
-        meetings_.fetch_add(1, std::memory_order_release);
-        meetings_.notify_all();
+        generation_.fetch_add(1, std::memory_order_release);
+        generation_.notify_all();
     }
 
-    /// \param patience how often this thread looks before it sleeps; less where others had no processor lately
-    void arrive_and_wait(int& patience) {
-        const std::uint32_t before = meetings_.load(std::memory_order_relaxed);
+    /// \param spins how often this thread looks before it sleeps; less where others had no processor lately
+    void arrive_and_wait(int& spins) {
+        const std::uint32_t before = generation_.load(std::memory_order_relaxed);
         arrive();
-        for (int i = 0; i < patience; ++i) {
-            if (meetings_.load(std::memory_order_acquire) != before) {
-                patience = std::min(most_patience, 2 * patience);
+        for (int i = 0; i < spins; ++i) {
+            if (generation_.load(std::memory_order_acquire) != before) {
+                spins = std::min(most_spins, 2 * spins);
                 return;
             }
             pause();
         }
-        patience = std::max(least_patience, patience / 2);
-        meetings_.wait(before, std::memory_order_acquire);
+        spins = std::max(least_spins, spins / 2);
+        generation_.wait(before, std::memory_order_acquire);
     }
 
-    static constexpr int most_patience = 4096;  // some tens of microseconds, as long as a window may take
+    static constexpr int most_spins = 4096;  // some tens of microseconds, as long as a window may take
 
 private:
-    static constexpr int least_patience = 64;
+    static constexpr int least_spins = 64;
 
     static void pause() {
 #if defined(__x86_64__)
@@ -59,14 +59,14 @@ private:
 
     const std::uint32_t threads_;
     std::atomic<std::uint32_t> missing_;
-    std::atomic<std::uint32_t> meetings_{0};
+    std::atomic<std::uint32_t> generation_{0};
 };
 
 /// Whether windows are worth a meeting: one thread alone is faster where they have few events.
-class Pace {
+class Granularity {
 public:
     /// \param grain events of a window from which threads share the work; 0: they always do
-    explicit Pace(std::uint32_t grain) : grain_(grain), alone_(grain > 0) {}
+    explicit Granularity(std::uint32_t grain) : grain_(grain), alone_(grain > 0) {}
 
     void add(std::uint64_t events) {
         sum_ += events - sum_ / memory;
@@ -86,14 +86,14 @@ private:
 ///     EventQueue::ended; and `step(window)`, which each part does once for each window and which returns how many
 ///     events there were
 template <class Part>
-class Crew {
+class ThreadTeam {
 public:
     /// One thread for each part. \param poll called by the thread that runs all this, every now and then; may throw
-    Crew(const std::vector<std::unique_ptr<Part>>& parts, std::uint32_t grain, const std::function<void()>& poll)
+    ThreadTeam(const std::vector<std::unique_ptr<Part>>& parts, std::uint32_t grain, const std::function<void()>& poll)
         : parts_(parts),
           poll_(poll),
           barrier_(static_cast<std::uint32_t>(parts.size())),
-          begin_{first_window(), Pace(parts.size() > 1 ? grain : ~0U)},
+          begin_{first_window(), Granularity(parts.size() > 1 ? grain : ~0U)},
           together_(begin_),
           said_{std::vector<Said>(parts.size()), std::vector<Said>(parts.size())},
           errors_(parts.size()) {}
@@ -119,7 +119,7 @@ public:
 private:
     struct State {
         std::uint64_t window;
-        Pace pace;
+        Granularity granularity;
     };
     struct alignas(64) Said {
         std::uint64_t next, events;
@@ -142,34 +142,34 @@ private:
     void share(std::size_t thread) {
         State state = begin_;
         bool turn = false;
-        int patience = Barrier::most_patience;
+        int spins = Barrier::most_spins;
         while (state.window != EventQueue::ended) {
-            if (state.pace.alone()) {
+            if (state.granularity.alone()) {
                 if (thread == 0) together_ = go_on_alone(state);
-                if (!meet(patience)) return;
+                if (!synchronise(spins)) return;
                 state = together_;
                 continue;
             }
             const std::uint64_t events = parts_[thread]->step(state.window);
             said_[turn ? 1 : 0][thread] = {parts_[thread]->next(), events};
             if (thread == 0) poll(events);
-            if (!meet(patience)) return;
+            if (!synchronise(spins)) return;
             Said all{EventQueue::ended, 0};
             for (const Said& said : said_[turn ? 1 : 0]) {
                 all = {std::min(all.next, said.next), all.events + said.events};
             }
             state.window = all.next;
-            state.pace.add(all.events);
+            state.granularity.add(all.events);
             turn = !turn;
         }
     }
 
     [[nodiscard]] State go_on_alone(State state) {
-        while (state.window != EventQueue::ended && state.pace.alone()) {
+        while (state.window != EventQueue::ended && state.granularity.alone()) {
             std::uint64_t events = 0;
             for (const auto& part : parts_) events += part->step(state.window);
             state.window = first_window();
-            state.pace.add(events);
+            state.granularity.add(events);
             poll(events);
         }
         return state;
@@ -183,8 +183,8 @@ private:
     }
 
     /// False when a thread has failed. Who leaves arrives once more: others may not have seen it yet and wait again.
-    [[nodiscard]] bool meet(int& patience) {
-        barrier_.arrive_and_wait(patience);
+    [[nodiscard]] bool synchronise(int& spins) {
+        barrier_.arrive_and_wait(spins);
         if (!failed_.load(std::memory_order_acquire)) return true;
         barrier_.arrive();
         return false;

@@ -1,9 +1,9 @@
 /// \file
 /// What parts of a simulation tell each other.
 ///
-/// Nothing passes between two places sooner than a window lasts (event_queue.hpp). So the events of one part's places
+/// Nothing passes between two LPs sooner than a window lasts (event_queue.hpp). So the events of one part's LPs
 /// can be handled for a whole window without looking at the other parts, by another thread at the same time
-/// (conservative synchronisation; Lubachevsky, CACM 1989). What is meant for a place of another part waits in a box
+/// (conservative synchronisation; Lubachevsky, CACM 1989). What is meant for an LP of another part waits in a box
 /// until all have ended the window. There are two boxes from each part to each other, which take turns: while one is
 /// emptied the other is filled, so that threads meet only once a window.
 #pragma once
@@ -17,16 +17,16 @@
 
 namespace tramontane {
 
-/// What happens at a place of another part.
-struct Crossing {
+/// What happens at an LP of another part.
+struct RemoteEvent {
     Ticks time;
-    Place place;
+    LpId lp;
     std::uint32_t code;
     Index item;  ///< message; bytes of credits that come back to an output; nothing for a packet's head
 };
 
-struct alignas(64) Outbox {
-    std::vector<Crossing> events;
+struct alignas(64) Mailbox {
+    std::vector<RemoteEvent> events;
     std::vector<Packet> packets;  ///< of the heads among the events, in their order
 
     void clear() {
@@ -35,23 +35,23 @@ struct alignas(64) Outbox {
     }
 };
 
-class Exchange {
+class Mailboxes {
 public:
-    explicit Exchange(const Partition& partition) : partition_(partition) {
+    explicit Mailboxes(const Partition& partition) : partition_(partition) {
         for (auto& boxes : boxes_) boxes.resize(std::size_t{partition.parts()} * partition.parts());
     }
 
     [[nodiscard]] std::uint32_t parts() const { return partition_.parts(); }
-    [[nodiscard]] std::uint32_t owner(Place place) const { return partition_.of(place); }
+    [[nodiscard]] std::uint32_t owner(LpId lp) const { return partition_.of(lp); }
 
     /// \param turn changes from window to window
-    [[nodiscard]] Outbox& box(bool turn, std::uint32_t from, std::uint32_t to) {
+    [[nodiscard]] Mailbox& box(bool turn, std::uint32_t from, std::uint32_t to) {
         return boxes_[turn ? 1 : 0][std::size_t{from} * partition_.parts() + to];
     }
 
 private:
     const Partition& partition_;
-    std::array<std::vector<Outbox>, 2> boxes_;
+    std::array<std::vector<Mailbox>, 2> boxes_;
 };
 
 }  // namespace tramontane

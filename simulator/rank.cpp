@@ -1,0 +1,250 @@
+// The rank of a node: see RankState in node.hpp.
+#include <stdexcept>
+
+#include "node.hpp"
+
+namespace tramontane {
+
+void Nodes::resume(std::uint32_t rank, Ticks now) {
+    Node& node = this->node(rank);
+    apply_returned_credits(node, rank, now);
+    run(node, rank, now);
+    wake(node, rank, now);
+}
+
+/// Goes on until the rank is busy, waits for the network, or has ended.
+void Nodes::run(Node& node, std::uint32_t rank, Ticks now) {
+    // What a rank does, and how long that takes, is certain until it looks at what has arrived; so it goes ahead of its
+    // events as far as nobody can see that something is done before its time.
+    Step step = Step::until(now);
+    while (step.goes_on) {
+        switch (node.state) {
+            case RankState::begins_round:
+                step = begin_round(node, rank, now, step.time);
+                break;
+            case RankState::prepares_send:
+            case RankState::sends:
+                step = post_sends(node, rank, now, step.time);
+                break;
+            case RankState::busy:
+                node.state = RankState::waits;
+                break;
+            case RankState::receives:
+            case RankState::waits:
+                step = progress(node, rank, now, step.time);
+                break;
+            case RankState::busy_nothing_arrived:
+            case RankState::ended:
+                return;
+        }
+    }
+}
+
+/// \param time when the round before is over
+/// \return when messages that were here before are copied
+Nodes::Step Nodes::begin_round(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
+    if (time > now && (repeats_.watches(node.round) || !node.early_of(node.round).empty())) {
+        resume_at(rank, time);
+        return Step::blocked();
+    }
+    if (node.phase >= 0) {
+        Span& before = phases_[static_cast<std::size_t>(node.phase)];
+        before.end = std::max(before.end, time);
+    }
+    if (repeats_.watched()) {
+        repeats_.ended(node.round, span_.begin, time);
+        rounds_ = repeats_.rounds();
+    }
+    if (node.round == rounds_) {
+        node.state = RankState::ended;
+        span_.end = std::max(span_.end, time);
+        ++ended_;
+        return Step::blocked();
+    }
+    const Round round = schedule_.round(static_cast<Rank>(rank), node.round);
+    if (round.sends >> Transaction::index_bits != 0) {
+        throw std::invalid_argument("workload: too many sends in a round");
+    }
+    node.phase = static_cast<std::int16_t>(round.phase);
+    node.window = round.window;
+    Span& phase = phases_[static_cast<std::size_t>(round.phase)];
+    phase.begin = std::min(phase.begin, time);
+    node.sends = node.sends_left = round.sends;
+    node.receives_left = round.receives;
+    node.next_send = 0;
+    node.state = RankState::sends;
+    const Ticks copying = take_early(node, rank, time);
+    return Step::until(copying > 0 ? noise_.end(rank, time, copying) : time);
+}
+
+/// Posts the receives of messages that were here before. Returns how long copying them takes.
+Ticks Nodes::take_early(Node& node, std::uint32_t rank, Ticks now) {
+    Ticks copying = 0;
+    const auto of_this_round = [&](const Transaction& e) { return e.round == node.round; };
+    IntrusiveQueue taken = node.early_of(node.round).take(engine_.transactions, of_this_round);
+    while (!taken.empty()) {
+        const Index item = taken.pop(engine_.transactions);
+        const Transaction& e = engine_.transactions[item];
+        if (e.kind() == Transaction::Kind::header) {
+            answer(node, rank, item, Transaction::Kind::get, now);
+        } else {
+            copying += engine_.parameters.copy(e.bytes);
+            check_step(copying);
+            --node.receives_left;
+            engine_.transactions.give_back(item);
+        }
+    }
+    return copying;
+}
+
+/// \param time when the first send is prepared
+/// \return when the last is posted
+Nodes::Step Nodes::post_sends(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
+    const Parameters& p = engine_.parameters;
+    for (; may_send(node); ++node.next_send) {
+        const Transfer t = schedule_.send(static_cast<Rank>(rank), node.round, node.next_send);
+        Transaction::Kind kind = Transaction::Kind::header;
+        const Ticks work = p.send_overhead + (t.bytes <= p.short_limit ? p.copy(t.bytes) : 0);
+        if (work > 0 && node.state == RankState::sends) {
+            time = noise_.end(rank, time, work);
+            node.state = RankState::prepares_send;
+        }
+        if (time > now && (t.bytes > p.short_limit || !goes_ahead(node, rank, t.bytes, time))) {
+            resume_at(rank, time);
+            return Step::blocked();
+        }
+        node.state = RankState::sends;
+        if (t.bytes <= p.short_limit) {
+            kind = Transaction::Kind::eager;
+        } else if (t.bytes <= p.eager_limit) {
+            kind = Transaction::Kind::eager_header;
+        }
+        if (kind != Transaction::Kind::header) --node.sends_left;
+        if (kind != Transaction::Kind::eager) ++node.unanswered;
+        ++engine_.statistics.messages;
+        engine_.statistics.bytes += static_cast<std::uint64_t>(t.bytes);
+        engine_.statistics.packets += (static_cast<std::uint64_t>(t.bytes) + p.packet - 1) / p.packet;
+        node.bytes += static_cast<std::uint64_t>(t.bytes);
+        const Index item = engine_.transactions.take();
+        Transaction& e = engine_.transactions[item];
+        e.address(static_cast<std::uint32_t>(t.peer), node.round, static_cast<std::uint32_t>(node.next_send), kind);
+        post(node, rank, item, kind == Transaction::Kind::eager ? t.bytes : control_bytes, time);
+    }
+    if (time > now && (node.receives_left > 0 || node.sends_left > 0)) {
+        wait_from(node, rank, time);
+        return Step::blocked();
+    }
+    node.state = RankState::waits;
+    return Step::until(time);
+}
+
+/// Whether an eager message that is posted at `time`, later than now, waits for no credits in the NIC, and nothing else
+/// is posted before it: only get requests are answered without the rank.
+bool Nodes::goes_ahead(Node& node, std::uint32_t rank, std::int64_t bytes, Ticks time) {
+    NodeChannel& link = fabric_.injection(rank).channel;
+    if (node.unanswered > 0 || !node.nic.waiting.empty() || !link.waiting.empty()) return false;
+    node.nic.apply(engine_.credits, time);
+    link.apply(engine_.credits, time);
+    return node.nic.credits() >= bytes + engine_.parameters.packet && link.credits() >= bytes;
+}
+
+/// Looks at what has arrived until the round is over.
+/// \return when it is, later than `now` where it ends with a copy; or that the rank has more to send
+Nodes::Step Nodes::progress(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
+    while (node.receives_left > 0 || node.sends_left > 0) {
+        if (node.arrived.empty()) return Step::blocked();
+        if (engine_.parameters.receive_overhead > 0 && engine_.transactions[node.arrived.first].carries_payload() &&
+            node.state == RankState::waits) {
+            node.state = RankState::receives;
+            resume_after(rank, now, engine_.parameters.receive_overhead);
+            return Step::blocked();
+        }
+        node.state = RankState::waits;
+        const Ticks copying = take(node, rank, node.arrived.pop(engine_.transactions), now);
+        if (copying > 0) {
+            time = noise_.end(rank, now, copying);
+            if (node.receives_left == 0 && node.sends_left == 0) break;
+            wait_from(node, rank, time);
+            return Step::blocked();
+        }
+        if (may_send(node)) {
+            node.state = RankState::sends;
+            return Step::until(time);
+        }
+    }
+    ++node.round;
+    node.state = RankState::begins_round;
+    return Step::until(time);
+}
+
+void Nodes::wait_from(Node& node, std::uint32_t rank, Ticks time) {
+    if (node.arrived.empty()) {
+        node.state = RankState::busy_nothing_arrived;
+        node.free_at = time;
+    } else {
+        node.state = RankState::busy;
+        resume_at(rank, time);
+    }
+}
+
+bool Nodes::is_free_for_message(Node& node, std::uint32_t rank, Ticks now) {
+    if (node.free_at > now) {
+        node.state = RankState::busy;
+        resume_at(rank, node.free_at);
+        return false;
+    }
+    node.state = RankState::waits;
+    return true;
+}
+
+/// One message out of the queue of arrivals. Returns how long the rank is busy with it.
+Ticks Nodes::take(Node& node, std::uint32_t rank, Index item, Ticks now) {
+    const Transaction& e = engine_.transactions[item];
+    const bool expected = e.round == node.round;
+    switch (e.kind()) {
+        case Transaction::Kind::eager: {
+            const Ticks copying = engine_.parameters.copy(e.bytes);
+            if (!expected) {  // into a buffer now, out of it when the receive is posted
+                node.early_of(e.round).push(engine_.transactions, item);
+            } else {
+                engine_.transactions.give_back(item);
+                --node.receives_left;
+            }
+            return copying;
+        }
+        case Transaction::Kind::eager_header:
+            answer(node, rank, item, Transaction::Kind::eager_get, now);
+            return 0;
+        case Transaction::Kind::header:
+            if (expected) {
+                answer(node, rank, item, Transaction::Kind::get, now);
+            } else {
+                node.early_of(e.round).push(engine_.transactions, item);
+            }
+            return 0;
+        case Transaction::Kind::eager_data: {
+            if (!expected) {
+                node.early_of(e.round).push(engine_.transactions, item);
+                return 0;
+            }
+            const Ticks copying = engine_.parameters.copy(e.bytes);
+            engine_.transactions.give_back(item);
+            --node.receives_left;
+            return copying;
+        }
+        case Transaction::Kind::data:
+            --node.receives_left;
+            answer(node, rank, item, Transaction::Kind::acknowledgement, now);
+            return 0;
+        case Transaction::Kind::acknowledgement:
+            --node.sends_left;
+            engine_.transactions.give_back(item);
+            return 0;
+        case Transaction::Kind::eager_get:
+        case Transaction::Kind::get:
+            break;  // the NIC's
+    }
+    throw std::logic_error("simulator: a get request reached a rank");
+}
+
+}  // namespace tramontane
