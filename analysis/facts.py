@@ -154,7 +154,8 @@ def substrate_text(dataset: xr.Dataset) -> str:
     """Name what ran the points, the simulator with its revision: ``SimGrid and the embedded packet-flow simulator``."""
     known = dataset.attrs.get("substrates") or base(dataset).get("substrate", "simulator")
     revision = dataset.attrs.get("simulator_revision")
-    stated = f", model revision {revision}" if revision not in (None, "") else ""
+    several = "s" if "and" in str(revision) else ""
+    stated = f", model revision{several} {revision}" if revision not in (None, "") else ""
     return " and ".join(
         f"{SUBSTRATES.get(name, name)}{stated if name == 'simulator' else ''}" for name in str(known).split(", ")
     )

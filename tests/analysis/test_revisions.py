@@ -171,6 +171,6 @@ def test_the_report_says_at_the_top_how_many_points_are_of_which_revision(mixed:
     out = tmp_path / "results" / "smoke" / "report.html"
     report.write(files, out, "smoke", "make reproduce")
     head = out.read_text().split("</header>")[0]
-    assert ">16 points of model revision 2</span>" in head
-    assert '<span class="bad">4 points of model revision 1 (older)</span>' in head
+    assert ">16 of model revision 2</span>" in head
+    assert '<span class="bad">4 of model revision 1 (older)</span>' in head
     assert "<code>REFRESH=1</code>" in head

@@ -156,7 +156,7 @@ def test_a_change_of_code_remakes_what_it_made_and_nothing_else(
     drawn, report = {"tiny.svg", "fig03.svg"}, {"report.html"}
     for name in ("results/collate.py", "results/manifest.py", "results/store.py", "results/published.py"):
         assert remade(f"tramontane/{name}") - report == {"tiny.nc"}, name
-    for name in ("study/points.py", "study/decomposition.py", "study/network.py"):
+    for name in ("study/points.py", "study/workloads.py", "study/network.py"):
         assert remade(f"tramontane/{name}") == {"tiny.nc"} | drawn | report, name
     for name in ("analysis/spec.py", "tramontane/support/formatting.py", "skeleton-src/schedule.hpp"):
         assert remade(name) == drawn | report, name
