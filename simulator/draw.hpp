@@ -48,6 +48,9 @@ public:
         return tramontane::below(salt == 0 ? bits_ : mix(bits_ ^ salt), range);
     }
 
+    /// Whether every choice is made in turn, so that what is chosen by load may as well be any of what there is.
+    [[nodiscard]] bool enumerates() const { return script_ != nullptr; }
+
     /// The same packet's draw for something else.
     [[nodiscard]] Draw salted(std::uint64_t salt) const {
         Draw other = *this;

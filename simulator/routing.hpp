@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "families.hpp"
 #include "topology.hpp"
@@ -41,7 +43,7 @@ inline constexpr Policy last_detour = Policy::ugal_sstmacro71;  // those after i
 
 /// A routing by its name. Which networks have it, their families say.
 struct RoutingRule {
-    std::string name;
+    std::string_view name;
     Policy policy;
     bool elsewhere = false;  ///< detours inside a group lead through another one
 
@@ -53,8 +55,26 @@ struct RoutingRule {
     [[nodiscard]] bool is_fixed() const { return policy == Policy::minimal; }
 };
 
+inline constexpr std::array rules{
+    RoutingRule{"minimal", Policy::minimal},
+    RoutingRule{"d-mod-k", Policy::minimal},
+    RoutingRule{"valiant", Policy::valiant},
+    RoutingRule{"valiant-global", Policy::valiant, true},
+    RoutingRule{"ugal", Policy::ugal},
+    RoutingRule{"ugal-g", Policy::ugal_g},
+    RoutingRule{"par", Policy::par},
+    RoutingRule{"ugal-sstmacro71", Policy::ugal_sstmacro71},
+    RoutingRule{"round-robin", Policy::round_robin},
+    RoutingRule{"adaptive", Policy::adaptive},
+};
+
 /// \throws std::invalid_argument for a name that no network's routing has
-[[nodiscard]] const RoutingRule& rule_of(const std::string& routing);
+[[nodiscard]] inline const RoutingRule& rule_of(std::string_view routing) {
+    for (const RoutingRule& rule : rules) {
+        if (rule.name == routing) return rule;
+    }
+    throw std::invalid_argument("machine.routing: no rule for '" + std::string(routing) + "'");
+}
 
 class Router {
 public:
@@ -222,6 +242,7 @@ private:
         if (some.count == 1) return some.first;
         if (policy_ == Policy::round_robin) return port((std::uint64_t{at} + view.turn(some.counter)) % some.count);
         std::uint64_t best = draw.below(some.count, port_choice | at);
+        if (draw.enumerates()) return port(best);
         std::uint64_t least = view.queue(at, port(best));
         for (std::uint64_t k = 1, i = best; k < some.count; ++k) {
             i = i + 1 == some.count ? 0 : i + 1;
