@@ -196,7 +196,7 @@ class Network:
     def size(self) -> str:
         """The geometry in few words, e.g. "8x8x8"."""
         if isinstance(self.spelled, list) or not isinstance(next(iter(self.spelled.values())), list):
-            return "x".join(map(str, self.geometry))
+            return "x".join(map(str, self.geometry if isinstance(self.spelled, dict) else self.spelled))
         return ", ".join(f"{'x'.join(map(str, numbers))} {key}" for key, numbers in self.spelled.items())
 
     def switches_near(self, own: int) -> int:
