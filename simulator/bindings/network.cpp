@@ -190,7 +190,7 @@ nb::list describe_families() {
         }
         nb::dict example;
         example["topology"] = family->name;
-        example["geometry"] = family->example;
+        example["geometry"] = spelled(shape_of(*family, family->example), family->example);
         if (family->example_links > 0) example["global_links"] = family->example_links;
         nb::dict described;
         described["name"] = family->name;
