@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import PydanticCustomError
 from ruamel.yaml import YAML
+
+from tramontane.errors import InputError
+from tramontane.study.network import network
 
 #: Where the table lies below the root of a checkout.
 TABLE = Path("validation", "topologies.csv")
@@ -33,9 +37,25 @@ class Network:
 
 
 def read_networks(root: Path) -> dict[str, Network]:
-    """Return the networks of the checkout at `root` by name."""
-    with Path(root, TABLE).open(encoding="utf-8", newline="") as stream:
-        return {row["topo"]: _network(row) for row in csv.DictReader(stream)}
+    """Return the networks of the checkout at `root` by name.
+
+    Raises
+    ------
+    InputError
+        If one of them can't be.
+    """
+    file, networks = Path(root, TABLE), {}
+    with file.open(encoding="utf-8", newline="") as stream:
+        reader = csv.DictReader(stream)
+        for row in reader:
+            networks[row["topo"]] = _network(row)
+            try:
+                network(networks[row["topo"]].machine)
+            except PydanticCustomError as error:
+                found = error.context or {}
+                key = f"line {reader.line_num}, {found['key']}"
+                raise InputError(file, key, None, found["allowed"], problem=found["problem"]) from None
+    return networks
 
 
 def _network(row: Mapping[str, str]) -> Network:

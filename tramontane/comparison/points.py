@@ -12,6 +12,7 @@ from tramontane.comparison.networks import Network
 from tramontane.comparison.rows import Row
 from tramontane.errors import closest
 from tramontane.study.machines import Machine
+from tramontane.study.network import ROUTINGS
 from tramontane.study.points import Point
 from tramontane.study.workloads import Allreduce, Workload
 
@@ -185,8 +186,13 @@ def _machine(row: Row, network: Network, model: str) -> dict[str, Any]:
 
 def _routing(row: Row, network: Network) -> str:
     """Return our name of a row's routing: SST/macro's fat tree has one, which takes the up ports in turn."""
-    is_tree = network.machine["topology"] == "fattree"
-    return "round-robin" if is_tree and row["routing"] == "minimal" else row["routing"]
+    topology, routing = network.machine["topology"], row["routing"]
+    if topology == "fattree" and routing == "minimal":
+        return "round-robin"
+    if routing not in ROUTINGS[topology]:
+        allowed = f"{', '.join(ROUTINGS[topology])} (topology {topology})"
+        raise row.mistake("routing", allowed, closest(routing, ROUTINGS[topology]))
+    return routing
 
 
 def _near(row: Row, networks: dict[str, Network]) -> str | None:
