@@ -106,7 +106,6 @@ def test_ranks_without_points_run_although_users_may_not_ask_for_them(write: Wri
         ({"P": 66, "cx": 6, "cy": 11}, "66 ranks on 64 nodes"),
         ({"cx": 4}, "cx \\* cy = 8 for 4 ranks"),
         ({"reps": 2}, "reps 2 of transpose"),
-        ({"routing": "table"}, "routing: found 'table'"),
         ({"credits": "4KB"}, "buffer: found"),
         ({"vshort": "16KB"}, "protocol.short_limit: found"),
     ],
@@ -119,6 +118,11 @@ def test_what_has_no_counterpart_is_left_out_with_the_reason(write: Write, chang
 def test_an_unknown_network_is_a_mistake(write: Write) -> None:
     with pytest.raises(InputError, match="line 2, topo: found 'torus444x11'; did you mean 'torus444x1'"):
         make_point(only(write, topo="torus444x11"), NETWORKS, "default")
+
+
+def test_a_routing_that_a_network_has_not_is_a_mistake(write: Write) -> None:
+    with pytest.raises(InputError, match="line 2, routing: found 'table' for topology torus; allowed: minimal, valian"):
+        make_point(only(write, routing="table"), NETWORKS, "default")
 
 
 def test_an_unknown_algorithm_is_a_mistake(write: Write) -> None:

@@ -49,13 +49,24 @@ def read_networks(root: Path) -> dict[str, Network]:
         reader = csv.DictReader(stream)
         for row in reader:
             networks[row["topo"]] = _network(row)
-            try:
-                network(networks[row["topo"]].machine)
-            except PydanticCustomError as error:
-                found = error.context or {}
-                key = f"line {reader.line_num}, {found['key']}"
-                raise InputError(file, key, None, found["allowed"], problem=found["problem"]) from None
+            check(networks[row["topo"]].machine, file, reader.line_num)
     return networks
+
+
+def check(machine: Mapping[str, Any], file: Path, line: int) -> None:
+    """Refuse a network that can't be, in the words of any other file.
+
+    Raises
+    ------
+    InputError
+        That names the line of the table.
+    """
+    try:
+        network(machine)
+    except PydanticCustomError as error:
+        told = error.context or {}
+        key, hint = f"line {line}, {told['key']}", told["hint"] or None
+        raise InputError(file, key, None, told["allowed"], problem=told["problem"], hint=hint) from None
 
 
 def _network(row: Mapping[str, str]) -> Network:

@@ -8,11 +8,10 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from tramontane.comparison.networks import Network
+from tramontane.comparison.networks import Network, check
 from tramontane.comparison.rows import Row
 from tramontane.errors import closest
 from tramontane.study.machines import Machine
-from tramontane.study.network import ROUTINGS
 from tramontane.study.points import Point
 from tramontane.study.workloads import Allreduce, Workload
 
@@ -186,12 +185,9 @@ def _machine(row: Row, network: Network, model: str) -> dict[str, Any]:
 
 def _routing(row: Row, network: Network) -> str:
     """Return our name of a row's routing: SST/macro's fat tree has one, which takes the up ports in turn."""
-    topology, routing = network.machine["topology"], row["routing"]
-    if topology == "fattree" and routing == "minimal":
-        return "round-robin"
-    if routing not in ROUTINGS[topology]:
-        allowed = f"{', '.join(ROUTINGS[topology])} (topology {topology})"
-        raise row.mistake("routing", allowed, closest(routing, ROUTINGS[topology]))
+    is_tree = network.machine["topology"] == "fattree"
+    routing = "round-robin" if is_tree and row["routing"] == "minimal" else row["routing"]
+    check({**network.machine, "routing": routing}, row.source, row.line)
     return routing
 
 

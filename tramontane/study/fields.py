@@ -4,7 +4,7 @@ Each says in its error what it allows and in the JSON schema the same, so that a
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
@@ -105,12 +105,12 @@ class WholeList:
         return {"anyOf": options} if len(options) > 1 else numbers
 
 
-def _whole_numbers(value: object) -> tuple[int, ...] | None:
-    """Return a list of counts as a tuple; None if it is none."""
+def _whole_numbers(value: object, least: int = 1, most: int = 2**31 - 1) -> tuple[int, ...] | None:
+    """Return a list of whole numbers as a tuple; None if it is none."""
     if not isinstance(value, list | tuple) or not value:
         return None
     whole = [int(item) if isinstance(item, float) and item.is_integer() else item for item in value]
-    counts = [item for item in whole if isinstance(item, int) and not isinstance(item, bool) and 1 <= item < 2**31]
+    counts = [item for item in whole if isinstance(item, int) and not isinstance(item, bool) and least <= item <= most]
     return tuple(counts) if len(counts) == len(whole) else None
 
 
@@ -118,7 +118,7 @@ def _whole_numbers(value: object) -> tuple[int, ...] | None:
 class Geometry:
     """The size of a network: a list of counts, or a mapping with the keys of a shape.
 
-    Whether a topology has such a geometry is known to the simulator only.
+    Whether a topology has such a geometry, and how many of what there may be, is known to the simulator only.
 
     Attributes
     ----------
@@ -127,6 +127,7 @@ class Geometry:
     """
 
     mappings: dict[tuple[str, ...], bool]
+    _RANGE: ClassVar = (-(2**63), 2**63 - 1)  # what the simulator can be asked about
 
     @property
     def allowed(self) -> str:
@@ -147,13 +148,13 @@ class Geometry:
                     read = tuple((key, self._numbers(value[key], lists)) for key in keys if key in value)
                     if read and all(numbers is not None for _, numbers in read):
                         return read
-        elif (numbers := _whole_numbers(value)) is not None:
+        elif (numbers := _whole_numbers(value, *self._RANGE)) is not None:
             return numbers
         raise problem(f"found {show(value)}", self.allowed)
 
     @staticmethod
     def _numbers(value: object, lists: bool) -> tuple[int, ...] | int | None:
-        numbers = _whole_numbers(value if lists else [value])
+        numbers = _whole_numbers(value if lists else [value], *Geometry._RANGE)
         return numbers if lists or numbers is None else numbers[0]
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:

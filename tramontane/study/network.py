@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tramontane.errors import closest
 from tramontane.extension import simulator
 from tramontane.study.messages import problem
 
@@ -237,7 +238,9 @@ def _network(topology: str, geometry: Frozen, *others: Any) -> Network:
     try:
         built = extension.Network(given)
     except extension.Refusal as refusal:
-        raise problem(refusal.problem, refusal.allowed, key=refusal.key) from None
+        found = given.get(refusal.key)
+        hint = closest(found, refusal.allowed.split(", ")) if isinstance(found, str) else None
+        raise problem(refusal.problem, refusal.allowed, key=refusal.key, hint=hint) from None
     family, name = FAMILIES[topology], given["routing"]
     routing = next((each for each in family.routings if each.name == name), family.routings[0])
     return Network(**built.facts(), routing=routing, _built=built)
