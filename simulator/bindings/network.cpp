@@ -27,6 +27,13 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
+/// As YAML has it.
+std::string shown(const nb::handle& value) {
+    std::string text = nb::repr(value).c_str();
+    std::erase(text, '\'');
+    return text;
+}
+
 /// The numbers of a mapping: key by key, each of them or each of its list.
 /// \throws Refusal unless the mapping has the keys of a shape
 Numbers numbers_of(const Family& family, const nb::dict& geometry) {
@@ -56,15 +63,14 @@ Numbers numbers_of(const Family& family, const nb::dict& geometry) {
         }
         if (fits && length > 0 && known == geometry.size()) return numbers;
     }
-    throw Refusal("geometry", std::string("found ") + nb::repr(geometry).c_str() + " for topology " + family.name,
-                  shapes_of(family));
+    throw Refusal("geometry", "found " + shown(geometry) + " for topology " + family.name, shapes_of(family));
 }
 
 Numbers geometry_from(const Family& family, const nb::handle& value) {
     if (nb::isinstance<nb::dict>(value)) return numbers_of(family, nb::cast<nb::dict>(value));
     Numbers numbers;
     if (!nb::try_cast<Numbers>(value, numbers, false)) {
-        throw Refusal("geometry", std::string("found ") + nb::repr(value).c_str(), shapes_of(family));
+        throw Refusal("geometry", "found " + shown(value), shapes_of(family));
     }
     for (const Shape& shape : family.shapes) {
         if (shape.lists) numbers.resize(numbers.size() * shape.keys.size(), shape.otherwise);
