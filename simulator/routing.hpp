@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "families.hpp"
 #include "topology.hpp"
@@ -21,7 +22,7 @@ namespace tramontane {
 /// The part of a packet that routing reads and writes.
 struct Route {
     NodeId destination;
-    SwitchId via;  ///< intermediate switch, valid while on the way to it
+    SwitchId via;  ///< intermediate switch, valid while on the way to it; DAL: a bit for each dimension left once
     Trail trail;
     enum class Stage : std::uint8_t { undecided, to_intermediate, to_destination } stage = Stage::undecided;
     std::uint8_t leg = 0;
@@ -38,8 +39,9 @@ enum class Policy : std::uint8_t {
     ugal_sstmacro71,
     round_robin,
     adaptive,
+    dal,
 };
-inline constexpr Policy last_detour = Policy::ugal_sstmacro71;  // those after it choose among minimal routes
+inline constexpr Policy last_detour = Policy::ugal_sstmacro71;  // those after it have no intermediate switch
 
 /// A routing by its name. Which networks have it, their families say.
 struct RoutingRule {
@@ -48,7 +50,9 @@ struct RoutingRule {
     bool elsewhere = false;  ///< detours inside a group lead through another one
 
     /// Whether it takes routes that are not minimal.
-    [[nodiscard]] bool detours() const { return policy != Policy::minimal && policy <= last_detour; }
+    [[nodiscard]] bool detours() const {
+        return (policy != Policy::minimal && policy <= last_detour) || policy == Policy::dal;
+    }
     /// Whether all routes but those between neighbours of one switch are detours.
     [[nodiscard]] bool always_detours() const { return policy == Policy::valiant; }
     /// Whether packets of one message need no routes of their own: no detours, no look at queues, nothing in turn.
@@ -66,6 +70,7 @@ inline constexpr std::array rules{
     RoutingRule{"ugal-sstmacro71", Policy::ugal_sstmacro71},
     RoutingRule{"round-robin", Policy::round_robin},
     RoutingRule{"adaptive", Policy::adaptive},
+    RoutingRule{"dal", Policy::dal},
 };
 
 /// \throws std::invalid_argument for a name that no network's routing has
@@ -110,6 +115,7 @@ public:
         const SwitchId target = topology_.switch_of(route.destination);
         // A packet that meets its destination's switch on the way elsewhere is ejected there, as in PISCES.
         if (at == target) return {topology_.ejection_port(route.destination), 0, true};
+        if (policy_ == Policy::dal) return by_dimension(at, target, route, draw, view);
         if (policy_ > last_detour) return {among_equals(at, route.destination, draw, view), 0};
         if (route.stage == Route::Stage::undecided) {
             if (policy_ == Policy::minimal) {
@@ -152,7 +158,13 @@ private:
     void assign_channels() {
         const std::uint8_t own = topology_.channels();
         const auto last = static_cast<std::uint8_t>(own - 1);
-        if (policy_ == Policy::minimal || policy_ > last_detour) {
+        if (policy_ == Policy::dal) {
+            // A channel for each hop. A dimension of two switches has none to deroute by.
+            channels_ = 0;
+            for (std::uint32_t d = 0; d < topology_.dimensions(); ++d) {
+                channels_ = static_cast<std::uint8_t>(channels_ + (topology_.row(0, 0, d).size > 2 ? 2 : 1));
+            }
+        } else if (policy_ == Policy::minimal || policy_ > last_detour) {
             legs_[0] = {0, last};
             channels_ = own;
         } else if (topology_.channels_by_hop() > 0) {
@@ -252,6 +264,73 @@ private:
             best = i;
         }
         return port(best);
+    }
+
+    /// A port that DAL may take.
+    struct Candidate {
+        std::uint32_t dimension = 0;
+        Port port = 0;
+        bool derouted = false;
+    };
+
+    /// Calls `visit` for each port along which a packet may come nearer, or past which it may deroute.
+    template <class Visit>
+    void each_candidate(SwitchId at, SwitchId target, const Route& route, bool derouted, Visit&& visit) const {
+        for (std::uint32_t d = 0; d < topology_.dimensions(); ++d) {
+            const Row row = topology_.row(at, target, d);
+            if (row.own == row.aim || (derouted && (route.via >> d & 1) != 0)) continue;
+            const std::uint32_t aim = row.aim - (row.aim > row.own ? 1 : 0);
+            for (std::uint32_t place = derouted ? 0 : aim; place < (derouted ? row.size - 1 : aim + 1); ++place) {
+                if (derouted && place == aim) continue;
+                for (std::uint32_t link = 0; link < row.links; ++link) {
+                    visit(Candidate{d, static_cast<Port>(row.first + place * row.links + link), derouted});
+                }
+            }
+        }
+    }
+
+    /// The one with the least queue times hops from there; where that is equal a minimal one, else any of them.
+    template <class View>
+    [[nodiscard]] Candidate least_candidate(SwitchId at, SwitchId target, const Route& route, const Draw& draw,
+                                            View&& view) const {
+        const std::uint64_t hops = topology_.distance(at, target);
+        Candidate best;
+        std::uint64_t least = 0, seen = 0;
+        for (const bool derouted : {false, true}) {
+            if (derouted && least == 0) break;  // nothing is less
+            std::uint64_t equal = 0;
+            each_candidate(at, target, route, derouted, [&](const Candidate& candidate) {
+                const std::uint64_t cost = view.queue(at, candidate.port) * (hops + (derouted ? 1 : 0));
+                if (seen++ == 0 || view.less(cost, least)) {
+                    equal = 1;
+                } else if (equal == 0 || view.less(least, cost) ||
+                           draw.below(++equal, port_choice | seen << 32 | at) != 0) {
+                    return;
+                }
+                least = cost;
+                best = candidate;
+            });
+        }
+        return best;
+    }
+
+    /// Any of them, for those who want to see all.
+    [[nodiscard]] Candidate any_candidate(SwitchId at, SwitchId target, const Route& route, const Draw& draw) const {
+        std::vector<Candidate> all;
+        for (const bool derouted : {false, true}) {
+            each_candidate(at, target, route, derouted, [&](const Candidate& candidate) { all.push_back(candidate); });
+        }
+        return all[draw.below(all.size())];
+    }
+
+    /// DAL [Ahn2009]: at each switch the next dimension, and whether to go past its aim, once in each.
+    template <class View>
+    [[nodiscard]] Hop by_dimension(SwitchId at, SwitchId target, Route& route, const Draw& draw, View&& view) const {
+        if (route.hops == 0) route.via = 0;
+        const Candidate best =
+            draw.enumerates() ? any_candidate(at, target, route, draw) : least_candidate(at, target, route, draw, view);
+        if (best.derouted) route.via |= SwitchId{1} << best.dimension;
+        return {best.port, route.hops++};
     }
 
     const Topology& topology_;

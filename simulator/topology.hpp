@@ -39,6 +39,14 @@ struct Alternatives {
 
 struct Family;
 
+/// One dimension in which a switch is linked to every other that differs from it in this coordinate only.
+struct Row {
+    Port first;              ///< its first port: by the others' coordinates, parallel links side by side
+    std::uint32_t size;      ///< switches
+    std::uint32_t links;     ///< parallel ones between two of them
+    std::uint32_t own, aim;  ///< coordinates of the switch and of the target
+};
+
 class Topology {
 public:
     virtual ~Topology() = default;
@@ -87,6 +95,10 @@ public:
     [[nodiscard]] virtual Alternatives alternatives(SwitchId, NodeId) const { return {}; }
     /// Trees: number of counters that the alternatives name.
     [[nodiscard]] virtual std::uint32_t counters() const { return 0; }
+
+    /// HyperX: number of dimensions, and one of them as a switch on the way to `target` sees it.
+    [[nodiscard]] virtual std::uint32_t dimensions() const { return 0; }
+    [[nodiscard]] virtual Row row(SwitchId, SwitchId, std::uint32_t) const { return {}; }
 
 private:
     friend std::unique_ptr<Topology> make_topology(const Machine& machine);

@@ -10,10 +10,11 @@ const Family& torus_family();
 const Family& fat_tree_family();
 const Family& dragonfly_family();
 const Family& circulant_dragonfly_family();
+const Family& hyperx_family();
 
 const std::vector<const Family*>& families() {
     static const std::vector<const Family*> all{&torus_family(), &fat_tree_family(), &dragonfly_family(),
-                                                &circulant_dragonfly_family()};
+                                                &circulant_dragonfly_family(), &hyperx_family()};
     return all;
 }
 

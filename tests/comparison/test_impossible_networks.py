@@ -22,11 +22,21 @@ WIRINGS = [
     ("torus", "[4, 4, 4]", 70_000, "geometry: found a switch of 70006 ports; allowed: at most 65535 ports"),
     ("fattree", "[3, 4, 5, 6]", 4, "geometry: found [3, 4, 5, 6] for topology fattree; allowed: [n, d]: n switch"),
     ("dragonfly1d", "[4, 9]", 2, "global_links: missing, but topology dragonfly1d needs it; allowed: an even number"),
+    ("hyperx", "[1, 4]", 2, "geometry: found 1 as the switches along a dimension; allowed: 2 to 2147483647"),
+    ("hyperx", "{switches: [4, 4], links: [1, 0]}", 2, "geometry: found 0 as the links between two switches of a dim"),
+    ("hyperx", "{switches: [4, 4], links: [1]}", 2, "geometry: found {switches: [4, 4], links: [1]} for topology hyp"),
+    ("hyperx", "[60000, 60000]", 2, "geometry: found a switch of 119998 ports; allowed: at most 65535 ports"),
+    ("hyperx", "{switches: [100], links: [1000]}", 2, "geometry: found a switch of 99000 ports; allowed: at most 6553"),
+    ("hyperx", "[2000, 2000, 2000]", 2, "geometry: found a network of 8000000000 switches; allowed: at most 214748"),
+    ("hyperx", f"{[2] * 31}", 2, "geometry: found 31 dimensions; allowed: at most 30 dimensions"),
+    ("hyperx", f"{[2] * 30}", 2, "geometry: found a network of 2147483648 nodes; allowed: at most 2147483647 nodes"),
     ("hypertorus", "[4, 9]", 2, "topology: found 'hypertorus'; did you mean 'torus'? allowed: torus, fattree"),
 ]
 ROUTINGS = [
     ("torus", "[4, 4, 4]", "par", "minimal, valiant, ugal"),
     ("fattree", "[3, 4]", "valiant", "d-mod-k, round-robin, adaptive"),
+    ("hyperx", "[4, 4]", "par", "minimal, valiant, ugal, dal"),
+    ("torus", "[4, 4, 4]", "dal", "minimal, valiant, ugal"),
     ("dragonfly", "[2, 2, 2]", "adaptive", "minimal, valiant, valiant-global, ugal, ugal-g, par, ugal-sstmacro71"),
 ]
 

@@ -104,6 +104,9 @@ inline std::vector<Machine> every_network() {
         all.push_back(pushing("dragonfly1d", {4, 5}, 2, routing));
         all.back().global_links = 2;
     }
+    for (const char* routing : {"minimal", "valiant", "ugal", "dal"}) {
+        all.push_back(pushing("hyperx", {3, 2, 3, 1, 2, 1}, 2, routing));
+    }
     return all;
 }
 

@@ -137,6 +137,10 @@ TEST_CASE("patterns that load the busiest links evenly reach the bisection bound
         {"fat tree", pushing("fattree", {3, 4}, 0, "d-mod-k"), 64, 32, 1},
         // To the next group: both nodes of a switch share its one global link there.
         {"dragonfly", dragonfly, 72, 18, 2},
+        // To the other half of the last dimension: all three nodes of a switch share its one link there.
+        {"hyperx", pushing("hyperx", {3, 4, 1, 1}, 3), 36, 18, 3},
+        // DAL shares the four parallel links between the nodes.
+        {"hyperx, parallel links", pushing("hyperx", {2, 4}, 8, "dal"), 16, 8, 2},
     };
     for (const Pattern& pattern : patterns) {
         std::vector<Given::Message> messages;

@@ -192,3 +192,63 @@ TEST_CASE("SST/macro 7.1 takes a detour's first leg for as long as the direct wa
     }
     CHECK(differ > 0);
 }
+
+TEST_CASE("DAL takes the least of queue times hops, a minimal port where it is equal") {
+    Machine m;
+    m.topology = "hyperx";
+    m.geometry = {4, 4, 1, 2};
+    m.nodes_per_switch = 1;
+    const auto topology = make_topology(m);
+    const Router router(*topology, "dal");
+    REQUIRE(topology->wired_ports() == 9);
+    // From (0, 0) to (1, 2): by port 0 along the first dimension, by 5 and 6 along the second, two hops each.
+    const NodeId far = 1 + 4 * 2;
+    Queues queues;
+    const auto taken = [&] {
+        std::set<Port> ports;
+        for (std::uint64_t i = 0; i < 200; ++i) {
+            Route route = to(far);
+            ports.insert(router.next(0, route, Draw(mix(i)), queues).port);
+        }
+        return ports;
+    };
+    CHECK(taken() == std::set<Port>{0, 5, 6});
+    queues.queued = {{{0, 5}, 1}};
+    CHECK(taken() == std::set<Port>{0, 6});
+    for (Port port = 0; port < 9; ++port) queues.queued[{0, port}] = 3;
+    CHECK(taken() == std::set<Port>{0, 5, 6});  // 2 x 3 is less than 3 x 3
+    queues.queued[{0, 1}] = queues.queued[{0, 7}] = 2;
+    CHECK(taken() == std::set<Port>{0, 5, 6});  // 3 x 2 is not less than 2 x 3
+    queues.queued[{0, 1}] = queues.queued[{0, 7}] = 1;
+    CHECK(taken() == std::set<Port>{1, 7});
+}
+
+TEST_CASE("DAL leaves the way in each dimension once, on a channel for each hop") {
+    Machine m;
+    m.topology = "hyperx";
+    m.geometry = {4, 4, 1, 1};
+    m.nodes_per_switch = 1;
+    const auto topology = make_topology(m);
+    const Router router(*topology, "dal");
+    CHECK(router.channels() == 4);
+    const SwitchId target = 1 + 4 * 2;
+    Queues queues;
+    // Whatever leads nearer is full.
+    for (SwitchId at = 0; at < 16; ++at) {
+        for (const SwitchId aim : {at / 4 * 4 + target % 4, at % 4 + target / 4 * 4}) {
+            for (Port port = 0; port < 6; ++port) {
+                if (topology->neighbour(at, port) == aim) queues.queued[{at, port}] = 100;
+            }
+        }
+    }
+    Route route = to(target);
+    SwitchId at = 0;
+    std::vector<std::uint8_t> channels;
+    for (Hop hop = router.next(at, route, Draw(3), queues); !hop.ejects;
+         hop = router.next(at, route, Draw(3), queues)) {
+        channels.push_back(hop.channel);
+        at = topology->neighbour(at, hop.port);
+    }
+    CHECK(at == target);
+    CHECK(channels == std::vector<std::uint8_t>{0, 1, 2, 3});
+}

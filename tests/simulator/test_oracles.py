@@ -51,8 +51,13 @@ def test_two_ranks_exchange_at_full_rate_in_both_directions(n: int, hops: int) -
         (machine("dragonfly", (2, 2, 2), 2), [0, 1, 1, 1]),
         (machine("torus", (2, 2, 4)), [1, 1, 1, 2]),
         (machine("torus", (2, 2, 2), 2), [0, 1, 1, 1]),
+        (machine("hyperx", (4, 2, 2)), [1, 1, 1, 1]),
+        (machine("hyperx", (4, 4)), [1, 1, 1, 1]),
     ],
-    ids=["fattree-4-levels", "fattree-2-levels", "dragonfly", "dragonfly-2-nodes", "torus", "torus-2-nodes"],
+    ids=[
+        *("fattree-4-levels", "fattree-2-levels", "dragonfly", "dragonfly-2-nodes", "torus", "torus-2-nodes"),
+        *("hyperx-3-dimensions", "hyperx-2-dimensions"),
+    ],
 )
 def test_small_allreduce_takes_stages_times_latency(net: dict[str, Any], links: list[int]) -> None:
     # Recursive doubling of 24 B. Where two nodes share a switch, or planes two apart share a link, a stage may have two

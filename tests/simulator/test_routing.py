@@ -28,6 +28,10 @@ NETWORKS = {
     "1D dragonfly": machine("dragonfly1d", (4, 9), global_links=2),
     "1D dragonfly, several links": machine("dragonfly1d", (3, 5), global_links=4),
     "1D dragonfly, parallel links": machine("dragonfly1d", (3, 4), global_links=4),
+    "hyperx": machine("hyperx", (4, 3)),
+    "hypercube": machine("hyperx", (2, 2, 2)),
+    "hyperx of three dimensions": machine("hyperx", (3, 2, 3)),
+    "hyperx, parallel links": machine("hyperx", (3, 3)) | {"geometry": {"switches": [3, 3], "links": [2, 1]}},
 }
 CASES = [(name, routing) for name, net in NETWORKS.items() for routing in ROUTINGS[net["topology"]]]
 
@@ -47,6 +51,11 @@ def networks(draw: st.DrawFn) -> dict[str, Any]:
         full = (draw(st.integers(1, 3)), draw(st.integers(1, 3)))
         subtrees = (draw(st.integers(leaves, 4)), leaves, draw(small))
         return machine(topology, draw(st.sampled_from([full, subtrees])), routing=routing)
+    if topology == "hyperx":
+        sizes = draw(st.lists(st.integers(2, 4), min_size=1, max_size=3 if routing != "dal" else 2))
+        parallel = draw(st.lists(st.integers(1, 2), min_size=len(sizes), max_size=len(sizes)))
+        net = machine(topology, (), draw(st.integers(1, 2)), routing)
+        return net | {"geometry": {"switches": sizes, "links": parallel}}
     if topology != "dragonfly1d":
         return machine(topology, (draw(small), draw(small), draw(small)), draw(st.integers(1, 2)), routing)
     in_group, groups = draw(small), draw(st.integers(1, 6))
@@ -61,6 +70,8 @@ def longest(net: dict[str, Any], fewest: int) -> int:
         return 1 + {"minimal": 3, "par": 6, "ugal-sstmacro71": 6}.get(routing, 5)
     if not next(each for each in FAMILIES[topology].routings if each.name == routing).detours:
         return fewest
+    if topology == "hyperx":  # two hops in each dimension, but for two switches
+        return 1 + sum(2 if size > 2 or routing != "dal" else 1 for size in net["geometry"]["switches"])
     if topology == "torus":
         return 1 + 2 * sum(int(size) // 2 for size in net["geometry"])
     # Before it is diverted, a packet is at most one hop inside a group (par) or two hops away (ugal-sstmacro71).
@@ -111,7 +122,14 @@ def test_no_routing_can_deadlock(name: str, routing: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "routing"),
-    [("torus", "minimal"), ("torus", "valiant"), ("dragonfly", "valiant"), ("1D dragonfly", "minimal")],
+    [
+        ("torus", "minimal"),
+        ("torus", "valiant"),
+        ("dragonfly", "valiant"),
+        ("1D dragonfly", "minimal"),
+        ("hyperx", "valiant"),
+        ("hyperx", "dal"),
+    ],
 )
 def test_virtual_channels_are_what_prevents_it(name: str, routing: str) -> None:
     net = routed(name, routing)

@@ -1,6 +1,6 @@
 """The closed forms of the networks: against graphs that are really built, and against the paper's Table 1."""
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from tramontane import _simulator
 from tramontane.claims.tables import printed_switches
 from tramontane.study import list_machines, load_machine, load_point
 from tramontane.study.catalogue import TABLE1
@@ -158,8 +159,7 @@ def place(topology: str, geometry: tuple[int, ...], switch: int) -> tuple[int, .
     if topology == "fattree":
         levels, down = geometry
         return (0, *(switch // down ** (levels - 2 - digit) % down for digit in range(levels - 1)))
-    x, y, _ = geometry
-    return switch % x, switch // x % y, switch // (x * y)
+    return tuple(int(c) for c in np.unravel_index(switch, geometry, order="F"))
 
 
 def distances(graph: Graph, start: tuple[int, ...]) -> dict[tuple[int, ...], int]:
@@ -183,10 +183,14 @@ def distances(graph: Graph, start: tuple[int, ...]) -> dict[tuple[int, ...], int
         ("fattree", (3, 2), 2),
         ("fattree", (4, 2), 2),
         ("fattree", (3, 4), 4),
+        ("hyperx", (5,), 3),
+        ("hyperx", (4, 3), 2),
+        ("hyperx", (3, 2, 4), 2),
+        ("hyperx", (2, 2, 2, 2), 1),
     ],
 )
 def test_closed_forms_against_a_built_network(topology: str, geometry: tuple[int, ...], nodes: int) -> None:
-    graph = {"torus": torus, "dragonfly": dragonfly, "fattree": fattree}[topology](geometry)
+    graph = {"torus": torus, "dragonfly": dragonfly, "fattree": fattree, "hyperx": dragonfly}[topology](geometry)
     size = net(topology, geometry, nodes)
     assert size.switches == len(graph)
     carriers = [switch for switch in graph if topology != "fattree" or switch[0] == 0]
@@ -203,6 +207,39 @@ def test_closed_forms_against_a_built_network(topology: str, geometry: tuple[int
         assert visits[own].tolist() == expected
 
 
+@pytest.mark.parametrize(
+    ("switches", "links"),
+    [((6,), (1,)), ((4, 4), (1, 1)), ((4, 3), (2, 1)), ((2, 4, 3), (1, 3, 2)), ((2,) * 6, (1,) * 6)],
+)
+def test_a_hyperx_in_closed_form(switches: tuple[int, ...], links: tuple[int, ...]) -> None:
+    """Ports, links, diameter, mean distance and bisection [Ahn2009] against what is wired."""
+    geometry = {"switches": [*switches], "links": [*links]}
+    made = Machine.model_validate({"topology": "hyperx", "geometry": geometry, "nodes_per_switch": 3})
+    net, count = made.facts, int(np.prod(switches))
+    wired = sum((size - 1) * many for size, many in zip(switches, links, strict=True))
+    assert (net.switches, net.nodes, net.ports) == (count, 3 * count, wired + 3)
+    assert net.links == count * wired // 2
+    source, target = (3 * grid.ravel() for grid in np.meshgrid(np.arange(count), np.arange(count)))
+    hops = net.visits(source, target) - 1
+    assert hops.max() == len(switches)
+    assert hops.mean() == pytest.approx(sum(1 - 1 / size for size in switches))
+    ports = [_simulator.neighbours(made.canonical(), switch, [*range(wired)]) for switch in range(count)]
+    between = Counter((a, b) for a, reached in enumerate(ports) for b in reached)
+    assert all(between[b, a] == number for (a, b), number in between.items())
+    for d, (size, many) in enumerate(zip(switches, links, strict=True)):
+        own = np.unravel_index(np.arange(count), switches, order="F")[d]
+        across = sum(number for (a, b), number in between.items() if own[a] < size // 2 <= own[b])
+        assert across == count // size * (size // 2) * (size - size // 2) * many
+
+
+def test_the_dragonfly_of_the_paper_is_a_hyperx_of_three_dimensions() -> None:
+    """Both link a switch to each that differs from it in one coordinate; they differ in the order of the hops."""
+    ours, theirs = (net(topology, (4, 3, 5), 2) for topology in ("hyperx", "dragonfly"))
+    assert (ours.ports, ours.links, ours.switches) == (theirs.ports, theirs.links, theirs.switches)
+    source, target = (grid.ravel() for grid in np.meshgrid(np.arange(ours.nodes), np.arange(ours.nodes)))
+    assert (ours.visits(source, target) == theirs.visits(source, target)).all()
+
+
 def test_every_routing_has_virtual_channels() -> None:
     channels = {
         name: [network(family.example | {"routing": routing}).virtual_channels for routing in ROUTINGS[name]]
@@ -213,6 +250,7 @@ def test_every_routing_has_virtual_channels() -> None:
         "fattree": [1, 1, 1],
         "dragonfly": [2, 4, 4, 4, 4, 4, 4],
         "dragonfly1d": [2, 6, 6, 6, 6, 6, 6],
+        "hyperx": [1, 2, 2, 4],
     }
 
 
