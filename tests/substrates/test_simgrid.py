@@ -106,7 +106,7 @@ def test_measured_rows_come_out_again(row: Row) -> None:
     machine = canonical["machine"]
     if machine["topology"] == "fattree":
         machine["routing"] = "d-mod-k"
-    machine["processor"]["frequency"] = 10**15
+    machine["processor"]["frequency"] = 10**12  # the most there may be
     made = Point.from_canonical(canonical)
     assert made.ranks == 64
     found = SimGrid().run(made)["time_s"]
