@@ -33,7 +33,12 @@ struct alignas(16) Event {
 
 class EventQueue {
     static constexpr std::uint32_t chunk_events = 255;
-    static constexpr std::uint64_t horizon = 1024;  // windows kept in the ring; later events wait in a heap
+#ifdef TRAMONTANE_SMALL_STORAGE
+    static constexpr std::uint64_t horizon = 8;  // for tests: results do not depend on it
+#else
+    static constexpr std::uint64_t horizon = 1024;
+#endif
+    // windows kept in the ring; later events wait in a heap
 
     /// As large as it is aligned, so that an event's address tells its chunk and whether that is full.
     struct alignas(4096) Chunk {
@@ -44,10 +49,9 @@ class EventQueue {
     static_assert(sizeof(Chunk) == 4096 && offsetof(Chunk, events) == sizeof(Event));
     struct Later {
         Ticks time;
-        std::uint64_t order;
         Event event;
         bool operator>(const Later& other) const {
-            return time != other.time ? time > other.time : order > other.order;
+            return time > other.time;  // keys order what happens at the same time
         }
     };
 
@@ -125,7 +129,7 @@ private:
 
     // What is rare has functions of its own: the others need no registers saved then.
 
-    [[gnu::noinline]] void push_later(Ticks time, const Event& event) { later_.push({time, order_++, event}); }
+    [[gnu::noinline]] void push_later(Ticks time, const Event& event) { later_.push({time, event}); }
 
     void put(std::uint64_t number, const Event& event) {
         ++pending_;
@@ -241,7 +245,6 @@ private:
     std::uint32_t digit_bits_;
     std::uint64_t number_ = 0;
     std::uint64_t pending_ = 0;
-    std::uint64_t order_ = 0;
     std::vector<Event*> ring_;  // end of each window's events
     Pool<Chunk> chunks_;
     std::priority_queue<Later, std::vector<Later>, std::greater<>> later_;

@@ -17,7 +17,11 @@
 
 namespace tramontane {
 
+#ifdef TRAMONTANE_SMALL_STORAGE
+inline constexpr std::size_t large_page = std::size_t{1} << 13;  // for tests: results do not depend on it
+#else
 inline constexpr std::size_t large_page = std::size_t{1} << 21;
+#endif
 
 struct Release {
     void operator()(void* memory) const { std::free(memory); }
