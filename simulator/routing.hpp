@@ -115,8 +115,10 @@ public:
         const SwitchId target = topology_.switch_of(route.destination);
         // A packet that meets its destination's switch on the way elsewhere is ejected there, as in PISCES.
         if (at == target) return {topology_.ejection_port(route.destination), 0, true};
-        if (policy_ == Policy::dal) return by_dimension(at, target, route, draw, view);
-        if (policy_ > last_detour) return {among_equals(at, route.destination, draw, view), 0};
+        if (policy_ > last_detour) {
+            if (policy_ == Policy::dal) return by_dimension(at, target, route, draw, view);
+            return {among_equals(at, route.destination, draw, view), 0};
+        }
         if (route.stage == Route::Stage::undecided) {
             if (policy_ == Policy::minimal) {
                 route.stage = Route::Stage::to_destination;

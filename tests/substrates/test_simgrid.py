@@ -29,6 +29,7 @@ needs_simgrid = pytest.mark.skipif(SimGrid().available() is not None, reason=str
         ({"machine": {"routing": "valiant"}}, "machine.routing: found 'valiant' (simgrid routes whole messages)"),
         ({"machine": {"routing": "ugal"}}, "allowed: minimal"),
         ({"machine": {"topology": "fattree", "geometry": [2, 4], "routing": "adaptive"}}, "allowed: d-mod-k"),
+        ({"machine": {"topology": "hyperx", "geometry": [4, 4], "routing": "dal"}}, "allowed: minimal"),
         ({"machine": {"model": "pisces-16"}}, "machine.model: found 'pisces-16'"),
         ({"noise": {"duration": "25 us"}}, "(only the embedded simulator has it)"),
         ({"machine": {"injection": {"service": "round-robin"}}}, "machine.injection.service: found 'round-robin'"),
@@ -88,6 +89,17 @@ def test_a_dragonfly_has_all_its_global_links() -> None:
     found = SimGrid().run(point(ranks=8, workload=grid, machine=net, allocation=nodes))
     # In a-b the pairs (0, 1), (2, 3), ... exchange 128 KiB over the four links between two groups, each its own.
     assert found["phases"]["a-b"] == pytest.approx(4 * 2 * 2048 * 8 / 10e9 + 3 * 300e-9, rel=0.01)
+
+
+@needs_simgrid
+@pytest.mark.parametrize(("links", "flows"), [(1, 3), (3, 2)])
+def test_a_hyperx_is_wired_as_simulated(links: int, flows: int) -> None:
+    # Three nodes of each of two switches exchange 96 KiB at once by one link; of three, chance leaves one unused.
+    net = {"topology": "hyperx", "geometry": {"switches": [2, 2], "links": [links, 1]}, "nodes_per_switch": 3}
+    grid = {"kind": "transposition", "algorithm": "burst", "grid": [6, 6, 4096], "decomposition": [2, 3]}
+    nodes = {"nodes": [0, 3, 1, 4, 2, 5]}
+    found = SimGrid().run(point(ranks=6, workload=grid, machine=net, allocation=nodes))
+    assert found["phases"]["a-b"] == pytest.approx(3 * 300e-9 + flows * 98_304 / 10e9, rel=0.01)
 
 
 def _rows() -> list[Any]:

@@ -41,6 +41,10 @@ needs_sstmacro = pytest.mark.skipif(SstMacro().available() is not None, reason=s
         ({"machine": {"geometry": [4, 1, 1], "nodes_per_switch": 251}}, "found '257 ports a switch'"),
         ({"machine": {**FLAT, "geometry": [254, 9]}}, "allowed: 256 or less"),
         ({"machine": {"injection": {"service": "round-robin"}}}, "machine.injection.service: found 'round-robin'"),
+        (
+            {"machine": {"topology": "hyperx", "geometry": [4, 4]}},
+            "machine.topology: found 'hyperx' (sstmacro has no such",
+        ),
         ({"allocation": "random"}, "allocation: found 'random'"),
         ({"noise": {"duration": "25 us"}}, "(only the embedded simulator has it)"),
     ],
