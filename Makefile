@@ -44,7 +44,7 @@ SOURCES := CMakeLists.txt pyproject.toml $(wildcard skeleton-src/*.hpp skeleton-
 MOVED := $(shell [ ! -e .venv/.place ] || [ "$$(cat .venv/.place)" = "$$PWD" ] || echo moved)
 
 .DELETE_ON_ERROR:
-.PHONY: moved help reproduce test test-cpp test-address test-thread test-long bench validate setup lint lint-python lint-types lint-cpp lint-clang lint-workflow format schemas lock clean distclean
+.PHONY: moved help reproduce test test-cpp test-address test-thread test-long bench validate setup lint lint-python lint-types lint-cpp lint-clang lint-workflow format schemas map lock clean distclean
 
 help:
 	@echo 'make reproduce   run experiments from YAML to the report'
@@ -59,6 +59,7 @@ help:
 	@echo 'make setup       set up .venv and compile the simulator, nothing else'
 	@echo 'make lint        check format, style, types and the workflow;  make format  mends what can be mended'
 	@echo 'make schemas     write workflow/schemas and the tables of docs/configuration.md anew from the typed models'
+	@echo 'make map         draw docs/architecture.svg anew from the imports'
 	@echo 'make lock        write requirements.lock from pyproject.toml; UPGRADE=1 takes the latest versions'
 	@echo 'make clean       remove what was built;  make distclean  .venv too;  results/ is never touched'
 
@@ -134,6 +135,9 @@ format: setup
 
 schemas: setup
 	$(BIN)/python -m tramontane.study.generate
+
+map: setup
+	$(BIN)/python workflow/scripts/architecture.py
 
 lock: .venv/.packages
 	env -u PIP_FIND_LINKS $(BIN)/uv pip compile --quiet --universal --python-version 3.11 $(if $(UPGRADE),--upgrade) \

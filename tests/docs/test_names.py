@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 ROOMS = ("simulator", "skeleton-src", "sstmacro", "tramontane", "analysis")
 SOURCES = tuple(f"{room}/*.{suffix}" for room in ROOMS for suffix in ("cpp", "hpp", "py"))
 #: Rooms that are built or written by runs.

@@ -1,6 +1,7 @@
 """The house: who may use whom, and what no committed file may hold."""
 
 import ast
+import importlib
 import itertools
 import os
 import re
@@ -9,6 +10,7 @@ import subprocess
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -16,7 +18,7 @@ from tramontane.support.imports import imported_names
 
 ROOT = Path(__file__).parents[2]
 
-#: Which of the house's own rooms a room's Python may import (docs/README.md has the same table in words).
+#: Which of the house's own rooms a room's Python may import (docs/architecture.md has the same table in words).
 MAY_IMPORT = {
     "tramontane": {"tramontane"},
     "analysis": {"analysis", "tramontane"},
@@ -41,7 +43,7 @@ PARTS = {
     "results": {"errors", "support", "study"},
     "measurement": {"errors", "support", "study", "substrates", "results"},
     "campaign": {"errors", "support", "study", "substrates", "results", "measurement"},
-    "calibration": {"errors", "support", "study", "substrates", "results", "measurement", "campaign"},
+    "calibration": {"errors", "support", "study", "substrates", "results", "measurement"},
     "comparison": {"errors", "support", "study", "substrates", "results", "campaign"},
     "claims": {"errors", "support", "study", "substrates", "results", "campaign"},
     "archive": {"errors", "support", "study", "results", "campaign", "claims"},
@@ -104,14 +106,45 @@ def rows(page: Path, heading: str) -> list[list[str]]:
 
 
 def test_the_documentation_has_the_parts_and_what_they_may_use() -> None:
-    listed = {cells[0].strip("`/").removesuffix(".py"): cells[2] for cells in rows(ROOT / "docs" / "README.md", "part")}
+    listed = {
+        cells[0].strip("`/").removesuffix(".py"): cells[2] for cells in rows(ROOT / "docs" / "architecture.md", "part")
+    }
     assert listed.pop("cli") == "everything"
     said = {part: set(re.findall(r"`(\w+)`", text)) for part, text in listed.items()}
     assert said == {part: may - {"errors", "support"} for part, may in PARTS.items() if part != "errors"}
 
 
+@pytest.fixture
+def architecture(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(ROOT / "workflow" / "scripts")
+    return importlib.import_module("architecture")
+
+
+def test_the_map_is_drawn_from_the_sources_as_they_are(architecture: ModuleType) -> None:
+    assert architecture.MAP.read_text(encoding="utf-8") == architecture.picture(), "make map draws it anew"
+
+
+def test_the_map_has_all_parts_and_rooms_and_what_they_may_use(architecture: ModuleType) -> None:
+    parts = {part: used for part, used in architecture.part_uses().items() if part != "cli"}
+    assert parts == {part: may - {"errors", "support"} for part, may in PARTS.items() if part in parts}
+    assert parts.keys() == PARTS.keys() - {"errors", "support"}
+    rooms = {label.split(", ")[-1].strip("/"): label for label in architecture.ROOMS}
+    assert rooms.keys() == MAY_IMPORT.keys() | MAY_INCLUDE.keys() - {"tests/cpp"}
+    for room, label in rooms.items():
+        may = {*MAY_IMPORT.get(room, ()), *MAY_INCLUDE.get(room, ()), *({"simulator"} if room == "tramontane" else ())}
+        used = {other for other, name in rooms.items() if name in architecture.room_uses()[label]}
+        assert used == may & rooms.keys() - {room}
+
+
+def test_a_use_that_another_one_implies_is_not_drawn(architecture: ModuleType) -> None:
+    uses = {"a": {"b", "c"}, "b": {"c"}, "c": set()}
+    assert list(architecture.drawn(uses)) == [("a", "b"), ("b", "c")]
+
+
 def test_the_documentation_has_all_rooms() -> None:
-    listed = {name.strip("/") for cells in rows(ROOT / "docs" / "README.md", "room") for name in cells[0].split("`")}
+    listed = {
+        name.strip("/") for cells in rows(ROOT / "docs" / "architecture.md", "room") for name in cells[0].split("`")
+    }
     folders = {path.parts[0] for path in (file.relative_to(ROOT) for file in files()) if len(path.parts) > 1}
     assert {folder for folder in folders if not folder.startswith(".")} <= listed
 
@@ -193,7 +226,7 @@ def test_commands_in_the_documentation_exist() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
     commands = {str(command.name or getattr(command.callback, "__name__", "")) for command in app.registered_commands}
     found = 0
-    for path in [ROOT / "README.md", *files("*.md", below=ROOT / "docs")]:
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *files("*.md", below=ROOT / "docs")]:
         for code in re.findall(r"^(?:    |\t)(.*)$|`([^`\n]+)`", path.read_text(), flags=re.MULTILINE):
             line = "".join(code)
             for target in re.findall(r"^\s*make ([a-z]+)", line):
@@ -223,8 +256,9 @@ def test_points_in_the_documentation_exist() -> None:
 
 
 def test_links_in_the_documentation_lead_somewhere() -> None:
-    for path in [ROOT / "README.md", *files("*.md", below=ROOT / "docs")]:
-        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *files("*.md", below=ROOT / "docs")]:
+        prose = re.sub(r"^```.*?^```$", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", prose):
             assert (path.parent / link).exists(), f"{path.relative_to(ROOT)} links to {link}"
 
 
