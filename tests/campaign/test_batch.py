@@ -50,6 +50,21 @@ def test_a_batch_stores_its_points_and_marks_its_end(tmp_path: Path, fake: Any) 
     assert [line.split()[0] for line in log.getvalue().splitlines()] == [identity(4), identity(2)]
 
 
+def test_results_do_not_depend_on_how_points_share_batches(tmp_path: Path) -> None:
+    """The simulator itself, in batches of one, in one batch, and in the other order."""
+    ways = {"one": [(2,), (4,), (9,)], "together": [(2, 4, 9)], "backwards": [(9, 4), (2,)]}
+    found = []
+    for way, batches in ways.items():
+        (tmp_path / way).mkdir()
+        for ranks in batches:
+            assert run_batch(write_batch(tmp_path / way, *ranks), tmp_path / way, log=io.StringIO()) == 0
+            (tmp_path / way / "ended" / "b.done").unlink()
+        records = [Store(tmp_path / way).read(identity(ranks))["result"] for ranks in (2, 4, 9)]
+        costs = ("wall_s", "setup_s", "cpu_s", "peak_rss_bytes")
+        found.append([{key: value for key, value in result.items() if key not in costs} for result in records])
+    assert found[0] == found[1] == found[2]
+
+
 def test_threads_are_where_a_result_comes_from_and_not_part_of_it(tmp_path: Path, fake: Any) -> None:
     fake.run = lambda point: {"time_s": 1.0, "threads": 2}
     assert run_batch(write_batch(tmp_path, 4), tmp_path, lambda name: fake, io.StringIO()) == 0
