@@ -72,7 +72,7 @@ def test_mistakes(tmp_path: Path, lines: tuple[str, ...], said: str) -> None:
 )
 def test_a_library_needs_a_library(tmp_path: Path, workload: str, allowed: str) -> None:
     line = f"workload: {workload}"
-    assert read(tmp_path, line, substrate="mpi").workload.algorithm is not None
+    assert read(tmp_path, line, substrate="mpi").workload.by_library
     with pytest.raises(InputError) as caught:
         read(tmp_path, line, "machine: torus-S")
     assert "workload.algorithm: found 'library" in str(caught.value)

@@ -7,13 +7,15 @@ path, which takes its bandwidth and latencies from links and injection.
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticCustomError
 
 from tramontane.comparison.networks import Network, check
 from tramontane.comparison.rows import Row
 from tramontane.errors import closest
 from tramontane.study.machines import Machine
 from tramontane.study.points import Point
-from tramontane.study.workloads import Allreduce, Workload
+from tramontane.study.schedules import described
+from tramontane.study.workloads import Workload
 
 ALLTOALL = {"ring": "ring-k", "burst": "burst", "bruck": "bruck"}
 #: Column ``alg`` of rows that measured the MPI library's own collective, which is an algorithm of that library.
@@ -76,10 +78,10 @@ def measured_point(ranks: int, workload: dict[str, Any], machine: dict[str, Any]
     nodes = network.facts.nodes
     if ranks > nodes:
         raise CannotRunError(f"{ranks} ranks on {nodes} nodes")
-    if not isinstance(what, Allreduce):
-        cx, cy = what.decomposition if isinstance(what.decomposition, tuple) else (0, 0)
-        if cx * cy != ranks:
-            raise CannotRunError(f"cx * cy = {cx * cy} for {ranks} ranks")
+    try:
+        described(what.schedule_keys(), ranks)
+    except PydanticCustomError as error:
+        raise CannotRunError(str(error)) from None
     return Point.model_construct(ranks=ranks, workload=what, machine=network, seed=seed)
 
 

@@ -17,7 +17,7 @@ from tramontane.study.messages import problem
 from tramontane.study.schedules import kinds_with
 from tramontane.study.settings import Settings, filled
 from tramontane.study.units import FRACTION, TIME, PositiveTime, Share, Time, format_quantity
-from tramontane.study.workloads import LIBRARY_ALGORITHMS, OPTIMAL, Workload
+from tramontane.study.workloads import OPTIMAL, Workload
 
 ALLOCATIONS = ("first-available", "random", "round-robin-groups")
 NOISE_PATTERNS = ("periodic", "random")
@@ -165,12 +165,12 @@ class Point(Settings):
         if self.machine.model == "pisces-16" and self.allocation != "first-available":
             found = self.allocation if isinstance(self.allocation, str) else "a list of nodes"
             raise problem(f"found {found} with model pisces-16", "first-available", key="allocation")
-        if self.machine.model == "pisces-16" and self.workload.algorithm == "sliding-window":
+        if self.machine.model == "pisces-16" and self.workload.chosen == "sliding-window":
             raise problem("found 'sliding-window' with model pisces-16", "any other", key="workload.algorithm")
-        if self.substrate == "simulator" and self.workload.algorithm in LIBRARY_ALGORITHMS:
+        if self.substrate == "simulator" and self.workload.by_library:
             allowed = ", ".join(self.workload.own_algorithms or ("nothing",))
             raise problem(
-                f"found '{self.workload.algorithm}' on the simulator, which has no MPI library",
+                f"found '{self.workload.chosen}' on the simulator, which has no MPI library",
                 f"{allowed}, or substrate {MEASURED}",
                 key="workload.algorithm",
             )

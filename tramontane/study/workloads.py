@@ -35,6 +35,16 @@ class Communication(Settings):
     """What all kinds of workloads have in common."""
 
     @property
+    def chosen(self) -> str | None:
+        """The algorithm, of a kind that has several."""
+        return getattr(self, "algorithm", None)
+
+    @property
+    def by_library(self) -> bool:
+        """Whether it is an MPI library's operation, and not messages of ours."""
+        return self.chosen in LIBRARY_ALGORITHMS
+
+    @property
     def own_algorithms(self) -> tuple[str, ...]:
         """Algorithms that need no MPI library."""
         return schedules.words(self._kind, "algorithm") if "algorithm" in self._compiled_keys else ()
@@ -52,7 +62,7 @@ class Communication(Settings):
     def schedule_keys(self) -> dict[str, Any]:
         """Return the keys that the compiled description reads; of a library's operation, those of messages like it."""
         keys = self.canonical()
-        if keys.get("algorithm") in LIBRARY_ALGORITHMS:
+        if self.by_library:
             keys["algorithm"] = schedules.library_algorithm(self._kind)
         return {key: value for key, value in keys.items() if value is not None}
 
@@ -89,7 +99,7 @@ class Communication(Settings):
     def _possible(self) -> Self:
         schedules.check_keys(self.schedule_keys())
         # What only some algorithms have is left out where it says nothing, so that a new key renames no point.
-        own = [key for key in schedules.keys(self._kind) if key.algorithm == getattr(self, "algorithm", None)]
+        own = [key for key in schedules.keys(self._kind) if key.algorithm == self.chosen]
         unsaid = [key.name for key in own if key.algorithm and getattr(self, key.name) == key.default]
         self._fill(**dict.fromkeys(unsaid))
         return self

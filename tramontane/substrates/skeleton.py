@@ -48,7 +48,7 @@ def simulated_arguments(point: Point) -> list[str]:
 
 def calls_library(point: Point) -> bool:
     """Return whether a point's workload is the MPI library's own operation, and not messages of ours."""
-    return point.workload.algorithm in IMPLEMENTATIONS
+    return point.workload.by_library
 
 
 def outcome(printed: dict[str, Any]) -> dict[str, Any]:
