@@ -104,7 +104,7 @@ def test_ranks_without_points_run_although_users_may_not_ask_for_them(write: Wri
         ({"arb": "simple"}, "arb simple"),
         ({"xarb": "null"}, "xarb null"),
         ({"P": 66, "cx": 6, "cy": 11}, "66 ranks on 64 nodes"),
-        ({"cx": 4}, "cx \\* cy = 8 for 4 ranks"),
+        ({"cx": 4}, "that is 8 processes; allowed: cx \\* cy = 4"),
         ({"reps": 2}, "reps 2 of transpose"),
         ({"credits": "4KB"}, "buffer: found"),
         ({"vshort": "16KB"}, "protocol.short_limit: found"),
