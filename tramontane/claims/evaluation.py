@@ -1,8 +1,8 @@
 """Holds the statements against the datasets of a campaign.
 
-A statement is `reproduced` if all its checks hold, `not reproduced` if one does not, and `not evaluated` if points lack
-that could still decide it. Before there is any dataset at a scale everything is `not evaluated`, but for statements
-that are asked for by name. A verdict that rests on results of an older model revision says so.
+A statement is `reproduced` if all its checks hold, `not reproduced` if one does not, and `not evaluated` if the points
+needed to decide it are missing. Before there is any dataset at a scale everything is `not evaluated`, but for
+statements that are asked for by name. A verdict that rests on results of an older model revision says so.
 """
 
 import contextlib
