@@ -41,14 +41,14 @@ class SystemChoice(Settings):
 
 
 class Noise(Settings):
-    """Noise of the operating system: detours that take a rank's processor away for a while, each rank by itself."""
+    """Noise of the operating system: interruptions of each rank's processor, independent of the others'."""
 
-    duration: Time = Field(0, description="How long a detour lasts; 0 for no noise.", examples=["25 us"])
-    period: PositiveTime = Field(10**9, description="Interval between two of them.", examples=["1 ms"])
+    duration: Time = Field(0, description="Length of an interruption; 0 for no noise.", examples=["25 us"])
+    period: PositiveTime = Field(10**9, description="Interval between two interruptions.", examples=["1 ms"])
     pattern: Annotated[str, Choice(NOISE_PATTERNS)] = Field(
         "periodic",
-        description="Detours come at equal distances, with a random phase of each rank; or each at a random moment of "
-        "its period.",
+        description="Interruptions come at equal intervals, with a random phase of each rank; or each at a random "
+        "moment of its period.",
     )
 
     @model_validator(mode="after")
