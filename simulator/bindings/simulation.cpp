@@ -3,6 +3,10 @@
 /// with the user's file at hand by tramontane.study; what is checked here is only what could crash.
 #include "simulation.hpp"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -236,6 +240,9 @@ nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double long
             if (PyErr_CheckSignals() != 0) throw nb::python_error();
         };
         o = simulate(task.machine, *task.schedule, task.run, poll);
+#ifdef __GLIBC__
+        malloc_trim(0);  // else a search of the best radix would keep the memory of every run beside the next one's
+#endif
     }
     nb::dict result;
     const auto with_costs = [&] {
