@@ -223,6 +223,13 @@ Limit limit_of(double longest, const std::vector<double>& more_s, std::int64_t r
     return limit;
 }
 
+/// Gives memory back to the system. Else a search of the best radix would keep that of one run beside the next one's.
+void return_memory() {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
 nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double longest, const std::vector<double>& more_s,
                         std::int64_t window) {
     if (threads < 1 || threads > max_threads) {
@@ -240,9 +247,7 @@ nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double long
             if (PyErr_CheckSignals() != 0) throw nb::python_error();
         };
         o = simulate(task.machine, *task.schedule, task.run, poll);
-#ifdef __GLIBC__
-        malloc_trim(0);  // else a search of the best radix would keep the memory of every run beside the next one's
-#endif
+        return_memory();
     }
     nb::dict result;
     const auto with_costs = [&] {
@@ -282,6 +287,7 @@ nb::tuple earliest_ends_of_point(const nb::dict& point) {
     const auto schedule = schedule_of(point);
     const auto seed = static_cast<std::uint64_t>(get<std::int64_t>(point, "seed"));
     const EarliestEnds ends = earliest_ends(machine, *schedule, seed, allocation_of(point));
+    return_memory();
     return nb::make_tuple(ends.first_s, ends.last_s);
 }
 
