@@ -52,7 +52,11 @@ def test_a_batch_stores_its_points_and_marks_its_end(tmp_path: Path, fake: Any) 
 
 def test_results_do_not_depend_on_how_points_share_batches(tmp_path: Path) -> None:
     """The simulator itself, in batches of one, in one batch, and in the other order."""
-    ways: dict[str, list[tuple[int, ...]]] = {"one": [(2,), (4,), (9,)], "together": [(2, 4, 9)], "backwards": [(9, 4), (2,)]}
+    ways: dict[str, list[tuple[int, ...]]] = {
+        "one": [(2,), (4,), (9,)],
+        "together": [(2, 4, 9)],
+        "backwards": [(9, 4), (2,)],
+    }
     found = []
     for way, batches in ways.items():
         (tmp_path / way).mkdir()
