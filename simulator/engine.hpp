@@ -419,7 +419,7 @@ private:
         if constexpr (checks) {
             // A node's injection may be called up twice for the same tick; the second time it finds nothing to do.
             if (origin_a == origin_b && kind_of(a.code) != EventKind::nic_wake) {
-                throw std::logic_error("simulator: two events of one lp and tick have the same key");
+                throw std::logic_error("simulator: two events of one place and tick have the same key");
             }
         }
         return origin_a < origin_b;

@@ -34,7 +34,20 @@ public:
         return lines;
     }
 
-    void ask(const void* address) { known_[line_of(address)] = event_; }
+    /// Counts from now on, which makes a simulation several times slower.
+    void start() {
+        *this = {};
+        counting_ = true;
+    }
+    /// What has been counted since.
+    std::array<Count, kinds> stop() {
+        counting_ = false;
+        return counts_;
+    }
+
+    void ask(const void* address) {
+        if (counting_) known_[line_of(address)] = event_;
+    }
     /// The event's handler touches `bytes` from `address` on.
     void touch(const void* address, std::size_t bytes) {
         if (!handling_) return;
@@ -49,14 +62,12 @@ public:
     }
     void begin(std::uint32_t kind) {
         kind_ = kind;
-        handling_ = true;
+        handling_ = counting_;
     }
     void end() {
         handling_ = false;
         ++event_;
     }
-    void clear() { *this = {}; }
-    [[nodiscard]] const std::array<Count, kinds>& counts() const { return counts_; }
 
 private:
     static constexpr std::uint64_t memory = 256;  // events for which a line is taken to stay in the cache
@@ -69,6 +80,7 @@ private:
     std::array<Count, kinds> counts_{};
     std::uint64_t event_ = 0;
     std::uint32_t kind_ = 0;
+    bool counting_ = false;
     bool handling_ = false;
 };
 
