@@ -62,7 +62,7 @@ private:
     std::atomic<std::uint32_t> generation_{0};
 };
 
-/// Whether windows are worth a meeting: one thread alone is faster where they have few events.
+/// Whether windows are worth a barrier: one thread alone is faster where they have few events.
 class Granularity {
 public:
     /// \param grain events of a window from which threads share the work; 0: they always do
