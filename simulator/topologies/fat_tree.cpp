@@ -6,6 +6,9 @@
 namespace tramontane {
 namespace {
 
+/// `count`, rounded up to whole subtrees.
+std::uint64_t whole(std::uint64_t count, std::uint64_t subtree) { return (count + subtree - 1) / subtree * subtree; }
+
 /// Full k-ary n-tree (paper, Fig. 2b): n switch levels of k^(n-1) switches with k down and k up ports; k^n nodes.
 /// A switch is (level, label of n-1 digits): going up from level l replaces digit l of the label by the up port, going
 /// down to level l replaces it by the down port. Routing is D-mod-k (Zahavi et al. 2010): at level l the up port is
@@ -35,7 +38,12 @@ public:
     Port ports() const override { return ports_; }
     Port wired_ports() const override { return ports_; }  // a lowest switch has nodes where others have wires
     std::int64_t radix() const override { return ports_; }
-    std::uint64_t switches_near(std::uint64_t own) const override { return levels_ * own; }
+    std::uint64_t switches_near(std::uint64_t own) const override {
+        std::uint64_t all = own;
+        // D-mod-k leads up to every switch of a subtree, and out of it only where other subtrees have ranks.
+        for (Size level = 1; level < levels_ && own > power_[level - 1]; ++level) all += whole(own, power_[level]);
+        return all;
+    }
     std::int64_t links() const override { return std::int64_t{levels_ - 1} * power_[levels_]; }
     SwitchId switch_of(NodeId node) const override { return node / down_; }
     Port ejection_port(NodeId node) const override { return static_cast<Port>(node % down_); }
@@ -114,7 +122,12 @@ public:
     Port ports() const override { return ports_; }
     Port wired_ports() const override { return ports_; }
     std::int64_t radix() const override { return ports_; }
-    std::uint64_t switches_near(std::uint64_t own) const override { return 3 * own; }
+    std::uint64_t switches_near(std::uint64_t own) const override {
+        std::uint64_t all = own;
+        if (own > 1) all += whole(own, leaves_);
+        if (own > leaves_) all += std::uint64_t{leaves_} * per_leaf_;
+        return all;
+    }
     std::int64_t links() const override { return 2 * std::int64_t{nodes_}; }
     SwitchId switch_of(NodeId node) const override { return node / per_leaf_; }
     Port ejection_port(NodeId node) const override { return static_cast<Port>(node % per_leaf_); }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
@@ -50,6 +50,25 @@ def test_every_minimal_route_is_minimal(net: dict[str, Any]) -> None:
             route = _simulator.minimal_route(net, a, b)
             assert len(route) == distance(net, a, b) + 1
             assert len(set(route)) == len(route)
+
+
+@pytest.mark.parametrize(
+    "net",
+    [
+        machine("fattree", (3, 3)),
+        machine("fattree", (4, 2)),
+        machine("fattree", (4, 3, 3)),
+    ],
+    ids=lambda net: str(net["geometry"]),
+)
+def test_switches_of_a_fat_tree_that_minimal_routes_meet(net: dict[str, Any]) -> None:
+    built = _simulator.Network(net)
+    facts = built.facts()
+    each = facts["nodes_per_switch"]
+    for own in range(1, facts["nodes"] // each + 1):
+        pairs = product(range(own * each), repeat=2)
+        met = {switch for a, b in pairs for switch in _simulator.minimal_route(net, a, b)}
+        assert len(met) == built.switches_near(own)
 
 
 @given(down=st.integers(2, 5), levels=st.integers(2, 3), data=st.data())
