@@ -27,7 +27,7 @@ public:
           topology_(topology),
           allocation_(allocation),
           slowest_(std::max({parameters_.injection_slot, parameters_.crossbar_slot, parameters_.link_slot})),
-          any_route_(topology.detours_may_be_shorter() && rule_of(machine.routing).detours()) {}
+          any_route_(topology.non_minimal_may_be_shorter() && rule_of(machine.routing).non_minimal()) {}
 
     [[nodiscard]] const Parameters& parameters() const { return parameters_; }
 

@@ -41,21 +41,22 @@ enum class Policy : std::uint8_t {
     adaptive,
     dal,
 };
-inline constexpr Policy last_detour = Policy::ugal_sstmacro71;  // those after it have no intermediate switch
+inline constexpr Policy last_by_intermediate = Policy::ugal_sstmacro71;  // those after it have no intermediate switch
 
 /// A routing by its name. Which networks have it, their families say.
 struct RoutingRule {
     std::string_view name;
     Policy policy;
-    bool elsewhere = false;  ///< detours inside a group lead through another one
+    bool elsewhere = false;  ///< non-minimal routes inside a group lead through another one
 
     /// Whether it takes routes that are not minimal.
-    [[nodiscard]] bool detours() const {
-        return (policy != Policy::minimal && policy <= last_detour) || policy == Policy::dal;
+    [[nodiscard]] bool non_minimal() const {
+        return (policy != Policy::minimal && policy <= last_by_intermediate) || policy == Policy::dal;
     }
-    /// Whether all routes but those between neighbours of one switch are detours.
-    [[nodiscard]] bool always_detours() const { return policy == Policy::valiant; }
-    /// Whether packets of one message need no routes of their own: no detours, no look at queues, nothing in turn.
+    /// Whether all routes but those between neighbours of one switch are non-minimal.
+    [[nodiscard]] bool always_non_minimal() const { return policy == Policy::valiant; }
+    /// Whether packets of one message need no routes of their own: none non-minimal, no look at queues, nothing in
+    /// turn.
     [[nodiscard]] bool is_fixed() const { return policy == Policy::minimal; }
 };
 
@@ -92,15 +93,16 @@ public:
 
     [[nodiscard]] std::uint8_t channels() const { return channels_; }
 
-    /// Whether detours inside a group lead through another one.
-    [[nodiscard]] bool detours_elsewhere() const { return elsewhere_; }
+    /// Whether non-minimal routes inside a group lead through another one.
+    [[nodiscard]] bool non_minimal_elsewhere() const { return elsewhere_; }
 
     /// Counters that `View::turn` must keep; 0 where nothing is taken in turn.
     [[nodiscard]] std::uint32_t counters() const { return policy_ == Policy::round_robin ? topology_.counters() : 0; }
 
     /// Whether the packet's next hop is the same whenever it is asked for.
     [[nodiscard]] bool ignores_state(const Route& route) const {
-        return policy_ <= Policy::valiant || (policy_ <= last_detour && route.stage != Route::Stage::undecided);
+        return policy_ <= Policy::valiant ||
+               (policy_ <= last_by_intermediate && route.stage != Route::Stage::undecided);
     }
 
     /// The next port and virtual channel of a packet whose head is at switch `at`.
@@ -115,7 +117,7 @@ public:
         const SwitchId target = topology_.switch_of(route.destination);
         // A packet that meets its destination's switch on the way elsewhere is ejected there, as in PISCES.
         if (at == target) return {topology_.ejection_port(route.destination), 0, true};
-        if (policy_ > last_detour) {
+        if (policy_ > last_by_intermediate) {
             if (policy_ == Policy::dal) return by_dimension(at, target, route, draw, view);
             return {among_equals(at, route.destination, draw, view), 0};
         }
@@ -166,7 +168,7 @@ private:
             for (std::uint32_t d = 0; d < topology_.dimensions(); ++d) {
                 channels_ = static_cast<std::uint8_t>(channels_ + (topology_.row(0, 0, d).size > 2 ? 2 : 1));
             }
-        } else if (policy_ == Policy::minimal || policy_ > last_detour) {
+        } else if (policy_ == Policy::minimal || policy_ > last_by_intermediate) {
             legs_[0] = {0, last};
             channels_ = own;
         } else if (topology_.channels_by_hop() > 0) {
@@ -177,7 +179,7 @@ private:
             legs_ = {Leg{0, last}, Leg{own, last}, Leg{}};
             if (decides_again()) {
                 // The first two legs need one channel each: a dragonfly's minimal route passes its global link first
-                // and then x and y. So there are no more channels than for other detours.
+                // and then x and y. So there are no more channels than for other non-minimal routes.
                 legs_ = {Leg{0, 0}, Leg{1, 0}, Leg{2, last}};
             }
         }
@@ -185,19 +187,20 @@ private:
 
     [[nodiscard]] bool decides_again() const { return policy_ == Policy::par || policy_ == Policy::ugal_sstmacro71; }
 
-    /// Whether and where to make a detour; may leave the route undecided.
+    /// Whether and where to leave the minimal route; may leave the route undecided.
     template <class View>
     void decide(SwitchId at, SwitchId target, Route& route, const Draw& draw, View&& view) const {
         const Draw candidate = decides_again() ? draw.salted(again | at) : draw;
         const SwitchId via = topology_.intermediate(at, target, candidate, elsewhere_);
         Hop direct{};
-        bool detour = via != at;
+        bool non_minimal = via != at;
         if (policy_ != Policy::valiant) {
             Trail trail;
             direct = topology_.towards(at, target, route.destination, trail, draw);
-            detour = detour && detour_is_better(at, target, via, direct.port, route.destination, draw, view);
+            non_minimal =
+                non_minimal && non_minimal_is_better(at, target, via, direct.port, route.destination, draw, view);
         }
-        if (detour) {
+        if (non_minimal) {
             route.stage = Route::Stage::to_intermediate;
             route.via = via;
             route.trail.aims = true;
@@ -213,20 +216,20 @@ private:
     }
 
     template <class View>
-    [[nodiscard]] bool detour_is_better(SwitchId at, SwitchId target, SwitchId via, Port direct, NodeId destination,
-                                        const Draw& draw, View&& view) const {
+    [[nodiscard]] bool non_minimal_is_better(SwitchId at, SwitchId target, SwitchId via, Port direct,
+                                             NodeId destination, const Draw& draw, View&& view) const {
         if (policy_ == Policy::ugal_g) {
             const std::uint64_t straight = queues_along(at, target, target, destination, draw, view);
             return view.less(queues_along(at, via, target, destination, draw, view), straight);
         }
         Trail trail;
         trail.aims = true;
-        const Hop detour = topology_.towards(at, via, destination, trail, draw);
+        const Hop indirect = topology_.towards(at, via, destination, trail, draw);
         const std::uint64_t direct_hops = topology_.distance(at, target);
         // SST/macro 7.1 took the first leg for as long as the direct way.
         const std::uint64_t first_leg = policy_ == Policy::ugal_sstmacro71 ? direct_hops : topology_.distance(at, via);
-        const std::uint64_t detour_hops = first_leg + topology_.distance(via, target);
-        return view.less(view.queue(at, detour.port) * detour_hops, view.queue(at, direct) * direct_hops);
+        const std::uint64_t non_minimal_hops = first_leg + topology_.distance(via, target);
+        return view.less(view.queue(at, indirect.port) * non_minimal_hops, view.queue(at, direct) * direct_hops);
     }
 
     /// Sum of the queues at all switches of a route by `via` (or `target` itself).

@@ -78,12 +78,12 @@ public:
     /// Hops of the shortest minimal route between two switches that carry nodes.
     [[nodiscard]] virtual std::uint32_t distance(SwitchId from, SwitchId to) const = 0;
     /// Whether another route may be shorter than that.
-    [[nodiscard]] virtual bool detours_may_be_shorter() const { return false; }
+    [[nodiscard]] virtual bool non_minimal_may_be_shorter() const { return false; }
     /// About how many switches are met by the minimal routes among the nodes of the first `own` ones, at most.
     [[nodiscard]] virtual std::uint64_t switches_near(std::uint64_t own) const { return 2 * own; }
     /// Virtual channels that the minimal route uses.
     [[nodiscard]] virtual std::uint8_t channels() const = 0;
-    /// Channels for routes that may take a detour, where each hop takes the next one; 0 where each leg has its own.
+    /// Channels for routes that may be non-minimal, where each hop takes the next one; 0 where each leg has its own.
     [[nodiscard]] virtual std::uint8_t channels_by_hop() const { return 0; }
     /// What the trail forgets where a leg of the route ends.
     virtual void turn(Trail&) const {}

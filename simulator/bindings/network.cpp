@@ -133,14 +133,14 @@ public:
 
     using Nodes = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-    /// \param detours by an intermediate switch as Valiant's routing would draw it; the same at each call
-    [[nodiscard]] nb::object visits(const Nodes& source, const Nodes& target, bool detours) const {
+    /// \param non_minimal by an intermediate switch as Valiant's routing would draw it; the same at each call
+    [[nodiscard]] nb::object visits(const Nodes& source, const Nodes& target, bool non_minimal) const {
         if (source.shape(0) != target.shape(0)) throw std::invalid_argument("as many sources as targets");
         auto kept = std::make_unique<Numbers>(source.shape(0));
         for (std::size_t i = 0; i < kept->size(); ++i) {
             const SwitchId from = switch_of(source.data()[i]), to = switch_of(target.data()[i]);
-            (*kept)[i] = 1 + (detours ? detour(from, to, static_cast<NodeId>(target.data()[i]), i)
-                                      : topology_->distance(from, to));
+            (*kept)[i] = 1 + (non_minimal ? indirect(from, to, static_cast<NodeId>(target.data()[i]), i)
+                                          : topology_->distance(from, to));
         }
         Numbers* numbers = kept.release();
         const nb::capsule owner(numbers, [](void* p) noexcept { delete static_cast<Numbers*>(p); });
@@ -149,10 +149,10 @@ public:
 
 private:
     /// Links on the way by an intermediate switch; it ends early where it meets its end.
-    [[nodiscard]] std::uint32_t detour(SwitchId at, SwitchId to, NodeId node, std::uint64_t number) const {
+    [[nodiscard]] std::uint32_t indirect(SwitchId at, SwitchId to, NodeId node, std::uint64_t number) const {
         if (at == to) return 0;
         const Draw draw(random_bits(mix(1), number, 0));
-        const SwitchId via = topology_->intermediate(at, to, draw, router_.detours_elsewhere());
+        const SwitchId via = topology_->intermediate(at, to, draw, router_.non_minimal_elsewhere());
         Trail trail;
         trail.aims = true;
         std::uint32_t links = 0;
@@ -189,8 +189,8 @@ nb::list describe_families() {
             const RoutingRule& rule = rule_of(routing);
             nb::dict described;
             described["name"] = routing;
-            described["detours"] = rule.detours();
-            described["always_detours"] = rule.always_detours();
+            described["non_minimal"] = rule.non_minimal();
+            described["always_non_minimal"] = rule.always_non_minimal();
             described["fixed"] = rule.is_fixed();
             routings.append(described);
         }
@@ -262,6 +262,6 @@ void bind_network(nb::module_& module) {
         .def("facts", &b::Network::facts, "What it consists of.")
         .def("switches_near", &b::Network::switches_near, "own"_a,
              "About how many switches are met by minimal routes among the nodes of the first `own` ones, at most.")
-        .def("visits", &b::Network::visits, "source"_a, "target"_a, "detours"_a = false,
+        .def("visits", &b::Network::visits, "source"_a, "target"_a, "non_minimal"_a = false,
              "Switches a packet visits between nodes, by the shortest minimal routes or by random intermediate ones.");
 }

@@ -81,7 +81,7 @@ public:
         return of_switch(all, b).empty() ? 3 : 2;
     }
 
-    bool detours_may_be_shorter() const override { return true; }  // by two global links
+    bool non_minimal_may_be_shorter() const override { return true; }  // by two global links
 
     /// In another group, a switch that is linked to another switch of the own group, so that the first leg is as short
     /// as it can be: the links of other switches are equally likely.

@@ -119,13 +119,13 @@ TEST_CASE("UGAL compares the queues of the first links, weighed by the lengths")
         const SwitchId via = topology->intermediate(0, 25, draw, false);
         const std::uint64_t hops = topology->distance(0, via) + topology->distance(via, 25);
         Trail trail;
-        const Port detour = topology->towards(0, via, 25, trail, draw).port;
-        queues.queued = {{{0, direct}, hops}, {{0, detour}, 1}};
+        const Port indirect = topology->towards(0, via, 25, trail, draw).port;
+        queues.queued = {{{0, direct}, hops}, {{0, indirect}, 1}};
         Route route = to(25);
         CHECK(router.next(0, route, draw, queues).port == direct);  // hops x 1 is not more than 1 x hops
         queues.queued[{0, direct}] = hops + 1;
         route = to(25);
-        CHECK(router.next(0, route, draw, queues).port == detour);
+        CHECK(router.next(0, route, draw, queues).port == indirect);
     }
 }
 

@@ -68,7 +68,7 @@ def longest(net: dict[str, Any], fewest: int) -> int:
     topology, routing = net["topology"], net["routing"]
     if topology == "dragonfly1d":
         return 1 + {"minimal": 3, "par": 6, "ugal-sstmacro71": 6}.get(routing, 5)
-    if not next(each for each in FAMILIES[topology].routings if each.name == routing).detours:
+    if not next(each for each in FAMILIES[topology].routings if each.name == routing).non_minimal:
         return fewest
     if topology == "hyperx":  # two hops in each dimension, but for two switches
         return 1 + sum(2 if size > 2 or routing != "dal" else 1 for size in net["geometry"]["switches"])

@@ -90,7 +90,7 @@ def test_counts_of_the_smoke_points(identity: str) -> None:
     exact = point.workload.chosen != "bruck"
     assert cost.packets == (counted["packets"] if exact else pytest.approx(counted["packets"], rel=0.02))
     # How many packets an adaptive routing diverts is not known before, nor how many meet their destination on a detour.
-    detours = point.machine is not None and point.machine.facts.routing.detours
+    detours = point.machine is not None and point.machine.facts.routing.non_minimal
     assert cost.hops == pytest.approx(counted["hops"], rel=0.3 if detours else 0.1)
 
 

@@ -265,11 +265,11 @@ class Placement:
 def used_ports(net: Network, ranks: int, *, scattered: bool = False) -> int:
     """Return how many ports packets can meet; only those take memory.
 
-    Minimal routes stay near the first nodes, if these are the ranks'. Detours lead everywhere, and so do ranks that are
-    `scattered`.
+    Minimal routes stay near the first nodes, if these are the ranks'. Non-minimal ones lead everywhere, and so do ranks
+    that are `scattered`.
     """
     own = -(-ranks // net.nodes_per_switch)
-    close = not net.routing.detours and not scattered
+    close = not net.routing.non_minimal and not scattered
     return (net.switches_near(own) if close else net.switches) * net.ports + ranks
 
 
@@ -278,8 +278,8 @@ def mean_visits(net: Network, part: Traffic, place: Placement, load: Floats) -> 
     # Ranks beyond the last node are for the simulator to refuse.
     source, target = (place.nodes(ranks) % net.nodes for ranks in (part.source, part.destination))
     shortest = float(np.average(net.visits(source, target), weights=load))
-    if not net.routing.detours:
+    if not net.routing.non_minimal:
         return shortest
-    detour = float(np.average(net.visits(source, target, detours=True), weights=load))
-    # Adaptive routings take the detour only where the way is congested: half-way between, for want of better.
-    return detour if net.routing.always_detours else (shortest + detour) / 2
+    indirect = float(np.average(net.visits(source, target, non_minimal=True), weights=load))
+    # Adaptive routings leave the minimal route only where it is congested: half-way between, for want of better.
+    return indirect if net.routing.always_non_minimal else (shortest + indirect) / 2

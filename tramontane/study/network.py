@@ -30,15 +30,15 @@ class Routing:
     ----------
     name : str
         As in `machine.routing`.
-    detours, always_detours : bool
+    non_minimal, always_non_minimal : bool
         Whether it takes routes that are not minimal, and whether it takes no others.
     fixed : bool
         Whether all packets of a message may take one route, whatever the load.
     """
 
     name: str
-    detours: bool
-    always_detours: bool
+    non_minimal: bool
+    always_non_minimal: bool
     fixed: bool
 
 
@@ -173,7 +173,7 @@ class Network:
     routing: Routing
     _built: Any = field(repr=False, compare=False)
 
-    def visits(self, source: Nodes, target: Nodes, *, detours: bool = False) -> Nodes:
+    def visits(self, source: Nodes, target: Nodes, *, non_minimal: bool = False) -> Nodes:
         """Return how many switches a packet visits on a shortest path, in a dragonfly with one global link at most.
 
         Minimal routes of a one-dimensional dragonfly may visit one more: they take any switch of the group that is
@@ -183,7 +183,7 @@ class Network:
         ----------
         source, target : array of int
             Node numbers.
-        detours : bool
+        non_minimal : bool
             Go by random intermediate switches as Valiant's routing draws them, the same at each call.
 
         Returns
@@ -191,7 +191,7 @@ class Network:
         array of int
             1 for two nodes of one switch.
         """
-        return np.asarray(self._built.visits(source, target, detours), dtype=np.int64)
+        return np.asarray(self._built.visits(source, target, non_minimal), dtype=np.int64)
 
     @property
     def size(self) -> str:
