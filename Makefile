@@ -15,6 +15,7 @@ PROFILE     ?= default
 PYTEST_ARGS ?=
 TABLES      ?= A B C D
 BASE        ?=
+VS          ?=
 UPGRADE     ?=
 BUILD       ?= cmake
 
@@ -54,7 +55,7 @@ help:
 	@echo 'make test        run every test; PYTEST_ARGS="-k ..." chooses'
 	@echo 'make test-cpp    C++ tests with sanitizers and by a second compiler; clang-tidy on what changed since BASE=...'
 	@echo 'make test-long   all of that at length: clang-tidy on everything, ten times as many examples of each property'
-	@echo 'make bench       measure the simulator'
+	@echo 'make bench       measure the simulator; VS=CHECKOUT: alternate with another checkout, and print ratios'
 	@echo 'make validate    compare the simulator with SST/macro and SimGrid; TABLES="A D" chooses'
 	@echo 'make setup       set up .venv and compile the simulator, nothing else'
 	@echo 'make lint        check format, style, types and the workflow;  make format  mends what can be mended'
@@ -91,7 +92,7 @@ test: setup
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 bench: setup
-	@$(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks$(if $(VS),.alternate $(VS))
 
 validate: setup
 	@sh workflow/scripts/validate.sh $(TABLES)
