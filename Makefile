@@ -45,7 +45,7 @@ SOURCES := CMakeLists.txt pyproject.toml $(wildcard skeleton-src/*.hpp skeleton-
 MOVED := $(shell [ ! -e .venv/.place ] || [ "$$(cat .venv/.place)" = "$$PWD" ] || echo moved)
 
 .DELETE_ON_ERROR:
-.PHONY: moved help reproduce test test-cpp test-address test-thread test-long bench validate setup lint lint-python lint-types lint-cpp lint-clang lint-workflow format schemas map lock clean distclean
+.PHONY: moved help reproduce test test-cpp test-address test-thread test-long trust bench validate setup lint lint-python lint-types lint-cpp lint-clang lint-workflow format schemas map lock clean distclean
 
 help:
 	@echo 'make reproduce   run experiments from YAML to the report'
@@ -55,6 +55,7 @@ help:
 	@echo 'make test        run every test; PYTEST_ARGS="-k ..." chooses'
 	@echo 'make test-cpp    C++ tests with sanitizers and by a second compiler; clang-tidy on what changed since BASE=...'
 	@echo 'make test-long   all of that at length: clang-tidy on everything, ten times as many examples of each property'
+	@echo 'make trust       run the tests that docs/trust.md rests on, and fill its table'
 	@echo 'make bench       measure the simulator; VS=CHECKOUT: alternate with another checkout, and print ratios'
 	@echo 'make validate    compare the simulator with SST/macro and SimGrid; TABLES="A D" chooses'
 	@echo 'make setup       set up .venv and compile the simulator, nothing else'
@@ -90,6 +91,9 @@ test-long: setup
 test: setup
 	@sh workflow/scripts/cpp_tests.sh
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+trust: setup
+	@$(BIN)/python -m tests.trust --fill docs/trust.md $(PYTEST_ARGS)
 
 bench: setup
 	@$(BIN)/python -m benchmarks$(if $(VS),.alternate $(VS))

@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 
 def seconds(checkout: Path, point: Path) -> float:
     """Return the CPU time of a point as simulated by a checkout [s]."""
-    command = [checkout / ".venv" / "bin" / "tramontane", "run", point]
+    command = [str(checkout / ".venv" / "bin" / "tramontane"), "run", str(point)]
     done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{checkout}: {point.name}: {done.stderr.strip()}")
