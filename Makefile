@@ -14,6 +14,8 @@ THREADS     ?=
 PROFILE     ?= default
 PYTEST_ARGS ?=
 TABLES      ?= A B C D
+MINUTES     ?= 60
+SEED        ?= 1
 BASE        ?=
 VS          ?=
 UPGRADE     ?=
@@ -45,7 +47,7 @@ SOURCES := CMakeLists.txt pyproject.toml $(wildcard skeleton-src/*.hpp skeleton-
 MOVED := $(shell [ ! -e .venv/.place ] || [ "$$(cat .venv/.place)" = "$$PWD" ] || echo moved)
 
 .DELETE_ON_ERROR:
-.PHONY: moved help reproduce test test-cpp test-address test-thread test-long trust bench validate setup lint lint-python lint-types lint-cpp lint-clang lint-workflow format schemas map lock clean distclean
+.PHONY: moved help reproduce test test-cpp test-address test-thread test-long trust soak bench validate setup lint lint-python lint-types lint-cpp lint-clang lint-workflow format schemas map lock clean distclean
 
 help:
 	@echo 'make reproduce   run experiments from YAML to the report'
@@ -57,6 +59,7 @@ help:
 	@echo 'make test-long   all of that at length: clang-tidy on everything, ten times as many examples of each property'
 	@echo 'make trust       run the tests that docs/trust.md rests on, and fill its table'
 	@echo 'make bench       measure the simulator; VS=CHECKOUT: alternate with another checkout, and print ratios'
+	@echo 'make soak        a small campaign again and again under random faults; MINUTES=60 SEED=1'
 	@echo 'make validate    compare the simulator with SST/macro and SimGrid; TABLES="A D" chooses'
 	@echo 'make setup       set up .venv and compile the simulator, nothing else'
 	@echo 'make lint        check format, style, types and the workflow;  make format  mends what can be mended'
@@ -94,6 +97,10 @@ test: setup
 
 trust: setup
 	@$(BIN)/python -m tests.trust --fill docs/trust.md $(PYTEST_ARGS)
+
+# A campaign again and again under random faults; each round must end with the dataset of a clean run.
+soak: setup
+	@$(BIN)/python -m tests.faults.soak --minutes '$(MINUTES)' --seed '$(SEED)'
 
 bench: setup
 	@$(BIN)/python -m benchmarks$(if $(VS),.alternate $(VS))

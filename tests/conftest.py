@@ -28,6 +28,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(coverage_by_room.line())
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave what takes minutes to `make test-long`."""
+    if config.getoption("--hypothesis-profile") != "long":
+        for item in items:
+            if item.get_closest_marker("long"):
+                item.add_marker(pytest.mark.skip(reason="takes minutes: make test-long"))
+
+
 # No test times: how long an example takes on a busy machine says nothing.
 settings.register_profile("tramontane", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("long", settings.get_profile("tramontane"), max_examples=1000)
