@@ -152,7 +152,8 @@ def summaries(dataset: xr.Dataset, _spec: FigureSpec) -> list[Table]:
                 "over the simulator's",
             ],
             costs,
-            "Speed and memory: of the simulation alone; of MPI, the job with the start of its ranks",
+            "Speed and memory: of the simulation alone, the embedded simulator's memory with Python's (some 60 MB), "
+            "that of others without; of MPI, the job with the start of its ranks",
         ),
     ]
 

@@ -10,6 +10,8 @@ from analysis.figures import draw
 
 from .conftest import Factory
 
+ROUTINGS = ("minimal", "valiant", "ugal")
+
 COMPARISONS = [
     ("burst", "bruck", "ring-1", "ring-4"),
     ("torus-M", "fattree-M", "dragonfly-MM"),
@@ -115,3 +117,20 @@ def test_fonts_of_axes_are_eight_points(factory: Factory) -> None:
     figure = draw(factory())
     assert figure.axes[0].xaxis.label.get_fontsize() == 8
     assert figure.axes[0].xaxis.label.get_fontfamily() == ["sans-serif"]
+
+
+def test_with_several_routings_the_colour_says_the_substrate_and_the_line_the_routing() -> None:
+    names = {
+        (substrate, routing): f"{substrate}, {routing}"
+        for substrate in ("simulator", "sstmacro")
+        for routing in ROUTINGS
+    }
+    looks = style.series_styles(names.values())
+    for substrate in ("simulator", "sstmacro"):
+        assert {looks[names[substrate, routing]].colour for routing in ROUTINGS} == {
+            style.series_style(substrate).colour
+        }
+    for routing in ROUTINGS:
+        ours, theirs = looks[names["simulator", routing]], looks[names["sstmacro", routing]]
+        assert (ours.line, ours.marker) == (theirs.line, theirs.marker)
+    assert len({looks[names["simulator", routing]].line for routing in ROUTINGS}) == len(ROUTINGS)

@@ -12,7 +12,7 @@ from tramontane.errors import InputError
 from tramontane.measurement.calibration import MESSAGES, RANKS, TAG, WORKLOADS
 from tramontane.measurement.cases import cases, mentions_mpi, reference, tags
 from tramontane.measurement.execution import choose
-from tramontane.measurement.references import references
+from tramontane.measurement.references import main, references
 from tramontane.measurement.reframe_report import failed_builds, outcomes, ran, refuse_empty_run
 from tramontane.measurement.settings import look_around, settings
 from tramontane.study import load_experiment, load_system
@@ -94,9 +94,22 @@ def test_cases_of_a_calibration_are_messages_and_operations_at_several_numbers_o
     assert len(found) == 1 + len(RANKS) * len(WORKLOADS)
 
 
+def test_names_of_cases_hold_no_blank(here: Path) -> None:
+    assert [name for name in cases(ROOT) if name.split() != [name]] == []
+
+
+def test_a_report_that_is_not_there_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "broken.json").write_text("{")
+    for name, problem in (("none.json", "No such file or directory"), ("broken.json", "not a report of ReFrame's")):
+        with pytest.raises(SystemExit) as ended:
+            main([str(tmp_path / name)])
+        assert ended.value.code == 2
+        assert capsys.readouterr().err.splitlines()[-1].endswith(f"{tmp_path / name}: {problem}")
+
+
 def test_tags_are_scales() -> None:
-    assert tags("smoke", 4) == {"CI", "1_core"}
-    assert tags("laptop", 16) == {"1_node"}
+    assert tags("smoke", 4) == {"CI", "4_cores"}
+    assert tags("laptop", 4) == {"1_node", "production"}
     assert tags("paper", 1024) == {"production"}
 
 

@@ -18,10 +18,10 @@ from tramontane.study.systems import Performance
 BATCH = "TRAMONTANE_BATCH"
 #: The environment variable that names the project's folder, where it is not the checkout that the checks are in.
 PROJECT = "TRAMONTANE_PROJECT"
-#: ReFrame's tag for the points of each scale.
-TAGS = {"smoke": "CI", "laptop": "1_node", "paper": "production"}
-#: Cases of at most so many ranks are also for a single core.
-ONE_CORE, ONE_CORE_RANKS = "1_core", 4
+#: ReFrame's tags for the points of each scale; production is what a centre runs each day.
+TAGS = {"smoke": {"CI"}, "laptop": {"1_node", "production"}, "paper": {"production"}}
+#: Cases of scale smoke of at most so many ranks are also for places with as many cores.
+FEW_CORES, FEW_RANKS = "4_cores", 4
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,8 @@ def _of_experiments(root: Path) -> Iterator[Case]:
         for scale in experiment.scales:
             for entry in expand(experiment, scale).points:
                 if entry.point is not None and entry.point.substrate == MEASURED:
-                    name = "-".join(map(str, (experiment.name, scale, *entry.coords.values())))
+                    words = "-".join(map(str, (experiment.name, scale, *entry.coords.values())))
+                    name = "_".join(words.split())  # for files, tables and `reframe -n`
                     yield Case(name, entry.point.id, entry.point, tags(scale, entry.point.ranks))
 
 
@@ -97,7 +98,7 @@ def _sets_mpi(part: object) -> bool:
 
 def tags(scale: str, ranks: int) -> frozenset[str]:
     """Return ReFrame's tags of a case."""
-    return frozenset({TAGS[scale]} | ({ONE_CORE} if ranks <= ONE_CORE_RANKS else set()))
+    return frozenset(TAGS[scale] | ({FEW_CORES} if scale == "smoke" and ranks <= FEW_RANKS else set()))
 
 
 def reference(case: str, system: System, partition: str, environment: str) -> Performance | None:

@@ -16,8 +16,8 @@ from tramontane.measurement.settings import Site, look_around
 from tramontane.results.store import dump, write_atomically
 from tramontane.study.points import MEASURED, Point, SystemChoice
 from tramontane.study.settings import filled
-from tramontane.substrates.isolation import end_with_parent
 from tramontane.substrates.mpi import result_of
+from tramontane.support.processes import end_with_parent
 
 #: Where the checks are: in the checkout that this package lies in.
 CHECKS = Path(__file__).resolve().parents[2] / "reframe-checks"

@@ -34,7 +34,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--lower", type=float, default=-0.5, help="how much faster still passes")
     parser.add_argument("--upper", type=float, default=0.3, help="how much slower still passes")
     options = parser.parse_args(arguments)
-    found = [outcome for report in options.report for outcome in outcomes(report)]
+    try:
+        found = [outcome for report in options.report for outcome in outcomes(report)]
+    except OSError as error:
+        parser.error(f"{error.filename}: {error.strerror}")
+    except (ValueError, KeyError, TypeError, IndexError):
+        parser.error(f"{', '.join(map(str, options.report))}: not a report of ReFrame's")
     print(references(found, options.lower, options.upper))
 
 

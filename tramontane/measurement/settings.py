@@ -95,13 +95,13 @@ def _answers(name: str, partition: Partition, absent: list[str]) -> bool:
         return True
     problem = _problem_of_slurm()
     if problem:
-        absent.append(f"{name}: {problem} ({_INSTALL_SLURM})")
+        absent.append(f"{name}: {problem}")
     return not problem
 
 
 def _problem_of_slurm() -> str:
     if shutil.which("sinfo") is None:
-        return "no command sinfo"
+        return f"no command sinfo ({_INSTALL_SLURM})"
     try:
         done = subprocess.run(["sinfo", "-h"], capture_output=True, text=True, check=False, timeout=PATIENCE)
     except subprocess.TimeoutExpired:
@@ -142,7 +142,7 @@ def settings(root: Path, site: Site) -> dict[str, Any]:
         "general": [
             {
                 "report_file": str(folder / "reports" / "run-report-{sessionid}.json"),
-                "perf_info_level": "verbose",
+                "perf_info_level": "info",
             }
         ],
         "logging": [_logging(folder)],

@@ -21,7 +21,7 @@ SCHEDULERS = ("local", "slurm", "squeue")
 LAUNCHERS = ("mpirun", "srun")
 BUILDS = ("cmake", "spack")
 MODULES_SYSTEMS = ("nomod", "tmod4", "tmod32", "tmod", "lmod")
-SCALES = ("1_core", "1_node", "CI", "production")
+SCALES = ("4_cores", "1_node", "CI", "production")
 """Sizes of the regression checks, ReFrame's tags."""
 
 

@@ -4,15 +4,19 @@ The digest names compiler, options and sources, so nothing outdated is ever used
 whoever finds the folder needs no compiler. It appears whole or not at all, however many processes want it at once.
 """
 
+import contextlib
 import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from tramontane.support.processes import processor_time
 
 
 def digest(files: Iterable[Path], words: Iterable[str]) -> str:
@@ -23,6 +27,27 @@ def digest(files: Iterable[Path], words: Iterable[str]) -> str:
     for file in files:
         known.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     return known.hexdigest()[:16]
+
+
+#: Processor time that compiling has cost in this process [s].
+_spent = 0.0
+
+
+def spent() -> float:
+    """Return the processor time that compiling has cost in this process [s], which is no point's."""
+    return _spent
+
+
+@contextlib.contextmanager
+def told(what: str) -> Iterator[None]:
+    """Say on standard error that something is compiled, which may take minutes, once; and note what it cost."""
+    global _spent  # noqa: PLW0603 (a process compiles in one place)
+    print(f"compiling {what}, once; this may take some minutes", file=sys.stderr, flush=True)
+    begun = processor_time()
+    try:
+        yield
+    finally:
+        _spent += processor_time() - begun
 
 
 def once(folder: Path, make: Callable[[Path], None]) -> Path:
@@ -37,7 +62,8 @@ def once(folder: Path, make: Callable[[Path], None]) -> Path:
         temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
         try:
             temporary.chmod(0o755)
-            make(temporary)
+            with told(folder.parent.name):
+                make(temporary)
             temporary.rename(folder)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)

@@ -1,6 +1,6 @@
 """The skeleton program on a real machine: real buffers, every element verified (docs/mpi.md)."""
 
-import json
+import re
 import time
 from typing import Any
 
@@ -10,6 +10,9 @@ from tramontane.substrates.mpi import program
 from tramontane.substrates.mpi.build import build_program, missing_tools, provenance
 from tramontane.substrates.mpi.launch import start
 from tramontane.substrates.mpi.libraries import INSTALL, Library, found, library_of
+
+#: What the program says of an element that is not the one that was sent.
+_WRONG = re.compile(r"^rank \d+ .*: found .*, expected ")
 
 
 class Mpi:
@@ -101,9 +104,9 @@ def measure(library: Library, executable: Any, ranks: int, arguments: list[str])
     if done.status == 2 and complaint:
         raise ValueError(complaint)
     printed = program.last_object(done.stdout)
+    if complaint and _WRONG.search(complaint):
+        raise RuntimeError(f"data arrived wrong: {complaint}")
     if done.status != 0 or printed is None:
         said = complaint or program.first_line(done.stderr) or "it said nothing"
         raise RuntimeError(f"{library.mpirun[0]} ended with status {done.status}: {said}")
-    if printed.get("verified") is False:
-        raise RuntimeError(f"data arrived wrong: {json.dumps(printed['elements_wrong'])} elements; {complaint}")
     return printed

@@ -14,6 +14,7 @@ from pathlib import Path
 from tramontane.errors import InputError
 from tramontane.study.points import DEFAULT_SYSTEM, SystemChoice
 from tramontane.substrates import spack
+from tramontane.substrates.building import told
 from tramontane.substrates.mpi import program
 from tramontane.substrates.mpi.libraries import Library, find_command, library_of
 
@@ -50,7 +51,8 @@ def build_program(library: Library) -> Path:
         if not (there and stamp.read_text(encoding="ascii") == wanted):
             for old in (stamp, executable):  # which may be a link to Spack's
                 old.unlink(missing_ok=True)
-            _cmake(library, folder)
+            with told(f"{program.NAME} with {library.name}"):
+                _cmake(library, folder)
             stamp.write_text(wanted, encoding="ascii")
     return executable
 
