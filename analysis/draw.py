@@ -5,6 +5,7 @@ tables, ``OUTPUT_STEM.md``. Several datasets become the panels of one figure.
 """
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ import xarray as xr
 from analysis import style
 from analysis.caption import caption
 from analysis.figures import draw, draw_together, numbers, summaries
+from tramontane.support.processes import end_with_parent
 
 
 def draw_files(dataset_files: Sequence[Path], stem: Path) -> list[Path]:
@@ -69,4 +71,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    end_with_parent(signal.SIGKILL)  # a campaign that is killed leaves nobody behind who would go on writing
     sys.exit(main())

@@ -10,6 +10,7 @@ import argparse
 import importlib.metadata
 import platform
 import re
+import signal
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -30,6 +31,7 @@ from tramontane.errors import InputError
 from tramontane.study import list_experiments, load_experiment
 from tramontane.study.catalogue import REFERENCES
 from tramontane.support import formatting
+from tramontane.support.processes import end_with_parent
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 PACKAGES = ("numpy", "pandas", "xarray", "matplotlib", "seaborn", "plotly", "snakemake")
@@ -262,7 +264,7 @@ def write(
     ValueError
         If a dataset can't be shown as its ``figure`` block asks, or a file of statements holds a mistake.
     """
-    place = out.resolve().parent
+    place = out.absolute().parent  # not resolved: `results` may be a link to another file system
     contents = collect(
         dataset_files,
         out,
@@ -304,4 +306,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    end_with_parent(signal.SIGKILL)  # a campaign that is killed leaves nobody behind who would go on writing
     sys.exit(main())

@@ -6,6 +6,7 @@ groups and arrows are what the schedules that are simulated answer for a handful
 
 import argparse
 import math
+import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -18,6 +19,7 @@ from analysis import style
 from analysis.figures.panel import SOFT, Drawn, Panel, compose
 from tramontane.study.workloads import Allreduce, Halo, Transposition
 from tramontane.substrates.simulator import schedule
+from tramontane.support.processes import end_with_parent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -279,4 +281,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    end_with_parent(signal.SIGKILL)  # a campaign that is killed leaves nobody behind who would go on writing
     sys.exit(main())

@@ -174,11 +174,7 @@ def _message(points: Path, identity: str) -> str:
 
 def links(files: Iterable[tuple[str, Path]], page: Path) -> list[tuple[str, str]]:
     """Return words and addresses, relative to the page, of those files that exist."""
-    return [
-        (words, Path(os.path.relpath(file.resolve(), page.resolve().parent)).as_posix())
-        for words, file in files
-        if file.exists()
-    ]
+    return [(words, Path(os.path.relpath(file, page.parent)).as_posix()) for words, file in files if file.exists()]
 
 
 def group(sections: Iterable[tuple[str, Section]], sheets: Path, page: Path) -> list[Group]:

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tramontane.campaign.batch import Stopped, run_batch, stop_on_signals
+from tramontane.campaign.batch import Stopped, UnfinishedError, run_batch, stop_on_signals
+from tramontane.campaign.deaths import TRIES
 from tramontane.results.store import Store
 from tramontane.study import Point
 from tramontane.substrates.isolation import PointError, peak_memory, run_forked
@@ -25,7 +26,9 @@ def point(ranks: int) -> Point:
 
 def write_batch(root: Path, *ranks: int) -> Path:
     file = root / "batch.json"
-    points = [{"id": f"{number:016x}", "point": point(number).canonical()} for number in ranks]
+    points = [
+        {"id": f"{number:016x}", "memory_bytes": 62 * 10**6, "point": point(number).canonical()} for number in ranks
+    ]
     file.write_text(json.dumps({"id": "b", "done": "ended/b.done", "points": points}))
     return file
 
@@ -77,18 +80,71 @@ def test_threads_are_where_a_result_comes_from_and_not_part_of_it(tmp_path: Path
     assert "threads" not in record["result"]
 
 
-def test_a_point_that_fails_or_crashes_is_recorded_and_the_batch_goes_on(tmp_path: Path, fake: Any) -> None:
-    file = write_batch(tmp_path, fake.FAILING, fake.CRASHING, 4)
-    assert run_batch(file, tmp_path, lambda name: fake, io.StringIO()) == 2
+def test_a_point_that_fails_is_recorded_and_the_batch_goes_on(tmp_path: Path, fake: Any) -> None:
+    file = write_batch(tmp_path, fake.FAILING, 4)
+    assert run_batch(file, tmp_path, lambda name: fake, io.StringIO()) == 1
     store = Store(tmp_path)
     assert store.has(identity(4))
     failure = store.read_failure(identity(fake.FAILING))
     assert failure["message"] == "deadlock: rank 0 waits for rank 1"
     assert failure["point"]["ranks"] == fake.FAILING
     assert failure["provenance"]["version"]
-    crash = store.read_failure(identity(fake.CRASHING))["message"]
-    assert crash == "its process was ended by signal 9 (SIGKILL); out of memory?"
     assert (tmp_path / "ended" / "b.done").exists()
+
+
+def test_a_point_that_is_killed_is_tried_again_and_then_counts_as_failed(tmp_path: Path, fake: Any) -> None:
+    begin_campaign(tmp_path)
+    file = write_batch(tmp_path, fake.CRASHING, 4).rename(tmp_path / "plan" / "batches" / "b.json")
+    store = Store(tmp_path)
+    for _ in range(TRIES - 1):
+        log = io.StringIO()
+        with pytest.raises(UnfinishedError, match="1 point killed"):
+            run_batch(file, tmp_path, lambda name: fake, log)
+        assert store.has(identity(4))
+        assert not store.has_failed(identity(fake.CRASHING))
+        assert not (tmp_path / "ended" / "b.done").exists()
+    assert len(log.getvalue().splitlines()) == 1  # what was there is not run again
+    assert run_batch(file, tmp_path, lambda name: fake, io.StringIO()) == 1
+    message = store.read_failure(identity(fake.CRASHING))["message"]
+    assert message == ("killed 3 times, as for want of memory; 62 MB were predicted")
+    assert [path.name for path in (tmp_path / "ended").iterdir()] == ["b.done"]
+
+
+def test_a_point_that_is_refused_memory_is_told_with_its_prediction(tmp_path: Path, fake: Any) -> None:
+    class Hungry(type(fake)):  # type: ignore[misc]
+        def run(self, point: Point) -> dict[str, Any]:
+            raise MemoryError
+
+    assert run_batch(write_batch(tmp_path, 4), tmp_path, lambda name: Hungry(), io.StringIO()) == 1
+    assert Store(tmp_path).read_failure(identity(4))["message"] == "out of memory; 62 MB were predicted"
+
+
+def test_a_point_that_takes_the_batch_with_it_comes_last_and_then_counts_as_failed(tmp_path: Path, fake: Any) -> None:
+    """As where a batch system kills whole jobs: nobody is left who could record the point."""
+
+    class Deadly(type(fake)):  # type: ignore[misc]
+        def run(self, point: Point) -> dict[str, Any]:
+            if point.ranks == 3:
+                os.kill(os.getppid(), signal.SIGKILL)
+                time.sleep(60)
+            return {"time_s": 1.0}
+
+    begin_campaign(tmp_path)
+    file = write_batch(tmp_path, 2, 3, 4).rename(tmp_path / "plan" / "batches" / "b.json")
+    store = Store(tmp_path)
+    for known in ([2], [2, 4], [2, 4], [2, 4]):
+        process = multiprocessing.get_context("fork").Process(target=run_until_stopped, args=(file, tmp_path, Deadly()))
+        process.start()
+        process.join(30)
+        assert list(store.identities()) == [identity(ranks) for ranks in known]
+    assert process.exitcode == 0
+    assert store.read_failure(identity(3))["message"] == ("killed 3 times, as for want of memory; 62 MB were predicted")
+
+
+def begin_campaign(root: Path) -> None:
+    (root / "plan" / "batches").mkdir(parents=True)
+    (root / "plan" / "plan.json").touch()
+    time.sleep(0.01)
 
 
 def test_an_attempt_goes_on_where_the_last_one_was_stopped(tmp_path: Path, fake: Any) -> None:
@@ -102,7 +158,7 @@ def test_an_attempt_goes_on_where_the_last_one_was_stopped(tmp_path: Path, fake:
     run_batch(file, tmp_path, lambda name: fake, log)
     assert len(log.getvalue().splitlines()) == 6
     run_batch(file, tmp_path, lambda name: fake, log)
-    assert [line.split()[0] for line in log.getvalue().splitlines()[6:]] == [identity(fake.FAILING)]
+    assert len(log.getvalue().splitlines()) == 6  # what has failed would fail again
 
 
 def run_until_stopped(file: Path, root: Path, substrate: Any) -> None:
@@ -124,7 +180,7 @@ def test_a_signal_ends_a_batch_at_once_and_cleanly(tmp_path: Path, fake: Any, nu
     os.kill(process.pid or 0, number)
     process.join(10)
     assert process.exitcode == 128 + number
-    assert not (tmp_path / "ended").exists()
+    assert list((tmp_path / "ended").iterdir()) == []
     assert list(store.identities()) == [identity(4)]
     assert not store.has_failed(identity(fake.SLOW))
     assert [path.name for path in tmp_path.rglob("*") if ".tmp" in path.name] == []

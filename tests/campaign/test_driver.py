@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from tramontane.campaign import driver
-from tramontane.campaign.driver import Options, _what_failed, find_profile, header, snakemake_command, summary
+from tramontane.campaign.driver import Options, find_profile, header, snakemake_command, summary
 from tramontane.campaign.plan import Plan, make_plan
-from tramontane.campaign.rules import CODE
 from tramontane.errors import InputError
 from tramontane.results.store import Store
+from tramontane.support.layout import CODE
 
 Execute = Callable[..., Plan]
 OPTIONS = Options(cores=2, memory=10**10)
@@ -63,6 +63,9 @@ def test_the_workflow_is_started_with_what_it_may_use(project: Path) -> None:
     command = snakemake_command(plan, CODE / "workflow" / "profiles" / "slurm", Options(2, None, "slurm"))
     assert "--cores" not in command
     assert "--resources" not in command
+    # On a cluster it is a limit for each job, and not for all of them together.
+    plan = make_plan(project, "smoke", memory=10**10, cluster=True)
+    assert "--resources" not in snakemake_command(plan, CODE / "workflow" / "profiles" / "slurm", OPTIONS)
 
 
 def test_a_profile_of_the_checkout_comes_first(project: Path) -> None:
@@ -72,19 +75,6 @@ def test_a_profile_of_the_checkout_comes_first(project: Path) -> None:
     assert find_profile(project, "default") == own
     with pytest.raises(InputError, match="default, slurm"):
         find_profile(project, "none")
-
-
-def test_failures_of_the_workflow_are_told_in_a_line(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    log.write_text(
-        "Error in rule draw_figure:\n    jobid: 3\n    log: a.log (check log file(s) for error details)\n"
-        "Error in rule draw_figure:\n    log: b.log (check log file(s) for error details)\n"
-    )
-    assert _what_failed(log) == "draw_figure failed: see a.log, b.log"
-    log.write_text("Building DAG of jobs...\nMissingInputException: no plan\n\n")
-    assert _what_failed(log) == "the workflow did not run: MissingInputException: no plan"
-    log.write_text("")
-    assert _what_failed(log) == "the workflow did not run: it said nothing"
 
 
 def test_without_a_checkout_one_line_says_so(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,9 @@
 
 import json
 import os
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ from tramontane.campaign.plan import Plan, find_outdated, make_plan, select, wri
 from tramontane.campaign.rules import Rules
 from tramontane.errors import InputError
 from tramontane.results.store import Store
+from tramontane.support.layout import CODE, plan_of, root_of
 
 Execute = Callable[..., Plan]
 
@@ -265,3 +269,39 @@ def test_all_experiments_are_those_that_have_the_scale(project: Path) -> None:
     assert make_plan(project, "paper").experiments == []
     with pytest.raises(InputError, match="paper"):
         make_plan(project, "paper", ["tiny"])
+
+
+def test_files_from_the_future_count_as_made_now(project: Path, execute: Callable[..., Plan]) -> None:
+    """As after a clock was wrong: else Snakemake finds outputs older than inputs, for days."""
+    layout = execute(project).layout
+    store = Store(project)
+    files = [path for path in (project / "results").rglob("*") if path.is_file()]
+    later = time.time_ns() + 2 * 86400 * 10**9
+    for path in files:
+        os.utime(path, ns=(later, later))
+    plan = make_plan(project, "smoke")
+    write_plan(plan)
+    now = time.time_ns()
+    assert all(path.stat().st_mtime_ns <= now for path in files if path.exists() and path.name != ".lock")
+    assert all(store.changed_at(identity) <= layout.plan.stat().st_mtime_ns for identity in plan.points)
+
+
+def test_results_may_lie_in_another_file_system(project: Path, execute: Callable[..., Plan], tmp_path: Path) -> None:
+    """On a cluster they often do, by a link; whoever is given a batch finds the checkout, not what is linked to."""
+    (tmp_path / "scratch" / "deep").mkdir(parents=True)
+    (project / "results").symlink_to(tmp_path / "scratch" / "deep")
+    plan = execute(project)
+    file = plan.layout.batch(plan.batches[0].identity)
+    assert root_of(file) == project
+    assert plan_of(file) == plan.layout.plan
+    done = subprocess.run(
+        [sys.executable, "-m", "tramontane", "run-batch", str(file.relative_to(project))],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(CODE)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert all(Store(project).has(identity) for identity in plan.points)
+    assert sorted(path.name for path in tmp_path.rglob("points")) == ["points"]  # pathlib follows no links here

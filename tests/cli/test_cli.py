@@ -1,5 +1,6 @@
 """The command line: answers on standard output, one line for each mistake, exit status 2."""
 
+import errno
 import json
 import os
 import re
@@ -455,3 +456,76 @@ def test_tables_of_claims_are_made_anew_in_a_page(claimed: Path, tramontane: Cal
     assert answer.err.startswith("page.md: no table of claims or times; allowed: <!-- claims: SCALE [IDS] -->")
     assert answer.err.count("\n") == 1
     assert tramontane("claims", "--fill", "none.md").err.startswith("none.md: cannot be read")
+
+
+@pytest.mark.parametrize("number", ["ENOSPC", "EROFS", "EACCES", "EDQUOT"])
+def test_what_a_file_system_refuses_is_one_line(
+    tramontane: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch, number: str
+) -> None:
+    code = getattr(errno, number)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(code, os.strerror(code), str(here / "results" / "smoke"))
+
+    monkeypatch.setattr("tramontane.campaign.lock.only_one", refuse)
+    for command in ("plan", "reproduce"):
+        monkeypatch.setattr("tramontane.campaign.driver.only_one", refuse)
+        answer = tramontane(command, "--scale", "smoke")
+        assert answer == (1, "", f"results/smoke: {os.strerror(code)}\n")
+
+
+def test_other_errors_of_the_system_stay_visible(
+    tramontane: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+    monkeypatch.setattr("tramontane.campaign.driver.only_one", fail)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        tramontane("reproduce", "--scale", "smoke")
+
+
+def test_an_interrupted_command_says_so(
+    tramontane: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tramontane.campaign.driver.find_profile", interrupt)
+    assert tramontane("reproduce", "--scale", "smoke") == (130, "", "stopped\n")
+
+
+def test_a_plan_is_not_changed_under_a_campaign(tramontane: Callable[..., Answer], here: Path) -> None:
+    from tramontane.campaign.lock import only_one
+
+    with only_one(here / "results" / "smoke"):
+        answer = tramontane("plan", "--scale", "smoke")
+        assert answer.status == 1
+        assert answer.err == "a run of the smoke campaign is going on in this checkout; wait for it, or stop it first\n"
+        assert not (here / "results" / "smoke" / "plan").exists()
+    assert tramontane("plan", "--scale", "smoke").status == 0
+
+
+def test_estimate_tells_what_a_campaign_leaves_out(
+    tramontane: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tramontane.substrates.simulator import Simulator
+
+    monkeypatch.setattr(Simulator, "refusal", lambda self, point: "too many ranks" if point.ranks == 4 else None)
+    said = tramontane("estimate", "tiny", "--scale", "smoke").out.splitlines()
+    assert said[1] == "2 of those can't run here, and a campaign leaves them out: substrate simulator: too many ranks"
+    found = json.loads(tramontane("estimate", "tiny", "--scale", "smoke", "--json").out)["can_not_run_here"]
+    assert list(found.values()) == [2]
+
+
+def test_commands_make_no_folder_that_was_mistyped(tramontane: Callable[..., Answer], here: Path) -> None:
+    (here / "measured.csv").write_text("")
+    for arguments, option in (
+        (("compare", "measured.csv", "--dataset", "no/where/x.nc"), "--dataset"),
+        (("calibrate", "-o", "no/where/x.yaml"), "--output"),
+    ):
+        answer = tramontane(*arguments)
+        assert answer.status == 2
+        assert answer.err.startswith(f"{option}: found 'no/where/x.")
+        assert answer.err.endswith("; allowed: a file in a folder that exists\n")
+    assert not (here / "no").exists()

@@ -46,7 +46,7 @@ PARTS = {
     "calibration": {"errors", "support", "study", "substrates", "results", "measurement"},
     "comparison": {"errors", "support", "study", "substrates", "results", "campaign"},
     "claims": {"errors", "support", "study", "substrates", "results", "campaign"},
-    "archive": {"errors", "support", "study", "results", "campaign", "claims"},
+    "archive": {"errors", "support", "study", "results", "claims"},
 }
 #: Folders that are built, fetched or written by runs.
 NOT_OURS = {".git", ".venv", ".snakemake", "__pycache__"}

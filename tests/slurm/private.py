@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-COMMANDS = ("srun", "sbatch", "squeue", "scontrol", "sinfo", "scancel", "sacct", "salloc")
+COMMANDS = ("srun", "sbatch", "squeue", "scontrol", "sinfo", "scancel", "sacct", "salloc", "sacctmgr", "sshare")
 DAEMONS = ("munged", "slurmctld", "slurmd")
 #: Where Debian puts daemons, which is not in every user's PATH.
 DAEMON_PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
@@ -34,14 +34,16 @@ PATIENCE = 60.0
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 # Nodes claim more processors than there are (config_overrides). proctrack/linuxproc and task/none don't depend on the
-# host's control groups. Each node has a TmpFS of its own: PMIx names its folders there by job and step alone.
+# host's control groups; instead of them Slurm's own gathering looks every second what a job holds, shared pages shared
+# out, and kills it if that is more than it has asked for. A job that is requeued waits for cred_expire. Each node has a
+# TmpFS of its own: PMIx names its folders there by job and step alone.
 CONFIGURATION = """\
 ClusterName=private
 SlurmctldHost={host}(127.0.0.1)
 SlurmUser={user}
 SlurmdUser={user}
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket
+AuthInfo=socket={folder}/munge.socket,cred_expire=10
 SlurmctldPort={port}
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool/%n
@@ -52,11 +54,13 @@ ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SwitchType=switch/none
 SelectType=select/cons_tres
-SelectTypeParameters=CR_Core
+SelectTypeParameters=CR_Core_Memory
 SchedulerType=sched/backfill
 SchedulerParameters=sched_interval=2,bf_interval=2,sched_min_interval=0,batch_sched_delay=0
 SlurmdParameters=config_overrides
 JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherFrequency=task=1
+JobAcctGatherParams=UsePss,OverMemoryKill
 AccountingStorageType=accounting_storage/none
 ReturnToService=2
 SlurmdTimeout={node_timeout}

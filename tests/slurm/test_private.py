@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tramontane.campaign.slurm import keeps_accounts
+from tramontane.campaign.slurm import Attempts, Limits, attempts, find_limits, keeps_accounts, limits, minutes
 from tramontane.errors import InputError
 
 PRIVATE = Path(__file__).with_name("private.py")
@@ -74,6 +74,57 @@ def test_sacct_is_answered_where_there_are_no_accounts(slurm: Any) -> None:
     assert slurm.ask(str(SHIM), "-j", job, "-n", "-X", "-o", "nodelist%-256").strip() in {"n1", "n2"}
 
 
+def test_no_account_is_guessed_where_there_are_none(slurm: Any) -> None:
+    slurm.ask("sbatch", "--output=/dev/null", "--wrap", "exit 0")
+    # As snakemake-executor-plugin-slurm asks; "none" means that there is no account to name.
+    assert slurm.ask(str(SHIM), "-nu", "root", "-o", "Account%256", "|", "tail", "-1") == "none\n"
+
+
+def test_what_a_partition_allows_is_asked_for(slurm: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", slurm.environment["PATH"])
+    (tmp_path / "profile.yaml").write_text("executor: slurm\n")
+    assert find_limits(tmp_path) == Limits(memory=16000 * 2**20, minutes=60)
+    (tmp_path / "profile.yaml").write_text("default-resources: {slurm_partition: debug}\n")
+    assert find_limits(tmp_path) == Limits(memory=16000 * 2**20, minutes=60)
+    (tmp_path / "profile.yaml").write_text("default-resources: {slurm_partition: none-such}\n")
+    assert find_limits(tmp_path) == Limits()
+
+
+def test_limits_are_read_as_slurm_writes_them() -> None:
+    assert [minutes(text) for text in ("1-12:30:00", "2:00:00", "30:00", "infinite", "n/a")] == [
+        2190,
+        120,
+        30,
+        None,
+        None,
+    ]
+    assert limits([("a*", "30:00", "16000+"), ("a*", "30:00", "64000")]) == Limits(64000 * 2**20, 30)
+    assert limits([("a*", "infinite", "1")]) == Limits()  # 1 MB: nobody has told it
+    assert limits([]) == Limits()
+
+
+def test_how_jobs_ended_tells_what_they_lacked(slurm: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory is enforced here, so a job that holds more than it has asked for is killed."""
+    monkeypatch.setenv("PATH", slurm.environment["PATH"])
+
+    def ended(batch: str, command: str) -> str:
+        comment = f"rule_run_batch_wildcards_smoke_{batch}"
+        options = ("--parsable", "--mem=62", "--output=/dev/null", "--comment", comment)
+        job = str(slurm.ask("sbatch", *options, "--wrap", command).strip())
+        if command.startswith("sleep"):
+            slurm.ask("scancel", job)
+        slurm.wait_for(lambda: slurm.jobs()[job] not in {"PENDING", "RUNNING", "COMPLETING"}, 60)
+        return str(slurm.jobs()[job])
+
+    hold = f"exec {sys.executable} -c 'import time; held = b\"x\" * 300_000_000; time.sleep(30)'"
+    assert ended("0123456789abcdef", hold) in {"OUT_OF_MEMORY", "FAILED"}  # by Slurm's version, and what enforces it
+    assert attempts("0123456789abcdef", 1) == Attempts(memory=1)
+    assert ended("0123456789abcdef", "sleep 30") == "CANCELLED"
+    assert attempts("0123456789abcdef", 1) == Attempts()  # of the last one alone
+    assert attempts("0123456789abcdef", 2) == Attempts(memory=1)
+    assert attempts("fedcba9876543210", 1) == Attempts(memory=1)  # forgotten
+
+
 def test_accounts_are_recognised() -> None:
     assert keeps_accounts("X = 1\nAccountingStorageType   = accounting_storage/slurmdbd\n")
     assert not keeps_accounts("AccountingStorageType   = accounting_storage/none\n")
@@ -84,14 +135,14 @@ def test_a_machine_without_slurm_is_told_what_is_missing(monkeypatch: pytest.Mon
     from tramontane.campaign.slurm import commands_first
 
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(InputError, match="sbatch, squeue, scontrol, srun not found, so there is no Slurm here"):
+    with pytest.raises(InputError, match="sbatch, squeue, scontrol, sinfo, srun not found, so there is no Slurm here"):
         commands_first()
 
 
 def test_a_controller_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from tramontane.campaign.slurm import commands_first
 
-    for name in ("sbatch", "squeue", "scontrol", "srun"):
+    for name in ("sbatch", "squeue", "scontrol", "sinfo", "srun"):
         (tmp_path / name).write_text("#!/bin/sh\necho 'slurm_load_ctl_conf error: Unable to contact' >&2\nexit 1\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from tramontane.campaign.rules import CODE
 from tramontane.errors import InputError
 from tramontane.results.store import Store
-from tramontane.support.layout import Layout
+from tramontane.support.layout import CODE, Layout
 
 #: Files of the checkout that say what the software is, who wrote it and what it was built with.
 _ABOUT = ("CITATION.cff", "LICENSE", "requirements.lock")

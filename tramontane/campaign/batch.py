@@ -2,7 +2,8 @@
 
 Each point's record is written the moment the point ends, so a batch that is stopped, or killed, loses the point in hand
 and nothing else: a batch system that starts it again finds the others done. A point that fails is recorded as failed
-and the batch goes on.
+and the batch goes on. A point that is killed, mostly for want of memory, is tried again apart from the others, with
+more memory; if that does not help it counts as failed.
 """
 
 import json
@@ -14,16 +15,23 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TextIO
 
+from tramontane.campaign.deaths import TRIES, Deaths
 from tramontane.results.provenance import provenance
 from tramontane.results.store import Store, write_atomically
 from tramontane.study.loading import canonical_point
 from tramontane.study.points import MEASURED, Point
 from tramontane.substrates import Substrate, get, require
-from tramontane.substrates.isolation import PointError, end_with_parent, run_forked
+from tramontane.substrates.isolation import OUT_OF_MEMORY, PointError, PointKilledError, run_forked
+from tramontane.support.formatting import about_bytes, plural
 from tramontane.support.layout import plan_of
+from tramontane.support.processes import end_with_parent
 
 #: Turns a name into a substrate that can run; tests put one of their own in place.
 Resolve = Callable[[str], Substrate]
+
+
+#: Why a point failed that was killed again and again.
+_KILLED = f"killed {TRIES} times, as for want of memory"
 
 
 class Stopped(BaseException):
@@ -32,6 +40,10 @@ class Stopped(BaseException):
     def __init__(self, number: int) -> None:
         self.number = number
         super().__init__(signal.Signals(number).name)
+
+
+class UnfinishedError(Exception):
+    """Points of the batch were killed and are to be tried again; the message is one line."""
 
 
 def run_batch(file: Path, root: Path, resolve: Resolve = require, log: TextIO | None = None) -> int:
@@ -57,23 +69,39 @@ def run_batch(file: Path, root: Path, resolve: Resolve = require, log: TextIO | 
     ------
     Stopped
         If SIGINT or SIGTERM arrives; the batch is not marked as ended then.
+    UnfinishedError
+        If points were killed and are to be tried again; the batch is not marked as ended then.
     """
     batch = json.loads(file.read_text(encoding="utf-8"))
     store = Store(root)
     begun = _begun(file)
-    # An earlier attempt at this batch may have come some way.
+    # An earlier attempt at this batch may have come some way; what failed then would fail again.
     left = {
         entry["id"]: canonical_point(entry["point"], file, f"points[{number}].point")
         for number, entry in enumerate(batch["points"])
-        if not (store.has(entry["id"]) and store.changed_at(entry["id"]) > begun)
+        if store.changed_at(entry["id"]) <= begun
     }
     stream = log or sys.stderr
+    order = {identity: number for number, identity in enumerate(left)}
     measured = {identity: point for identity, point in left.items() if point.substrate == MEASURED}
-    failed = _measure(measured, Path(root, batch["done"]).with_suffix(""), root, store, stream)
-    for identity, point in left.items():
-        if identity not in measured:
-            failed += not _run_point(identity, point, root, store, resolve, stream)
-    write_atomically(Path(root, batch["done"]), "")
+    mark = Path(root, batch["done"])
+    failed = _measure(measured, mark.with_suffix(""), root, store, stream)
+    deaths = Deaths(mark.with_suffix(".hand"))
+    predicted = {entry["id"]: entry["memory_bytes"] for entry in batch["points"]}
+    killed = 0
+    # What was killed before comes last: it may take the batch with it again.
+    for identity in sorted(left.keys() - measured.keys(), key=lambda identity: (deaths.of(identity), order[identity])):
+        try:
+            failed += not _run_point(
+                identity, left[identity], root, store, resolve, stream, deaths, predicted[identity]
+            )
+        except PointKilledError as error:
+            killed += 1
+            print(f"{identity} is to be tried again: {error}", file=stream, flush=True)
+    if killed:
+        raise UnfinishedError(f"{plural(killed, 'point')} killed (out of memory?), to be tried again")
+    write_atomically(mark, "")
+    deaths.end()
     return failed
 
 
@@ -133,15 +161,52 @@ def _measure(points: Mapping[str, Point], folder: Path, root: Path, store: Store
     return failed
 
 
-def _run_point(identity: str, point: Point, root: Path, store: Store, resolve: Resolve, log: TextIO) -> bool:
-    """Run one point and store what came of it; return whether it succeeded."""
+def _run_point(
+    identity: str,
+    point: Point,
+    root: Path,
+    store: Store,
+    resolve: Resolve,
+    log: TextIO,
+    deaths: Deaths,
+    predicted: int,
+) -> bool:
+    """Run one point and store what came of it; return whether it succeeded.
+
+    Raises
+    ------
+    PointKilledError
+        If it was killed, and is to be tried again.
+    """
     substrate = resolve(point.substrate)
     try:
+        if deaths.of(identity) >= TRIES:
+            raise PointError(f"{_KILLED}; {_prediction(predicted)}")
+        deaths.begin(identity)
         result = run_forked(point, substrate)
+    except PointKilledError:
+        deaths.killed(identity)
+        if deaths.of(identity) < TRIES:
+            raise
+        return _fail(identity, point, f"{_KILLED}; {_prediction(predicted)}", root, store, substrate, log)
     except PointError as error:
-        store.failed(identity, point, str(error), _provenance(root, substrate))
-        print(f"{identity} failed: {error}", file=log, flush=True)
-        return False
+        message = f"{error}; {_prediction(predicted)}" if f"{error}" == OUT_OF_MEMORY else f"{error}"
+        return _fail(identity, point, message, root, store, substrate, log)
+    except Stopped:
+        deaths.stopped()
+        raise
     store.write(record(identity, point, result, root, substrate))
     print(f"{identity} {result.get('time_s', '?')} s simulated in {result.get('wall_s', '?')} s", file=log, flush=True)
     return True
+
+
+def _fail(
+    identity: str, point: Point, message: str, root: Path, store: Store, substrate: Substrate, log: TextIO
+) -> bool:
+    store.failed(identity, point, message, _provenance(root, substrate))
+    print(f"{identity} failed: {message}", file=log, flush=True)
+    return False
+
+
+def _prediction(memory: int) -> str:
+    return f"{about_bytes(memory)} were predicted"

@@ -4,9 +4,7 @@ All words go to standard error; the last line of standard output is the path of 
 """
 
 import contextlib
-import fcntl
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -18,24 +16,24 @@ from pathlib import Path
 from types import FrameType
 from typing import TextIO
 
+from tramontane.campaign.causes import why
+from tramontane.campaign.lock import only_one
 from tramontane.campaign.plan import Plan, make_plan, write_plan
 from tramontane.campaign.progress import Tally, progress
-from tramontane.campaign.rules import CODE, Rules
-from tramontane.campaign.slurm import commands_first, uses_slurm
+from tramontane.campaign.rules import Rules
+from tramontane.campaign.slurm import Limits, commands_first, find_limits, uses_slurm
 from tramontane.errors import InputError, display_path
 from tramontane.results.store import Store
 from tramontane.substrates import spack
-from tramontane.substrates.isolation import end_with_parent
 from tramontane.support.formatting import about_bytes, about_seconds, listed, plural
-from tramontane.support.layout import Layout
+from tramontane.support.layout import CODE, Layout
+from tramontane.support.processes import end_with_parent
 from tramontane.support.tables import table
 
 #: How often the store is looked at [s].
 INTERVAL = 0.5
 #: How long a workflow that was asked to stop is waited for [s].
 PATIENCE = 15.0
-#: How long another run is waited for, which may just be ending [s].
-LOCK_PATIENCE = 20.0
 
 #: Exit status of a run that was stopped: that of a shell command ended by SIGINT or SIGTERM.
 _STOPPED = 128
@@ -53,7 +51,7 @@ class Options:
     cores : int
         Cores to use.
     memory : int or None
-        Memory that points may take together [B]; None if only the batch system limits it.
+        Memory that points may take [B]: together on one machine, each on a cluster; None for what a node has.
     profile : str
         Folder of `workflow/profiles`.
     refresh : bool
@@ -90,9 +88,11 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
     """
     spack.asked()  # refuses at once what can't be had
     profile = find_profile(root, options.profile)
-    first = commands_first() if uses_slurm(profile) else []
+    cluster = uses_slurm(profile)
+    first = commands_first() if cluster else []
+    limits = find_limits(profile) if cluster else Limits()
     layout = Layout(root, scale)
-    with _interruptible(), _only_one(layout) as lock:
+    with _interruptible(), only_one(layout.folder) as lock:
         if lock is None:
             _say(f"another run of the {scale} campaign is going on in this checkout; wait for it, or stop it first")
             return 1
@@ -102,10 +102,12 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
             experiments,
             refresh=options.refresh,
             cores=options.cores,
-            memory=options.memory,
+            memory=options.memory or limits.memory,
             run=options.run,
             where=options.where,
             threads=options.threads,
+            cluster=cluster,
+            minutes=limits.minutes,
         )
         if not plan.experiments:
             _say("no experiment asked for: everything is set up, nothing was run")
@@ -120,7 +122,7 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
             status = _run(plan, snakemake_command(plan, profile, options), first, options, lock)
             if status not in (0, POINTS_FAILED):
                 return status
-        print(display_path(layout.report.resolve()), flush=True)
+        print(display_path(layout.report.absolute()), flush=True)
         return status
 
 
@@ -172,8 +174,9 @@ def snakemake_command(plan: Plan, profile: Path, options: Options) -> list[str]:
     if snakefile is None:
         raise InputError(plan.root / "Snakefile", "", None, "a checkout of Tramontane", problem="no such file")
     local = ["--cores", str(options.cores)] if options.profile == "default" else []
-    # Points that together need more memory than there is must not run at the same time.
-    limit = ["--resources", f"mem_mb={int(plan.memory / 1e6)}"] if plan.memory is not None else []
+    # Points that together need more memory than there is must not run at the same time; on a cluster each has a node.
+    limited = plan.memory is not None and not plan.cluster
+    limit = ["--resources", f"mem_mb={int((plan.memory or 0) / 1e6)}"] if limited else []
     return [
         *(sys.executable, "-m", "snakemake", "--snakefile", str(snakefile), "--directory", str(plan.root)),
         *("--profile", str(profile), *local, *limit, "--config", f"scale={plan.scale}"),
@@ -205,7 +208,7 @@ def _run(plan: Plan, command: list[str], first: list[str], options: Options, loc
             _say(f"stopped with {tally.done} of {tally.total} points done; the same command goes on from there")
             return _STOPPED + stopped.number
     if workflow.returncode:
-        _say(f"{_what_failed(log)}; all of it in {display_path(log.resolve())}")
+        _say(why(log, plan.root))
         return 1
     _say(summary(plan, store))
     if tally.failed:
@@ -252,17 +255,6 @@ def _stop(workflow: subprocess.Popen[str]) -> None:
         os.killpg(workflow.pid, signal.SIGKILL)
 
 
-def _what_failed(log: Path) -> str:
-    """Return which rules failed and where their logs are, as Snakemake's log has it."""
-    text = log.read_text(encoding="utf-8", errors="replace")
-    rules = list(dict.fromkeys(re.findall(r"^Error in rule (\w+)", text, flags=re.MULTILINE)))
-    logs = list(dict.fromkeys(re.findall(r"^\s*log: (\S+) \(check log", text, flags=re.MULTILINE)))
-    if rules:
-        return f"{', '.join(rules)} failed: see {', '.join(logs[:3])}{' ...' if len(logs) > 3 else ''}"
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return f"the workflow did not run: {lines[-1] if lines else 'it said nothing'}"
-
-
 def summary(plan: Plan, store: Store) -> str:
     """Return a table of the experiments: points, and how many failed or are missing."""
     rows = []
@@ -286,8 +278,10 @@ def _say(line: str) -> None:
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Turn SIGINT and SIGTERM into one exception, which :func:`_run` handles; elsewhere nothing is half done."""
-    numbers = (signal.SIGINT, signal.SIGTERM)
+    """Turn signals into one exception, which :func:`_run` handles; elsewhere nothing is half done."""
+    # Who started this with nohup wants it to outlive the terminal.
+    wanted = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    numbers = [number for number in wanted if signal.getsignal(number) != signal.SIG_IGN]
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         for other in numbers:  # stopping takes seconds, and is not to be interrupted in its turn
@@ -303,24 +297,3 @@ def _interruptible() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-@contextlib.contextmanager
-def _only_one(layout: Layout, patience: float = LOCK_PATIENCE) -> Iterator[int | None]:
-    """Hold the lock of a campaign; yields its descriptor, or None if another run does not end within `patience` [s].
-
-    The system releases the lock when its last holder ends, however it ends.
-    """
-    layout.folder.mkdir(parents=True, exist_ok=True)
-    with (layout.folder / ".lock").open("w", encoding="utf-8") as file:
-        deadline = time.monotonic() + patience
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    yield None
-                    return
-                time.sleep(0.2)
-        yield file.fileno()

@@ -1,7 +1,7 @@
 """What there is of experiments, and what is still to be run of them; `list`, `describe` and `estimate` tell it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from tramontane.campaign.plan import (
     NONE,
     PlannedExperiment,
     check_scale,
+    find_absent,
     make_job,
     make_plan,
     plan_experiment,
@@ -117,6 +118,8 @@ class Forecast:
         The missing ones.
     batches : list of Batch
         How they would be shared among jobs of the workflow, the most expensive first.
+    absent : dict
+        How many of the missing ones can't run here, by the reason; a campaign leaves them out.
     """
 
     title: str
@@ -124,6 +127,7 @@ class Forecast:
     points: int
     jobs: list[Job]
     batches: list[Batch]
+    absent: dict[str, int] = field(default_factory=dict)
 
     @property
     def done(self) -> int:
@@ -153,6 +157,7 @@ class Forecast:
             "points": self.points,
             "done": self.done,
             "to_run": len(self.jobs),
+            "can_not_run_here": self.absent,
             "cpu_s": self.seconds,
             "longest_point_s": self.longest,
             "peak_memory_bytes": self.memory,
@@ -172,4 +177,12 @@ def forecast(root: Path, names: Sequence[str], scale: str, where: str | None = N
     missing = sorted(points.keys() & {identity for identities in planned.absent.values() for identity in identities})
     jobs = [make_job(points[identity]) for identity in missing]
     title = experiments[0].name if len(experiments) == 1 else plural(len(experiments), "experiment")
-    return Forecast(title, scale, len(points), jobs, pack(jobs, host.cores()) if jobs else [])
+    absent = find_absent(root, {job.identity: job.point for job in jobs})
+    return Forecast(
+        title,
+        scale,
+        len(points),
+        jobs,
+        pack(jobs, host.cores()) if jobs else [],
+        {reason: len(found) for reason, found in absent.items()},
+    )

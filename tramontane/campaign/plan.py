@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tramontane.campaign.clock import bring_back, now_at
 from tramontane.campaign.packing import Batch, Job, pack_all
 from tramontane.campaign.selection import choose
 from tramontane.errors import InputError, closest
@@ -83,6 +84,10 @@ class Plan:
         Points that need not be run, because their records come with the project.
     threads : int
         Threads, and so cores, for each point.
+    cluster : bool
+        Whether the batches are jobs of a batch system.
+    minutes : int or None
+        Longest time that a job may ask for [min]; None for any.
     """
 
     root: Path
@@ -96,6 +101,8 @@ class Plan:
     absent: dict[str, list[str]] = field(default_factory=dict)
     published: frozenset[str] = frozenset()
     threads: int = 1
+    cluster: bool = False
+    minutes: int | None = None
 
     @property
     def left_out(self) -> int:
@@ -134,6 +141,8 @@ def make_plan(
     run: bool = True,
     where: str | None = None,
     threads: int = 1,
+    cluster: bool = False,
+    minutes: int | None = None,
 ) -> Plan:
     """Return the plan of a campaign; writes nothing.
 
@@ -157,6 +166,10 @@ def make_plan(
         Only points for which this expression of their coordinates holds are run.
     threads : int, optional
         Threads, and so cores, for each point.
+    cluster : bool, optional
+        Whether the batches are jobs of a batch system.
+    minutes : int, optional
+        Longest time that a job may ask for [min]; by default any.
 
     Raises
     ------
@@ -187,7 +200,7 @@ def make_plan(
         absent[f"not {where}"] = sorted(others)
         wanted -= others
     if run:
-        absent |= _find_absent(root, {identity: points[identity] for identity in sorted(wanted)})
+        absent |= find_absent(root, {identity: points[identity] for identity in sorted(wanted)})
     elif wanted:
         absent[_NOT_ASKED] = sorted(wanted)
     wanted -= {identity for identities in absent.values() for identity in identities}
@@ -209,6 +222,8 @@ def make_plan(
         absent=absent,
         published=published,
         threads=threads,
+        cluster=cluster,
+        minutes=minutes,
     )
 
 
@@ -218,14 +233,22 @@ def _revision() -> int | None:
     return simulator.revision() if simulator.available() is None else None
 
 
-def _find_absent(root: Path, points: Mapping[str, Point]) -> dict[str, list[str]]:
-    """Return the points that can't run here, by the reason; whether one can be measured depends on its system."""
+def find_absent(root: Path, points: Mapping[str, Point]) -> dict[str, list[str]]:
+    """Return the points that can't run here, by the reason; whether one can be measured depends on its system.
+
+    Parameters
+    ----------
+    root : Path
+        Root of the checkout.
+    points : mapping
+        Points by their identities.
+    """
     measured = {identity: point.system for identity, point in points.items() if point.system}
     others = {identity: point for identity, point in points.items() if identity not in measured}
-    return find_absent(others) | find_unmeasurable(root, measured)
+    return find_without_substrate(others) | find_unmeasurable(root, measured)
 
 
-def find_absent(points: Mapping[str, Point]) -> dict[str, list[str]]:
+def find_without_substrate(points: Mapping[str, Point]) -> dict[str, list[str]]:
     """Return the points that can't run here, by the reason: their substrate is not installed, or can't express them.
 
     Parameters
@@ -318,6 +341,9 @@ def write_plan(plan: Plan) -> None:
     """
     layout = plan.layout
     store = Store(plan.root)
+    layout.folder.mkdir(parents=True, exist_ok=True)
+    records = (path for identity in plan.points for path in (store.path(identity), store.failure_path(identity)))
+    bring_back((*layout.folder.rglob("*"), *records), now_at(layout.folder))
     take_over(plan.root, plan.published)
     running = {job.identity for job in plan.jobs}
     for experiment in plan.experiments:
@@ -326,7 +352,7 @@ def write_plan(plan: Plan) -> None:
             _drop_if_outrun(file, layout.dataset(experiment.name), experiment, store, running)
 
     for folder in (layout.done, layout.measured):
-        for mark in folder.glob("*.done"):
+        for mark in (*folder.glob("*.done"), *folder.glob("*.hand")):
             mark.unlink()
     files = {layout.batch(batch.identity): dump(_describe(batch, layout)) for batch in plan.batches}
     for file in layout.batches.glob("*.json"):
@@ -361,7 +387,10 @@ def _describe(batch: Batch, layout: Layout) -> dict[str, Any]:
         "done": layout.ended(batch.identity, measured=batch.measured).relative_to(layout.root).as_posix(),
         "seconds": batch.seconds,
         "memory_bytes": batch.memory,
-        "points": [{"id": job.identity, "seconds": job.seconds, "point": job.point.canonical()} for job in batch.jobs],
+        "points": [
+            {"id": job.identity, "seconds": job.seconds, "memory_bytes": job.memory, "point": job.point.canonical()}
+            for job in batch.jobs
+        ],
     }
 
 
@@ -389,6 +418,8 @@ def _outline(plan: Plan, reported: Sequence[str]) -> dict[str, Any]:
         "scale": plan.scale,
         "command": command(plan, reported),
         "memory_bytes": plan.memory,
+        "minutes": plan.minutes,
+        "cluster": plan.cluster,
         "threads": plan.threads,
         "experiments": {
             name: [batch for batch, points in members.items() if points & wanted.get(name, set())] for name in reported

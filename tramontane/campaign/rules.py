@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-import tramontane
+from tramontane.campaign import slurm
+from tramontane.campaign.clock import is_past
 from tramontane.support.imports import sources
-from tramontane.support.layout import DRAWN, Layout
-
-#: Where the code lies: the checkout itself, or wherever it was installed.
-CODE = Path(tramontane.__file__).resolve().parent.parent
+from tramontane.support.layout import CODE, DRAWN, Layout
 
 #: What the wildcards may be; a misspelt target is then no target at all.
 SCALES = "smoke|laptop|paper"
@@ -31,7 +29,11 @@ DRAWING = ("analysis.draw", "analysis.schematics")
 REPORTING = ("analysis.report",)
 
 _STYLES = ("*.mplstyle", "*.yaml", "*.j2", "*.html", "*.css")
-_ESTIMATE_MARGIN = 4
+#: How far a point may exceed its estimate: in time, and in memory.
+_TIME_MARGIN = 4
+_MEMORY_MARGIN = 1.3
+#: What a job holds beside its point: two processes of Snakemake and the batch's own, measured as 215 to 245 MB [B].
+_OVERHEAD = 300_000_000
 _MINUTES = 60
 
 
@@ -76,7 +78,7 @@ class Rules:
         """Return the plan at `scale`; an empty one before `tramontane plan` has made one."""
         file = Layout(self.root, scale).plan
         if not file.exists():
-            return {"batches": {}, "experiments": {}, "command": "", "memory_bytes": None, "threads": 1}
+            return {"batches": {}, "experiments": {}, "command": "", "threads": 1}
         return _read(file, file.stat().st_mtime_ns)
 
     # What batches need.
@@ -88,19 +90,36 @@ class Rules:
     def memory(self, wildcards: Wildcards, attempt: int = 1) -> int:
         """Return the memory a batch needs [MB, as Snakemake counts], never more than the plan allowed.
 
-        The second attempt gets twice as much, and so on: the first may have failed for want of it.
+        Who has failed for want of it gets twice as much, then three times: on a cluster. On one machine there is
+        nothing to ask for, but with all that is allowed the batch runs alone.
         """
-        needed = self._batch(wildcards)["memory_bytes"] * attempt
+        needed: float = _MEMORY_MARGIN * self._batch(wildcards)["memory_bytes"] + _OVERHEAD
         allowed = self.outline(wildcards.scale)["memory_bytes"]
-        return math.ceil(min(int(needed), int(allowed or needed)) / 1e6)
+        if attempt > 1 and allowed and not self._on_cluster(wildcards):
+            needed = allowed
+        needed *= 1 + self._attempts(wildcards, attempt).memory
+        return math.ceil(min(needed, float(allowed or needed)) / 1e6)
 
     def threads(self, wildcards: Wildcards) -> int:
         """Return the threads, and so cores, of a point, which are those of its batch; one where points are measured."""
         return 1 if self._batch(wildcards)["measured"] else int(self.outline(wildcards.scale)["threads"])
 
     def runtime(self, wildcards: Wildcards, attempt: int = 1) -> int:
-        """Return the time a batch system should allow a batch [min]: generous, since estimates err; more each time."""
-        return attempt * (10 + math.ceil(_ESTIMATE_MARGIN * float(self._batch(wildcards)["seconds"]) / _MINUTES))
+        """Return the time a batch system should allow a batch [min]: generous, since estimates err.
+
+        Who has run out of it gets twice as much, and so on, up to what the partition allows.
+        """
+        needed = 10 + math.ceil(_TIME_MARGIN * float(self._batch(wildcards)["seconds"]) / _MINUTES)
+        needed *= 1 + self._attempts(wildcards, attempt).time
+        return min(needed, int(self.outline(wildcards.scale)["minutes"] or needed))
+
+    def _attempts(self, wildcards: Wildcards, attempt: int) -> slurm.Attempts:
+        if attempt == 1 or not self._on_cluster(wildcards):
+            return slurm.Attempts()
+        return slurm.attempts(wildcards.batch, attempt - 1)
+
+    def _on_cluster(self, wildcards: Wildcards) -> bool:
+        return bool(self.outline(wildcards.scale)["cluster"])
 
     def _batch(self, wildcards: Wildcards) -> dict[str, Any]:
         batch: dict[str, Any] = self.outline(wildcards.scale)["batches"][wildcards.batch]
@@ -133,7 +152,7 @@ class Rules:
         data = self.root / "configs"
         files = sorted([*data.glob("claims/*.yaml"), *data.glob("paper/*.yaml")])
         files += sorted((CODE / "simulator" / "topologies").glob("*.hpp"))  # whose sizes Table 1 shows
-        return [*_code(REPORTING), *_styles(), *map(str, files)]
+        return [*_code(REPORTING), *_styles(), *_changed(files)]
 
     def command(self, wildcards: Wildcards) -> str:
         """Return the command that makes the report again, as the report prints it."""
@@ -237,8 +256,13 @@ def _code(modules: Iterable[str]) -> list[str]:
     if CODE / "tramontane" / "substrates" / "simulator.py" in files:
         headers = (CODE / "skeleton-src").rglob("*.hpp")
         files += sorted(header for header in headers if header.parent.name != "executor")
-    return [str(file) for file in files]
+    return _changed(files)
 
 
 def _styles() -> list[str]:
-    return sorted({str(path) for pattern in _STYLES for path in (CODE / "analysis").rglob(pattern)})
+    return _changed(sorted({path for pattern in _STYLES for path in (CODE / "analysis").rglob(pattern)}))
+
+
+def _changed(files: Iterable[Path]) -> list[str]:
+    """Return the files that a step waits for: a change in the future would make it out of date for ever."""
+    return [str(file) for file in files if is_past(file)]

@@ -1,25 +1,123 @@
-"""What a campaign has to know of Slurm before it sends it jobs: whether it answers, and whether it keeps accounts."""
+"""What a campaign has to know of Slurm: whether it answers, keeps accounts, what a job may ask for, how jobs ended."""
 
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ruamel.yaml import YAML
 
-from tramontane.campaign.rules import CODE
 from tramontane.errors import InputError
+from tramontane.support.layout import CODE
 
 #: How long Slurm's controller is waited for [s].
 PATIENCE = 60
 
-_COMMANDS = ("sbatch", "squeue", "scontrol", "srun")
+_COMMANDS = ("sbatch", "squeue", "scontrol", "sinfo", "srun")
+
+#: Endings after which a job needs more time, after which it needs no more of anything, and after which more memory.
+_OUT_OF_TIME = frozenset({"TIMEOUT", "DEADLINE"})
+_NOT_ITS_FAULT = frozenset({"CANCELLED", "NODE_FAIL", "BOOT_FAIL", "PREEMPTED", "REVOKED", "REQUEUED"})
+_FAILED = frozenset({"FAILED", "OUT_OF_MEMORY"})
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a job may ask a partition for.
+
+    Parameters
+    ----------
+    memory : int or None
+        Memory of the largest node [B]; None if unknown.
+    minutes : int or None
+        Longest time [min]; None if there is no limit.
+    """
+
+    memory: int | None = None
+    minutes: int | None = None
+
+
+@dataclass(frozen=True)
+class Attempts:
+    """How often a batch was sent before, by what it lacked."""
+
+    memory: int = 0
+    time: int = 0
+
+
+def _options(profile: Path) -> dict[str, Any]:
+    """Return what the file of a folder of `workflow/profiles` says."""
+    options: dict[str, Any] = YAML(typ="safe", pure=True).load((profile / "profile.yaml").read_text(encoding="utf-8"))
+    return options or {}
 
 
 def uses_slurm(profile: Path) -> bool:
     """Return whether a folder of `workflow/profiles` sends jobs to Slurm."""
-    options = YAML(typ="safe", pure=True).load((profile / "profile.yaml").read_text(encoding="utf-8"))
-    return str(options.get("executor", "")) == "slurm"
+    return str(_options(profile).get("executor", "")) == "slurm"
+
+
+def find_limits(profile: Path) -> Limits:
+    """Return what a job may ask for in the partition that a profile names, or else in Slurm's default one."""
+    partition = (_options(profile).get("default-resources") or {}).get("slurm_partition")
+    chosen = ["--partition", str(partition)] if partition else []
+    done = _ask("sinfo", "--noheader", "--format=%P|%l|%m", *chosen)
+    rows = [tuple(line.strip().split("|")) for line in done.splitlines()]
+    return limits([row for row in rows if partition or row[0].endswith("*")])
+
+
+def limits(rows: Iterable[tuple[str, ...]]) -> Limits:
+    """Return the limits that rows of ``sinfo`` (partition, time, memory of a node [MB]) tell."""
+    times, sizes = [], []
+    for _, time, size in rows:
+        times.append(minutes(time))
+        sizes.append(int(size.rstrip("+")))
+    known = [time for time in times if time is not None]
+    # Slurm calls a node's memory 1 MB if nobody has told it.
+    largest = max(sizes, default=0)
+    return Limits(largest * 2**20 if largest > 1 else None, max(known) if len(known) == len(times) > 0 else None)
+
+
+def minutes(time: str) -> int | None:
+    """Return a time as Slurm writes it, ``days-hours:minutes:seconds``, in whole minutes; None without limit."""
+    found = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", time.strip())
+    if found is None:
+        return None
+    days, hours, rest, _ = (int(part or 0) for part in found.groups())
+    return (24 * days + hours) * 60 + rest
+
+
+def attempts(batch: str, number: int) -> Attempts:
+    """Return how the last `number` jobs of a batch have ended, of which Slurm keeps the states for a while.
+
+    Parameters
+    ----------
+    batch : str
+        The batch, with which the comment ends that its jobs carry.
+    number : int
+        How many jobs were sent; an ending that Slurm has forgotten counts as want of memory.
+    """
+    rows = (line.split("|") for line in _ask("squeue", "--states=all", "--noheader", "--format=%i|%T|%k").splitlines())
+    ended = {
+        int(row[0]): row[1]
+        for row in rows
+        if len(row) == 3 and row[0].isdigit() and row[2].strip().endswith(batch)
+        if row[1] in _OUT_OF_TIME | _NOT_ITS_FAULT | _FAILED
+    }
+    known = [ended[job] for job in sorted(ended)][-number:] if number else []
+    time = sum(state in _OUT_OF_TIME for state in known)
+    others = sum(state in _NOT_ITS_FAULT for state in known)
+    return Attempts(memory=number - time - others, time=time)
+
+
+def _ask(*command: str) -> str:
+    """Return what a command of Slurm's says; nothing if it fails: what it would tell is then unknown."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
 
 
 def commands_first() -> list[str]:

@@ -4,6 +4,7 @@ A mistake in the input is one line and exit status 2 (see :mod:`tramontane.error
 room whose work it is, and print; they import what they need when they run, so that each is as quick as it can be.
 """
 
+import errno
 import os
 import sys
 from typing import Annotated
@@ -18,7 +19,7 @@ from tramontane.cli.collate import collate
 from tramontane.cli.compare import compare
 from tramontane.cli.describe import describe
 from tramontane.cli.estimate import estimate
-from tramontane.cli.exit import MISTAKE, fail
+from tramontane.cli.exit import FAILURE, MISTAKE, fail
 from tramontane.cli.listing import list_experiments
 from tramontane.cli.new_experiment import new_experiment
 from tramontane.cli.plan import plan
@@ -27,7 +28,13 @@ from tramontane.cli.reproduce import reproduce
 from tramontane.cli.run import run
 from tramontane.cli.run_batch import run_batch
 from tramontane.cli.validate import validate
-from tramontane.errors import InputError
+from tramontane.errors import InputError, display_path
+
+#: What a file system may refuse to anybody; whatever else goes wrong with a file is a defect, and shows where.
+_NOT_OURS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE, errno.EFBIG)
+
+#: Exit status of a command that SIGINT has ended.
+_INTERRUPTED = 130
 
 app = typer.Typer(
     name="tramontane",
@@ -65,12 +72,19 @@ def main() -> None:
     except InputError as error:
         fail(str(error), MISTAKE)
     except typer.Abort:
-        sys.exit(130)
+        status = _INTERRUPTED
     except typer.TyperException as error:
         fail(_usage(error), MISTAKE)
     except BrokenPipeError:  # `tramontane list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        if error.errno not in _NOT_OURS:
+            raise
+        place = f"{display_path(error.filename)}: " if isinstance(error.filename, str) else ""
+        fail(f"{place}{error.strerror}", FAILURE)
+    if status == _INTERRUPTED:  # typer's word for Ctrl-C; a campaign that was stopped has said more, and ended
+        fail("stopped", _INTERRUPTED)
     sys.exit(status if isinstance(status, int) else 0)
 
 

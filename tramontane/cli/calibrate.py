@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from tramontane.cli.exit import FAILURE, fail
-from tramontane.errors import InputError
+from tramontane.cli.options import to_write
+from tramontane.errors import InputError, display_path
 
 
 def calibrate(
@@ -32,6 +33,7 @@ def calibrate(
     counts = _counts(ranks)
     if output.suffix != ".yaml":
         raise InputError("--output", "", str(output), "a file that ends in .yaml, e.g. configs/machines/here.yaml")
+    to_write("--output", output)
     require("mpi")
     root = find_root()
     folder = root / "results" / "calibration" / output.stem
@@ -47,7 +49,8 @@ def calibrate(
         print(f"{case}: {why}", file=sys.stderr)
     keep(found, system, output, folder.with_suffix(".nc"))
     stem = os.path.relpath(folder)
-    print(f"\nmachine: {output}\nfigure:  python -m analysis.draw {stem}.nc {stem}")
+    python = display_path(sys.executable)  # another Python may lack what it imports
+    print(f"\nmachine: {output}\nfigure:  {python} -m analysis.draw {stem}.nc {stem}")
 
 
 def _counts(text: str) -> list[int]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tramontane.cli.exit import FAILURE, fail
-from tramontane.cli.options import Cores, picoseconds_of
+from tramontane.cli.options import Cores, picoseconds_of, to_write
 
 
 def compare(
@@ -38,6 +38,8 @@ def compare(
     from tramontane.comparison.measured import Options, compare
     from tramontane.study import find_root
 
+    if dataset is not None:
+        to_write("--dataset", dataset)
     root = find_root()
     options = Options(model, against, members, picoseconds_of("--jitter", jitter))
     found = compare(file, root, options, lambda points: run_points(points, root, cores=cores, refresh=refresh))

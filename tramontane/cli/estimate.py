@@ -25,6 +25,8 @@ def estimate(
         return
     points = plural(found.points, "point")
     print(f"{found.title} at scale {scale}: {points}, {found.done} done, {len(found.jobs)} to run")
+    for reason, count in found.absent.items():
+        print(f"{count} of those can't run here, and a campaign leaves them out: {reason}")
     if found.jobs:
         print(
             f"about {about_seconds(found.seconds)} of processor time, up to {about_bytes(found.memory)} of memory, "

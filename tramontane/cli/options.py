@@ -1,6 +1,7 @@
 """Options that several commands have, and how texts become what they mean."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -44,6 +45,15 @@ def bytes_of(memory: str | None) -> int | None:
     from tramontane.study.units import SIZE
 
     return quantity("--memory", memory, replace(SIZE, examples=("64 GB",)), least=1) if memory else None
+
+
+def to_write(option: str, file: Path) -> Path:
+    """Return a file that a command is to write, whose folder must be there: a mistyped one is not to be made."""
+    if not file.absolute().parent.is_dir():
+        raise InputError(option, "", str(file), "a file in a folder that exists")
+    if file.is_dir():
+        raise InputError(option, "", str(file), "a file", problem=f"{file} is a folder")
+    return file
 
 
 def picoseconds_of(option: str, time: str | None) -> int | None:

@@ -2,6 +2,7 @@
 
 import sys
 
+from tramontane.cli.exit import FAILURE, fail
 from tramontane.cli.options import Cores, Experiments, Memory, Refresh, Scale, bytes_of, names
 
 
@@ -13,13 +14,19 @@ def plan(
     memory: Memory = None,
 ) -> None:
     """Write the plan of a campaign, for calling Snakemake directly."""
-    from tramontane.campaign.plan import make_plan, write_plan
+    from tramontane.campaign.lock import only_one
+    from tramontane.campaign.plan import check_scale, make_plan, write_plan
     from tramontane.study import find_root
     from tramontane.support.formatting import about_seconds, plural
+    from tramontane.support.layout import Layout
 
-    limit = bytes_of(memory)
-    made = make_plan(find_root(), scale, names(experiments), refresh=refresh, cores=cores, memory=limit)
-    write_plan(made)
+    root = find_root()
+    check_scale(scale)
+    with only_one(Layout(root, scale).folder, patience=0) as lock:
+        if lock is None:  # it goes by the plan that is there
+            fail(f"a run of the {scale} campaign is going on in this checkout; wait for it, or stop it first", FAILURE)
+        made = make_plan(root, scale, names(experiments), refresh=refresh, cores=cores, memory=bytes_of(memory))
+        write_plan(made)
     print(
         f"{plural(len(made.points), 'point')}, {len(made.jobs)} to run in {plural(len(made.batches), 'batch')}, "
         f"about {about_seconds(made.seconds)} of processor time",

@@ -39,4 +39,4 @@ def reproduce(
         where=where,
         threads=threads,
     )
-    raise typer.Exit(reproduce(find_root(), scale, names(experiments), options))
+    raise SystemExit(reproduce(find_root(), scale, names(experiments), options))

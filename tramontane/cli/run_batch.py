@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tramontane.cli.exit import fail
+from tramontane.cli.exit import FAILURE, fail
 from tramontane.cli.options import Threads
 
 
@@ -15,7 +15,7 @@ def run_batch(
     threads: Threads = 1,
 ) -> None:
     """Run the points of one batch; what a job of the workflow does."""
-    from tramontane.campaign.batch import Stopped, run_batch, stop_on_signals
+    from tramontane.campaign.batch import Stopped, UnfinishedError, run_batch, stop_on_signals
     from tramontane.substrates import require
     from tramontane.support.layout import root_of
 
@@ -24,3 +24,5 @@ def run_batch(
         run_batch(file, root_of(file), functools.partial(require, threads=threads))
     except Stopped as stopped:
         fail(f"stopped by {stopped}", 128 + stopped.number)
+    except UnfinishedError as error:
+        fail(str(error), FAILURE)

@@ -5,7 +5,8 @@ from typing import Any
 
 from tramontane.study.points import Point
 from tramontane.substrates import get, require
-from tramontane.substrates.isolation import PointError, end_with_parent, run_forked
+from tramontane.substrates.isolation import PointError, run_forked
+from tramontane.support.processes import end_with_parent
 
 
 def prepare() -> None:

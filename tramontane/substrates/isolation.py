@@ -6,8 +6,6 @@ threaded, so that a fork costs milliseconds and ten thousand points no more than
 the command line, whose own imports would count as the point's memory.
 """
 
-import contextlib
-import ctypes
 import json
 import os
 import pickle
@@ -18,19 +16,26 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tramontane.substrates import Substrate, get
+from tramontane.substrates import Substrate, building, get
+from tramontane.support.processes import end_with_parent, processor_time
 
 if TYPE_CHECKING:
     from tramontane.study.points import Point
-
-_PR_SET_PDEATHSIG = 1
 
 #: Turns a name into a substrate; tests put one of their own in place.
 Resolve = Callable[[str], Substrate]
 
 
+#: The message of a point that was refused memory.
+OUT_OF_MEMORY = "out of memory"
+
+
 class PointError(Exception):
     """A point did not run to its end; the message is one line."""
+
+
+class PointKilledError(PointError):
+    """Its process was killed, as the system does where memory lacks: tried again, it may well run."""
 
 
 def run_forked(point: "Point", substrate: Substrate) -> dict[str, Any]:
@@ -85,21 +90,6 @@ def peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def processor_time() -> float:
-    """Return the processor time of this process and of the children it has waited for [s]."""
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
-
-
-def end_with_parent(number: int) -> None:
-    """Ask Linux to send this process the signal `number` when the one that started it ends, however it ends.
-
-    Otherwise a campaign that is killed outright would leave simulations running that nobody waits for.
-    """
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
-
-
 def _be_the_child(point: "Point", substrate: Substrate, writing: int) -> None:
     """Run the point, tell the parent, and end without running the parent's exit handlers."""
     status = 1
@@ -118,14 +108,14 @@ def _answer(point: "Point", substrate: Substrate) -> bytes:
     """Return the outcome of a run as JSON: ``{"result": ...}`` or ``{"error": ...}``."""
     outcome: dict[str, Any]
     try:
-        begun = processor_time()
+        begun = processor_time() - building.spent()
         result = substrate.run(point)
         # A substrate whose simulation is a program of its own reports that one's memory.
-        cost = {"peak_rss_bytes": peak_memory(), "cpu_s": processor_time() - begun}
+        cost = {"peak_rss_bytes": peak_memory(), "cpu_s": processor_time() - building.spent() - begun}
         outcome = {"result": {**cost, **result}}
         return json.dumps(outcome, allow_nan=False).encode()
     except MemoryError:
-        outcome = {"error": "out of memory"}
+        outcome = {"error": OUT_OF_MEMORY}
     except Exception as error:
         outcome = {"error": " ".join(f"{error}".split()) or type(error).__name__}
     return json.dumps(outcome).encode()
@@ -135,8 +125,10 @@ def _understand(answer: bytes, status: int) -> dict[str, Any]:
     """Return the result in a child's answer, or raise what went wrong."""
     if status < 0:
         number = -status
-        guess = "; out of memory?" if number == signal.SIGKILL else ""
-        raise PointError(f"its process was ended by signal {number} ({signal.Signals(number).name}){guess}")
+        message = f"its process was ended by signal {number} ({signal.Signals(number).name})"
+        if number == signal.SIGKILL:
+            raise PointKilledError(f"{message}; {OUT_OF_MEMORY}?")
+        raise PointError(message)
     try:
         outcome: dict[str, Any] = json.loads(answer)
     except ValueError:

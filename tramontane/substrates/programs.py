@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tramontane.substrates.isolation import end_with_parent
+from tramontane.support.processes import end_with_parent
 
 
 @dataclass(frozen=True)

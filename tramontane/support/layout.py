@@ -4,6 +4,11 @@ import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
+import tramontane
+
+#: Where the code lies: the checkout itself, or wherever it was installed.
+CODE = Path(tramontane.__file__).resolve().parent.parent
+
 #: The forms in which each figure is drawn: for the report, for a quick look, for print.
 FIGURE_FORMATS = ("svg", "png", "pdf")
 
@@ -16,12 +21,12 @@ SCHEMATICS = ("fig03", "fig04")
 
 def root_of(planned: Path) -> Path:
     """Return the root of the checkout that a manifest or a batch of a plan lies in."""
-    return planned.resolve().parents[4]
+    return planned.absolute().parents[4]  # not resolved: `results` may be a link to another file system
 
 
 def plan_of(batch: Path) -> Path:
     """Return the plan that a batch belongs to."""
-    return batch.resolve().parents[1] / "plan.json"
+    return batch.absolute().parents[1] / "plan.json"
 
 
 @dataclass(frozen=True)

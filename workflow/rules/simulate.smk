@@ -6,6 +6,8 @@ rule run_batch:
     log:
         "results/{scale}/logs/batches/{batch}.log",
     priority: files.priority
+    # With more memory or time, where that was lacking; the points that are there are not run again.
+    retries: 4
     conda:
         "../envs/simulate.yaml"
     threads: files.threads

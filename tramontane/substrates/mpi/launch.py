@@ -8,8 +8,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tramontane.substrates.isolation import end_with_parent
 from tramontane.substrates.mpi.libraries import Library
+from tramontane.support.processes import end_with_parent
 
 #: Environment variable: after so many seconds a run counts as hung.
 LIMIT = "TRAMONTANE_MPI_LIMIT"

@@ -1,0 +1,82 @@
+"""The line that a failed workflow ends with names the cause."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from tramontane.campaign.causes import system_cause, why
+
+BLOCK = """\
+Error in rule {rule}:
+    message: {message}
+    jobid: {job}
+    log: {log} (check log file(s) for error details)
+    shell:
+        exec tramontane something
+
+"""
+
+
+def written(folder: Path, *blocks: str, before: str = "", after: str = "") -> Path:
+    log = folder / "snakemake.log"
+    log.write_text(before + "".join(blocks) + after)
+    return log
+
+
+def block(rule: str = "draw_figure", log: str = "a.log", message: str = "None", job: int = 3) -> str:
+    return BLOCK.format(rule=rule, log=log, message=message, job=job)
+
+
+def test_the_last_line_of_a_job_is_the_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.log").write_text("Traceback\nKeyError: 'figure'\n\n")
+    log = written(tmp_path, block(), block(log="b.log"))
+    assert why(log, tmp_path) == "draw_figure failed: KeyError: 'figure'; see a.log, b.log, snakemake.log"
+
+
+def test_a_job_that_slurm_does_not_take_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = "SLURM sbatch failed. The error message was 'sbatch: error: Invalid account or account/partition'."
+    line = why(written(tmp_path, block("run_batch", message=said)), tmp_path)
+    assert line == "run_batch failed: Invalid account or account/partition; see a.log, snakemake.log"
+    ended = "SLURM-job '7' failed, SLURM status is: 'OUT_OF_MEMORY'. Detailed failure reason unavailable"
+    line = why(written(tmp_path, block("run_batch", message=ended)), tmp_path)
+    assert line == "run_batch failed: OUT_OF_MEMORY; see a.log, snakemake.log"
+
+
+def test_a_job_that_succeeded_in_the_end_has_not_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    after = "Finished jobid: 3 (Rule: draw_figure)\n"
+    log = written(tmp_path, block(), after=after + block("write_report", "c.log", job=13))
+    assert why(log, tmp_path).startswith("write_report failed; see c.log")
+
+
+def test_snakemakes_own_errors_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    end = "; all of it in snakemake.log"
+    log = written(tmp_path, before="Building DAG of jobs...\nMissingInputException: no plan\n\n")
+    assert why(log, tmp_path) == "the workflow did not run: MissingInputException: no plan" + end
+    general = "WorkflowError:\nAt least one job did not complete successfully.\n"
+    said = "WorkflowError:\nFailed to group jobs together\n"
+    log = written(tmp_path, before=said + general)
+    assert why(log, tmp_path) == "the workflow did not run: WorkflowError: Failed to group jobs together" + end
+    log = written(tmp_path, before="OSError: [Errno 28] No space left on device: 'x'\n" + general)
+    assert why(log, tmp_path) == "the workflow did not run: No space left on device: 'x'" + end
+    assert why(written(tmp_path), tmp_path) == "the workflow did not run: it said nothing" + end
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT])
+def test_a_file_system_that_takes_nothing_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    log = written(tmp_path, block())
+    assert system_cause(tmp_path) is None
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    assert why(log, tmp_path).startswith(f"draw_figure failed: .: {os.strerror(number)}; see a.log")
