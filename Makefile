@@ -19,6 +19,7 @@ SEED        ?= 1
 BASE        ?=
 VS          ?=
 UPGRADE     ?=
+SECONDS     ?= 900
 BUILD       ?= cmake
 
 ifeq ($(filter cmake spack,$(BUILD)),)
@@ -47,7 +48,7 @@ SOURCES := CMakeLists.txt pyproject.toml $(wildcard skeleton-src/*.hpp skeleton-
 MOVED := $(shell [ ! -e .venv/.place ] || [ "$$(cat .venv/.place)" = "$$PWD" ] || echo moved)
 
 .DELETE_ON_ERROR:
-.PHONY: moved help reproduce test test-cpp test-address test-thread test-long trust soak bench validate setup lint lint-python lint-types lint-cpp lint-clang lint-workflow format schemas map lock clean distclean
+.PHONY: moved help reproduce test test-cpp test-address test-thread test-long fuzz trust soak bench validate setup lint lint-python lint-types lint-cpp lint-clang lint-workflow format schemas map lock clean distclean
 
 help:
 	@echo 'make reproduce   run experiments from YAML to the report'
@@ -58,6 +59,7 @@ help:
 	@echo 'make test-cpp    C++ tests with sanitizers and by a second compiler; clang-tidy on what changed since BASE=...'
 	@echo 'make test-long   all of that at length: clang-tidy on everything, ten times as many examples of each property'
 	@echo 'make trust       run the tests that docs/trust.md rests on, and fill its table'
+	@echo 'make fuzz        broken points and schedules by libFuzzer, with sanitizers; SECONDS=N for each of the two'
 	@echo 'make bench       measure the simulator; VS=CHECKOUT: alternate with another checkout, and print ratios'
 	@echo 'make soak        a small campaign again and again under random faults; MINUTES=60 SEED=1'
 	@echo 'make validate    compare the simulator with SST/macro and SimGrid; TABLES="A D" chooses'
@@ -91,6 +93,9 @@ test-long: setup
 	@$(MAKE) --no-print-directory test-cpp BASE=all
 	@$(MAKE) --no-print-directory test PYTEST_ARGS='--hypothesis-profile=long $(PYTEST_ARGS)'
 
+fuzz: setup
+	@sh workflow/scripts/fuzz.sh '$(SECONDS)'
+
 test: setup
 	@sh workflow/scripts/cpp_tests.sh
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
@@ -121,7 +126,8 @@ $(SPACK_PLACE)/.spack-env/.installed: $(SOURCES) requirements.lock $(wildcard sp
 
 CXX_FILES = $(filter %.hpp %.cpp,$(SOURCES)) \
   $(wildcard skeleton-src/executor/*.hpp skeleton-src/executor/*.cpp simulator/simgrid/*.hpp simulator/simgrid/*.cpp \
-      sstmacro/*.hpp sstmacro/*.cpp tests/cpp/*.hpp tests/cpp/*.cpp)
+      sstmacro/*.hpp sstmacro/*.cpp tests/cpp/*.hpp tests/cpp/*.cpp \
+      tests/cpp/fuzz/*.hpp tests/cpp/fuzz/*.cpp)
 
 lint: lint-python lint-types lint-cpp lint-workflow
 

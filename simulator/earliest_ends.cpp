@@ -36,10 +36,11 @@ public:
         const Parameters& p = parameters_;
         const auto n = static_cast<Ticks>(bytes);
         if (bytes == 0 || bytes <= p.negligible_size) {
-            return p.logp_out_in_latency + topology_.distance(source, target) * p.logp_hop_latency + n * p.logp_slot;
+            return p.logp_out_in_latency + checked_product(topology_.distance(source, target), p.logp_hop_latency) +
+                   checked_product(n, p.logp_slot);
         }
         const Ticks links = any_route_ ? (source == target ? 0 : 1) : topology_.distance(source, target);
-        return p.injection_latency + (links + 1) * p.link_latency + n * slowest_;
+        return p.injection_latency + checked_product(links + 1, p.link_latency) + checked_product(n, slowest_);
     }
 
 private:
@@ -62,12 +63,14 @@ Ticks send_all(const Schedule& schedule, const Paths& paths, Rank rank, std::int
     for (std::int32_t i = 0; i < sends; ++i) {
         const Transfer t = schedule.send(rank, round, i);
         if (t.bytes <= p.short_limit) now += p.copy(t.bytes);
+        check_event(now);
         const Ticks arrival = now + paths.time(rank, t.peer, t.bytes);
         const Ticks copying = t.bytes <= p.eager_limit ? p.copy(t.bytes) : 0;
         Work& other = work[static_cast<std::size_t>(t.peer)];
         other.first_arrival = std::min(other.first_arrival, arrival);
         other.last_copied = std::max(other.last_copied, arrival + copying);
         other.copying += copying;
+        check_event(other.copying);
     }
     return now;
 }
@@ -98,6 +101,7 @@ EarliestEnds earliest_ends(const Machine& machine, const Schedule& schedule, std
             // It copies after it has sent, and after something has arrived; the last message after that has arrived.
             w.begin = w.last_copied == 0 ? posted[r]
                                          : std::max(std::max(posted[r], w.first_arrival) + w.copying, w.last_copied);
+            check_event(w.begin);
         }
         if ((round + 1) % rounds != 0) continue;
         const auto [first, last] = std::minmax_element(work.begin(), work.end(),

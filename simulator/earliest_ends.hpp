@@ -22,7 +22,8 @@ struct EarliestEnds {
 /// of a shortest path; its bytes at the slowest server on the way. What is left out only delays: everybody else's
 /// packets, buffers and credits, handshakes of the protocols, second copies of what comes early, late starts.
 ///
-/// \throws std::invalid_argument for a machine that cannot work, or of another model than the default
+/// \throws std::invalid_argument for a machine that cannot work, or of another model than the default;
+///     std::runtime_error where a rank ends beyond the range of time
 [[nodiscard]] EarliestEnds earliest_ends(const Machine& machine, const Schedule& schedule, std::uint64_t seed,
                                          const AllocationRule& rule = {});
 

@@ -44,9 +44,8 @@ void Fabric::create(SwitchId at) {
     switches_[at] = &pages_.back()[room_ * lines_];
     memory_ += lines_ * sizeof(CacheLine);
     std::uninitialized_fill_n(links(at), std::size_t{topology_.ports()} + 1, Link{});
-    auto* outputs = reinterpret_cast<Output*>(switches_[at]->bytes + outputs_offset_);
     const std::size_t count = std::size_t{topology_.ports()} * channels_;
-    std::uninitialized_fill_n(outputs, count, Output{SwitchChannel(space_), SwitchChannel(space_)});
+    std::uninitialized_fill_n(outputs(at), count, Output{SwitchChannel(space_), SwitchChannel(space_)});
 }
 
 void Fabric::route(SwitchId at, Packet& packet, Ticks now) {
@@ -66,6 +65,7 @@ void Fabric::route(SwitchId at, Packet& packet, Ticks now) {
     if (has_crossbar_) {
         const Passage passage =
             crossbar(at).book(engine_.gaps, engine_.parameters.crossbar_slot, now, packet.bytes, packet.spacing);
+        check_step(passage.tail_leaves - now);
         packet.spacing = passage.spacing(packet.bytes);
         leaves = passage.head_leaves;
     }
@@ -111,6 +111,7 @@ void Fabric::route(SwitchId at, Packet& packet, Ticks now) {
     output.behind.take(packet.bytes);
     Link& server = link(at, packet.port);
     const Passage passage = server.book(engine_.gaps, p.link_slot, now, packet.bytes, packet.spacing);
+    check_step(passage.tail_leaves - now);
     packet.spacing = passage.spacing(packet.bytes);
 
     if (passage.head_leaves == now && output.before.waiting.empty()) {
@@ -354,8 +355,7 @@ std::uint64_t Fabric::queued_packets(SwitchId at, Port port, Ticks now) {
 
 std::uint64_t Fabric::queued_packets_anywhere(SwitchId at, Port port, Ticks now) const {
     if (!switches_[at]) return 0;
-    const auto* output =
-        reinterpret_cast<const Output*>(switches_[at]->bytes + outputs_offset_) + std::size_t{port} * channels_;
+    const Output* output = outputs(at) + std::size_t{port} * channels_;
     std::int64_t bytes = 0;
     for (std::uint8_t channel = 0; channel < channels_; ++channel, ++output) {
         bytes += space_ - output->behind.credits_at(engine_.credits, now);
@@ -365,7 +365,7 @@ std::uint64_t Fabric::queued_packets_anywhere(SwitchId at, Port port, Ticks now)
 
 void Fabric::verify(SwitchId at, bool idle) const {
     if (!switches_[at]) return;
-    const auto* output = reinterpret_cast<const Output*>(switches_[at]->bytes + outputs_offset_);
+    const Output* output = outputs(at);
     for (std::size_t i = 0; i < std::size_t{topology_.ports()} * channels_; ++i, ++output) {
         for (const auto* buffer : {&output->before, &output->behind}) {
             const std::int64_t promised = buffer->credits_at(engine_.credits, std::numeric_limits<Ticks>::max() - 1);
@@ -377,9 +377,9 @@ void Fabric::verify(SwitchId at, bool idle) const {
 std::string Fabric::waiting(SwitchId at, int& limit) const {
     std::string text;
     if (!switches_[at]) return text;
-    const std::size_t outputs = std::size_t{topology_.ports()} * channels_;
-    const auto* output = reinterpret_cast<const Output*>(switches_[at]->bytes + outputs_offset_);
-    for (std::size_t i = 0; i < outputs; ++i, ++output) {
+    const std::size_t count = std::size_t{topology_.ports()} * channels_;
+    const Output* output = outputs(at);
+    for (std::size_t i = 0; i < count; ++i, ++output) {
         for (const SwitchChannel* channel : {&output->before, &output->behind}) {
             if (channel->waiting.empty()) continue;
             if (limit == 0) return text;

@@ -117,9 +117,11 @@ private:
     [[nodiscard]] Link* links(SwitchId at) const { return reinterpret_cast<Link*>(switches_[at]->bytes); }
     [[nodiscard]] Arbiter& crossbar(SwitchId at) const { return links(at)[0]; }
     [[nodiscard]] Link& link(SwitchId at, Port port) const { return links(at)[1 + port]; }
+    [[nodiscard]] Output* outputs(SwitchId at) const {
+        return reinterpret_cast<Output*>(reinterpret_cast<std::byte*>(switches_[at]) + outputs_offset_);
+    }
     [[nodiscard]] Output& out(SwitchId at, Port port, std::uint8_t channel) const {
-        return reinterpret_cast<Output*>(switches_[at]->bytes +
-                                         outputs_offset_)[std::size_t{port} * channels_ + channel];
+        return outputs(at)[std::size_t{port} * channels_ + channel];
     }
     void create(SwitchId at);
 

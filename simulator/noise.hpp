@@ -52,7 +52,12 @@ public:
             const Ticks next = (number + 1) * period_;
             if (work <= next - time) break;
             work -= next - time;
-            time = next;
+            // Wherever its interruption lies, each period that is worked through leaves as much time for work.
+            const Ticks whole = (work - 1) / (period_ - duration_);
+            if (whole > end_of_time / period_) check_event(~Ticks{0});
+            work -= whole * (period_ - duration_);
+            number += whole;
+            time = next + whole * period_;
             check_event(time);
         }
         return time + work - shift;

@@ -5,8 +5,8 @@
 /// 1 TB/s (200 ticks). At other bandwidths the nearest whole number is taken; that is off by half a tick at most, 0.03
 /// % at 100 GB/s. All else is truncated.
 ///
-/// Time can't wrap: all quantities are bounded where they are read, products of them are checked, and no event is
-/// handled after `end_of_time`, up to which 5833 s are left.
+/// Time can't wrap: all quantities are bounded where they are read; products of them, and how far ahead a server is
+/// booked, are checked; and no event is handled after `end_of_time`, behind which 5833 s are left.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,8 @@ inline void check_event(Ticks time) {
 /// \throws std::runtime_error where something takes longer than may be added to a time
 inline void check_step(Ticks step) {
     if (step > longest_step) [[unlikely]]
-        throw std::runtime_error("a copy or message takes more than 1458 s, the longest step of the simulator");
+        throw std::runtime_error(
+            "a copy, a message or its wait for a link takes more than 1458 s, the longest step of the simulator");
 }
 
 /// `count` times `each`. \throws std::runtime_error where that is longer than a step may be

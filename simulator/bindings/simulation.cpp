@@ -219,7 +219,12 @@ Limit limit_of(double longest, const std::vector<double>& more_s, std::int64_t r
         throw std::invalid_argument("more_s: " + std::to_string(more_s.size()) + " bounds, allowed: " +
                                     std::to_string(repeats) + ", one for each number of repeats below all");
     }
-    for (const double least : more_s) limit.more.push_back(static_cast<Ticks>(std::llround(least / seconds_per_tick)));
+    for (const double least : more_s) {
+        if (!(least >= 0 && least <= to_seconds(end_of_time))) {
+            throw std::invalid_argument("more_s: found " + std::to_string(least) + ", allowed: 0 s to a day");
+        }
+        limit.more.push_back(static_cast<Ticks>(std::round(least / seconds_per_tick)));
+    }
     return limit;
 }
 

@@ -34,6 +34,7 @@ public:
         std::uint32_t left = bytes, sent = 0;
         std::size_t i = 0;
         while (left > 2) {  // stragglers of one or two bytes, left by truncation, take no time
+            if (i == idle_.size()) refuse_wrap();
             Interval& idle = idle_[i];
             const Ticks end = idle.start + idle.slots * slot_;
             if (spacing <= slot_ || buffered <= idle.start) {
@@ -68,6 +69,7 @@ public:
                 idle_.insert(idle_.begin() + static_cast<std::ptrdiff_t>(i) + 1, {buffered, after});
             }
         }
+        check_event(open());
         return passage;
     }
 
@@ -83,7 +85,12 @@ private:
 
     void erase(std::size_t i) {
         idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(i));
-        if (idle_.empty()) throw std::logic_error("pisces-16: a server has no idle time left");
+        if (idle_.empty()) refuse_wrap();
+    }
+
+    /// What is called unbounded ends before the packet's last byte comes.
+    [[noreturn]] static void refuse_wrap() {
+        throw std::runtime_error("model pisces-16: a packet comes in for longer than the server's 2^32 slots last");
     }
 
     void forget_past(Ticks now) {

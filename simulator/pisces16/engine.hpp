@@ -182,9 +182,7 @@ public:
 
     void send(Ticks time, LinkNumber link, Event::Kind kind, std::uint32_t place, std::uint32_t item = none,
               std::uint8_t channel = 0) {
-        if (time < now_ || time > end_of_time) {
-            throw std::runtime_error("the simulated time exceeds 922 s, the end of the range of the model pisces-16");
-        }
+        check_event(time, now_);
         pending_.push_back({time, sent_++, link, place, item, kind, channel});
         std::push_heap(pending_.begin(), pending_.end(), After{});
     }

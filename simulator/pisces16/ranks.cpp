@@ -439,8 +439,9 @@ void Ranks::handle(const Event& event) {
             const Message& message = engine_.messages[event.item];
             Network& network = fabric_.network();
             const Ticks hops = network.logp_hops(network.switch_of(message.source), network.switch_of(message.target));
-            const Ticks delay =
-                p.logp_out_in_latency + hops * p.logp_hop_latency + static_cast<Ticks>(message.bytes) * p.logp_slot;
+            const auto bytes = static_cast<Ticks>(message.bytes);
+            check_event(bytes > end_of_time / p.logp_slot ? ~Ticks{0} : bytes * p.logp_slot);
+            const Ticks delay = p.logp_out_in_latency + hops * p.logp_hop_latency + bytes * p.logp_slot;
             return engine_.send(engine_.now() + delay, Numbers::logp_in(message.target), Event::Kind::message,
                                 message.target, event.item);
         }

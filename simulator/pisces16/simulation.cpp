@@ -33,6 +33,13 @@ void check(const Machine& m, const Network& network, std::uint32_t ranks, const 
         throw std::invalid_argument(
             "machine.crossbar.bandwidth: found unlimited, allowed with model pisces-16: a bandwidth");
     }
+    for (const std::int64_t bandwidth :
+         {m.link_bandwidth, m.injection_bandwidth, m.crossbar_bandwidth, m.memory_bandwidth}) {
+        if (bandwidth < min_bandwidth) {
+            throw std::invalid_argument("machine: found a bandwidth of " + std::to_string(bandwidth) +
+                                        " B/s, allowed with model pisces-16: at least 10^7 B/s");
+        }
+    }
     if (m.packet < 1 || m.packet > 1'000'000'000) {
         throw std::invalid_argument("machine.packet: must lie in 1 B ... 1 GB");
     }

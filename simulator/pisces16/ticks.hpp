@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 
 #include "../../skeleton-src/ticks.hpp"
 
@@ -12,6 +13,16 @@ namespace tramontane::pisces16 {
 inline constexpr Ticks ticks_per_picosecond = 10'000;
 inline constexpr double seconds_per_tick = 1e-16;
 inline constexpr Ticks end_of_time = 922 * (ticks_per_picosecond * 1'000'000'000'000);
+
+/// Below it, the 32-bit count of an idle server's slots [bytes] spans more ticks than 64 bits hold.
+inline constexpr std::int64_t min_bandwidth = 10'000'000;  ///< [B/s]
+
+/// \throws std::runtime_error where an event would lie beyond the range of time, or before `now`: it has wrapped
+inline void check_event(Ticks time, Ticks now = 0) {
+    if (time < now || time > end_of_time) {
+        throw std::runtime_error("the simulated time exceeds 922 s, the end of the range of the model pisces-16");
+    }
+}
 
 [[nodiscard]] constexpr Ticks from_picoseconds(std::int64_t picoseconds) {
     return static_cast<Ticks>(picoseconds) * ticks_per_picosecond;

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdint>
 #include <set>
+#include <stdexcept>
 #include <vector>
 
 #include "given.hpp"
@@ -63,6 +64,17 @@ TEST_CASE("work in pieces ends when work in one piece ends") {
                 REQUIRE(now == noise.end(rank, begin, sum));
             }
         }
+    }
+}
+
+TEST_CASE("work over any number of interruptions is no longer to simulate") {
+    constexpr Ticks second = ticks_per_second;
+    for (const bool random : {false, true}) {
+        const Noise half({.period = 2, .duration = 1, .random = random}, 3);
+        CHECK(half.end(5, 7 * second, 1'000 * second) - 2'007 * second <= from_picoseconds(4));
+        const Noise hardly({.period = 1'000'000, .duration = 999'999, .random = random}, 3);
+        CHECK_THROWS_AS(hardly.end(5, 0, second), std::runtime_error);  // 10^6 s
+        CHECK_THROWS_AS(hardly.end(5, 0, 1'000 * second), std::runtime_error);
     }
 }
 

@@ -1,0 +1,218 @@
+"""Extreme points: what the simulator says is right, or it refuses in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tramontane import _simulator
+from tramontane.errors import InputError
+from tramontane.study import load_point
+
+from .points import allreduce, machine, point, transposition
+
+PS = 1
+S = 10**12 * PS
+DAY = 86_400.0
+TICK = 5e-15
+COSTS = ("wall_s", "setup_s", "threads", "events")
+REFUSALS = (
+    "the simulated time exceeds a day (86400 s), the end of the simulator's range",
+    "a copy, a message or its wait for a link takes more than 1458 s, the longest step of the simulator",
+    "the simulated time exceeds 922 s, the end of the range of the model pisces-16",
+    "machine.buffer: ",
+    "machine: found a bandwidth of ",
+)
+NETWORKS = [
+    ("torus", (4, 4, 4), ["minimal", "valiant", "ugal"], {}),
+    ("fattree", (4, 8), ["d-mod-k", "round-robin", "adaptive"], {}),
+    ("dragonfly", (4, 4, 4), ["minimal", "valiant", "valiant-global", "ugal", "ugal-g", "par", "ugal-sstmacro71"], {}),
+    ("dragonfly1d", (4, 9), ["minimal", "valiant", "ugal"], {"global_links": 2, "arrangement": "circulant"}),
+    ("hyperx", (4, 4, 4), ["minimal", "valiant", "ugal", "dal"], {}),
+]
+
+
+def powers(least: int, most: int) -> st.SearchStrategy[int]:
+    """Return integers of every size from `least` to `most`, both of them often."""
+    sizes = st.integers(max(least, 1).bit_length(), most.bit_length()).flatmap(lambda bits: st.integers(0, 2**bits - 1))
+    return st.sampled_from([least, most]) | sizes.map(lambda value: min(max(value, least), most))
+
+
+@st.composite
+def workloads(draw: st.DrawFn, ranks: int) -> dict[str, Any]:
+    """Workloads of every kind and algorithm, with messages of nothing up to a gigabyte."""
+    kind = draw(st.sampled_from(["allreduce", "transposition", "halo"]))
+    columns = draw(st.sampled_from([d for d in range(1, ranks + 1) if ranks % d == 0]))
+    side = draw(st.sampled_from([64, 64, 300, 1000]))
+    grid = {"grid": [side, side, draw(st.integers(64, 200))], "decomposition": [columns, ranks // columns]}
+    if kind == "halo":
+        return {"kind": kind, "width": draw(st.integers(1, 9)), **grid}
+    if kind == "allreduce":
+        algorithm = draw(st.sampled_from(["recursive-k", "recursive-doubling", "ring", "rabenseifner"]))
+        radix = {"radix": draw(st.integers(2, 9))} if algorithm == "recursive-k" else {}
+        count = draw(powers(1, 10**8))
+        return {"kind": kind, "algorithm": algorithm, "count": count, "repeats": draw(st.integers(1, 3)), **radix}
+    algorithm = draw(st.sampled_from(["ring-k", "burst", "bruck", "pairwise", "sliding-window"]))
+    radix = {"radix": draw(st.integers(1, 8))} if algorithm in ("ring-k", "sliding-window") else {}
+    return {"kind": kind, "algorithm": algorithm, **grid, **radix}
+
+
+def sent_bytes(workload: dict[str, Any], ranks: int) -> list[int]:
+    """Return the sizes of all messages."""
+    schedule = _simulator.schedule.Schedule(workload, ranks, allow_empty_blocks=True)
+    return [int(n) for number in range(schedule.rounds) for n in schedule.transfers(number)["bytes"]]
+
+
+@st.composite
+def extreme_points(draw: st.DrawFn) -> dict[str, Any]:
+    """Points at and between the bounds of every quantity, small enough to be simulated."""
+    ranks = draw(st.integers(2, 64))
+    workload = draw(workloads(ranks))
+    topology, geometry, routings, changes = draw(st.sampled_from(NETWORKS))
+    bandwidths, latencies = powers(10**6, 2 * 10**14), powers(1, S)
+    packet = max(draw(powers(1, 10**9)), sum(sent_bytes(workload, ranks)) // 20_000)
+    net = machine(
+        topology,
+        geometry,
+        2,
+        draw(st.sampled_from(routings)),
+        link={"bandwidth": draw(bandwidths), "latency": draw(latencies)},
+        injection={
+            "bandwidth": draw(bandwidths),
+            "latency": draw(latencies),
+            "service": draw(st.sampled_from(["fifo", "round-robin"])),
+        },
+        crossbar={"bandwidth": draw(st.just("unlimited") | bandwidths)},
+        logp={"bandwidth": draw(bandwidths), "hop_latency": draw(latencies), "out_in_latency": draw(latencies)},
+        memory={"bandwidth": draw(bandwidths)},
+        processor={"frequency": draw(powers(10**6, 10**12))},
+        packet=min(packet, 10**9),
+        buffer=min(draw(st.sampled_from([8, 8, 100, 10**9])) * min(packet, 10**9), 2**31 - 1),
+        protocol={
+            "negligible_size": draw(st.sampled_from([0, 0, 100, 10**6])),
+            "short_limit": draw(st.sampled_from([0, 512, 10**9])),
+            "eager_limit": draw(st.sampled_from([512, 10**6, 10**9])),
+        },
+        **changes,
+    )
+    jitter = draw(st.just(0) | powers(0, 1000 * S))
+    if draw(st.booleans()):
+        net["overhead"] = {"send": draw(powers(0, 1000 * S)), "receive": draw(powers(0, 1000 * S))}
+    if draw(st.integers(0, 4)) == 0:
+        net["model"] = "pisces-16"
+    p = point(ranks, workload, net, draw(st.integers(0, 2**62)), jitter)
+    if draw(st.booleans()):
+        period = draw(powers(2, 1000 * S))
+        duration = draw(powers(1, period - 1))
+        p["noise"] = {"period": period, "duration": duration, "pattern": draw(st.sampled_from(["random", "periodic"]))}
+    return p
+
+
+def outcome(p: dict[str, Any], **how: int) -> dict[str, Any] | str:
+    """Return what does not depend on the host: what came of the point, or why it was refused."""
+    try:
+        return {key: value for key, value in _simulator.simulate(p, **how).items() if key not in COSTS}
+    except (RuntimeError, ValueError) as error:
+        return str(error)
+
+
+def least_time(p: dict[str, Any], sends: list[int], busiest: float) -> float:
+    """Return a time that the point takes at least [s], worked out in whole numbers."""
+    net = p["machine"]
+    latency: int = min(net["injection"]["latency"] + net["link"]["latency"], net["logp"]["out_in_latency"])
+    if net["protocol"]["negligible_size"] > 0 or not any(sends):
+        return latency * 1e-12
+    slot: int = max(1, round(S * 200 / net["injection"]["bandwidth"]) - 1)  # [ticks]
+    packet: int = net["packet"]
+    return latency * 1e-12 + max(0.0, busiest - packet) * slot * TICK  # until the last packet's head leaves
+
+
+@given(p=extreme_points(), threads=st.integers(1, 3), part=st.integers(2, 9))
+@settings(max_examples=50)
+def test_an_extreme_point_is_right_or_refused(p: dict[str, Any], threads: int, part: int) -> None:
+    result = outcome(p)
+    net = p["machine"]
+    lookahead = 200 * min(
+        net[b][k] for b, k in (("link", "latency"), ("injection", "latency"), ("logp", "out_in_latency"))
+    )
+    other = outcome(p, threads=threads, window=max(1, min(lookahead, 2**32 - 1) // part))
+    if isinstance(result, str):
+        assert "\n" not in result
+        assert result.startswith(REFUSALS) or "model pisces-16" in result
+        assert isinstance(other, str)
+        return
+    assert other == result
+    sends = sent_bytes(p["workload"], p["ranks"])
+    assert (result["messages"], result["bytes"]) == (len(sends), sum(sends))
+    assert result["packets"] == sum(-(-n // net["packet"]) for n in sends)
+    busiest = sum(sends) / p["ranks"] * result["imbalance"]
+    assert least_time(p, sends, busiest) * (1 - 1e-9) <= result["time_s"] <= DAY
+    assert all(0 <= time <= result["time_s"] for time in result["phases"].values())
+    assert 0 <= result["delays"]["max_s"] <= result["time_s"]
+
+
+TINY = """\
+ranks: 4
+workload: {kind: transposition, algorithm: ring-k, radix: 1, grid: [16, 16, 16]}
+machine:
+  topology: torus
+  geometry: [2, 2, 2]
+  nodes_per_switch: 1
+  packet: 1 MB
+  buffer: 8 MB
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ("  link: {bandwidth: 20 kB/s}", "machine.link.bandwidth"),
+        ("  link: {bandwidth: 1 B/s}", "machine.link.bandwidth"),
+        ("  link: {latency: 500 s}", "machine.link.latency"),
+        ("  link: {latency: 5000 s}", "machine.link.latency"),
+        ("  overhead: {send: 100000 s}", "machine.overhead.send"),
+        ("start_jitter: 1000000 s", "start_jitter"),
+    ],
+)
+def test_what_once_gave_a_wrapped_time_is_refused(tmp_path: Path, change: str, key: str) -> None:
+    file = tmp_path / "point.yaml"
+    file.write_text(TINY)
+    assert _simulator.simulate(load_point(file).canonical())["time_s"] < 1e-3
+    file.write_text(TINY + change)
+    with pytest.raises(InputError) as error:
+        load_point(file)
+    assert "\n" not in str(error.value)
+    assert f": {key}: found " in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("block", "key", "value"),
+    [
+        ("link", "bandwidth", 20_000),
+        ("link", "latency", 500 * S),
+        ("overhead", "send", 100_000 * S),
+        ("", "start_jitter", 10**6 * S),
+    ],
+)
+def test_the_extension_refuses_it_too(block: str, key: str, value: int) -> None:
+    net = machine("torus", (2, 2, 2)) | {"overhead": {"send": 0, "receive": 0}}
+    p = point(4, transposition((16, 16, 16), (2, 2)), net)
+    (p["machine"][block] if block else p)[key] = value
+    with pytest.raises(ValueError, match=rf"{key}: found {value}, allowed: .*$"):
+        _simulator.simulate(p)
+
+
+def test_slow_links_take_the_time_of_their_bytes() -> None:
+    """At 50 kB/s a time was still right, at 20 kB/s no more; the slowest that is allowed takes 1 s a megabyte."""
+    p = point(2, allreduce(2, count=10**9), machine("torus", (2, 1, 1)))
+    for part in ("link", "injection"):
+        p["machine"][part]["bandwidth"] = 10**6
+    p["machine"] |= {"packet": 10**8, "buffer": 10**9, "crossbar": {"bandwidth": "unlimited"}}
+    assert _simulator.simulate(p)["time_s"] == pytest.approx(8000, abs=1)
+    p["workload"]["repeats"] = 11
+    with pytest.raises(RuntimeError, match="exceeds a day"):
+        _simulator.simulate(p)
