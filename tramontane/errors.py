@@ -62,7 +62,7 @@ class InputError(Exception):
         where = f" (at {self.where})" if self.where else ""
         more = f" (and {self.more} more)" if self.more else ""
         line = f"{head};{hint} allowed: {self.allowed}{where}{more}"
-        return " ".join(line.split())
+        return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in " ".join(line.split()))
 
 
 def display_path(source: str | Path) -> str:

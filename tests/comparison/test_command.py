@@ -111,9 +111,10 @@ def test_a_file_that_is_none_is_one_line_and_status_2(
 
 def test_nothing_to_compare_is_no_success(write: Write, checkout: Path) -> None:
     done = compare(checkout, write({"op": "none"}), "--json")
-    assert done.returncode == 1
-    assert json.loads(done.stdout)["n"] == 0
-    assert done.stderr.splitlines()[-1].endswith("no row could be compared")
+    assert done.returncode == 2
+    assert not done.stdout
+    (line,) = done.stderr.splitlines()
+    assert line.endswith("measured.csv: line 2: op none; allowed: a point that the simulator has")
 
 
 def test_rows_become_a_figure_with_a_caption(write: Write, checkout: Path) -> None:

@@ -327,7 +327,7 @@ def test_two_coordinates_may_mean_one_point(folder: Path) -> None:
         ),
         ({"exclude": ["width > 3"]}, "exclude[0]: 'width > 3' cannot be evaluated ("),
         ({"exclude": ["open('x')"]}, "exclude[0]: unknown name 'open' in 'open('x')'; allowed: "),
-        ({"derive": {"seed": "().__class__"}}, "derive.seed: '().__class__' cannot be evaluated ("),
+        ({"derive": {"seed": "().__class__"}}, "derive.seed: found '().__class__', which cannot be read ("),
         ({"derive": {"seed": "'x'"}}, "derive.seed: found 'x'; allowed: a whole number, 0 or more (at ranks=16)"),
         # points: the key is the line to mend
         ({"cross": {"ranks": [16, 300]}}, "cross.ranks: found 300 ranks on 256 nodes; allowed: at most 256, the nodes"),

@@ -1,6 +1,7 @@
 """``tramontane calibrate``."""
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +10,7 @@ import typer
 
 from tramontane.cli.exit import FAILURE, fail
 from tramontane.cli.options import to_write
-from tramontane.errors import InputError, display_path
+from tramontane.errors import InputError, closest, display_path
 
 
 def calibrate(
@@ -26,7 +27,7 @@ def calibrate(
     """Measure messages and small operations through ReFrame, and fit the simulator's parameters to them."""
     from tramontane.calibration import summary
     from tramontane.calibration.calibrate import calibrate, keep
-    from tramontane.study import find_root
+    from tramontane.study import find_root, load_system
     from tramontane.study.points import SystemChoice
     from tramontane.substrates import require
 
@@ -34,8 +35,15 @@ def calibrate(
     if output.suffix != ".yaml":
         raise InputError("--output", "", str(output), "a file that ends in .yaml, e.g. configs/machines/here.yaml")
     to_write("--output", output)
-    require("mpi")
     root = find_root()
+    described = load_system(system, root)
+    for option, name, known in (
+        ("--partition", partition, described.partitions),
+        ("--environment", environment, described.environments),
+    ):
+        if name is not None and name not in known:
+            raise InputError(option, "", name, ", ".join(known), hint=closest(name, known))
+    require("mpi")
     folder = root / "results" / "calibration" / output.stem
     choice = SystemChoice(name=system, partition=partition, environment=environment)
     try:
@@ -56,6 +64,6 @@ def calibrate(
 def _counts(text: str) -> list[int]:
     """Return the numbers in a text such as 2,4."""
     words = [word for word in text.replace(",", " ").split() if word]
-    if not all(word.isdigit() and int(word) >= 2 for word in words):
-        raise InputError("--ranks", "", text, "numbers from 2 with commas between them")
+    if not words or not all(re.fullmatch("[0-9]{1,6}", word) and int(word) >= 2 for word in words):
+        raise InputError("--ranks", "", text, "numbers from 2 to 999999 with commas between them")
     return [int(word) for word in words]

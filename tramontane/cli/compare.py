@@ -21,7 +21,8 @@ def compare(
         str, typer.Option("--against", help="row: times as measured; ensemble: medians of model pisces-16.")
     ] = "row",
     members: Annotated[
-        int | None, typer.Option("--members", min=1, help="Members with seeds s, s + 1, ...; by default 1 or 10.")
+        int | None,
+        typer.Option("--members", min=1, max=1000, help="Members with seeds s, s + 1, ...; by default 1 or 10."),
     ] = None,
     jitter: Annotated[
         str | None, typer.Option("--jitter", help="Ranks start up to this much apart, e.g. '1 ns'.", metavar="TIME")

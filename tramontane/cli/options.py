@@ -44,7 +44,7 @@ def bytes_of(memory: str | None) -> int | None:
     """Return an amount of memory, such as "64GB" [B]."""
     from tramontane.study.units import SIZE
 
-    return quantity("--memory", memory, replace(SIZE, examples=("64 GB",)), least=1) if memory else None
+    return None if memory is None else quantity("--memory", memory, replace(SIZE, examples=("64 GB",)), least=1)
 
 
 def to_write(option: str, file: Path) -> Path:
@@ -58,19 +58,19 @@ def to_write(option: str, file: Path) -> Path:
 
 def picoseconds_of(option: str, time: str | None) -> int | None:
     """Return a time such as "1 ns" [ps]."""
-    from tramontane.study.units import TIME
+    from tramontane.study.units import MOST_TIME, TIME
 
-    return None if time is None else quantity(option, time, TIME)
+    return None if time is None else quantity(option, time, TIME, most=MOST_TIME)
 
 
-def quantity(option: str, text: str, dimension: "Dimension", *, least: int = 0) -> int:
+def quantity(option: str, text: str, dimension: "Dimension", *, least: int = 0, most: int | None = None) -> int:
     """Return a quantity in base units, written as in YAML files."""
     from pydantic_core import PydanticCustomError
 
     from tramontane.study.units import parse_quantity
 
     try:
-        return parse_quantity(text, dimension, least=least)
+        return parse_quantity(text, dimension, least=least, most=most)
     except PydanticCustomError as error:
         context = error.context or {}
         raise InputError(option, "", text, context.get("allowed", ""), problem=context.get("problem")) from None

@@ -24,8 +24,11 @@ def reproduce(
     """Run experiments from the plan to the report; what is there already is not run again."""
     from tramontane.campaign.driver import Options, reproduce
     from tramontane.study import find_root
+    from tramontane.study.names import is_name
     from tramontane.support import host
 
+    if not is_name(profile):
+        raise InputError("--profile", "", profile, "a folder of workflow/profiles, e.g. slurm")
     limit = bytes_of(memory) or (host.memory() if profile == "default" else None)
     cores = cores or host.cores()
     if profile == "default" and threads > cores:

@@ -194,7 +194,7 @@ def compare(file: Path, root: Path, options: Options, run: Runner) -> Comparison
     Raises
     ------
     InputError
-        If the file or a row of it can't be read.
+        If the file or a row of it can't be read, or none of its rows can be compared.
     """
     networks = read_networks(root)
     wanted: list[tuple[Row, list[Point], list[Point]]] = []
@@ -210,6 +210,9 @@ def compare(file: Path, root: Path, options: Options, run: Runner) -> Comparison
             skipped.append(LeftOut(row, str(reason)))
             continue
         wanted.append((row, ours, theirs))
+    if skipped and not wanted:
+        key, more = f"line {skipped[0].row.line}", len(skipped) - 1
+        raise InputError(file, key, None, "a point that the simulator has", problem=skipped[0].reason, more=more)
     outcomes = run({point.id: point for _, ours, theirs in wanted for point in (*ours, *theirs)})
     rows, failed = [], []
     for row, ours, theirs in wanted:

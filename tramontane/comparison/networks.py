@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from pydantic_core import PydanticCustomError
-from ruamel.yaml import YAML
 
 from tramontane.errors import InputError
+from tramontane.study.bounded_yaml import load
 from tramontane.study.network import network
 
 #: Where the table lies below the root of a checkout.
@@ -73,7 +73,7 @@ def _network(row: Mapping[str, str]) -> Network:
     topology = row["topology"].split()[0]
     machine: dict[str, Any] = {
         "topology": topology,
-        "geometry": YAML(typ="safe", pure=True).load(row["geometry"]),
+        "geometry": load(row["geometry"]),
     }
     if topology != "fattree":  # there the number of down ports says it
         machine["nodes_per_switch"] = int(row["nodes_per_switch"])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from tramontane.errors import InputError
+from tramontane.errors import InputError, show
 
 #: Columns that every file must have; ``validation/README.md`` says what they mean.
 COLUMNS = (
@@ -134,6 +134,9 @@ def _table(path: Path, stream: Iterable[str]) -> list[Row]:
     header = next(reader, None)
     if not header:
         raise InputError(path, "", None, "a CSV file of measured points", problem="the file is empty")
+    if len(set(header)) < len(header):
+        twice = next(column for column in header if header.count(column) > 1)
+        raise InputError(path, "line 1", None, "each column once", problem=f"column {show(twice)} stands there twice")
     missing = [column for column in COLUMNS if column not in header]
     if missing:
         text = f"column{'s' if len(missing) > 1 else ''} missing: {', '.join(missing)}"

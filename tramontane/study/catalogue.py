@@ -15,6 +15,7 @@ from tramontane.errors import InputError, closest, show
 from tramontane.study.layers import Keys, Layers, Origin
 from tramontane.study.machines import Machine
 from tramontane.study.messages import explain
+from tramontane.study.names import is_name
 from tramontane.study.reading import read_yaml
 
 MACHINES = Path("configs/machines")
@@ -50,11 +51,16 @@ def find_root(start: str | Path | None = None) -> Path:
 
 def cached_yaml(path: Path) -> dict[str, Any]:
     """Return the contents of a YAML file; it is read once as long as it does not change on disk."""
+    return copy.deepcopy(_shared_yaml(path))
+
+
+def _shared_yaml(path: Path) -> dict[str, Any]:
+    """Return the contents of a YAML file, which nobody may change."""
     try:
         stamp = path.stat().st_mtime_ns
-    except OSError:
+    except (OSError, ValueError):
         return read_yaml(path)  # says what is wrong
-    return copy.deepcopy(_read(path, stamp))
+    return _read(path, stamp)
 
 
 @lru_cache(maxsize=256)
@@ -68,16 +74,29 @@ def list_experiments(root: str | Path) -> list[Path]:
 
 
 def list_machines(root: str | Path) -> list[str]:
-    """Return the names of the machines that can be used in a point (files with a topology), sorted."""
-    files = sorted((Path(root) / MACHINES).glob("*.yaml"))
-    return [file.stem for file in files if "topology" in cached_yaml(file)]
+    """Return the names of the machines that can be used in a point (files with a topology), sorted.
+
+    A file that can't be read is among them: whoever names it is told what is wrong with it, and nobody else.
+    """
+    return [name for name in _machine_files(root) if _is_machine(Path(root), name)]
+
+
+def _machine_files(root: str | Path) -> list[str]:
+    return sorted(file.stem for file in (Path(root) / MACHINES).glob("*.yaml") if is_name(file.stem))
+
+
+def _is_machine(root: Path, name: str) -> bool:
+    try:
+        return "topology" in _shared_yaml(root / MACHINES / f"{name}.yaml")
+    except InputError:
+        return True
 
 
 def load_machine(name: str, root: str | Path | None = None) -> Machine:
     """Return a machine of ``configs/machines`` by its name; `root` is the project's folder, found if not given."""
     folder = find_root() if root is None else Path(root)
-    known = list_machines(folder)
-    if name not in known:
+    if not _exists(folder, name, named=True):
+        known = list_machines(folder)
         problem = f"no machine {show(name)}"
         raise InputError(folder / MACHINES, "", name, ", ".join(known), problem=problem, hint=closest(name, known))
     layers = Layers()
@@ -88,6 +107,14 @@ def load_machine(name: str, root: str | Path | None = None) -> Machine:
         return Machine.model_validate(layers.data["machine"])
     except ValidationError as error:
         raise explain(error, Machine, lambda keys: locate(layers, ("machine", *keys), origin.source)) from None
+
+
+def load_base(name: str, root: Path) -> dict[str, Any]:
+    """Return the keys of a machine file and of what it extends, unchecked; what leads nowhere or back is refused."""
+    layers = Layers()
+    _merge_file(layers, name, root, Origin(root / MACHINES / f"{name}.yaml", "extends"))
+    machine: dict[str, Any] = layers.data.get("machine", {})
+    return machine
 
 
 def locate(layers: Layers, keys: Keys, source: Path) -> Origin:
@@ -124,20 +151,31 @@ def resolve_names(layers: Layers, root: Path) -> None:
         if system not in known:
             origin = layers.origins["system", "name"]
             raise InputError(origin.source, origin.key, system, ", ".join(known), hint=closest(system, known))
+        _check_parts(layers, root / SYSTEMS / f"{system}.yaml")
     grid = layers.get(("workload", "grid"))
     if isinstance(grid, str):
         origin = layers.origins["workload", "grid"]
         layers.set(("workload", "grid"), grid_points(grid, root, origin), origin)
 
 
+def _check_parts(layers: Layers, file: Path) -> None:
+    """Refuse a partition or an environment that a system has not."""
+    described = _shared_yaml(file)
+    for key in ("partition", "environment"):
+        name, known = layers.get(("system", key)), described.get(f"{key}s")
+        if isinstance(name, str) and isinstance(known, dict) and name not in known:
+            origin = locate(layers, ("system", key), file)
+            raise InputError(origin.source, origin.key, name, ", ".join(known), hint=closest(name, known))
+
+
 def grid_points(name: str, root: Path, origin: Origin) -> object:
     """Return [nx, ny, nz] of a named grid."""
-    grids = cached_yaml(root / GRIDS)
+    grids = _shared_yaml(root / GRIDS)
     if name not in grids:
         allowed = f"[nx, ny, nz] or a grid of {GRIDS}: {', '.join(grids)}"
         raise InputError(origin.source, origin.key, name, allowed, hint=closest(name, grids))
     entry = grids[name]
-    return entry.get("points") if isinstance(entry, dict) else entry
+    return copy.deepcopy(entry.get("points") if isinstance(entry, dict) else entry)
 
 
 def _resolve_machine(layers: Layers, root: Path) -> None:
@@ -172,6 +210,11 @@ def _resolve_machine(layers: Layers, root: Path) -> None:
     layers.origins |= below.origins | {("machine",): where}
 
 
+def _exists(root: Path, name: str, *, named: bool) -> bool:
+    """Tell whether there is a machine file of this name; a `named` one is more than a base for others."""
+    return is_name(name) and (root / MACHINES / f"{name}.yaml").is_file() and (not named or _is_machine(root, name))
+
+
 def _merge_file(
     layers: Layers,
     name: str,
@@ -184,8 +227,8 @@ def _merge_file(
 ) -> None:
     """Merge a machine file on top of the file it extends; `base` (a name, and where it stands) replaces the latter."""
     file = root / MACHINES / f"{name}.yaml"
-    names = list_machines(root) if named else sorted(path.stem for path in (root / MACHINES).glob("*.yaml"))
-    if name not in names:
+    if not _exists(root, name, named=named):
+        names = list_machines(root) if named else _machine_files(root)
         raise InputError(
             origin.source,
             origin.key,
@@ -204,10 +247,9 @@ def _merge_file(
         raise InputError(file, "name", data["name"], "no name; a machine is called like its file")
     if parent is not None:
         if not isinstance(parent, str):
-            allowed = ", ".join(sorted(path.stem for path in (root / MACHINES).glob("*.yaml")))
-            raise InputError(where.source, where.key, parent, f"one of {allowed}")
+            raise InputError(where.source, where.key, parent, f"one of {', '.join(_machine_files(root))}")
         _merge_file(layers, parent, root, where, seen=(*seen, name))
-        layers.data["machine"].pop("description", None)
-        layers.data["machine"].pop("source", None)
+        layers.data.get("machine", {}).pop("description", None)
+        layers.data.get("machine", {}).pop("source", None)
     for key, value in data.items():
         layers.set(("machine", key), value, Origin(file, key))

@@ -9,8 +9,9 @@ from pydantic import Field, ValidationError
 
 from tramontane.errors import InputError, closest
 from tramontane.study import network
-from tramontane.study.catalogue import GRIDS, MACHINES, REFERENCES, SYSTEMS, TABLE1, TABLE2, load_machine
-from tramontane.study.claims import CLAIMS, JUDGEMENT, load_claims, load_judgement
+from tramontane.study.catalogue import GRIDS, MACHINES, REFERENCES, SYSTEMS, TABLE1, TABLE2, load_base, load_machine
+from tramontane.study.claims import CLAIMS, JUDGEMENT, check_claims, load_judgement
+from tramontane.study.consistency import check_experiment
 from tramontane.study.expansion import expand
 from tramontane.study.experiments import Experiment, load_experiment
 from tramontane.study.fields import Choice, Count, Text, WholeList
@@ -18,6 +19,7 @@ from tramontane.study.layers import Layers, Origin
 from tramontane.study.loading import load_point
 from tramontane.study.machines import Machine
 from tramontane.study.messages import explain, field_names
+from tramontane.study.names import check_name
 from tramontane.study.points import Point
 from tramontane.study.reading import read_yaml
 from tramontane.study.settings import Settings
@@ -86,8 +88,7 @@ def validate_file(path: str | Path) -> str:
             return kind
     if _is_experiment(source, data):
         experiment = load_experiment(source)
-        for scale in experiment.scales:
-            expand(experiment, scale)
+        check_experiment(experiment, [expand(experiment, scale) for scale in experiment.scales])
         return "experiment"
     load_point(source)
     return "point"
@@ -104,6 +105,7 @@ def _is_experiment(source: Path, data: dict[str, Any]) -> bool:
 
 def _check_machine(source: Path, data: dict[str, Any]) -> None:
     """Check a machine; a file without topology is a base for others and is checked with a small torus in its place."""
+    check_name(source)
     name = source.stem
     if "topology" in data:
         load_machine(name, source.resolve().parents[2])
@@ -114,6 +116,11 @@ def _check_machine(source: Path, data: dict[str, Any]) -> None:
             raise InputError(
                 source, key, key, ", ".join(names), problem=f"unknown key '{key}'", hint=closest(key, names)
             )
+    parent = load_base(name, source.resolve().parents[2])
+    if "topology" in parent:
+        raise InputError(
+            source, "topology", None, "a topology of its own, or none in what it extends", problem="missing"
+        )
     layers = Layers()
     layers.merge({"topology": "torus", "geometry": [2, 2, 2]}, Origin(source, ""))
     layers.merge({key: value for key, value in data.items() if key != "extends"}, Origin(source, ""))
@@ -142,5 +149,5 @@ _FILES: dict[str, tuple[str, _Check]] = {
     str(TABLE1): ("table", partial(_check_entries, model=PrintedNetwork)),
     str(TABLE2): ("table", partial(_check_entries, model=PrintedAlgorithm)),
     str(JUDGEMENT): ("judgement", lambda source, data: load_judgement(source.resolve().parents[2])),
-    str(CLAIMS / "*.yaml"): ("claims", lambda source, data: load_claims(source, source.resolve().parents[2])),
+    str(CLAIMS / "*.yaml"): ("claims", lambda source, data: check_claims(source, source.resolve().parents[2])),
 }

@@ -4,17 +4,20 @@ A file of ``configs/claims`` holds the statements of one paper by identifier. Th
 ours with a reason beside them; what a check does with them is in :mod:`tramontane.claims`.
 """
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
-from tramontane.errors import InputError, closest
-from tramontane.study.catalogue import REFERENCES, cached_yaml
-from tramontane.study.fields import Choice, Count, Text
+from tramontane.errors import InputError, closest, show
+from tramontane.study.catalogue import REFERENCES, cached_yaml, list_experiments
+from tramontane.study.fields import Choice, Count, Pattern, Text, Whole, WholeList
 from tramontane.study.layers import Origin
 from tramontane.study.messages import explain, problem
 from tramontane.study.settings import Settings
+from tramontane.study.units import TIME, parse_quantity
 
 CLAIMS = Path("configs/claims")
 JUDGEMENT = CLAIMS / "judgement.yaml"
@@ -36,9 +39,85 @@ COMPUTATIONS = (
 )
 """Functions of :mod:`tramontane.claims.arithmetic` that statements may name."""
 
-Range = tuple[float | None, float | None]
-Number = Annotated[float, Field(allow_inf_nan=False)]
+Number = Annotated[float, Field(allow_inf_nan=False, ge=0, strict=True)]
+
+
+def _ascending(limits: tuple[float | None, float | None]) -> tuple[float | None, float | None]:
+    first, last = limits
+    if first is not None and last is not None and first > last:
+        raise problem(f"found [{first:g}, {last:g}]", "the smaller one first")
+    return limits
+
+
+Range = Annotated[tuple[Number | None, Number | None], AfterValidator(_ascending)]
 Model = TypeVar("Model", bound=Settings)
+
+
+class _Printed(Settings):
+    """Numbers as a paper prints them, of a computation that takes none."""
+
+
+_Grid = Annotated[tuple[int, int, int], WholeList(("nx", "ny", "nz"))]
+_Positive = Annotated[float, Field(gt=0, lt=1e18, allow_inf_nan=False)]
+_Whole = Annotated[int, Whole(1, 10**9)]
+_Digits = Annotated[
+    str, Pattern("a whole number of at most 9 digits", re.compile("[1-9][0-9]{0,8}", re.ASCII).fullmatch)
+]
+
+
+class _PrintedGrid(_Printed):
+    grid: _Grid
+    points: _Positive
+    bytes: _Positive
+    processes: Count
+
+
+class _PrintedAllreduces(_Printed):
+    iterations: _Whole
+    allreduces: _Whole
+
+
+class _PrintedWidth(_Printed):
+    wind: _Positive
+    step: _Positive
+    degrees: _Positive
+    departure: _Whole
+    width: _Whole
+
+
+class _PrintedPattern(_Printed):
+    grid: _Grid
+    ranks: Annotated[int, Whole(1, 100_000)]
+    width: _Whole
+
+
+class _PrintedHalo(_Printed):
+    grid: _Grid
+    depth: _Whole
+    corner_columns: _Whole
+
+
+class _PrintedVolumes(_PrintedHalo):
+    megabytes: dict[_Digits, _Positive]
+
+
+class _PrintedMessages(_PrintedHalo):
+    kilobytes: dict[_Digits, tuple[_Positive, _Positive, _Positive]]
+
+
+_PRINTED: dict[str, Any] = {
+    "networks": _Printed,
+    "stages": _Printed,
+    "grid": _PrintedGrid,
+    "allreduces": _PrintedAllreduces,
+    "halo_width": _PrintedWidth,
+    "halo_pattern": _PrintedPattern,
+    "cells": dict[Annotated[str, Pattern("a level from 0 to 29", re.compile("[12]?[0-9]", re.ASCII).fullmatch)], Count],
+    "halo_messages": _PrintedMessages,
+    "halo_volumes": _PrintedVolumes,
+    "elements": dict[_Digits, dict[_Digits, Annotated[list[_Positive], Field(min_length=1, max_length=2)]]],
+}
+"""What a computation takes."""
 
 
 class Judged(Settings):
@@ -59,6 +138,19 @@ class Judgement(Settings):
     same_distribution: Judged = Field(description="Largest distance of two cumulative distributions that are the same.")
     faster_than_band: Judged = Field(description="How much shorter a single run may be than the median.")
     slower_than_band: Judged = Field(description="How much longer a single run may be than the median.")
+
+    @model_validator(mode="after")
+    def _sensible(self) -> Self:
+        for name in type(self).model_fields:
+            least, most = _JUDGED.get(name, (0, 1))
+            value = getattr(self, name).value
+            if not least <= value <= most:
+                raise problem(f"found {value:g}", f"{least} to {most}", key=f"{name}.value")
+        return self
+
+
+_JUDGED = {"first": (1, 10**9), "decades": (0, 9), "about": (1, 1000)}
+"""Least and largest value of what is no share."""
 
 
 class Curve(Settings):
@@ -172,6 +264,14 @@ class Limit(Check):
     at: Number = Field(description="Largest process count.")
 
 
+def _check_time(text: str, key: str) -> None:
+    try:
+        parse_quantity(text, TIME)
+    except PydanticCustomError as error:
+        context = error.context or {}
+        raise problem(context["problem"], context["allowed"], key=key) from None
+
+
 class Share(Check):
     """The share of packets that were delayed by more, or by less, than a time."""
 
@@ -184,6 +284,11 @@ class Share(Check):
 
     @model_validator(mode="after")
     def _one_side(self) -> Self:
+        for key in ("above", "below"):
+            if getattr(self, key) is not None:
+                _check_time(getattr(self, key), key)
+        if max(limit or 0 for limit in self.share) > 1:
+            raise problem(f"found {show(self.share)}", "0 to 1", key="share")
         if (self.above is None) == (self.below is None):
             raise problem("found both or none of above and below", "one of them")
         return self
@@ -227,6 +332,19 @@ class Computed(Check):
     kind: Literal["computed"] = Field(description="Kind of check.")
     what: Annotated[str, Choice(COMPUTATIONS)] = Field(description="Name of the computation.")
     printed: dict[str, Any] = Field({}, description="Numbers as the paper prints them.")
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        try:
+            TypeAdapter(_PRINTED[self.what]).validate_python(self.printed)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            context = first.get("ctx", {})
+            keys = ".".join(["printed", *(str(part) for part in first["loc"] if part != "[key]")])
+            found = "missing" if first["type"] == "missing" else f"found {show(first['input'])}"
+            allowed = context.get("allowed") or first["msg"].lower()
+            raise problem(context.get("problem") or found, str(allowed), key=keys) from None
+        return self
 
 
 AnyCheck = Annotated[
@@ -305,6 +423,18 @@ def load_claims(path: Path, root: Path) -> Claims:
     if claims.paper not in known:
         raise InputError(path, "paper", claims.paper, ", ".join(known), hint=closest(claims.paper, known))
     return claims
+
+
+def check_claims(path: Path, root: Path) -> None:
+    """Check the statements of one paper, and that what they name exists (InputError)."""
+    known = [file.stem for file in list_experiments(root)]
+    for name, claim in load_claims(path, root).claims.items():
+        named = [("experiment", claim.experiment)]
+        named += [(f"curves.{key}.experiment", curve.experiment) for key, curve in claim.curves.items()]
+        for key, experiment in named:
+            if experiment is not None and "$" not in experiment and experiment not in known:
+                where = f"claims.{name}.{key}"
+                raise InputError(path, where, experiment, ", ".join(known), hint=closest(experiment, known))
 
 
 def load_judgement(root: Path) -> Judgement:

@@ -8,6 +8,7 @@ with that value, because a point's identity depends on nothing but its own setti
 import copy
 import itertools
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,8 @@ from tramontane.study.workloads import WORKLOADS
 
 Coordinate = str | int | float | bool
 MAX_MEMBERS = 1000
+MOST_POINTS = 20_000
+"""Combinations of an experiment at a scale; what takes longer than a minute to write out was hardly meant."""
 JITTER = "1 ns"
 """Start jitter of an ensemble's members where the experiment does not say otherwise."""
 
@@ -225,7 +228,17 @@ class _Expander:
                 number = next(n for n, block in enumerate(self.experiment.zip) if next(iter(block)) == key)
                 made.append(self._zipped(name, number))
         self._check_overlap(made)
+        self._check_number(made)
         return made
+
+    def _check_number(self, dimensions: list[_Dimension]) -> None:
+        """Refuse too many points before any is made."""
+        number = math.prod(len(dimension.coordinates) for dimension in dimensions)
+        if number > MOST_POINTS:
+            sizes = " x ".join(f"{len(dimension.coordinates)} {dimension.name}" for dimension in dimensions)
+            problem = f"found {number} points, {sizes}"
+            origin = self.experiment.origin("scales", self.scale)
+            raise InputError(origin.source, origin.key, number, f"at most {MOST_POINTS}", problem=problem)
 
     def _list(self, value: object, origin: Origin) -> tuple[list[Any], Origin]:
         listed, origin = self.substitute(value, origin)
@@ -278,10 +291,12 @@ class _Expander:
     @staticmethod
     def _distinct(values: list[Any], origin: Origin) -> list[Coordinate]:
         coordinates = [coordinate(value) for value in values]
-        for number, value in enumerate(coordinates):
-            if value in coordinates[:number]:
+        seen = set()
+        for value in coordinates:
+            if value in seen:
                 problem = f"found {show(value)} twice"
                 raise InputError(origin.source, origin.key, value, "each value once", problem=problem)
+            seen.add(value)
         return coordinates
 
     def _check_overlap(self, dimensions: list[_Dimension]) -> None:

@@ -11,15 +11,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, Field, PrivateAttr, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
 
-from tramontane.errors import InputError, closest
+from tramontane.errors import InputError, closest, show
 from tramontane.study.catalogue import REFERENCES, cached_yaml, find_root
 from tramontane.study.expressions import check_syntax, names_in
 from tramontane.study.fields import Text
 from tramontane.study.figures import Figure
 from tramontane.study.layers import Keys, Origin, split
 from tramontane.study.messages import explain, field_names, problem, submodels
+from tramontane.study.names import check_name
 from tramontane.study.points import Point
 from tramontane.study.reading import read_yaml
 from tramontane.study.settings import Settings
@@ -30,7 +31,15 @@ SCALES = ("smoke", "laptop", "paper")
 MEMBER = "member"
 """Name of the dimension that `ensemble` adds."""
 
+_MEMBERS = "a whole number, 1 or more, or $name of the scale"
 _REFERENCE = re.compile(r"\$([A-Za-z_]\w*)")
+
+
+def _no_truth(value: object) -> object:
+    """Refuse true and false, which Python takes for numbers."""
+    if isinstance(value, bool):
+        raise problem(f"found {show(value)}", _MEMBERS)
+    return value
 
 
 class Paper(Settings):
@@ -66,7 +75,7 @@ class Experiment(Settings):
     )
     derive: dict[str, Any] = Field({}, description="Values computed for each point: a path and an expression.")
     exclude: list[Any] = Field([], description="Expressions; a combination for which one is true is left out.")
-    ensemble: Annotated[int | str | None, Field(union_mode="left_to_right")] = Field(
+    ensemble: Annotated[int | str | None, Field(union_mode="left_to_right"), BeforeValidator(_no_truth)] = Field(
         None,
         description="Number of members: the same point with seed, seed + 1, ... and, unless said otherwise, 1 ns of "
         "`start_jitter`; the dimension is called `member`.",
@@ -132,6 +141,7 @@ def load_experiment(path: str | Path) -> Experiment:
         With file, key, what was found and what is allowed.
     """
     source = Path(path)
+    check_name(source)
     data = read_yaml(source)
     try:
         experiment = Experiment.model_validate(data)
@@ -267,7 +277,7 @@ def _check_dimensions(experiment: Experiment) -> None:
     members = experiment.ensemble
     named = isinstance(members, str) and any(references_in(members))
     if not named and members is not None and (not isinstance(members, int) or members < 1):
-        raise InputError(experiment.path, "ensemble", members, "a whole number, 1 or more, or $name of the scale")
+        raise InputError(experiment.path, "ensemble", members, _MEMBERS)
 
 
 def _check_expressions(experiment: Experiment) -> None:

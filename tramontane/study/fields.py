@@ -3,6 +3,9 @@
 Each says in its error what it allows and in the JSON schema the same, so that an editor marks what validation refuses.
 """
 
+import re
+import shlex
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -11,6 +14,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from tramontane.errors import closest, show
 from tramontane.study.messages import problem
+from tramontane.study.names import ALLOWED, is_name
 
 
 @dataclass(frozen=True)
@@ -285,6 +289,44 @@ class Words:
         return {"type": ["string", "number"]}
 
 
+@dataclass(frozen=True)
+class Pattern(Words):
+    """A text for which a test holds."""
+
+    accepts: Callable[[str], object] = bool
+
+    def read(self, value: object) -> object:
+        """Return the text, or raise the error that says what is allowed."""
+        text = super().read(value)
+        if not self.accepts(str(text)):
+            raise problem(f"found {show(value)}", self.allowed)
+        return text
+
+
+def _is_letter(text: str) -> bool:
+    return re.fullmatch("[A-Za-z0-9]{1,3}", text) is not None
+
+
+def _is_regular(text: str) -> bool:
+    """Tell whether a text is a regular expression, in which no repetition is repeated: that may take for ever."""
+    try:
+        re.compile(text)
+    except (re.error, RecursionError, OverflowError):
+        return False
+    return len(text) <= 500 and re.search(r"[*+}]\)*\)[*+{]", text) is None
+
+
+def _is_command(text: str) -> bool:
+    try:
+        return bool(shlex.split(text))
+    except ValueError:
+        return False
+
+
 Count = Annotated[int, Whole(1)]
 NonNegative = Annotated[int, Whole(0)]
 Text = Annotated[str, Words()]
+Name = Annotated[str, Pattern(f"a name of {ALLOWED}", is_name)]
+Letter = Annotated[str, Pattern("a letter or digit, three at most", _is_letter)]
+Regular = Annotated[str, Pattern("a regular expression without nested repetitions", _is_regular)]
+Command = Annotated[str, Pattern("a command whose quotes are closed", _is_command)]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tramontane.study.fields import Choice, Text
+from tramontane.study.fields import Choice, Letter, Name, Text
 from tramontane.study.quantities import DRAWABLE
 from tramontane.study.settings import Settings
 
@@ -54,10 +54,10 @@ class Best(Settings):
 class Panel(Settings):
     """The place of an experiment's drawing in a figure of several."""
 
-    figure: Text = Field(
+    figure: Name = Field(
         description="Name of the figure: experiments that give the same are drawn together.", examples=["fig05"]
     )
-    letter: Text = Field(description="Letter of the panel; panels stand in this order.", examples=["a"])
+    letter: Letter = Field(description="Letter of the panel; panels stand in this order.", examples=["a"])
 
 
 class Figure(Settings):

@@ -25,6 +25,7 @@ from tramontane.study.units import (
 )
 
 MAX_BUFFER = 2**31 - 1  # the simulator counts a buffer's free bytes in 32 bits
+MAX_PORTS = 10**9  # the simulator reserves room for all of them
 SERVICES = ("fifo", "round-robin")
 NETWORK_MODELS = ("default", "pisces-16")
 
@@ -95,7 +96,7 @@ class Protocol(Settings):
         8192, description="Largest message sent without waiting for its receive; larger ones are pulled (rendezvous)."
     )
     short_limit: Size = Field(512, description="Largest message sent together with its header.")
-    negligible_size: Size = Field(
+    negligible_size: EagerSize = Field(
         0, description="Messages up to this size bypass the packet network and take the contention-free path."
     )
 
@@ -166,6 +167,9 @@ class Machine(Settings):
     def _complete(self) -> Self:
         """Check what only several keys show together and fill in the defaults that depend on others."""
         facts = self.facts
+        if facts.switches * facts.port_numbers > MAX_PORTS:
+            found = f"found a network of {facts.switches} switches with {facts.port_numbers} ports each"
+            raise problem(found, f"at most {MAX_PORTS} ports in all", key="geometry")
         arrangements = network.FAMILIES[self.topology].arrangements
         self._fill(
             geometry=network.frozen(facts.spelled),

@@ -159,7 +159,8 @@ def _describe(detail: ErrorDetails, keys: Keys, parents: list[type[BaseModel]]) 
             kinds = str(context["expected_tags"]).replace("'", "").split(", ")
             text, allowed, hint = f"found '{context['tag']}'", ", ".join(kinds), closest(context["tag"], kinds)
         case "union_tag_not_found":
-            kinds = [tag(model) or "" for parent in parents for model in _members(parent, keys[-2])]
+            members = [model for parent in parents for model in _members(parent, keys[-2])]
+            kinds = [tag(model) or "" for model in members or parents]  # of a list, the parents are its entries
             text, allowed, hint = "missing", ", ".join(kinds), None
         case "model_type" | "model_attributes_type" | "dict_type":
             text, allowed, hint = f"found {show(found)}", "a mapping of keys to values", None

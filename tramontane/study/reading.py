@@ -4,37 +4,43 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
 from ruamel.yaml.constructor import DuplicateKeyError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from tramontane.errors import InputError, show
+from tramontane.study import bounded_yaml
+
+MOST_JSON_BYTES = 64 * 1024 * 1024
+"""Size of a JSON file [B]; only programs write these."""
 
 
 def read_yaml(path: str | Path) -> dict[str, Any]:
-    """Read a YAML 1.2 file whose top level is a mapping.
+    """Read a YAML 1.2 file whose top level is a mapping, within the bounds of :mod:`tramontane.study.bounded_yaml`.
 
     Raises
     ------
     InputError
-        If the file is missing, unreadable, empty, not YAML, has a key twice or holds no mapping.
+        If the file is missing, unreadable, empty, too large or deep, not YAML, has a key twice or holds no mapping.
     """
-    text = _text_of(path, "YAML")
+    text = _text_of(path, "YAML", bounded_yaml.MOST_BYTES)
     try:
-        data = YAML(typ="safe", pure=True).load(text)
+        data = bounded_yaml.load(text)
+    except bounded_yaml.RefusedError as error:
+        raise InputError(path, "", None, error.allowed, problem=f"{error.problem}{_line(error)}") from None
     except DuplicateKeyError as error:
         key = str(error.problem).split('"')[1] if '"' in str(error.problem) else "?"
-        found = f"key '{key}' stands there twice{_line(error)}"
+        found = f"key {show(key)} stands there twice{_line(error)}"
         raise InputError(path, key, key, "each key once", problem=found) from None
     except MarkedYAMLError as error:
         raise InputError(path, "", None, "YAML", problem=f"not YAML{_line(error)}: {error.problem}") from None
-    except (YAMLError, ValueError) as error:
+    except (YAMLError, ValueError, OverflowError) as error:
         raise InputError(path, "", None, "YAML", problem=f"not YAML: {error}") from None
     if data is None:
         raise InputError(path, "", None, "a mapping of keys to values", problem="the file is empty")
     if not isinstance(data, dict):
         raise InputError(path, "", data, "a mapping of keys to values")
-    return _text_keys(data, path, "")
+    checked: dict[str, Any] = _text_keys(data, path, "")
+    return checked
 
 
 def read_json(path: str | Path) -> object:
@@ -43,25 +49,36 @@ def read_json(path: str | Path) -> object:
     Raises
     ------
     InputError
-        If the file is missing, unreadable or not JSON.
+        If the file is missing, unreadable, too large, nested too deeply or not JSON.
     """
     try:
-        data: object = json.loads(_text_of(path, "JSON"))
+        data: object = json.loads(_text_of(path, "JSON", MOST_JSON_BYTES), parse_constant=_refuse_constant)
     except ValueError as error:
         raise InputError(path, "", None, "JSON", problem=f"not JSON: {error}") from None
+    except RecursionError:
+        raise InputError(path, "", None, "JSON", problem="nested too deeply") from None
     return data
 
 
-def _text_of(path: str | Path, kind: str) -> str:
+def _refuse_constant(word: str) -> object:
+    raise ValueError(f"found {word}")
+
+
+def _text_of(path: str | Path, kind: str, most: int) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8")
+        with Path(path).open("rb") as stream:
+            data = stream.read(most + 1)
+        if len(data) > most:
+            raise InputError(path, "", None, f"at most {most} bytes", problem="too large")
+        return data.decode("utf-8")
     except FileNotFoundError:
         raise InputError(path, "", None, f"an existing {kind} file", problem="no such file") from None
     except IsADirectoryError:
         raise InputError(path, "", None, f"a {kind} file", problem="found a folder") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # a path with a null character is a ValueError
         allowed = f"a readable {kind} file in UTF-8"
-        raise InputError(path, "", None, allowed, problem=f"cannot be read ({error})") from None
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(path, "", None, allowed, problem=f"cannot be read ({reason})") from None
 
 
 def _line(error: MarkedYAMLError) -> str:
@@ -70,15 +87,20 @@ def _line(error: MarkedYAMLError) -> str:
     return f" (line {mark.line + 1})" if mark else ""
 
 
-def _text_keys(data: dict[Any, Any], path: str | Path, prefix: str) -> dict[str, Any]:
+def _text_keys(data: Any, path: str | Path, prefix: str) -> Any:
     """Check that all keys are texts, at any depth; numbers as labels are turned into text."""
+    if isinstance(data, list):
+        return [_text_keys(value, path, f"{prefix}[{number}]") for number, value in enumerate(data)]
+    if not isinstance(data, dict):
+        return data
     result: dict[str, Any] = {}
     for key, value in data.items():
         name = str(key) if isinstance(key, int | float) and not isinstance(key, bool) else key
         if not isinstance(name, str):
-            raise InputError(
-                path, prefix or "(top level)", key, "keys that are words", problem=f"found key {show(key)}"
-            )
+            where = prefix or "(top level)"
+            raise InputError(path, where, key, "keys that are words", problem=f"found key {show(key)}")
         below = f"{prefix}.{name}" if prefix else name
-        result[name] = _text_keys(value, path, below) if isinstance(value, dict) else value
+        if name in result:
+            raise InputError(path, below, name, "each key once", problem=f"key {show(name)} stands there twice")
+        result[name] = _text_keys(value, path, below)
     return result

@@ -4,6 +4,7 @@ A file of ``configs/systems`` is all that differs from one site to the next; ReF
 and the substrate ``mpi`` are made from it. Its terms are ReFrame's: a system has partitions and environments.
 """
 
+import re
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -11,9 +12,10 @@ from pydantic import Field, ValidationError, model_validator
 
 from tramontane.errors import InputError, closest, show
 from tramontane.study.catalogue import SYSTEMS, cached_yaml, find_root
-from tramontane.study.fields import Choice, Count, Text
+from tramontane.study.fields import Choice, Command, Count, Regular, Text
 from tramontane.study.layers import Origin
 from tramontane.study.messages import explain, problem
+from tramontane.study.names import ALLOWED, check_name, is_name
 from tramontane.study.settings import Settings
 from tramontane.study.units import Time
 
@@ -21,6 +23,7 @@ SCHEDULERS = ("local", "slurm", "squeue")
 LAUNCHERS = ("mpirun", "srun")
 BUILDS = ("cmake", "spack")
 MODULES_SYSTEMS = ("nomod", "tmod4", "tmod32", "tmod", "lmod")
+_VARIABLE = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 SCALES = ("4_cores", "1_node", "CI", "production")
 """Sizes of the regression checks, ReFrame's tags."""
 
@@ -28,11 +31,11 @@ SCALES = ("4_cores", "1_node", "CI", "production")
 class Environment(Settings):
     """An MPI library, with what compiles and starts programs."""
 
-    compiler: Text = Field(
+    compiler: Command = Field(
         description="C++ compiler wrapper of the library; where there is no such command, the environment is left out.",
         examples=["mpicxx.openmpi"],
     )
-    mpirun: Text = Field("mpirun -np", description="Starts ranks without a batch system; their number follows.")
+    mpirun: Command = Field("mpirun -np", description="Starts ranks without a batch system; their number follows.")
     srun_mpi: Text | None = Field(None, description="What `srun --mpi=` is to be for this library.", examples=["pmix"])
     fallback: bool = Field(False, description="Whether it is used only where no other environment is there.")
     modules: list[Text] = Field([], description="Environment modules to load.")
@@ -62,7 +65,7 @@ class Partition(Settings):
     launcher: Annotated[str, Choice(LAUNCHERS)] = Field(
         "mpirun", description="What starts the ranks of a job: the environment's `mpirun`, or Slurm's `srun`."
     )
-    environments: list[Text] = Field(description="Environments that can be used here.")
+    environments: list[Text] = Field(min_length=1, description="Environments that can be used here.")
     options: list[Text] = Field(
         [], description="Options of every job, as the batch system spells them.", examples=[["--account=project"]]
     )
@@ -94,20 +97,30 @@ class System(Settings):
     """A real machine."""
 
     description: Text = Field(description="What the machine is, in a sentence.")
-    hosts: list[Text] = Field(
-        description="Regular expressions for the host names of the system.", examples=[["login[0-9]+[.]site"]]
+    hosts: list[Regular] = Field(
+        min_length=1,
+        description="Regular expressions for the host names of the system.",
+        examples=[["login[0-9]+[.]site"]],
     )
     modules_system: Annotated[str, Choice(MODULES_SYSTEMS)] = Field(
         "nomod", description="What loads modules, as ReFrame calls it; `nomod` where there are none."
     )
     template: bool = Field(False, description="Whether it is a pattern to copy: it is never run as it is.")
-    environments: dict[str, Environment] = Field(description="MPI libraries by name.")
-    partitions: dict[str, Partition] = Field(description="Partitions by name.")
+    environments: dict[str, Environment] = Field(min_length=1, description="MPI libraries by name.")
+    partitions: dict[str, Partition] = Field(min_length=1, description="Partitions by name.")
     references: list[Performance] = Field([], description="What cases are expected to take.")
 
     @model_validator(mode="after")
     def _known(self) -> Self:
-        """Check names that stand for environments and partitions."""
+        """Check names that stand for environments and partitions, and those of variables."""
+        for kind, entries in (("environments", self.environments), ("partitions", self.partitions)):
+            for name, part in entries.items():
+                if not is_name(name):
+                    raise problem(f"found {show(name)}", f"a name of {ALLOWED}", key=kind)
+                for variable in part.variables:
+                    if not _VARIABLE.fullmatch(variable):
+                        allowed = "letters, digits and _, no digit first"
+                        raise problem(f"found {show(variable)}", allowed, key=f"{kind}.{name}.variables")
         allowed = ", ".join(self.environments)
         for name, partition in self.partitions.items():
             for environment in partition.environments:
@@ -149,6 +162,7 @@ def load_system(name: str, root: str | Path | None = None) -> System:
 
 def read_system(file: Path) -> System:
     """Return the system that a file describes; see :func:`load_system`."""
+    check_name(file)
     try:
         return System.model_validate(cached_yaml(file))
     except ValidationError as error:

@@ -17,7 +17,7 @@ from pydantic_core import CoreSchema, core_schema
 from tramontane.errors import closest, show
 from tramontane.study.messages import problem
 
-_NUMBER = re.compile(r"\s*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?)\s*(.*?)\s*")
+_NUMBER = re.compile(r"[ \t]*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?)[ \t]*(.*?)[ \t]*")
 _LONGEST = 100
 """Characters of a quantity: a longer one is no number that somebody meant."""
 _DECIMAL = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12}
@@ -182,8 +182,9 @@ Share = Annotated[int, Quantity(FRACTION)]
 UNLIMITED = "unlimited"
 _S = 10**12
 _LEAST_BANDWIDTH, _MOST_BANDWIDTH = 10**6, 2 * 10**14
-Time = Annotated[int, Quantity(TIME, most=1000 * _S)]
-PositiveTime = Annotated[int, Quantity(TIME, least=1, most=1000 * _S)]
+MOST_TIME = 1000 * _S
+Time = Annotated[int, Quantity(TIME, most=MOST_TIME)]
+PositiveTime = Annotated[int, Quantity(TIME, least=1, most=MOST_TIME)]
 Latency = Annotated[int, Quantity(TIME, least=1, most=_S)]
 Size = Annotated[int, Quantity(SIZE)]
 PositiveSize = Annotated[int, Quantity(SIZE, least=1)]

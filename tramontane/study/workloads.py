@@ -20,6 +20,10 @@ TRANSPOSITION_ALGORITHMS = schedules.words("transposition", "algorithm")
 ALLREDUCE_ALGORITHMS = schedules.words("allreduce", "algorithm")
 BISECTION = "bisection"
 OPTIMAL = "optimal"
+MOST_ROUNDS = 10
+"""How often a halo may go round the grid, which is periodic."""
+MOST_RADICES = 1000
+"""Radices of one search."""
 RADICES = (2, 32)
 """Range in which the best radix is searched (Zheng & Marguinaud 2018, section 4.4)."""
 LIBRARY_ALGORITHMS = ("library", "library-nonblocking", "library-persistent")
@@ -156,6 +160,14 @@ class Halo(Communication):
     )
 
     @model_validator(mode="after")
+    def _narrow(self) -> Self:
+        most = MOST_ROUNDS * min(self.grid[:2])
+        if self.width > most:
+            allowed = f"at most {most}, {MOST_ROUNDS} times the points of the grid in x or y"
+            raise problem(f"found {self.width}", allowed, key="width")
+        return self
+
+    @model_validator(mode="after")
     def _library(self) -> Self:
         if self.algorithm is not None and self.decomposition == BISECTION:
             raise problem(f"found {BISECTION} with algorithm {self.algorithm}", "[cx, cy]", key="decomposition")
@@ -204,6 +216,9 @@ class Allreduce(Communication):
         first, last = self.radices or RADICES
         if not 2 <= first <= last:
             raise problem(f"found [{first}, {last}]", "[first, last] with 2 <= first <= last", key="radices")
+        if last - first >= MOST_RADICES:
+            allowed = f"at most {MOST_RADICES} radices"
+            raise problem(f"found [{first}, {last}], that is {last - first + 1}", allowed, key="radices")
         self._fill(radices=(first, last), exhaustive=bool(self.exhaustive))
         return self
 

@@ -1,0 +1,92 @@
+"""Whatever is given to Tramontane, the answer is a result or one line within two seconds; no string is executed."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fuzz.__main__ import ROOT, Project
+from tests.fuzz.corpus import corpus
+from tests.fuzz.draw import COMMAND, TABLE, WHERE, Drawn, draw
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    return Project(tmp_path_factory.mktemp("fuzz"))
+
+
+@pytest.fixture
+def executed(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What would have been given to the system or to Python, from now on."""
+    found: list[Any] = []
+    for name in ("os.system", "os.popen", "subprocess.Popen.__init__", "os.execv", "os.posix_spawn"):
+        monkeypatch.setattr(name, lambda *given, **_: found.append(given))
+    return found
+
+
+def faults(project: Project, inputs: list[Drawn], *, refused: bool) -> list[str]:
+    """Return what is wrong with the answers; of the corpus, also what is not refused."""
+    wrong = []
+    for drawn in inputs:
+        answer = project.judge(drawn)
+        if answer.fault or (refused and answer.line is None):
+            told = answer.fault or "was accepted"
+            wrong.append(f"{drawn.kind} {drawn.number} {drawn.file} {drawn.words} {drawn.content[-300:]!r}: {told}")
+    return wrong
+
+
+def test_the_corpus_is_refused(
+    project: Project, executed: list[Any], record_property: Callable[[str, object], None]
+) -> None:
+    inputs = list(corpus(ROOT))
+    record_property("cases", len(inputs))
+    assert len(inputs) >= 1000
+    assert len(Counter(drawn.kind for drawn in inputs)) >= 11
+    assert not faults(project, inputs, refused=True)
+    assert not executed
+    assert not list(project.root.rglob("*pwned*"))
+    assert not list(Path().glob("*pwned*"))
+
+
+def test_drawn_inputs_end_in_one_line(
+    project: Project, executed: list[Any], pytestconfig: pytest.Config, record_property: Callable[[str, object], None]
+) -> None:
+    seeds = range(1, 11) if pytestconfig.getoption("--hypothesis-profile") == "long" else range(1, 2)
+    inputs = [drawn for seed in seeds for drawn in draw(seed, 100, ROOT)]
+    record_property("cases", len(inputs))
+    assert not faults(project, inputs, refused=False)
+    assert not executed
+
+
+def test_a_seed_draws_the_same() -> None:
+    first, again, other = (list(draw(seed, 30, ROOT)) for seed in (5, 5, 6))
+    assert first == again
+    assert first != other
+
+
+@pytest.mark.slow
+def test_processes_answer_alike(project: Project, pytestconfig: pytest.Config) -> None:
+    number = 100 if pytestconfig.getoption("--hypothesis-profile") == "long" else 2
+    files = [drawn for drawn in draw(3, 10 * number, ROOT) if drawn.kind not in (TABLE, WHERE, COMMAND)][:number]
+    assert not [answer.fault for answer in map(project.process, files) if answer.fault]
+
+
+def test_one_bad_file_breaks_no_other_experiment(project: Project) -> None:
+    broken = project.root / "configs/machines/torus-broken.yaml"
+    broken.write_text("topology: [", encoding="utf-8")
+    named = project.root / "configs/experiments/a b.yaml"
+    named.write_text("title: x", encoding="utf-8")
+    try:
+        line = ("estimate", "fig09d", "--scale=smoke")
+        assert project.judge(Drawn(COMMAND, 0, words=line)).line is None
+        answer = project.judge(Drawn(COMMAND, 0, words=("validate",)))
+        assert answer.line is not None
+        assert [text.split(":")[0] for text in answer.line.splitlines()] == [
+            "configs/experiments/a b.yaml",
+            "configs/machines/torus-broken.yaml",
+        ]
+    finally:
+        broken.unlink()
+        named.unlink()

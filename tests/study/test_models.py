@@ -1,0 +1,41 @@
+"""Whatever the schema of a model allows is accepted, or refused in one line."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel, ValidationError
+
+from tests.study.strategies import written
+from tramontane.study.checking import NamedGrid, PrintedAlgorithm, PrintedNetwork, Reference
+from tramontane.study.claims import Claims, Judgement
+from tramontane.study.experiments import Experiment
+from tramontane.study.figures import Drawing
+from tramontane.study.layers import Origin
+from tramontane.study.machines import Machine
+from tramontane.study.messages import explain
+from tramontane.study.points import Point
+from tramontane.study.systems import System
+
+MODELS: list[type[BaseModel]] = [
+    *(Point, Machine, Experiment, Drawing, System, Claims, Judgement),
+    *(NamedGrid, Reference, PrintedNetwork, PrintedAlgorithm),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+@settings(max_examples=15, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_what_a_schema_allows_is_read_or_refused_in_one_line(model: type[BaseModel], data: st.DataObject) -> None:
+    given_: Any = data.draw(written(model))
+    try:
+        read = model.model_validate(given_)
+    except ValidationError as error:
+        line = str(explain(error, model, Origin(Path("x.yaml"), "").inside))
+        assert len(line.splitlines()) == 1
+        assert "; allowed: " in line or "? allowed: " in line
+    else:
+        if isinstance(read, Point):
+            assert Point.from_canonical(read.canonical()).id == read.id
