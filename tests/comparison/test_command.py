@@ -118,6 +118,7 @@ def test_nothing_to_compare_is_no_success(write: Write, checkout: Path) -> None:
 
 
 def test_rows_become_a_figure_with_a_caption(write: Write, checkout: Path) -> None:
+    (checkout / "out").mkdir()
     done = compare(checkout, write(*MEASURED), "--model", "default", "--members", 1, "--dataset", "out/rows.nc")
     assert done.returncode == 0, done.stderr
     drawing.draw_files([checkout / "out" / "rows.nc"], checkout / "out" / "rows")
