@@ -134,7 +134,7 @@ def test_results_in_another_file_system(clean: Path, tmp_path: Path) -> None:
         (project / "results").symlink_to(Path(scratch) / "deep")
         recovered(project, clean)
         assert {path.name for path in Path(scratch).iterdir()} == {"deep"}
-        assert "../../configs/experiments/hurt.yaml" in (project / "results" / "smoke" / "report.html").read_text()
+        assert 'href="figures/hurt.svg"' in (project / "results" / "smoke" / "report.html").read_text()
 
 
 @pytest.mark.long
