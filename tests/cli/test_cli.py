@@ -266,6 +266,20 @@ def test_what_a_substrate_has_not_is_refused_with_the_key(
     )
 
 
+def test_what_only_the_extension_refuses_is_a_mistake_too(
+    tmp_path: Path, tramontane: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tramontane.substrates import isolation, single
+
+    def fail(*_: object) -> None:
+        raise isolation.PointError("workload.count: found 5, allowed: at most 3, so that it ends")
+
+    monkeypatch.setattr(single, "run_fresh", fail)
+    answer = tramontane("run", str(tmp_path / write(tmp_path, POINT)))
+    assert answer.status == 2
+    assert answer.err.endswith("point.yaml: workload.count: found 5; allowed: at most 3, so that it ends\n")
+
+
 def test_a_point_that_fails_is_one_line_too(
     here: Path, tramontane: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
 ) -> None:

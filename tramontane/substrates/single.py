@@ -1,5 +1,6 @@
 """Runs one point by itself, after a look at whether it can be run at all."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,11 @@ from tramontane.errors import InputError
 from tramontane.study import load_point
 from tramontane.study.cost import estimate
 from tramontane.substrates import require
-from tramontane.substrates.isolation import run_fresh
+from tramontane.substrates.isolation import PointError, run_fresh
 from tramontane.support.formatting import about_bytes
+
+#: How the compiled extension refuses a key that only it can judge.
+_REFUSED = re.compile(r"(?P<key>[a-z_]+(?:\.[a-z_]+)*): found (?P<found>.*?), allowed: (?P<allowed>.*)")
 
 
 class TooLargeError(Exception):
@@ -32,7 +36,7 @@ def run_file(file: Path, substrate: str | None = None, *, memory: int, threads: 
     Raises
     ------
     InputError
-        If the point can't be, or its substrate is not there or can't run it.
+        If the point can't be, also by what only the substrate sees, or its substrate is not there or can't run it.
     TooLargeError
         If it needs more memory.
     PointError
@@ -47,4 +51,10 @@ def run_file(file: Path, substrate: str | None = None, *, memory: int, threads: 
         raise InputError(file, refused.key, refused.found, refused.allowed, problem=problem)
     if point.substrate == "simulator" and (needed := estimate(point).memory_bytes) > memory:
         raise TooLargeError(f"not run: about {about_bytes(needed)} of memory needed, {about_bytes(memory)} there")
-    return {"id": point.id, **run_fresh(point, point.substrate, threads)}
+    try:
+        return {"id": point.id, **run_fresh(point, point.substrate, threads)}
+    except PointError as error:
+        told = _REFUSED.fullmatch(str(error))
+        if told is None:
+            raise
+        raise InputError(file, told["key"], told["found"], told["allowed"], problem=f"found {told['found']}") from None
