@@ -1,11 +1,12 @@
 """``tramontane collate``."""
 
-import json
 import signal
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from tramontane.cli.options import planned
 
 
 def collate(
@@ -18,7 +19,6 @@ def collate(
     from tramontane.support.layout import root_of
     from tramontane.support.processes import end_with_parent
 
+    data = planned(manifest, ("name", "scale", "dims", "points"), "the manifest of an experiment")
     end_with_parent(signal.SIGTERM)
-
-    data = json.loads(manifest.read_text(encoding="utf-8"))
     write(collate_manifest(data, Store(root_of(manifest))), dataset)

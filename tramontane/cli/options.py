@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -45,6 +45,16 @@ def bytes_of(memory: str | None) -> int | None:
     from tramontane.study.units import SIZE
 
     return None if memory is None else quantity("--memory", memory, replace(SIZE, examples=("64 GB",)), least=1)
+
+
+def planned(path: Path, keys: tuple[str, ...], what: str) -> dict[str, Any]:
+    """Return what a file of a plan holds; anything else in its place is refused."""
+    from tramontane.study.reading import read_json
+
+    data = read_json(path)
+    if not isinstance(data, dict) or not all(key in data for key in keys) or len(path.absolute().parents) < 5:
+        raise InputError(path, "", None, f"{what}, as `tramontane plan` writes it", problem="found something else")
+    return data
 
 
 def to_write(option: str, file: Path) -> Path:
