@@ -115,7 +115,9 @@ def test_what_is_wrong_with_a_bundle_is_named(campaign: Path, tmp_path: Path) ->
     bundle = tmp_path / "campaign.zip"
     some = next((campaign / "results" / "points").rglob("*.json"))
     matrix = some.with_name(f"{some.stem}.congestion.json.gz")  # lies beside the record it belongs to
-    matrix.write_bytes(b"")
+    record = Store(campaign).read(some.stem)
+    record["result"]["congestion"] = {"bins": 1, "packets": [[1]], "sum_s": [[0.0]], "max_s": [[0.0]]}
+    Store(campaign).write(record)
     write_archive(campaign, "smoke", bundle)
     with zipfile.ZipFile(bundle) as opened:
         names = opened.namelist()
@@ -192,3 +194,68 @@ def test_a_run_that_ends_early_leaves_no_bundle(
         write_archive(campaign, "smoke", tmp_path / "campaign.zip")
     assert (tmp_path / "campaign.zip").read_text() == "an older one"
     assert {path.name for path in tmp_path.iterdir()} == {"project", "campaign.zip"}
+
+
+@pytest.mark.parametrize(
+    ("place", "content"),
+    [
+        ("versions.json", b"[" * 10**5),
+        ("versions.json", b'{"scale": 5}'),
+        ("versions.json", b'{"scale": "../.."}'),
+        ("versions.json", b"[]"),
+        ("results/smoke/plan/experiments/tiny.json", b'{"name": "tiny", "points": [{"id": 5}]}'),
+        ("results/smoke/plan/experiments/tiny.json", b'{"name": "tiny", "points": 5}'),
+        ("results/smoke/plan/experiments/tiny.json", b'{"name": "../a\\nb", "points": []}'),
+        ("ro-crate-metadata.json", b'{"@graph": [5]}'),
+        ("manifest-sha256.txt", b"\n" * (1 << 20)),
+        ("manifest-sha256.txt", b"\xff"),
+    ],
+)
+def test_a_crafted_bundle_costs_few_lines(tmp_path: Path, place: str, content: bytes) -> None:
+    bundle = tmp_path / "crafted.zip"
+    with zipfile.ZipFile(bundle, "w", zipfile.ZIP_DEFLATED) as opened:
+        for name, text in {"manifest-sha256.txt": b"", "versions.json": b'{"scale": "smoke"}', place: content}.items():
+            opened.writestr(name, text)
+    problems = verify_archive(bundle).problems
+    assert problems
+    assert len(problems) < 12
+    assert not any("\n" in problem or len(problem) > 300 for problem in problems)
+
+
+@pytest.mark.parametrize(("offset", "value", "said"), [(8, 1, "encrypted"), (10, 99, "unknown compression 99")])
+def test_what_cannot_be_unpacked_is_no_bundle(tmp_path: Path, offset: int, value: int, said: str) -> None:
+    bundle = tmp_path / "crafted.zip"
+    with zipfile.ZipFile(bundle, "w") as opened:
+        opened.writestr("manifest-sha256.txt", b"")
+    content = bytearray(bundle.read_bytes())
+    content[content.index(b"PK\x01\x02") + offset] = value
+    bundle.write_bytes(content)
+    with pytest.raises(InputError, match=said):
+        verify_archive(bundle)
+
+
+def test_too_much_is_refused_before_it_is_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tramontane.archive import verification
+
+    bundle = tmp_path / "crafted.zip"
+    with zipfile.ZipFile(bundle, "w", zipfile.ZIP_DEFLATED) as opened:
+        opened.writestr("manifest-sha256.txt", b"\n" * 1000)
+    for bound, said in (("MOST_TEXT", "at most 99"), ("MOST_BYTES", "at most 99"), ("MOST_FILES", "at most 0")):
+        monkeypatch.setattr(verification, bound, 0 if bound == "MOST_FILES" else 99)
+        with pytest.raises(InputError, match=said):
+            verify_archive(bundle)
+
+
+def test_a_changed_record_is_found_although_the_checksums_fit(campaign: Path, tmp_path: Path) -> None:
+    """Whoever changes a record can write the list of checksums anew."""
+    write_archive(campaign, "smoke", tmp_path / "campaign.zip")
+    with zipfile.ZipFile(tmp_path / "campaign.zip") as opened:
+        files = {name: opened.read(name) for name in opened.namelist()}
+    changed = next(name for name in files if name.startswith("results/points/"))
+    files[changed] = files[changed].replace(b'"time_s": ', b'"time_s": 1')
+    files.pop("manifest-sha256.txt")
+    lines = "".join(f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in files.items())
+    with zipfile.ZipFile(tmp_path / "forged.zip", "w") as opened:
+        for name, content in {**files, "manifest-sha256.txt": lines.encode()}.items():
+            opened.writestr(name, content)
+    assert verify_archive(tmp_path / "forged.zip").problems == (f"{changed}: the checksum differs",)

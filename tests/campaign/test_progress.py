@@ -20,17 +20,26 @@ POINT = Point.model_validate(
 )
 
 
+def point(number: int) -> Point:
+    return Point.from_canonical({**POINT.canonical(), "seed": number})
+
+
+def write(store: Store, own: Point) -> None:
+    store.write({"id": own.id, "point": own.canonical(), "result": {}, "provenance": {}})
+
+
 def tally_of(root: Path, *seconds: float, cores: int = 1) -> Tally:
-    jobs = {f"{number:016x}": Job(f"{number:016x}", POINT, cost, 0) for number, cost in enumerate(seconds)}
+    points = [point(number) for number in range(len(seconds))]
+    jobs = {own.id: Job(own.id, own, cost, 0) for own, cost in zip(points, seconds, strict=True)}
     return Tally(jobs, Store(root), since=10**18, cores=cores)
 
 
 def finish(tally: Tally, number: int, *, fail: bool = False) -> None:
-    identity = f"{number:016x}"
+    own = point(number)
     if fail:
-        tally.store.failed(identity, POINT, "why", {})
+        tally.store.failed(own.id, own, "why", {})
     else:
-        tally.store.write({"id": identity, "result": {}})
+        write(tally.store, own)
     tally.update()
 
 
@@ -48,8 +57,8 @@ def test_points_are_counted_as_their_records_appear(tmp_path: Path) -> None:
 
 def test_results_of_earlier_runs_do_not_count(tmp_path: Path) -> None:
     tally = tally_of(tmp_path, 1)
-    Store(tmp_path).write({"id": f"{0:016x}", "result": {}})
-    os.utime(Store(tmp_path).path(f"{0:016x}"), ns=(10**17, 10**17))
+    write(Store(tmp_path), point(0))
+    os.utime(Store(tmp_path).path(point(0).id), ns=(10**17, 10**17))
     tally.update()
     assert tally.done == 0
 

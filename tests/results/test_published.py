@@ -1,7 +1,6 @@
 """Records that come with the project spare their points, and say so."""
 
 import dataclasses
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -22,9 +21,9 @@ NOW = Simulator().revision() or 0
 
 
 def edit(store: Store, identity: str, revision: int) -> None:
-    record = json.loads(store.path(identity).read_text())
+    record = store.read(identity)
     record["result"]["model_revision"] = revision
-    store.path(identity).write_text(json.dumps(record))
+    store.write(record)
 
 
 def publish_all(project: Path, execute: Execute) -> set[str]:

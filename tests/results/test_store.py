@@ -1,18 +1,20 @@
 """The store: files appear whole or not at all, and the last attempt at a point is what counts."""
 
+import gzip
 import json
 import multiprocessing
 import os
+import re
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tramontane.results.store import Store, dump, write_atomically, write_if_changed
+from tramontane.results.proof import sealed
+from tramontane.results.store import PUBLISHED, Store, dump, write_atomically, write_if_changed
 from tramontane.study.points import Point
-
-IDENTITY = "0123456789abcdef"
 
 POINT = Point.model_validate(
     {
@@ -22,9 +24,11 @@ POINT = Point.model_validate(
     }
 )
 
+IDENTITY = POINT.id
+
 
 def record(time_s: float = 1.0) -> dict[str, object]:
-    return {"id": IDENTITY, "point": {"ranks": 2}, "result": {"time_s": time_s}, "provenance": {}}
+    return {"id": IDENTITY, "point": POINT.canonical(), "result": {"time_s": time_s}, "provenance": {}}
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -33,7 +37,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     store.write(record())
     assert store.has(IDENTITY)
     assert store.read(IDENTITY) == record()
-    assert store.path(IDENTITY) == tmp_path / "results" / "points" / "01" / f"{IDENTITY}.json"
+    assert store.path(IDENTITY) == tmp_path / "results" / "points" / IDENTITY[:2] / f"{IDENTITY}.json"
     assert list(store.identities()) == [IDENTITY]
 
 
@@ -138,3 +142,101 @@ def test_an_unchanged_file_keeps_its_time(tmp_path: Path) -> None:
 def test_not_a_number_is_refused() -> None:
     with pytest.raises(ValueError, match="JSON"):
         dump({"time_s": float("nan")})
+
+
+def _changed(text: str) -> str:
+    return text.replace('"time_s": 1.0', '"time_s": 2.0')
+
+
+def _of_another_point(text: str) -> str:
+    """Return a record with a sound checksum whose point is another one."""
+    data = json.loads(text)
+    del data["sha256"]
+    data["point"]["ranks"] = 4
+    return dump(sealed(data))
+
+
+def _of_the_future(text: str) -> str:
+    return text.replace('"format": 1', '"format": 2')
+
+
+DAMAGE: dict[str, Callable[[str], str]] = {
+    "changed": _changed,
+    "another point's": _of_another_point,
+    "of the future": _of_the_future,
+    "cut": lambda text: text[: len(text) // 2],
+    "empty": lambda text: "",
+    "other data": lambda text: "{}",
+    "a list": lambda text: "[1]",
+    "nested": lambda text: "[" * 10**5,
+    "NaN": lambda text: text.replace("1.0", "NaN"),
+    "no text": lambda text: "\udcff" + text,
+    "unproven": lambda text: re.sub(', "sha256": "[0-9a-f]*"', "", text),
+}
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+@pytest.mark.parametrize("failed", [False, True])
+def test_what_is_not_as_it_was_written_is_set_aside_and_told(
+    tmp_path: Path, how: str, failed: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = Store(tmp_path)
+    if failed:
+        store.failed(IDENTITY, POINT, '"time_s": 1.0', {"time_s": 1.0})
+    else:
+        store.write(record())
+    path = store.failure_path(IDENTITY) if failed else store.path(IDENTITY)
+    there = store.has_failed if failed else store.has
+    assert there(IDENTITY)
+    text = path.read_text()
+    damaged = DAMAGE[how](text).encode(errors="surrogateescape")
+    assert damaged != text.encode()
+    path.write_bytes(damaged)
+    assert not there(IDENTITY)
+    (line,) = capsys.readouterr().err.splitlines()
+    aside = path.with_name(f"{path.name}.damaged-1")
+    assert line.startswith(f"{path}: ")
+    assert line.endswith(f"; set aside as {aside.name}")
+    assert aside.read_bytes() == damaged
+    assert not path.exists()
+    assert list(store.identities()) == []
+    assert store.files(IDENTITY) == []
+    store.write(record())
+    assert store.has(IDENTITY)
+
+
+def test_another_points_record_is_not_believed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = Store(tmp_path)
+    store.write(record())
+    other = store.path("0" * 16)
+    other.parent.mkdir()
+    other.write_bytes(store.path(IDENTITY).read_bytes())
+    assert not store.has("0" * 16)
+    assert "of another point" in capsys.readouterr().err
+
+
+def test_what_is_published_stays_where_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    published = Store(tmp_path, PUBLISHED)
+    published.write(record())
+    path = published.path(IDENTITY)
+    path.write_text(_changed(path.read_text()))
+    assert not published.has(IDENTITY)
+    assert not published.has(IDENTITY)
+    assert capsys.readouterr().err == f"{path}: the checksum differs; ignored\n"
+    assert path.exists()
+
+
+@pytest.mark.parametrize("how", ["cut", "another", "gone"])
+def test_a_record_goes_with_its_congestion_matrix(tmp_path: Path, how: str, capsys: pytest.CaptureFixture[str]) -> None:
+    store = Store(tmp_path)
+    store.write({**record(), "result": {"time_s": 1.0, "congestion": {"bins": 1, "packets": [[1]]}}})
+    assert store.has(IDENTITY)
+    assert len(store.files(IDENTITY)) == 2
+    (matrix,) = store.path(IDENTITY).parent.glob("*.gz")
+    content = matrix.read_bytes()
+    if how == "gone":
+        matrix.unlink()
+    else:
+        matrix.write_bytes(content[:20] if how == "cut" else gzip.compress(b'{"bins": 1, "packets": [[2]]}'))
+    assert not store.has(IDENTITY)
+    assert matrix.name in capsys.readouterr().err

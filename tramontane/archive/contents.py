@@ -80,4 +80,4 @@ def _records(layout: Layout) -> Iterator[Path]:
     store = Store(layout.root)
     identities = {point["id"] for own in manifests(layout) for point in own["points"] if "id" in point}
     for identity in sorted(identities):
-        yield from sorted(store.path(identity).parent.glob(f"{identity}.*"))
+        yield from store.files(identity)

@@ -1,23 +1,33 @@
 """Verifies a bundle on any machine: that every file is as it was, and that a campaign is complete in it."""
 
 import hashlib
-import json
 import re
 import zipfile
 import zlib
-from collections.abc import Container, Iterator
+from collections import Counter
+from collections.abc import Collection, Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from tramontane.archive.contents import CHECKSUMS, CLAIMS, CRATE, README, VERSIONS
 from tramontane.errors import InputError
+from tramontane.results.proof import RECORD, UNSOUND, checked, parse
 from tramontane.results.store import Store
 from tramontane.support.layout import Layout
 
 _CHUNK = 1 << 20
 _LINE = re.compile(r"([0-9a-f]{64})  (\S.*)")
+_IDENTITY = re.compile(r"[0-9a-f]{16}")
+_NAME = re.compile(r"[\w.+-]{1,200}")
 _ROOT = Path()
+
+#: Bounds of what is read: files, bytes of all files unpacked, and of a file that is read as a whole.
+MOST_FILES = 1_000_000
+MOST_BYTES = 1 << 40
+MOST_TEXT = 64 << 20
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_ENCRYPTED = 0x1
 
 
 @dataclass(frozen=True)
@@ -54,66 +64,91 @@ def verify_archive(file: Path) -> Finding:
         raise InputError(file, "", None, "a file written by tramontane archive", problem="no such file") from None
     except IsADirectoryError:
         raise InputError(file, "", None, "a file written by tramontane archive", problem="found a folder") from None
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, NotImplementedError, OSError, *UNSOUND) as error:
+        words = " ".join(str(error.strerror if isinstance(error, OSError) else error).split())[:200]
         raise InputError(
-            file, "", None, "a file written by tramontane archive", problem=f"damaged, or no ZIP file ({error})"
+            file, "", None, "a file written by tramontane archive", problem=f"damaged, or no ZIP file ({words})"
         ) from None
 
 
 def _verify(bundle: zipfile.ZipFile, file: Path) -> Finding:
-    names = [entry.filename for entry in bundle.infolist() if not entry.is_dir()]
+    entries = [entry for entry in bundle.infolist() if not entry.is_dir()]
+    _check_bounds(entries)
+    counts = Counter(entry.filename for entry in entries)
+    names = counts.keys()
     if CHECKSUMS not in names:
         raise InputError(file, "", None, "a file written by tramontane archive", problem=f"no {CHECKSUMS} in it")
-    problems = [*_unsafe(names), *_checksums(bundle, names)]
+    problems = [*_unsafe(counts), *_checksums(bundle, names)]
     experiments = 0
     points: set[str] = set()
     try:
-        scale = str(_read(bundle, VERSIONS)["scale"])
+        scale = _matching(_NAME, _read(bundle, VERSIONS)["scale"])
         layout = Layout(_ROOT, scale)
         problems += _lacking(names, [CRATE, CLAIMS, README, str(layout.report)])
         for name in names:
             if PurePosixPath(name).parent == PurePosixPath(layout.manifests.as_posix()):
                 experiments += 1
                 own = _read(bundle, name)
-                points |= {point["id"] for point in own["points"] if "id" in point}
-                problems += _lacking(names, _needed(str(own["name"]), layout))
+                points |= {_matching(_IDENTITY, point["id"]) for point in own["points"] if "id" in point}
+                problems += _lacking(names, _needed(_matching(_NAME, own["name"]), layout))
         described = {str(entity["@id"]).rstrip("/") for entity in _read(bundle, CRATE)["@graph"]}
         problems += [
             f"{name} is not described in {CRATE}"
             for name in names
             if name not in (CRATE, CHECKSUMS) and not _described(PurePosixPath(name), described)
         ]
-    except (KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
-        problems.append(f"can't be read: {' '.join(str(error).split())}")
+    except (zipfile.BadZipFile, AttributeError, *UNSOUND) as error:
+        problems.append(f"can't be read: {' '.join(str(error).split())[:200]}")
     if not experiments:
         problems.append("no experiment in it")
-    records = sum(Store(_ROOT).path(identity).as_posix() in names for identity in points)
-    return Finding(len(names), experiments, records, len(points), tuple(dict.fromkeys(problems)))
+    places = {identity: Store(_ROOT).path(identity).as_posix() for identity in sorted(points)}
+    records = {identity: place for identity, place in places.items() if place in names}
+    problems += _unproven(bundle, records)
+    return Finding(len(names), experiments, len(records), len(points), tuple(dict.fromkeys(problems)))
 
 
-def _unsafe(names: list[str]) -> Iterator[str]:
+def _check_bounds(entries: Collection[zipfile.ZipInfo]) -> None:
+    """Refuse what no campaign writes, before anything is unpacked; unpacking never gives more than an entry states.
+
+    Raises
+    ------
+    ValueError
+        If there are too many files, or too much is in them, or one can't be read.
+    """
+    if len(entries) > MOST_FILES:
+        raise ValueError(f"{len(entries)} files; at most {MOST_FILES}")
+    if (total := sum(entry.file_size for entry in entries)) > MOST_BYTES:
+        raise ValueError(f"{total} bytes unpacked; at most {MOST_BYTES}")
+    for entry in entries:
+        if entry.flag_bits & _ENCRYPTED:
+            raise ValueError(f"{_short(entry.filename)} is encrypted")
+        if entry.compress_type not in _METHODS:
+            raise ValueError(f"{_short(entry.filename)} has the unknown compression {entry.compress_type}")
+
+
+def _unsafe(counts: Counter[str]) -> Iterator[str]:
     """Yield names that would be unpacked outside the folder, or twice."""
-    for name in names:
+    for name, count in counts.items():
         if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts or "\\" in name:
-            yield f"{name} lies outside the bundle"
-        if names.count(name) > 1:
-            yield f"{name} is there twice"
+            yield f"{_short(name)} lies outside the bundle"
+        if count > 1:
+            yield f"{_short(name)} is there twice"
 
 
-def _checksums(bundle: zipfile.ZipFile, names: list[str]) -> Iterator[str]:
+def _checksums(bundle: zipfile.ZipFile, names: Collection[str]) -> Iterator[str]:
     """Yield what differs between the files and the list of their checksums."""
     listed: dict[str, str] = {}
-    for line in bundle.read(CHECKSUMS).decode("utf-8", errors="replace").splitlines():
+    for line in _content(bundle, CHECKSUMS).decode("utf-8", errors="replace").splitlines():
         match = _LINE.fullmatch(line)
         if match is None:
             yield f"{CHECKSUMS}: found '{line[:40]}' instead of a checksum and a name"
-        else:
-            listed[match[2]] = match[1]
+            break
+        listed[match[2]] = match[1]
     for name in sorted(set(names) - listed.keys() - {CHECKSUMS}):
-        yield f"{name} has no checksum"
+        yield f"{_short(name)} has no checksum"
     for name, wanted in listed.items():
         if name not in names:
-            yield f"{name} is missing"
+            yield f"{_short(name)} is missing"
             continue
         digest = hashlib.sha256()
         try:
@@ -121,10 +156,19 @@ def _checksums(bundle: zipfile.ZipFile, names: list[str]) -> Iterator[str]:
                 while chunk := stream.read(_CHUNK):
                     digest.update(chunk)
         except (zipfile.BadZipFile, zlib.error, EOFError):
-            yield f"{name} is damaged"
+            yield f"{_short(name)} is damaged"
             continue
         if digest.hexdigest() != wanted:
-            yield f"{name} has changed"
+            yield f"{_short(name)} has changed"
+
+
+def _unproven(bundle: zipfile.ZipFile, records: dict[str, str]) -> Iterator[str]:
+    """Yield the records that are not what they say."""
+    for identity, place in records.items():
+        try:
+            checked(_content(bundle, place), identity, RECORD)
+        except (zipfile.BadZipFile, *UNSOUND) as error:
+            yield f"{place}: {' '.join(str(error).split())[:200]}"
 
 
 def _needed(name: str, layout: Layout) -> list[str]:
@@ -142,4 +186,21 @@ def _described(place: PurePosixPath, described: set[str]) -> bool:
 
 
 def _read(bundle: zipfile.ZipFile, name: str) -> Any:
-    return json.loads(bundle.read(name))
+    return parse(_content(bundle, name))
+
+
+def _content(bundle: zipfile.ZipFile, name: str) -> bytes:
+    if (size := bundle.getinfo(name).file_size) > MOST_TEXT:
+        raise ValueError(f"{_short(name)} has {size} bytes; at most {MOST_TEXT}")
+    return bundle.read(name)
+
+
+def _matching(pattern: re.Pattern[str], text: Any) -> str:
+    if not isinstance(text, str) or not pattern.fullmatch(text):
+        raise ValueError(f"found {_short(repr(text))}, which is no name")
+    return text
+
+
+def _short(text: str) -> str:
+    """Return a strange name on one line of bearable length."""
+    return text[:200] if text.isprintable() else ascii(text[:200])

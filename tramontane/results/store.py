@@ -4,18 +4,33 @@ A congestion matrix, which would make the record a hundred times larger, has a c
 
 A record is the only thing a running point leaves behind, so everything else (plans, batches, datasets, figures) can be
 deleted and made again. Files appear whole or not at all: a campaign may be killed at any moment.
+
+A record proves itself: it says its format, its point's identity, which is a hash of the point, and a checksum of all
+that it says. What fails one of these is set aside and counts as missing.
 """
 
 import contextlib
+import functools
 import gzip
 import json
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tramontane.results.proof import (
+    FAILURE,
+    RECORD,
+    UNSOUND,
+    checked,
+    checked_matrix,
+    matrix_digest,
+    sealed,
+    unsealed,
+)
 from tramontane.study.points import Point
 
 #: Where records lie below the root of a checkout.
@@ -39,6 +54,8 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(content.encode() if isinstance(content, str) else content)
+            stream.flush()
+            os.fsync(stream.fileno())  # or a power cut after the rename leaves an empty file under the name
         # mkstemp makes files only the owner can read; results are meant to be shared.
         umask = os.umask(0)
         os.umask(umask)
@@ -48,6 +65,17 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         with contextlib.suppress(FileNotFoundError):
             Path(name).unlink()
         raise
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a power cut, where the file system can do that."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def write_if_changed(path: Path, text: str) -> bool:
@@ -93,28 +121,55 @@ class Store:
         return Path(self.root, self.folder, identity[:2], identity + _FAILURE)
 
     def has(self, identity: str) -> bool:
-        """Return whether the point has a result, and its last attempt did not fail."""
-        return self.path(identity).exists() and not self.has_failed(identity)
+        """Return whether the point has a sound result, and its last attempt did not fail."""
+        return not self.has_failed(identity) and self._examine(identity, self.path(identity))
 
     def has_failed(self, identity: str) -> bool:
         """Return whether the last attempt at the point failed."""
-        return self.failure_path(identity).exists()
+        return self._examine(identity, self.failure_path(identity))
 
     def read(self, identity: str) -> dict[str, Any]:
-        """Return the record of a point: ``{"id", "point", "result", "provenance"}``."""
-        return _read(self.path(identity))
+        """Return the record of a point: ``{"id", "point", "result", "provenance"}``.
+
+        Raises
+        ------
+        ValueError
+            If the record is damaged, or another point's.
+        """
+        return unsealed(checked(self.path(identity).read_bytes(), identity, RECORD))
 
     def read_failure(self, identity: str) -> dict[str, Any]:
-        """Return the failure of a point: ``{"id", "point", "message", "provenance"}``."""
-        return _read(self.failure_path(identity))
+        """Return the failure of a point: ``{"id", "point", "message", "provenance"}``; see :meth:`read`."""
+        return unsealed(checked(self.failure_path(identity).read_bytes(), identity, FAILURE))
 
     def read_congestion(self, identity: str) -> dict[str, Any] | None:
         """Return a point's congestion matrix, ``{"bins", "ranks", "packets", "sum_s", "max_s"}``, if it has one."""
-        try:
-            data: dict[str, Any] = json.loads(gzip.decompress(self._congestion_path(identity).read_bytes()))
-        except FileNotFoundError:
-            return None
-        return data
+        record = checked(self.path(identity).read_bytes(), identity, RECORD)
+        return checked_matrix(record, self._congestion_path(identity))
+
+    def files(self, identity: str) -> list[Path]:
+        """Return the sound files of a point: its record with the congestion matrix, and its failure."""
+        found = []
+        if self._examine(identity, self.path(identity)):
+            found += [self.path(identity)]
+            if self.read_congestion(identity) is not None:
+                found += [self._congestion_path(identity)]
+        return found + [self.failure_path(identity)] * self.has_failed(identity)
+
+    def _examine(self, identity: str, path: Path) -> bool:
+        """Return whether a file is there and sound; what is not is set aside, and told."""
+        stamp = _stamp(path), _stamp(self._congestion_path(identity))
+        if stamp[0] is None:
+            return False
+        flaw = _flaw(path, identity, self._congestion_path(identity), stamp)
+        if flaw is not None:
+            self._set_aside(path, flaw, stamp)
+        return flaw is None
+
+    def _set_aside(self, path: Path, flaw: str, stamp: Any) -> None:
+        """Rename an unsound file, or ignore it where that is not ours to do; say so in one line, once."""
+        name = path.name if self.folder == PUBLISHED else _rename(path)
+        _tell(f"{path}: {flaw}; " + ("ignored" if name == path.name else f"set aside as {name}"), stamp)
 
     def write(self, record: dict[str, Any]) -> None:
         """Store a finished point; a failure that an earlier attempt left is forgotten."""
@@ -125,13 +180,14 @@ class Store:
             write_atomically(
                 self._congestion_path(identity), gzip.compress(dump(congestion).encode(), compresslevel=6, mtime=0)
             )
-        write_atomically(self.path(identity), dump({**record, "result": result}))
+        content = {**record, "result": result} | ({} if congestion is None else matrix_digest(congestion))
+        write_atomically(self.path(identity), dump(sealed(content)))
         self.failure_path(identity).unlink(missing_ok=True)
 
     def failed(self, identity: str, point: Point, message: str, provenance: dict[str, Any]) -> None:
         """Store that a point failed, and why. A result of an earlier model revision stays, but no longer counts."""
         failure = {"id": identity, "point": point.canonical(), "message": message, "provenance": provenance}
-        write_atomically(self.failure_path(identity), dump(failure))
+        write_atomically(self.failure_path(identity), dump(sealed(failure)))
 
     def _congestion_path(self, identity: str) -> Path:
         return Path(self.root, self.folder, identity[:2], identity + _CONGESTION)
@@ -147,9 +203,48 @@ class Store:
                 yield path.name.removesuffix(_RECORD)
 
 
-def _read(path: Path) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return data
+@functools.cache
+def _flaw(path: Path, identity: str, matrix: Path, stamp: Any) -> str | None:
+    """Return what is wrong with a file of a point, if anything; looked at once while its `stamp` is the same."""
+    try:
+        if path.name.endswith(_FAILURE):
+            checked(path.read_bytes(), identity, FAILURE)
+        else:
+            checked_matrix(checked(path.read_bytes(), identity, RECORD), matrix)
+    except FileNotFoundError as error:
+        return f"{Path(str(error.filename)).name} is missing"
+    except OSError as error:
+        return str(error.strerror)
+    except UNSOUND as error:
+        return " ".join(str(error).split())[:200]
+    return None
+
+
+def _rename(path: Path) -> str:
+    """Give a file the first free name that says it is damaged; return the name it has then."""
+    number = 1
+    while Path(aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
+        number += 1
+    try:
+        path.rename(aside)
+    except OSError:  # in a place that is read-only, or somebody else was faster
+        return path.name
+    return aside.name
+
+
+@functools.cache
+def _tell(line: str, stamp: Any) -> None:
+    """Write a line to standard error, once for each state of a file."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def _stamp(path: Path) -> tuple[int, ...] | None:
+    """Return what changes when a file does; None if there is none."""
+    try:
+        known = path.stat()
+    except OSError:
+        return None
+    return known.st_ino, known.st_mtime_ns, known.st_ctime_ns, known.st_size
 
 
 def _modified(path: Path) -> int:
