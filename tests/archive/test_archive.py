@@ -115,9 +115,9 @@ def test_what_is_wrong_with_a_bundle_is_named(campaign: Path, tmp_path: Path) ->
     bundle = tmp_path / "campaign.zip"
     some = next((campaign / "results" / "points").rglob("*.json"))
     matrix = some.with_name(f"{some.stem}.congestion.json.gz")  # lies beside the record it belongs to
-    record = Store(campaign).read(some.stem)
-    record["result"]["congestion"] = {"bins": 1, "packets": [[1]], "sum_s": [[0.0]], "max_s": [[0.0]]}
-    Store(campaign).write(record)
+    known = Store(campaign).read(some.stem)
+    known["result"]["congestion"] = {"bins": 1, "packets": [[1]], "sum_s": [[0.0]], "max_s": [[0.0]]}
+    Store(campaign).write(known)
     write_archive(campaign, "smoke", bundle)
     with zipfile.ZipFile(bundle) as opened:
         names = opened.namelist()

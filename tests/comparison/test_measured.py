@@ -286,7 +286,7 @@ def test_a_record_of_another_simulator_is_none(
 def test_a_point_that_the_simulator_refuses_is_a_failure(write: Write, checkout: Path) -> None:
     point = _point(compare(write({}), checkout, ONE, by(lambda point: 1.0)).rows[0])
     broken = Point.model_construct(**{**dict(point), "ranks": 65})
-    found = run_points({"feedfeedfeedfeed": broken}, checkout, cores=1, stream=io.StringIO())
-    assert found["feedfeedfeedfeed"].time_s is None
-    assert found["feedfeedfeedfeed"].error
-    assert Store(checkout).has_failed("feedfeedfeedfeed")
+    found = run_points({broken.id: broken}, checkout, cores=1, stream=io.StringIO())
+    assert found[broken.id].time_s is None
+    assert found[broken.id].error
+    assert Store(checkout).has_failed(broken.id)
