@@ -15,6 +15,7 @@ import xarray as xr
 from analysis import style
 from analysis.caption import caption
 from analysis.figures import draw, draw_together, numbers, summaries
+from tramontane.results import datasets
 from tramontane.support.processes import end_with_parent
 
 
@@ -38,15 +39,12 @@ def draw_files(dataset_files: Sequence[Path], stem: Path) -> list[Path]:
     ValueError
         If a dataset can't be drawn as its ``figure`` block asks.
     """
-    datasets = []
-    for file in dataset_files:
-        with xr.open_dataset(file, engine="h5netcdf") as opened:
-            datasets.append(opened.load())
-    paths = style.save(draw(datasets[0]) if len(datasets) == 1 else draw_together(datasets), stem)
+    read = [datasets.read(file) for file in dataset_files]
+    paths = style.save(draw(read[0]) if len(read) == 1 else draw_together(read), stem)
     text = stem.with_name(f"{stem.name}.txt")
-    text.write_text("".join(f"{words}\n" for words in sorted(map(caption, datasets))), encoding="utf-8")
+    text.write_text("".join(f"{words}\n" for words in sorted(map(caption, read))), encoding="utf-8")
     tables = stem.with_name(f"{stem.name}.md")
-    tables.write_text("\n".join(map(_tables, datasets)), encoding="utf-8")
+    tables.write_text("\n".join(map(_tables, read)), encoding="utf-8")
     return [*paths, text, tables]
 
 

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import xarray as xr
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from ruamel.yaml import YAML
@@ -28,6 +27,7 @@ from analysis.page import claims, interactive, papers
 from analysis.page.experiments import PROVENANCE, Group, Section, anchor_of, command_of, group, links, section
 from analysis.spec import spec_of
 from tramontane.errors import InputError
+from tramontane.results import datasets
 from tramontane.study import list_experiments, load_experiment
 from tramontane.study.catalogue import REFERENCES
 from tramontane.support import formatting
@@ -186,8 +186,7 @@ def collect(
     """
     sections = []
     for file in dataset_files:
-        with xr.open_dataset(file, engine="h5netcdf") as opened:
-            dataset = opened.load()
+        dataset = datasets.read(file)
         try:
             panel = spec_of(dataset).panel
             sections.append((panel.figure if panel else "", section(dataset, file, figures, points, out)))

@@ -14,6 +14,7 @@ from analysis import report, svg
 from analysis.draw import draw_files
 from analysis.page import claims, interactive, papers
 from tramontane.claims import VERDICTS
+from tramontane.results.datasets import write
 
 from .conftest import Factory
 
@@ -44,7 +45,7 @@ def written(factory: Factory, root: Path) -> str:
     files = []
     for name, dataset in datasets.items():
         files.append(scale / "datasets" / f"{name}.nc")
-        dataset.to_netcdf(files[-1], engine="h5netcdf")
+        write(dataset, files[-1])
         draw_files(files[-1:], scale / "figures" / name)
     draw_files(files[:2], scale / "sheets" / "fig05")
     report.write(files, scale / "report.html", "smoke", "make reproduce SCALE=smoke")
@@ -101,9 +102,7 @@ def test_the_library_of_the_plots_is_embedded_once_and_whole(written: str) -> No
 
 def test_a_page_without_plots_embeds_no_library(factory: Factory, tmp_path: Path) -> None:
     file = tmp_path / "a.nc"
-    factory(gaps={}, ranks=(64,), figure={"kind": "radix", "lines": None}, lines="radix", series=(2, 4)).to_netcdf(
-        file, engine="h5netcdf"
-    )
+    write(factory(gaps={}, ranks=(64,), figure={"kind": "radix", "lines": None}, lines="radix", series=(2, 4)), file)
     report.write([file], tmp_path / "report.html", "smoke", "x")
     assert 'id="plotly"' not in (tmp_path / "report.html").read_text(encoding="utf-8")
 

@@ -10,6 +10,7 @@ import pytest
 from analysis import draw, report, svg
 from analysis.figures import numbers
 from analysis.page.experiments import section
+from tramontane.results.datasets import write
 
 from .conftest import Factory
 
@@ -72,7 +73,7 @@ def campaign(factory: Factory, tmp_path_factory: pytest.TempPathFactory) -> Camp
     files = []
     for name, dataset in datasets.items():
         file = scale / "datasets" / f"{name}.nc"
-        dataset.to_netcdf(file, engine="h5netcdf")
+        write(dataset, file)
         files.append(file)
         if name != "fig09a":
             assert draw.main([str(file), str(scale / "figures" / name)]) == 0
@@ -175,7 +176,7 @@ def test_references_are_resolved_by_their_key(factory: Factory, tmp_path: Path) 
     references.parent.mkdir()
     references.write_text("Z: {authors: 'Zheng, Y.', year: 2018, title: Simulation, pages: 3-9, doi: 10.5194/x}\n")
     file = tmp_path / "a.nc"
-    factory(attrs={"references": "Z, Unknown2000"}).to_netcdf(file, engine="h5netcdf")
+    write(factory(attrs={"references": "Z, Unknown2000"}), file)
     report.write([file], tmp_path / "report.html", "paper", "make reproduce", root=tmp_path)
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "Zheng, Y. (2018): Simulation, 3–9, doi:10.5194/x" in page.text
@@ -237,7 +238,7 @@ def test_what_is_no_svg_is_refused() -> None:
 @pytest.mark.parametrize("module", ["analysis.draw", "analysis.report"])
 def test_errors_are_one_line_and_exit_code_2(factory: Factory, tmp_path: Path, module: str) -> None:
     file = tmp_path / "bad.nc"
-    factory(figure={"y": "hops"}).to_netcdf(file, engine="h5netcdf")
+    write(factory(figure={"y": "hops"}), file)
     arguments = {
         "analysis.draw": [str(file), str(tmp_path / "figure")],
         "analysis.report": ["--scale", "smoke", "--command", "x", "--out", str(tmp_path / "r.html"), str(file)],
@@ -252,7 +253,7 @@ def test_errors_are_one_line_and_exit_code_2(factory: Factory, tmp_path: Path, m
 
 def test_drawing_writes_three_formats_the_caption_and_the_tables(factory: Factory, tmp_path: Path) -> None:
     file = tmp_path / "a.nc"
-    factory().to_netcdf(file, engine="h5netcdf")
+    write(factory(), file)
     assert draw.main([str(file), str(tmp_path / "deep" / "figure.v1")]) == 0
     written = sorted(path.name for path in (tmp_path / "deep").iterdir())
     assert written == [f"figure.v1.{form}" for form in ("md", "pdf", "png", "svg", "txt")]

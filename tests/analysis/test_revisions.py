@@ -15,6 +15,7 @@ from analysis.figures import draw, numbers, summaries
 from analysis.page import interactive
 from analysis.spec import spec_of
 from analysis.table import figure_table
+from tramontane.results import datasets
 
 from .conftest import Factory
 from .drawn import legend_texts, xs, ys
@@ -167,7 +168,7 @@ def test_the_report_says_at_the_top_how_many_points_are_of_which_revision(mixed:
     for name in ("a", "b"):
         files.append(tmp_path / "results" / "smoke" / "datasets" / f"{name}.nc")
         files[-1].parent.mkdir(parents=True, exist_ok=True)
-        mixed.to_netcdf(files[-1], engine="h5netcdf")
+        datasets.write(mixed, files[-1])
     out = tmp_path / "results" / "smoke" / "report.html"
     report.write(files, out, "smoke", "make reproduce")
     head = out.read_text().split("</header>")[0]

@@ -19,7 +19,8 @@ from analysis.draw import draw_files
 from tramontane.archive import verify_archive, write_archive
 from tramontane.campaign.plan import Plan
 from tramontane.errors import InputError
-from tramontane.results.collate import collate_manifest, write
+from tramontane.results.collate import collate_manifest
+from tramontane.results.datasets import write
 from tramontane.results.store import Store
 
 ROOT = Path(__file__).parents[2]

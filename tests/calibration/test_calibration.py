@@ -151,7 +151,7 @@ def test_allreduces_enter_the_fit_stage_by_stage() -> None:
 def test_a_calibration_can_be_drawn(tmp_path: Path) -> None:
     from analysis.draw import draw_files
     from analysis.figures import numbers
-    from tramontane.results.collate import write
+    from tramontane.results.datasets import write
 
     messages = measured(TRUTH, noise=0.1)
     stages = [fit.Stages(2, 24, 1.2e-6), fit.Stages(4, 24, 1.3e-6)]

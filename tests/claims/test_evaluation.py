@@ -12,6 +12,7 @@ import xarray as xr
 
 from tramontane.claims import VERDICTS, Verdict, evaluate, pages
 from tramontane.errors import InputError
+from tramontane.results import datasets
 
 from .data import dataset
 
@@ -95,7 +96,7 @@ def store(root: Path) -> Callable[..., None]:
     def write(data: xr.Dataset, scale: str = "laptop") -> None:
         path = root / "results" / scale / "datasets" / "tiny.nc"
         path.parent.mkdir(parents=True, exist_ok=True)
-        data.to_netcdf(path, engine="h5netcdf")
+        datasets.write(data, path)
 
     return write
 
@@ -302,5 +303,5 @@ def test_a_damaged_dataset_is_one_line(root: Path, store: Callable[..., None]) -
     store(lines())
     path = root / "results" / "laptop" / "datasets" / "tiny.nc"
     path.write_bytes(path.read_bytes()[:1000])
-    with pytest.raises(InputError, match=r"tiny\.nc: cannot be read .* allowed: a dataset; remove it"):
+    with pytest.raises(InputError, match=r"tiny\.nc: damaged, or no dataset .* allowed: a dataset as"):
         evaluate(root, "laptop")

@@ -10,6 +10,7 @@ import xarray as xr
 from tramontane.claims import Verdict, pages
 from tramontane.claims.times import times
 from tramontane.errors import InputError
+from tramontane.results import datasets
 
 from .data import dataset
 
@@ -19,7 +20,7 @@ def store(root: Path, members: int = 5) -> None:
     data.attrs["figure_json"] = json.dumps({"x": "ranks"})
     file = root / "results" / "laptop" / "datasets" / "tiny.nc"
     file.parent.mkdir(parents=True)
-    data.to_netcdf(file, engine="h5netcdf")
+    datasets.write(data, file)
 
 
 def test_times_are_medians_in_milliseconds_gaps_stay_empty_and_empty_columns_are_left_out(tmp_path: Path) -> None:
@@ -43,7 +44,7 @@ def test_times_of_an_older_model_revision_say_so(tmp_path: Path, members: int) -
     if members > 1:  # members of an older revision beside one of a newer don't count
         data["model_revision"].loc[{"series": "b", "ranks": 2000, "member": 0}] = 1.0
         data["time_s"].loc[{"series": "b", "ranks": 2000, "member": 1}] = 0.2
-    data.to_netcdf(file, engine="h5netcdf")
+    datasets.write(data, file)
     assert times(tmp_path, "laptop", "tiny").splitlines()[2:] == [
         "| a | 1 | 2 (revision 1) |",
         f"| b |  | {123 if members == 1 else 200} |",

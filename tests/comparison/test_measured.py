@@ -162,17 +162,9 @@ def test_what_failed_is_not_counted(write: Write, checkout: Path) -> None:
     assert "failed: 1 row\n  line 2: deadlock" in presentation.as_text(found)
 
 
-def test_nothing_to_compare_is_said_with_nothing(write: Write, checkout: Path) -> None:
-    found = compare(write({"op": "none"}), checkout, ONE, by(lambda point: 1.0))
-    assert json.loads(json.dumps(presentation.as_data(found))) == {
-        "n": 0,
-        "median_ratio": None,
-        "p95_deviation": None,
-        "worst_deviation": None,
-        "ordering_agreement": None,
-        "groups": [],
-    }
-    assert "line 2: op none" in presentation.as_text(found)
+def test_nothing_to_compare_is_a_mistake_of_the_file(write: Write, checkout: Path) -> None:
+    with pytest.raises(InputError, match="line 2: op none"):
+        compare(write({"op": "none"}), checkout, ONE, by(lambda point: 1.0))
 
 
 def test_a_point_of_several_rows_runs_once(write: Write, checkout: Path) -> None:

@@ -10,7 +10,7 @@ from tramontane.calibration.dataset import as_dataset
 from tramontane.calibration.measurement import Messages, measure, runner, without_copies
 from tramontane.measurement.calibration import SMALL_ALLREDUCE, operations
 from tramontane.measurement.settings import processors
-from tramontane.results.collate import write
+from tramontane.results.datasets import write
 from tramontane.results.store import write_atomically
 from tramontane.study import Machine
 from tramontane.study.points import SystemChoice

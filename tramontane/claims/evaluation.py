@@ -25,6 +25,7 @@ from tramontane.claims.verdicts import (
     Verdict,
 )
 from tramontane.errors import InputError, closest
+from tramontane.results import datasets
 from tramontane.results.revisions import REVISION, label, newest, newest_members, present
 from tramontane.study import SCALES, claims, load_experiment
 from tramontane.study.catalogue import EXPERIMENTS, GRIDS, cached_yaml
@@ -115,16 +116,7 @@ class Campaign:
         """
         if experiment not in self._datasets:
             path = self._layout.dataset(experiment)
-            found = None
-            if path.exists():
-                try:
-                    with xr.open_dataset(path, engine="h5netcdf") as opened:
-                        found = opened.load()
-                except (OSError, ValueError) as error:
-                    problem = f"cannot be read ({' '.join(str(error).split())[:80]})"
-                    allowed = "a dataset; remove it and call tramontane reproduce again"
-                    raise InputError(path, "", None, allowed, problem=problem) from None
-            self._datasets[experiment] = None if found is None else newest_members(found)
+            self._datasets[experiment] = newest_members(datasets.read(path)) if path.exists() else None
         dataset = self._datasets[experiment]
         if dataset is None:
             raise Lacking(f"experiment {experiment}, of which there is no dataset at scale {self.scale}")

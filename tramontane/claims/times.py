@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from tramontane.errors import InputError
+from tramontane.results import datasets
 from tramontane.results.revisions import MEMBER, REVISION, label, newest, newest_members
 from tramontane.support.layout import Layout
 
@@ -28,9 +29,9 @@ def times(root: Path, scale: str, experiment: str) -> str:
         known = ", ".join(sorted(path.stem for path in file.parent.glob("*.nc"))) or "nothing yet"
         problem = f"no results of '{experiment}' at scale {scale}"
         raise InputError("times", "", experiment, known, problem=problem)
-    with xr.open_dataset(file) as dataset:
-        along = json.loads(dataset.attrs["figure_json"])["x"]
-        found = newest_members(dataset[["time_s", *({REVISION} & set(dataset))]].load())
+    dataset = datasets.read(file)
+    along = json.loads(dataset.attrs["figure_json"])["x"]
+    found = newest_members(dataset[["time_s", *({REVISION} & set(dataset))]])
     now, time = newest(found), found["time_s"] * _MILLI
     revision = found[REVISION].where(time.notnull()) if REVISION in found else xr.full_like(time, np.nan)
     both = xr.Dataset({"time": time, "revision": revision})

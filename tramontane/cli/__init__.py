@@ -28,6 +28,7 @@ from tramontane.cli.reproduce import reproduce
 from tramontane.cli.run import run
 from tramontane.cli.run_batch import run_batch
 from tramontane.cli.validate import validate
+from tramontane.cli.verify import verify
 from tramontane.errors import InputError, display_path
 
 #: What a file system may refuse to anybody; whatever else goes wrong with a file is a defect, and shows where.
@@ -55,6 +56,7 @@ app.command()(run)
 app.command()(estimate)
 app.command()(reproduce)
 app.command()(claims)
+app.command()(verify)
 app.command()(archive)
 app.command()(compare)
 app.command()(calibrate)

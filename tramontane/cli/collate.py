@@ -14,7 +14,8 @@ def collate(
     dataset: Annotated[Path, typer.Argument(help="The dataset to write.")],
 ) -> None:
     """Make the dataset of one experiment from its records."""
-    from tramontane.results.collate import collate_manifest, write
+    from tramontane.results.collate import collate_manifest
+    from tramontane.results.datasets import write
     from tramontane.results.store import Store
     from tramontane.support.layout import root_of
     from tramontane.support.processes import end_with_parent

@@ -52,7 +52,7 @@ def compare(
         print(presentation.as_text(found))
     if dataset is not None:
         from tramontane.comparison.dataset import as_dataset
-        from tramontane.results.collate import write
+        from tramontane.results.datasets import write
 
         write(as_dataset(found), dataset)
     if found.failed or not found.rows:

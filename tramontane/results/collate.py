@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,19 +97,6 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
     substrates = sorted({row.substrate for row in rows if row.substrate})
     attributes = _global_attributes(data, [row.provenance for row in rows if row.provenance])
     return dataset.assign_attrs(attributes | {"substrates": ", ".join(substrates)})
-
-
-def write(dataset: xr.Dataset, path: Path) -> None:
-    """Write a dataset as NetCDF 4, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        # Most cells of a congestion matrix are zeros.
-        large = {str(name): {"zlib": True} for name in dataset.data_vars if str(name).startswith("congestion_")}
-        dataset.to_netcdf(temporary, engine="h5netcdf", encoding=large)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 class _Row(NamedTuple):

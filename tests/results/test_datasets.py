@@ -1,0 +1,50 @@
+"""Datasets carry their own proof; a sample of points is run again and compared."""
+
+from pathlib import Path
+
+import pytest
+import xarray as xr
+
+from tramontane.campaign.plan import make_plan
+from tramontane.campaign.verification import verify
+from tramontane.errors import InputError
+from tramontane.results import datasets
+from tramontane.results.store import Store
+
+
+def test_a_dataset_says_whether_it_is_as_it_was_written(tmp_path: Path) -> None:
+    file = tmp_path / "x.nc"
+    dataset = xr.Dataset({"time_s": ("ranks", [1.0, 2.0])}, {"ranks": [2, 4], "series": ["a"]}, {"title": "T"})
+    datasets.write(dataset, file)
+    assert datasets.read(file)["time_s"].values.tolist() == [1.0, 2.0]
+    changed = datasets.read(file)
+    changed["time_s"][0] = 2.0
+    changed.to_netcdf(tmp_path / "changed.nc", engine="h5netcdf")
+    (tmp_path / "cut.nc").write_bytes(file.read_bytes()[:-200])
+    (tmp_path / "none.nc").write_text("nothing")
+    dataset.to_netcdf(tmp_path / "unsealed.nc", engine="h5netcdf")
+    for name in ("changed", "cut", "none", "unsealed"):
+        with pytest.raises(InputError, match=name):
+            datasets.read(tmp_path / f"{name}.nc")
+        assert datasets.remove_unsound(tmp_path / f"{name}.nc")
+        assert not (tmp_path / f"{name}.nc").exists()
+    assert not datasets.remove_unsound(file)
+
+
+def test_verifying_finds_what_a_point_does_not_give(project: Path) -> None:
+    from tramontane.campaign.batch import run_batch
+    from tramontane.campaign.plan import write_plan
+
+    plan = make_plan(project, "smoke")
+    write_plan(plan)
+    for batch in plan.batches:
+        run_batch(plan.layout.batch(batch.identity), project)
+    assert verify(project, ["all"], "smoke", 3, 1).differences == ()
+    store, victim = Store(project), min(plan.points)
+    record = store.read(victim)
+    store.write({**record, "result": {**record["result"], "time_s": 2 * record["result"]["time_s"]}})
+    found = verify(project, ["all"], "smoke", 10, 1)
+    assert found.compared == len(plan.points)
+    assert len(found.differences) == 1
+    assert victim in found.differences[0]
+    assert "time_s was" in found.differences[0]

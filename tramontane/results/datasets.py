@@ -1,0 +1,89 @@
+"""Datasets in files: written whole or not at all, with a digest of all that is in them, which reading checks."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from tramontane.errors import InputError
+
+#: The attribute that holds the digest.
+DIGEST = "content_sha256"
+
+
+def digest(dataset: xr.Dataset) -> str:
+    """Return the SHA-256 of a dataset's variables and attributes, as long as only their bytes in a file differ."""
+    total = hashlib.sha256()
+
+    def add(*texts: object) -> None:
+        for text in texts:
+            data = str(text).encode()
+            total.update(f"{len(data)} ".encode() + data)
+
+    def attributes(of: xr.Dataset | xr.DataArray) -> None:
+        for key in sorted(of.attrs, key=str):
+            if key != DIGEST:
+                add(key, np.asarray(of.attrs[key]).tolist())
+
+    attributes(dataset)
+    for name in sorted(dataset.variables, key=str):
+        variable = dataset[name]
+        add(name, *variable.dims, *variable.shape)
+        attributes(variable)
+        values = variable.to_numpy()
+        if values.dtype.kind in "OUST":
+            add(*values.ravel().tolist())
+        else:
+            total.update(np.ascontiguousarray(values, dtype="<f8").tobytes())
+    return total.hexdigest()
+
+
+def write(dataset: xr.Dataset, path: Path) -> None:
+    """Write a dataset as NetCDF 4 with its digest, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        # Most cells of a congestion matrix are zeros.
+        large = {str(name): {"zlib": True} for name in dataset.data_vars if str(name).startswith("congestion_")}
+        sealed = dataset.assign_attrs({DIGEST: digest(dataset)})
+        sealed.to_netcdf(temporary, engine="h5netcdf", encoding=large)
+        with temporary.open("rb") as stream:
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read(path: Path) -> xr.Dataset:
+    """Return a dataset, if it is as it was written.
+
+    Raises
+    ------
+    InputError
+        If it is damaged, has changed, or has no digest.
+    """
+    allowed = "a dataset as tramontane wrote it"
+    try:
+        with xr.open_dataset(path, engine="h5netcdf") as opened:
+            dataset = opened.load()
+    except FileNotFoundError:
+        raise InputError(path, "", None, allowed, problem="no such file") from None
+    except Exception as error:
+        raise InputError(path, "", None, allowed, problem=f"damaged, or no dataset ({type(error).__name__})") from None
+    if dataset.attrs.get(DIGEST) != digest(dataset):
+        raise InputError(path, "", None, allowed, problem="it has no digest or has changed since")
+    return dataset
+
+
+def remove_unsound(path: Path) -> str:
+    """Remove a dataset that is not as it was written, to be made again; return why, or nothing if it is sound."""
+    try:
+        read(path)
+    except InputError as error:
+        if not path.exists():
+            return ""
+        path.unlink()
+        return str(error)
+    return ""
