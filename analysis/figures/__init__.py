@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from analysis.figures import agreement, calibration, congestion, delays, pattern, radix, scaling, substrates
-from analysis.figures.panel import Panel, columns_of, compose
+from analysis.figures.panel import Drawn, Panel, columns_of, compose, empty
 from analysis.spec import FigureSpec, spec_of
 from analysis.table import Table
 from tramontane.results.revisions import newest_members
@@ -12,6 +12,7 @@ from tramontane.results.revisions import newest_members
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
+    from matplotlib.gridspec import SubplotSpec
 
 
 def _none(_dataset: "xr.Dataset", _spec: FigureSpec) -> list[Table]:
@@ -56,7 +57,8 @@ def panels(dataset: "xr.Dataset") -> list[Panel]:
         If the ``figure`` block names what does not exist; one line that says what is allowed.
     """
     spec = spec_of(dataset)
-    return _family(spec).panels(newest_members(dataset), spec)
+    family = _family(spec)
+    return [_nothing(spec)] if _lacks_results(dataset) else family.panels(newest_members(dataset), spec)
 
 
 def numbers(dataset: "xr.Dataset") -> Table:
@@ -68,7 +70,8 @@ def numbers(dataset: "xr.Dataset") -> Table:
         As in `panels`.
     """
     spec = spec_of(dataset)
-    return _family(spec).numbers(newest_members(dataset), spec)
+    family = _family(spec)
+    return Table(["no results yet"], []) if _lacks_results(dataset) else family.numbers(newest_members(dataset), spec)
 
 
 def summaries(dataset: "xr.Dataset") -> list[Table]:
@@ -80,7 +83,22 @@ def summaries(dataset: "xr.Dataset") -> list[Table]:
         As in `panels`.
     """
     spec = spec_of(dataset)
-    return _family(spec).summaries(newest_members(dataset), spec)
+    family = _family(spec)
+    return [] if _lacks_results(dataset) else family.summaries(newest_members(dataset), spec)
+
+
+def _lacks_results(dataset: "xr.Dataset") -> bool:
+    """Whether no point of an experiment has a result: then variables are missing that a family needs."""
+    return "status" in dataset and not bool((dataset["status"] == "ok").any())
+
+
+def _nothing(spec: FigureSpec) -> Panel:
+    def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
+        axes = figure.add_subplot(cell)
+        empty(axes)
+        return [Drawn(axes)]
+
+    return Panel(draw, spec.letter)
 
 
 def _family(spec: FigureSpec) -> Family:

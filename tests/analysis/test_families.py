@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 from matplotlib.colors import LogNorm
 
-from analysis.figures import delays, draw, draw_together, panels, pattern, radix, summaries
+from analysis.figures import FAMILIES, delays, draw, draw_together, numbers, panels, pattern, radix, summaries
 from analysis.spec import spec_of
 from analysis.style import series_style
 from tramontane._simulator import schedule
@@ -100,6 +100,16 @@ def test_colours_are_logarithmic_where_series_lie_far_apart(factory: Factory) ->
     far = draw(congested(factory, {"minimal": 1e-3, "valiant": 1e-5})).axes[0].collections[0]
     assert not isinstance(near.norm, LogNorm)
     assert isinstance(far.norm, LogNorm)
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_an_experiment_without_any_result_has_an_empty_figure(factory: Factory, kind: str) -> None:
+    dataset = factory(figure={"kind": kind})
+    dataset["status"][...] = "missing"
+    assert len(panels(dataset)) == 1
+    assert [text.get_text() for axes in draw(dataset).axes for text in axes.texts] == ["no results yet"]
+    assert numbers(dataset).rows == []
+    assert summaries(dataset) == []
 
 
 @pytest.mark.parametrize(("kind", "lacks"), [("congestion-matrix", "congestion_mean"), ("delay-distribution", "delay")])
