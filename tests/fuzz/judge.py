@@ -19,6 +19,9 @@ from tramontane.study import expand, load_experiment, validate_file
 SECONDS = 2.0
 """Processor time that a bad input may take."""
 
+_TRACED = 3
+"""How much slower everything is, at most, while coverage is traced."""
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -50,7 +53,7 @@ def ask(read: Callable[[], object]) -> Answer:
     except Exception as error:  # whatever it is, it is the finding
         fault = f"{type(error).__name__}: {error}"[:300]
     seconds = time.process_time() - started
-    if fault is None and line is not None and seconds > SECONDS:
+    if fault is None and line is not None and seconds > SECONDS * (_TRACED if sys.gettrace() else 1):
         fault = f"{seconds:.1f} s of processor time"
     return Answer(line, fault)
 
