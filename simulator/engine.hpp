@@ -348,6 +348,25 @@ public:
 
     void start_at(Ticks time, LpId lp, std::uint32_t code) { queue_.push(time, lp, code, none); }
 
+    /// Writes or reads all that changes, between two windows. \pre nothing is in the mailboxes
+    /// \param first the records that all parts have in common come with the first one
+    void keep(StateFile& file, bool first) {
+        const auto pool = [&](auto& of, bool with_records) {
+            if (with_records) of.keep_records(file);
+            of.keep(file);
+        };
+        pool(packets, true);
+        pool(credits, true);
+        pool(gaps, true);
+        pool(transactions, first);
+        pool(messages, first);
+        file(statistics);
+        delays.keep(file);
+        file(ledger);
+        queue_.keep(file);
+        file(order_);
+    }
+
 private:
     Mailbox& mail(Ticks time, LpId lp, std::uint32_t code, Index item) {
         if constexpr (checks) {

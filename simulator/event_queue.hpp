@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "checkpoint.hpp"
 #include "pool.hpp"
 #include "ticks.hpp"
 
@@ -100,6 +101,30 @@ public:
         refill();
         collect();
         return {sorted_.data(), sorted_.size() - 1};
+    }
+
+    /// Writes or reads what is pending, between two windows. What is stored in which order does not matter.
+    void keep(StateFile& file) {
+        file(number_);
+        std::uint64_t events = pending_ + later_.size();
+        file(events);
+        if (file.reading()) {
+            for (Later pending{}; events > 0; --events) {
+                file(pending);
+                push(pending.time, pending.event.lp, pending.event.code, pending.event.item);
+            }
+            return;
+        }
+        for (std::uint64_t number = number_; number < number_ + horizon; ++number) {
+            each(ring_[number % horizon], [&](const Event& event) {
+                Later pending{number * window_ + event.offset, event};
+                file(pending);
+            });
+        }
+        for (auto later = later_; !later.empty(); later.pop()) {
+            Later pending = later.top();
+            file(pending);
+        }
     }
 
 private:

@@ -48,6 +48,20 @@ void Fabric::create(SwitchId at) {
     std::uninitialized_fill_n(outputs(at), count, Output{SwitchChannel(space_), SwitchChannel(space_)});
 }
 
+void Fabric::keep(StateFile& file, bool first) {
+    file(counters_);
+    std::vector<SwitchId> met;
+    for (SwitchId at = 0; at < switches_.size(); ++at) {
+        if (switches_[at] != nullptr) met.push_back(at);
+    }
+    file(met);
+    for (const SwitchId at : met) {
+        if (file.reading()) create(at);
+        file.array(switches_[at], lines_);
+    }
+    if (first) file.array(injection_.get(), engine_.lps - engine_.switches);
+}
+
 void Fabric::route(SwitchId at, Packet& packet, Ticks now) {
     const Hop hop = router_.next(at, packet.route, Draw(mix(engine_.seed ^ packet.tie)), View{*this, now});
     packet.port = hop.port;

@@ -117,6 +117,15 @@ void Nodes::verify(std::uint32_t rank, bool idle) const {
     check(fabric_.injection(rank).channel);
 }
 
+void Nodes::keep(StateFile& file, bool first) {
+    if (first) file.array(nodes_.get(), ranks_);
+    repeats_.keep(file);
+    file(rounds_);
+    file(span_);
+    file(phases_);
+    file(ended_);
+}
+
 double Nodes::imbalance() const {
     std::uint64_t most = 0, sum = 0;
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) {

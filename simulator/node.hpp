@@ -74,6 +74,9 @@ public:
         }
     }
 
+    /// Writes or reads all that changes. \param first the nodes, which all parts have in common, come with the first one
+    void keep(StateFile& file, bool first);
+
     /// Bytes of the ranks' state, without messages.
     [[nodiscard]] std::uint64_t memory() const { return std::uint64_t{ranks_} * (sizeof(Node) + sizeof(NodeChannel)); }
     [[nodiscard]] const Repeats& repeats() const { return repeats_; }

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "checkpoint.hpp"
 #include "lines.hpp"
 #include "pages.hpp"
 
@@ -66,6 +67,22 @@ public:
 
     /// Taken less given back; only the sum over all pools of the same records is meant, modulo 2^64.
     [[nodiscard]] std::uint64_t used() const { return used_; }
+    /// Writes or reads what pools of the same records have in common: once for all of them.
+    void keep_records(StateFile& file) {
+        std::uint64_t room = store_->room;
+        file(room);
+        while (store_->room < room) add_page();
+        file.array(records_, store_->room);
+        file(store_->free);
+    }
+    /// Writes or reads what is this pool's own.
+    void keep(StateFile& file) {
+        file(free_);
+        file(next_);
+        file(end_);
+        file(used_);
+    }
+
     /// Brings the first line of a record into the cache, or all of its lines.
     void prefetch(Index i) const {
         if (i != none) prefetch_line(&records_[i]);
@@ -92,18 +109,23 @@ private:
     /// Takes free records of others, or else those of a new page.
     [[gnu::noinline]] void grow() {
         const std::lock_guard lock(store_->mutex);
-        auto& [mutex, memory, room, free] = *store_;
+        auto& free = store_->free;
         if (const std::size_t n = std::min(batch, free.size()); n > 0) {
             free_.assign(free.end() - static_cast<std::ptrdiff_t>(n), free.end());
             free.resize(free.size() - n);
             return;
         }
+        next_ = static_cast<Index>(std::max<std::uint64_t>(store_->room, none + 1));
+        add_page();
+        end_ = store_->room;
+    }
+
+    void add_page() {
+        auto& [mutex, memory, room, free] = *store_;
         if (room + records_a_page > most || !memory.grow())
             throw std::runtime_error("simulator: a pool is full; is there a limit on addresses (ulimit -v)?");
         std::uninitialized_default_construct_n(records_ + room, records_a_page);
-        next_ = static_cast<Index>(std::max<std::uint64_t>(room, none + 1));
         room += records_a_page;
-        end_ = room;
     }
 
     [[gnu::noinline]] void leave_to_others() {

@@ -72,6 +72,16 @@ struct alignas(64) Part {
     [[nodiscard]] std::uint64_t next() const { return engine.next_window(); }
     /// Handles the events of a window; see thread_team.hpp.
     std::uint64_t step(std::uint64_t window);
+    /// Takes what other parts have told.
+    void receive() {
+        engine.receive([&](const RemoteEvent& remote) { fabric.credit(remote); });
+    }
+    /// Writes or reads all that changes, between two windows; see checkpoint.hpp.
+    void keep(StateFile& file, bool first) {
+        engine.keep(file, first);
+        fabric.keep(file, first);
+        nodes.keep(file, first);
+    }
 
     Engine engine;
     Fabric fabric;
@@ -124,6 +134,25 @@ struct Parts {
         }
     }
 
+    void start(const Run& run) {
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+            const Ticks delay = below(random_bits(~run.seed, rank, 0), from_picoseconds(run.start_jitter) + 1);
+            const LpId lp = topology->switches() + rank;
+            owner(lp).engine.start_at(delay, lp, event_code(EventKind::start));
+        }
+    }
+    void read(StateFile& file) {
+        for (const auto& part : parts) part->keep(file, part == parts.front());
+    }
+    void write(const std::string& path) {
+        for (const auto& part : parts) part->receive();
+        StateFile file(path, StateFile::Mode::write);
+        auto threads = static_cast<std::uint32_t>(parts.size());
+        file(threads);
+        for (const auto& part : parts) part->keep(file, part == parts.front());
+        file.flush();
+    }
+
     [[nodiscard]] Part& owner(LpId lp) { return *parts[mailboxes ? mailboxes->owner(lp) : 0]; }
 
     const std::unique_ptr<Topology> topology;
@@ -161,7 +190,7 @@ void extrapolate(Outcome& o, const Repeats& repeats) {
 }
 
 std::uint64_t Part::step(std::uint64_t window) {
-    engine.receive([&](const RemoteEvent& remote) { fabric.credit(remote); });
+    receive();
     const std::uint64_t before = engine.statistics.events;
     if (in_time_order) {
         engine.handle_in_time_order(window, [&](const Event& event, Ticks now) { handle(event, now); });
@@ -190,6 +219,17 @@ void Part::handle(const Event& event, Ticks now) {
     }
 }
 
+/// Writes the state; a run is worth more than its checkpoint, and goes on without.
+void write(Parts& parts, const std::string& file, const Keeping& keeping) {
+    std::string error;
+    try {
+        parts.write(file);
+    } catch (const std::runtime_error& found) {
+        error = found.what();
+    }
+    keeping.written(error);
+}
+
 std::string waiting_packets(Parts& parts, int limit) {
     std::string text;
     for (SwitchId at = 0; at < parts.topology->switches() && limit > 0; ++at) {
@@ -208,15 +248,26 @@ std::uint64_t idle_bytes(const Machine& machine, const Schedule& schedule, const
     return resident_bytes() - before;
 }
 
-Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& run, const std::function<void()>& poll) {
-    if (machine.model == "pisces-16") return pisces16::simulate(machine, schedule, run, poll);
+Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& given, const std::function<void()>& poll,
+                 const Keeping& keeping) {
+    if (machine.model == "pisces-16") {
+        if (keeping.wanted) throw std::invalid_argument("machine.model: pisces-16 keeps no checkpoint");
+        return pisces16::simulate(machine, schedule, given, poll);
+    }
     const auto entered = std::chrono::steady_clock::now();
+    Run run = given;
+    std::optional<StateFile> state;
+    if (!keeping.from.empty()) {
+        state.emplace(keeping.from, StateFile::Mode::read);
+        (*state)(run.threads);
+    }
     Parts parts(machine, schedule, run);
     const std::uint32_t ranks = parts.ranks;
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-        const Ticks delay = below(random_bits(~run.seed, rank, 0), from_picoseconds(run.start_jitter) + 1);
-        const LpId lp = parts.topology->switches() + rank;
-        parts.owner(lp).engine.start_at(delay, lp, event_code(EventKind::start));
+    if (state) {
+        parts.read(*state);
+        state.reset();
+    } else {
+        parts.start(run);
     }
 
     Outcome outcome;
@@ -224,7 +275,13 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
     outcome.threads = static_cast<std::uint32_t>(parts.parts.size());
     outcome.setup_s = seconds_since(entered);
     const auto begun = std::chrono::steady_clock::now();
-    ThreadTeam(parts.parts, run.grain, poll).run();
+    std::string file;
+    const auto poll_all = [&] {
+        poll();
+        file = keeping.wanted ? keeping.wanted() : "";
+        return !file.empty();
+    };
+    ThreadTeam(parts.parts, run.grain, poll_all, run.poll_every, [&] { write(parts, file, keeping); }).run();
     outcome.wall_s = seconds_since(begun);
 
     const Nodes& nodes = parts.parts[0]->nodes;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "allocation.hpp"
+#include "checkpoint.hpp"
 #include "delays.hpp"
 #include "machine.hpp"
 #include "noise.hpp"
@@ -34,6 +35,7 @@ struct Run {
     std::uint32_t threads = 1;          ///< that may be used; results do not depend on them
     Ticks window = 0;                   ///< see Engine; results do not depend on it
     std::uint32_t grain = 512;          ///< events of a window that are worth several threads; 0: all are
+    std::uint64_t poll_every = 2'000'000;  ///< events between calls of `poll`, somewhat less than a second
 };
 
 /// Of repeats that were cut short, times and counts are those of all; `events`, `delays` and the costs are those of the
@@ -64,8 +66,9 @@ struct Outcome {
 [[nodiscard]] std::uint64_t idle_bytes(const Machine& machine, const Schedule& schedule, const Run& run);
 
 /// \param poll called every now and then; may throw to stop
+/// \param keeping where the state of a long run is kept; a run that goes on from one has as many threads as before
 /// \throws std::invalid_argument for a machine or allocation that cannot work, std::runtime_error on deadlock
 [[nodiscard]] Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& run,
-                               const std::function<void()>& poll);
+                               const std::function<void()>& poll, const Keeping& keeping = {});
 
 }  // namespace tramontane

@@ -141,6 +141,15 @@ public:
         if (error_ > 0 && ends_[repeat].ranks() == ranks_ && left_out() == 0) look(repeat, static_cast<double>(begin));
     }
 
+    /// Writes or reads what was seen so far.
+    template <class File>
+    void keep(File& file) {
+        file(simulated_);
+        file(at_least_s_);
+        file(forecast_);
+        file(ends_);
+    }
+
 private:
     /// A rank has ended `repeat`, so that all have ended the one before. No rank ends it before the last one has begun
     /// it, and no rank begins another one before the first has ended it.

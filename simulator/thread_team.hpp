@@ -11,6 +11,7 @@
 #include <memory>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "event_queue.hpp"
@@ -88,10 +89,16 @@ private:
 template <class Part>
 class ThreadTeam {
 public:
-    /// One thread for each part. \param poll called by the thread that runs all this, every now and then; may throw
-    ThreadTeam(const std::vector<std::unique_ptr<Part>>& parts, std::uint32_t grain, const std::function<void()>& poll)
+    /// One thread for each part.
+    /// \param poll called by the thread that runs all this, every now and then; may throw
+    /// \param poll_every events between its calls
+    /// \param pause called by that thread after `poll` has returned true, while no part is being stepped
+    ThreadTeam(const std::vector<std::unique_ptr<Part>>& parts, std::uint32_t grain, std::function<bool()> poll,
+               std::uint64_t poll_every, std::function<void()> pause)
         : parts_(parts),
-          poll_(poll),
+          poll_(std::move(poll)),
+          poll_every_(poll_every),
+          pause_(std::move(pause)),
           barrier_(static_cast<std::uint32_t>(parts.size())),
           begin_{first_window(), Granularity(parts.size() > 1 ? grain : ~0U)},
           together_(begin_),
@@ -120,9 +127,11 @@ private:
     struct State {
         std::uint64_t window;
         Granularity granularity;
+        bool pauses = false;  // before that window
     };
     struct alignas(64) Said {
         std::uint64_t next, events;
+        bool pauses;
     };
 
     [[nodiscard]] std::uint64_t first_window() const {
@@ -144,42 +153,46 @@ private:
         bool turn = false;
         int spins = Barrier::most_spins;
         while (state.window != EventQueue::ended) {
-            if (state.granularity.alone()) {
+            if (state.pauses || state.granularity.alone()) {
                 if (thread == 0) together_ = go_on_alone(state);
                 if (!synchronise(spins)) return;
                 state = together_;
                 continue;
             }
             const std::uint64_t events = parts_[thread]->step(state.window);
-            said_[turn ? 1 : 0][thread] = {parts_[thread]->next(), events};
-            if (thread == 0) poll(events);
+            const bool pauses = thread == 0 && poll(events);
+            said_[turn ? 1 : 0][thread] = {parts_[thread]->next(), events, pauses};
             if (!synchronise(spins)) return;
-            Said all{EventQueue::ended, 0};
+            Said all{EventQueue::ended, 0, false};
             for (const Said& said : said_[turn ? 1 : 0]) {
-                all = {std::min(all.next, said.next), all.events + said.events};
+                all = {std::min(all.next, said.next), all.events + said.events, all.pauses || said.pauses};
             }
             state.window = all.next;
+            state.pauses = all.pauses;
             state.granularity.add(all.events);
             turn = !turn;
         }
     }
 
     [[nodiscard]] State go_on_alone(State state) {
+        if (state.pauses) pause_();
+        state.pauses = false;
         while (state.window != EventQueue::ended && state.granularity.alone()) {
             std::uint64_t events = 0;
             for (const auto& part : parts_) events += part->step(state.window);
             state.window = first_window();
             state.granularity.add(events);
-            poll(events);
+            if (poll(events)) pause_();
         }
         return state;
     }
 
-    void poll(std::uint64_t events) {
+    /// Whether all are to pause.
+    bool poll(std::uint64_t events) {
         unpolled_ += events;
-        if (unpolled_ < 2'000'000) return;
+        if (unpolled_ < poll_every_) return false;
         unpolled_ = 0;
-        poll_();
+        return poll_();
     }
 
     /// False when a thread has failed. Who leaves arrives once more: others may not have seen it yet and wait again.
@@ -197,7 +210,9 @@ private:
     }
 
     const std::vector<std::unique_ptr<Part>>& parts_;
-    const std::function<void()>& poll_;
+    const std::function<bool()> poll_;
+    const std::uint64_t poll_every_;
+    const std::function<void()> pause_;
     Barrier barrier_;
     const State begin_;
     State together_;                         // where the first thread has come to alone

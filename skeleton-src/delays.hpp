@@ -107,6 +107,11 @@ public:
     void add(Ticks delay, std::uint32_t source, std::uint32_t destination, std::uint64_t count) {
         cells_[std::size_t{bin_of(source)} * bins_ + bin_of(destination)].add(delay, count);
     }
+    /// Writes or reads the cells.
+    template <class File>
+    void keep(File& file) {
+        file(cells_);
+    }
     void add(const CongestionMatrix& other) {
         for (std::size_t i = 0; i < cells_.size(); ++i) cells_[i].add(other.cells_[i]);
     }
@@ -135,6 +140,13 @@ struct Delays {
         total.add(delay, count);
         histogram[delay_bins::of(delay)] += count;
         if (matrix.wanted()) matrix.add(delay, source, destination, count);
+    }
+    /// Writes or reads all that was added.
+    template <class File>
+    void keep(File& file) {
+        file(total);
+        file(histogram);
+        matrix.keep(file);
     }
     /// What another thread saw.
     void add(const Delays& other) {

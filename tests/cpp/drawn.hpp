@@ -1,0 +1,77 @@
+/// \file
+/// Small points drawn at random, and all that their results tell: for tests of what must not matter.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "given.hpp"
+#include "random.hpp"
+#include "simulation.hpp"
+
+namespace tramontane::testing {
+
+/// All that a result tells, but for the costs.
+[[nodiscard]] inline std::vector<double> numbers(const Outcome& o) {
+    std::vector<double> all{o.time_s, o.imbalance, o.delays.total.sum(), static_cast<double>(o.delays.total.max)};
+    for (const auto& [name, time] : o.phases) all.push_back(time);
+    for (const std::uint64_t count : {o.messages, o.packets, o.bytes, o.control_packets, o.hops, o.events,
+                                      o.delays.total.packets, o.network_bytes}) {
+        all.push_back(static_cast<double>(count));
+    }
+    for (const std::uint64_t packets : o.delays.histogram) all.push_back(static_cast<double>(packets));
+    for (std::uint32_t from = 0; from < o.delays.matrix.bins(); ++from) {
+        for (std::uint32_t to = 0; to < o.delays.matrix.bins(); ++to) {
+            const DelaySum& cell = o.delays.matrix.at(from, to);
+            all.insert(all.end(), {static_cast<double>(cell.packets), static_cast<double>(cell.max), cell.sum()});
+        }
+    }
+    return all;
+}
+
+/// A small point that is drawn at random: workload, protocol, buffers, noise, allocation.
+struct Drawn {
+    Drawn(Machine any, std::uint64_t number) : machine(std::move(any)) {
+        std::uint64_t count = 0;
+        const auto draw = [&](std::uint64_t range) { return below(random_bits(1, number, count++), range); };
+        machine.packet = draw(2) == 0 ? 256 : 1000;
+        machine.buffer = machine.packet * static_cast<std::int64_t>(6 + draw(20));
+        machine.crossbar_bandwidth = draw(2) == 0 ? 20'000'000'000 : 1'000'000'000'000;
+        machine.memory_bandwidth = 1'000'000'000'000;
+        machine.processor_frequency = 2'000'000'000;
+        machine.short_limit = draw(2) == 0 ? 0 : 128;
+        machine.eager_limit = draw(2) == 0 ? 256 : 2048;
+        machine.negligible_size = draw(3) == 0 ? 100 : 0;
+        machine.round_robin_injection = draw(2) == 0;
+        if (draw(3) == 0) machine.send_overhead = machine.receive_overhead = 200'000;
+
+        static const std::vector<const char*> kinds{
+            "kind=transposition algorithm=ring-k radix=3", "kind=transposition algorithm=burst",
+            "kind=transposition algorithm=bruck radix=3",  "kind=halo width=3",
+            "kind=allreduce algorithm=recursive-doubling", "kind=allreduce algorithm=rabenseifner"};
+        workload = kinds[draw(kinds.size())];
+        ranks = static_cast<Rank>(2 + draw(23));
+
+        run.seed = number;
+        run.start_jitter = draw(2) == 0 ? 0 : 1'000'000;
+        run.congestion_bins = static_cast<std::uint32_t>(draw(5));
+        run.allocation.kind = draw(2) == 0 ? "first-available" : "random";
+        if (draw(3) == 0) run.noise = {.period = 10'000'000, .duration = 1'000'000, .random = draw(2) == 0};
+    }
+
+    [[nodiscard]] Outcome simulate(std::uint32_t threads, std::uint32_t grain) const {
+        Run with = run;
+        with.threads = threads;
+        with.grain = grain;
+        return tramontane::simulate(machine, *small_workload(workload, ranks), with, [] {});
+    }
+
+    Machine machine;
+    std::string workload;
+    Rank ranks;
+    Run run;
+};
+
+}  // namespace tramontane::testing

@@ -1,0 +1,130 @@
+// A run that is ended anywhere and goes on from its checkpoint gives the same bits.
+#include <unistd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "checkpoint.hpp"
+#include "drawn.hpp"
+#include "given.hpp"
+#include "simulation.hpp"
+#include "testing.hpp"
+
+using namespace tramontane;
+using namespace tramontane::testing;
+
+namespace {
+
+struct Killed : std::exception {};
+
+/// A file of its own that goes away.
+struct Scratch {
+    Scratch() : path(std::filesystem::temp_directory_path() / ("tramontane-" + std::to_string(getpid()) + ".state")) {}
+    ~Scratch() { std::filesystem::remove(path); }
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+
+    const std::filesystem::path path;
+};
+
+Outcome simulated(const Drawn& drawn, const Run& run, const std::function<void()>& poll, const Keeping& keeping = {}) {
+    return tramontane::simulate(drawn.machine, *small_workload(drawn.workload, drawn.ranks), run, poll, keeping);
+}
+
+/// Runs until the poll after the `number`-th, at which the state is written; whether it came so far.
+bool killed_after(const Drawn& drawn, const Run& run, std::uint64_t number, const std::string& from,
+                  const std::string& to) {
+    std::uint64_t polls = 0;
+    const auto poll = [&] {
+        if (++polls > number) throw Killed();
+    };
+    const Keeping keeping{.from = from,
+                          .wanted = [&] { return polls == number ? to : std::string(); },
+                          .written = [](const std::string& error) { CHECK(error.empty()); }};
+    try {
+        (void)simulated(drawn, run, poll, keeping);
+    } catch (const Killed&) {
+        return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+TEST_CASE("a run goes on from where it was ended with the same bits") {
+    const Scratch scratch;
+    std::uint64_t number = 0, resumed = 0;
+    std::uint32_t most = 1;
+    for (const Machine& machine : every_network()) {
+        for (int repeat = 0; repeat < 2; ++repeat) {
+            const Drawn drawn(machine, ++number);
+            INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
+            const auto expected = numbers(simulated(drawn, drawn.run, [] {}));
+            for (const std::uint32_t threads : {1U, 3U}) {
+                Run run = drawn.run;
+                run.threads = threads;
+                run.grain = number % 10 == 0 ? 0 : ~0U;  // together, or one for all
+                run.poll_every = 50 + number;
+                std::string from;
+                for (std::uint64_t moment = 1; moment < 40 && killed_after(drawn, run, moment, from, scratch.path);
+                     moment += 4) {
+                    from = scratch.path;  // the next attempt goes on from there
+                    const Outcome o = simulated(drawn, drawn.run, [] {}, {.from = from, .wanted = {}, .written = {}});
+                    most = std::max(most, o.threads);
+                    CHECK(numbers(o) == expected);
+                    ++resumed;
+                }
+            }
+        }
+    }
+    CHECK(most == 3);  // as many as before, whatever is asked for
+    CHECK(resumed > 4 * number);
+}
+
+TEST_CASE("repeats that may be cut short go on as well") {
+    const Scratch scratch;
+    Drawn drawn(every_network()[0], 3);
+    drawn.workload = "kind=allreduce algorithm=recursive-doubling repeats=60";
+    drawn.run.noise = {};
+    Run run = drawn.run;
+    run.steady_error = 0.05;
+    run.poll_every = 500;
+    const Outcome expected = simulated(drawn, run, [] {});
+    CHECK(expected.repeats_simulated < 60);
+    REQUIRE(killed_after(drawn, run, 4, "", scratch.path));
+    const Outcome found = simulated(drawn, run, [] {}, {.from = scratch.path, .wanted = {}, .written = {}});
+    CHECK(numbers(found) == numbers(expected));
+    CHECK(found.repeats_simulated == expected.repeats_simulated);
+}
+
+TEST_CASE("a state that can't be written is told, and the run goes on") {
+    const Drawn drawn(every_network()[0], 1);
+    Run run = drawn.run;
+    run.poll_every = 50;
+    for (const std::string file : {"/dev/full", "/nowhere/state"}) {
+        std::string told;
+        const Keeping keeping{.from = "",
+                              .wanted = [&] { return file; },
+                              .written = [&](const std::string& error) { told = error; }};
+        CHECK(numbers(simulated(drawn, run, [] {}, keeping)) == numbers(simulated(drawn, run, [] {})));
+        CHECK(told.find("checkpoint: No ") == 0);
+    }
+}
+
+TEST_CASE("a state that is too short, or not there, is refused") {
+    const Scratch scratch;
+    const Drawn drawn(every_network()[0], 1);
+    Run run = drawn.run;
+    run.poll_every = 50;
+    REQUIRE(killed_after(drawn, run, 3, "", scratch.path));
+    std::filesystem::resize_file(scratch.path, std::filesystem::file_size(scratch.path) - 1);
+    const auto resume = [&](const std::string& from) {
+        return simulated(drawn, run, [] {}, {.from = from, .wanted = {}, .written = {}});
+    };
+    CHECK_THROWS_WITH(resume(scratch.path), "checkpoint: too short");
+    CHECK_THROWS_WITH(resume("/nowhere/state"), "checkpoint: No such file or directory");
+}
