@@ -92,7 +92,8 @@ public:
         for (SwitchId at = 0; at < switches_.size(); ++at) verify(at, true);
     }
 
-    /// Writes or reads all that changes. \param first nodes' links, which all parts have in common, come with the first one
+    /// Writes or reads all that changes. \param first nodes' links, which all parts have in common, come with the first
+    /// one
     void keep(StateFile& file, bool first);
 
     /// What waits where in a switch, for a deadlock's report; at most `limit` queues, which are counted down.

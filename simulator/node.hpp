@@ -74,7 +74,8 @@ public:
         }
     }
 
-    /// Writes or reads all that changes. \param first the nodes, which all parts have in common, come with the first one
+    /// Writes or reads all that changes. \param first the nodes, which all parts have in common, come with the first
+    /// one
     void keep(StateFile& file, bool first);
 
     /// Bytes of the ranks' state, without messages.

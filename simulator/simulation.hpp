@@ -29,12 +29,12 @@ struct Run {
     std::int64_t start_jitter = 0;  ///< [ps] ranks start at a uniformly random time up to this
     AllocationRule allocation;
     NoiseRule noise;
-    double steady_error = 0;            ///< of the time, relative, at which repeats may be cut short; 0: never
-    Limit limit;                        ///< beyond which the time need not be known
-    std::uint32_t congestion_bins = 0;  ///< a side of the congestion matrix; 0 for none
-    std::uint32_t threads = 1;          ///< that may be used; results do not depend on them
-    Ticks window = 0;                   ///< see Engine; results do not depend on it
-    std::uint32_t grain = 512;          ///< events of a window that are worth several threads; 0: all are
+    double steady_error = 0;               ///< of the time, relative, at which repeats may be cut short; 0: never
+    Limit limit;                           ///< beyond which the time need not be known
+    std::uint32_t congestion_bins = 0;     ///< a side of the congestion matrix; 0 for none
+    std::uint32_t threads = 1;             ///< that may be used; results do not depend on them
+    Ticks window = 0;                      ///< see Engine; results do not depend on it
+    std::uint32_t grain = 512;             ///< events of a window that are worth several threads; 0: all are
     std::uint64_t poll_every = 2'000'000;  ///< events between calls of `poll`, somewhat less than a second
 };
 

@@ -235,8 +235,24 @@ void return_memory() {
 #endif
 }
 
+/// What a Python object says of where a long run is kept; None: nowhere.
+Keeping keeping_of(const nb::object& checkpoint) {
+    if (checkpoint.is_none()) return {};
+    return {.from = nb::cast<std::string>(checkpoint.attr("state")),
+            .wanted =
+                [&checkpoint] {
+                    const nb::gil_scoped_acquire acquired;
+                    return nb::cast<std::string>(checkpoint.attr("wanted")());
+                },
+            .written =
+                [&checkpoint](const std::string& error) {
+                    const nb::gil_scoped_acquire acquired;
+                    checkpoint.attr("written")(error);
+                }};
+}
+
 nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double longest, const std::vector<double>& more_s,
-                        std::int64_t window) {
+                        std::int64_t window, const nb::object& checkpoint) {
     if (threads < 1 || threads > max_threads) {
         throw std::invalid_argument("threads: found " + std::to_string(threads) + ", allowed: 1 ... " +
                                     std::to_string(max_threads));
@@ -244,6 +260,7 @@ nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double long
     if (window < 0) throw std::invalid_argument("window: must not be negative");
     const Task task(point, static_cast<std::uint32_t>(threads),
                     limit_of(longest, more_s, schedule_of(point)->repeats()), static_cast<Ticks>(window));
+    const Keeping keeping = keeping_of(checkpoint);
     Outcome o;
     {
         const nb::gil_scoped_release released;
@@ -251,7 +268,7 @@ nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double long
             const nb::gil_scoped_acquire acquired;
             if (PyErr_CheckSignals() != 0) throw nb::python_error();
         };
-        o = simulate(task.machine, *task.schedule, task.run, poll);
+        o = simulate(task.machine, *task.schedule, task.run, poll, keeping);
         return_memory();
     }
     nb::dict result;
@@ -305,6 +322,7 @@ void bind_simulation(nb::module_& module) {
     module.def(
         "simulate", &tramontane::bindings::simulate_point, "point"_a, "threads"_a = 1,
         "longest"_a = std::numeric_limits<double>::infinity(), "more_s"_a = std::vector<double>(), "window"_a = 0,
+        "checkpoint"_a = nb::none(),
         "Simulate a canonical point, with several threads where it can be; results do not depend on them.\n\n"
         "Of a point that takes more than `longest` [s], which the bounds `more_s` [s] of 0, 1, ... repeats to come "
         "show\n"
@@ -312,6 +330,9 @@ void bind_simulation(nb::module_& module) {
         "`window` [ticks] is how long each switch and node is simulated before the next one, at most (and with 0) as "
         "long\n"
         "as the smallest latency; results do not depend on it.\n\n"
+        "`checkpoint` is where the run is kept: its `state` is a file that the run goes on from, or empty;\n"
+        "`wanted()`, called about each second, returns a file that the state is to be written to, or \"\"; and\n"
+        "`written(error)` is called when it has been, or with why not.\n\n"
         "Raises ValueError for what cannot be simulated and RuntimeError on deadlock, with what waits for what.");
     module.def("idle_bytes", &tramontane::bindings::idle_bytes_of_point, "point"_a,
                "Memory that a canonical point takes before anything is sent [B]; 0 where the system does not tell.");

@@ -141,6 +141,40 @@ def test_a_point_that_takes_the_batch_with_it_comes_last_and_then_counts_as_fail
     assert store.read_failure(identity(3))["message"] == ("killed 3 times, as for want of memory; 62 MB were predicted")
 
 
+def test_a_death_after_a_checkpoint_does_not_count(tmp_path: Path, fake: Any) -> None:
+    """The next attempt goes on from there; only a point that gets no further is given up."""
+    checkpoint = Store(tmp_path).checkpoint_path(identity(3))
+    attempts = tmp_path / "attempts"
+
+    class Slow(type(fake)):  # type: ignore[misc]
+        def keeping(self, file: Path) -> Any:
+            assert file == checkpoint
+            return self
+
+        def run(self, point: Point) -> dict[str, Any]:
+            with attempts.open("a") as stream:
+                stream.write("x")
+            if attempts.stat().st_size <= 2 * TRIES:
+                time.sleep(0.01)
+                checkpoint.parent.mkdir(parents=True, exist_ok=True)
+                checkpoint.write_text("further")
+            # Alone, and with the batch.
+            os.kill(os.getpid() if attempts.stat().st_size % 2 else os.getppid(), signal.SIGKILL)
+            time.sleep(60)
+            raise AssertionError
+
+    begin_campaign(tmp_path)
+    file = write_batch(tmp_path, 3).rename(tmp_path / "plan" / "batches" / "b.json")
+    for _ in range(3 * TRIES):
+        process = multiprocessing.get_context("fork").Process(target=run_until_stopped, args=(file, tmp_path, Slow()))
+        process.start()
+        process.join(30)
+    assert process.exitcode == 0
+    assert attempts.stat().st_size == 3 * TRIES
+    assert Store(tmp_path).has_failed(identity(3))
+    assert checkpoint.exists()  # with more memory it may go on
+
+
 def begin_campaign(root: Path) -> None:
     (root / "plan" / "batches").mkdir(parents=True)
     (root / "plan" / "plan.json").touch()

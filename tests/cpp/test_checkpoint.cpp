@@ -107,9 +107,8 @@ TEST_CASE("a state that can't be written is told, and the run goes on") {
     run.poll_every = 50;
     for (const std::string file : {"/dev/full", "/nowhere/state"}) {
         std::string told;
-        const Keeping keeping{.from = "",
-                              .wanted = [&] { return file; },
-                              .written = [&](const std::string& error) { told = error; }};
+        const Keeping keeping{
+            .from = "", .wanted = [&] { return file; }, .written = [&](const std::string& error) { told = error; }};
         CHECK(numbers(simulated(drawn, run, [] {}, keeping)) == numbers(simulated(drawn, run, [] {})));
         CHECK(told.find("checkpoint: No ") == 0);
     }

@@ -24,7 +24,7 @@ question: What does a campaign lose?
 description: Transpositions that take a moment.
 base:
   machine: {topology: torus, geometry: [4, 4, 4], nodes_per_switch: 2}
-  workload: {kind: transposition, algorithm: burst, grid: [256, 256, 64]}
+  workload: {kind: transposition, algorithm: burst, grid: GRID}
   ranks: 128
 cross:
   seed: SEEDS
@@ -37,12 +37,13 @@ figure: {x: seed, x_scale: linear, y_scale: linear, caption: Time of a transposi
 COSTS = ("wall_s", "setup_s", "cpu_s", "peak_rss_bytes")
 
 
-def write(project: Path, name: str = "hurt", points: int = 8) -> Path:
+def write(project: Path, name: str = "hurt", points: int = 8, grid: tuple[int, int, int] = (256, 256, 64)) -> Path:
     """Write an experiment into a project and return the project."""
     folder = project / "configs" / "experiments"
     folder.mkdir(parents=True, exist_ok=True)
     seeds = str(list(range(1, points + 1)))
-    (folder / f"{name}.yaml").write_text(EXPERIMENT.replace("SEEDS", seeds), encoding="utf-8")
+    text = EXPERIMENT.replace("SEEDS", seeds).replace("GRID", str(list(grid)))
+    (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
     return project
 
 

@@ -18,6 +18,7 @@ from tests.faults import campaign
 from tramontane.campaign.batch import run_batch
 from tramontane.campaign.plan import make_plan, write_plan
 from tramontane.results.store import Store
+from tramontane.substrates.checkpoints import MINUTES
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("faults")]
 
@@ -56,6 +57,24 @@ def recovered(project: Path, clean: Path) -> None:
     assert len(campaign.records(project)) == 8
     campaign.assert_whole(project)
     campaign.assert_same(campaign.values(project), campaign.values(clean))
+
+
+def test_a_long_point_goes_on_where_its_campaign_was_killed(tmp_path: Path) -> None:
+    clean, hurt = (campaign.write(tmp_path / name, points=1, grid=(2048, 1024, 128)) for name in ("clean", "hurt"))
+    often = {MINUTES: "0.005"}
+    assert campaign.run(clean)[0] == 0
+    process = campaign.start(hurt, environment=often)
+    campaign.wait_for(lambda: list(hurt.glob("results/points/??/*.checkpoint")))
+    for each in campaign.working_in(hurt):
+        campaign.kill(each)
+    process.communicate()
+    assert not campaign.records(hurt)
+    status, _, err = campaign.run(hurt, environment=often)
+    assert status == 0, err
+    campaign.assert_same(campaign.values(hurt), campaign.values(clean))
+    (record,) = campaign.records(hurt)
+    assert Store(hurt).read(record.stem)["provenance"]["resumed"] == 1
+    assert not list(hurt.glob("results/points/??/*checkpoint*"))
 
 
 @pytest.mark.long

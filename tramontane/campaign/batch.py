@@ -1,7 +1,8 @@
 """Runs the points of one batch, one after the other; what a job of the workflow does.
 
 Each point's record is written the moment the point ends, so a batch that is stopped, or killed, loses the point in hand
-and nothing else: a batch system that starts it again finds the others done. A point that fails is recorded as failed
+and nothing else: a batch system that starts it again finds the others done. A long point on the simulator keeps a
+checkpoint, from which the next attempt goes on. A point that fails is recorded as failed
 and the batch goes on. A point that is killed, mostly for want of memory, is tried again apart from the others, with
 more memory; if that does not help it counts as failed.
 """
@@ -20,7 +21,7 @@ from tramontane.results.provenance import provenance
 from tramontane.results.store import Store, write_atomically
 from tramontane.study.loading import canonical_point
 from tramontane.study.points import MEASURED, Point
-from tramontane.substrates import Substrate, get, require
+from tramontane.substrates import Keeper, Substrate, get, require
 from tramontane.substrates.isolation import OUT_OF_MEMORY, PointError, PointKilledError, run_forked
 from tramontane.support.formatting import about_bytes, plural
 from tramontane.support.layout import plan_of
@@ -87,6 +88,7 @@ def run_batch(file: Path, root: Path, resolve: Resolve = require, log: TextIO | 
     mark = Path(root, batch["done"])
     failed = _measure(measured, mark.with_suffix(""), root, store, stream)
     deaths = Deaths(mark.with_suffix(".hand"))
+    deaths.forgive(identity for identity in left if _is_newer(store.checkpoint_path(identity), deaths.file))
     predicted = {entry["id"]: entry["memory_bytes"] for entry in batch["points"]}
     killed = 0
     # What was killed before comes last: it may take the batch with it again.
@@ -105,6 +107,14 @@ def run_batch(file: Path, root: Path, resolve: Resolve = require, log: TextIO | 
     return failed
 
 
+def _is_newer(checkpoint: Path, notes: Path) -> bool:
+    """Tell whether a point has made a checkpoint since it was noted as the one in hand."""
+    try:
+        return checkpoint.stat().st_mtime_ns > notes.stat().st_mtime_ns
+    except FileNotFoundError:
+        return False
+
+
 def _begun(batch: Path) -> float:
     """Return when the campaign that a batch belongs to was started [ns since the epoch]."""
     try:
@@ -114,13 +124,13 @@ def _begun(batch: Path) -> float:
 
 
 def record(identity: str, point: Point, result: dict[str, Any], root: Path, substrate: Substrate) -> dict[str, Any]:
-    """Return the record of a finished point. How many threads it took is where it comes from, not what came of it."""
-    threads = {key: value for key, value in result.items() if key == "threads"}
+    """Return the record of a finished point. Its threads are where it comes from, not what came of it."""
+    of_the_run = {key: value for key, value in result.items() if key in ("threads", "resumed")}
     return {
         "id": identity,
         "point": point.canonical(),
-        "result": {"id": identity, **{key: value for key, value in result.items() if key not in threads}},
-        "provenance": _provenance(root, substrate, result.get("build", {}).get("by")) | threads,
+        "result": {"id": identity, **{key: value for key, value in result.items() if key not in of_the_run}},
+        "provenance": _provenance(root, substrate, result.get("build", {}).get("by")) | of_the_run,
     }
 
 
@@ -179,17 +189,20 @@ def _run_point(
         If it was killed, and is to be tried again.
     """
     substrate = resolve(point.substrate)
+    checkpoint = store.checkpoint_path(identity)
     try:
         if deaths.of(identity) >= TRIES:
             raise PointError(f"{_KILLED}; {_prediction(predicted)}")
         deaths.begin(identity)
-        result = run_forked(point, substrate)
+        result = run_forked(point, substrate.keeping(checkpoint) if isinstance(substrate, Keeper) else substrate)
     except PointKilledError:
-        deaths.killed(identity)
+        if not _is_newer(checkpoint, deaths.file):
+            deaths.killed(identity)
         if deaths.of(identity) < TRIES:
             raise
         return _fail(identity, point, f"{_KILLED}; {_prediction(predicted)}", root, store, substrate, log)
     except PointError as error:
+        checkpoint.unlink(missing_ok=True)
         message = f"{error}; {_prediction(predicted)}" if f"{error}" == OUT_OF_MEMORY else f"{error}"
         return _fail(identity, point, message, root, store, substrate, log)
     except Stopped:

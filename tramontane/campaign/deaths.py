@@ -6,6 +6,7 @@ it out when it has ended: what the next attempt finds was killed with the whole 
 
 import contextlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -44,6 +45,11 @@ class Deaths:
             If nothing can be written here: better now than after hours of simulation.
         """
         self._write(self.counts | {identity: self.of(identity) + 1})
+
+    def forgive(self, identities: Iterable[str]) -> None:
+        """Take back the last death of points that came further before it: the next attempt goes on from there."""
+        for identity in identities:
+            self.counts[identity] = max(0, self.of(identity) - 1)
 
     def killed(self, identity: str) -> None:
         """Note that the point in hand was killed, and the batch was not."""

@@ -15,7 +15,9 @@ from tramontane.substrates import get
 from tramontane.substrates.isolation import PointError, run_forked
 
 #: What tells of the run and the machine it was on, and may differ.
-_OF_THE_RUN = frozenset({"id", "wall_s", "cpu_s", "setup_s", "peak_rss_bytes", "threads", "build", "network_bytes"})
+OF_THE_RUN = frozenset(
+    {"id", "wall_s", "cpu_s", "setup_s", "peak_rss_bytes", "threads", "build", "network_bytes", "resumed"}
+)
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ def _differences(store: Store, identity: str, point: Point) -> Iterator[str]:
     except PointError as error:
         yield f"it fails now: {error}"
         return
-    for key in sorted((before.keys() | after.keys()) - _OF_THE_RUN):
+    for key in sorted((before.keys() | after.keys()) - OF_THE_RUN):
         if key not in before or key not in after:
             yield f"{key} is there {'before' if key in before else 'now'} only"
         elif dump(before[key]) != dump(after[key]):

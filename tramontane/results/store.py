@@ -42,6 +42,7 @@ PUBLISHED = Path("published")
 _RECORD = ".json"
 _FAILURE = ".failed.json"
 _CONGESTION = ".congestion.json.gz"
+_CHECKPOINT = ".checkpoint"
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
@@ -65,10 +66,10 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         with contextlib.suppress(FileNotFoundError):
             Path(name).unlink()
         raise
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make the names in a folder survive a power cut, where the file system can do that."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
@@ -182,12 +183,17 @@ class Store:
             )
         content = {**record, "result": result} | ({} if congestion is None else matrix_digest(congestion))
         write_atomically(self.path(identity), dump(sealed(content)))
-        self.failure_path(identity).unlink(missing_ok=True)
+        for other in (self.failure_path(identity), self.checkpoint_path(identity)):
+            other.unlink(missing_ok=True)
 
     def failed(self, identity: str, point: Point, message: str, provenance: dict[str, Any]) -> None:
         """Store that a point failed, and why. A result of an earlier model revision stays, but no longer counts."""
         failure = {"id": identity, "point": point.canonical(), "message": message, "provenance": provenance}
         write_atomically(self.failure_path(identity), dump(sealed(failure)))
+
+    def checkpoint_path(self, identity: str) -> Path:
+        """Return where the checkpoint of a point that has not ended lies, or would lie."""
+        return Path(self.root, self.folder, identity[:2], identity + _CHECKPOINT)
 
     def _congestion_path(self, identity: str) -> Path:
         return Path(self.root, self.folder, identity[:2], identity + _CONGESTION)

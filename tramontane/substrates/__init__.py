@@ -5,11 +5,13 @@ and what it imports at once need only the standard library: a process that runs 
 parent, before it loads what it runs.
 """
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from tramontane.errors import InputError, closest
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tramontane.study.points import Point
     from tramontane.substrates.refusal import Refusal
 
@@ -52,6 +54,15 @@ class Substrate(Protocol):
         RuntimeError
             If the execution fails, for example by a deadlock; the message says what waits for what.
         """
+        ...
+
+
+@runtime_checkable
+class Keeper(Protocol):
+    """A substrate that can keep a long point's state, and go on from it."""
+
+    def keeping(self, checkpoint: "Path") -> Substrate:
+        """Return the same with a file for the checkpoint of the next point."""
         ...
 
 

@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from tramontane.extension import simulator as _extension
 from tramontane.study.points import Point
 from tramontane.study.workloads import Workload
 from tramontane.substrates import spack
+from tramontane.substrates.checkpoints import Checkpoint
 from tramontane.substrates.search import is_search, search
 
 
@@ -20,12 +22,19 @@ class Simulator:
     ----------
     threads : int, optional
         Threads that may share the work of a point; its result does not depend on them.
+    checkpoint : Path, optional
+        Where a point that takes long keeps its checkpoint. It has as many threads after it as before.
     """
 
     name = "simulator"
 
-    def __init__(self, threads: int = 1) -> None:
+    def __init__(self, threads: int = 1, checkpoint: Path | None = None) -> None:
         self._threads = threads
+        self._checkpoint = checkpoint
+
+    def keeping(self, checkpoint: Path) -> "Simulator":
+        """Return the same with a place for checkpoints."""
+        return Simulator(self._threads, checkpoint)
 
     def available(self) -> str | None:
         """Return None, or that the extension was not compiled."""
@@ -60,19 +69,27 @@ class Simulator:
         ``threads`` says how many were used: one where the model, the routing or the cutting short of repeats allows no
         more.
         """
+        if self._checkpoint is None or point.network.model != "default":
+            return self._run(point, _extension().simulate)
+        checkpoint = Checkpoint(self._checkpoint, point.canonical(), self.build())
+        result = self._run(point, functools.partial(checkpoint.simulate, _extension().simulate))
+        if checkpoint.resumed:
+            result |= {"cpu_s": checkpoint.cpu_s(), "resumed": checkpoint.resumed}
+        return result
+
+    def _run(self, point: Point, simulate: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+        def run(chosen: Point, *limit: Any) -> dict[str, Any]:
+            return {
+                "substrate": self.name,
+                **simulate(chosen.canonical(), self._threads, *limit),
+                "imbalance": chosen.imbalance,
+                "model_revision": self.revision(),
+            }
+
         if is_search(point):
             known = point.network.model == "default"
-            return search(point, self._run, earliest_ends if known else None)
-        return self._run(point)
-
-    def _run(self, point: Point, *limit: Any) -> dict[str, Any]:
-        """Simulate a point that names its radix; `limit` is what a search gives."""
-        return {
-            "substrate": self.name,
-            **_extension().simulate(point.canonical(), self._threads, *limit),
-            "imbalance": point.imbalance,
-            "model_revision": self.revision(),
-        }
+            return search(point, run, earliest_ends if known else None)
+        return run(point)
 
 
 def earliest_ends(point: Point) -> tuple[list[float], list[float]]:

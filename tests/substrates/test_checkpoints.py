@@ -1,0 +1,190 @@
+"""A long point that is killed anywhere goes on from its checkpoint, and ends with the same bits."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from tramontane.campaign.verification import OF_THE_RUN
+from tramontane.errors import InputError
+from tramontane.study import Point
+from tramontane.substrates import checkpoints
+from tramontane.substrates.checkpoints import MINUTES, interval
+from tramontane.substrates.isolation import PointKilledError, run_forked
+from tramontane.substrates.simulator import Simulator
+
+TORUS = {"topology": "torus", "geometry": [8, 8, 8], "nodes_per_switch": 2}
+DRAGONFLY = {"topology": "dragonfly", "geometry": [4, 4, 9], "nodes_per_switch": 4, "routing": "ugal"}
+TRANSPOSITION = {"kind": "transposition", "algorithm": "ring-k", "radix": 4, "grid": [1440, 720, 128]}
+HALO = {"kind": "halo", "width": 20, "grid": [2880, 1440, 64]}
+SEARCH = {"kind": "allreduce", "algorithm": "recursive-k", "radix": "optimal", "radices": [2, 6], "repeats": 150}
+NOISE = {"period": "10 us", "duration": "2 us", "pattern": "random"}
+
+
+def made(machine: Mapping[str, Any], workload: Mapping[str, Any], ranks: int, **more: Any) -> Point:
+    return Point.model_validate({"ranks": ranks, "machine": machine, "workload": workload, **more})
+
+
+POINTS = {
+    "transposition": made(TORUS, TRANSPOSITION, 1024),
+    "halo": made(TORUS, HALO, 1024, start_jitter="10 us"),
+    "search": made(TORUS, SEARCH, 900, noise=NOISE),
+    "steady": made(TORUS, SEARCH | {"repeats": 300}, 999, steady={"error": "1 ppm"}, allocation="random"),
+    "ugal": made(DRAGONFLY, TRANSPOSITION, 500),
+}
+
+
+@pytest.fixture(autouse=True)
+def _often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(MINUTES, "0.001")
+    monkeypatch.setattr(checkpoints, "_SHARE", 0)
+
+
+def told(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a result says of the point, and not of the run."""
+    return {key: value for key, value in result.items() if key not in OF_THE_RUN}
+
+
+class Mortal(Simulator):
+    """Kills itself when its checkpoint has been written so many times."""
+
+    def __init__(self, threads: int, checkpoint: Path, lives: int) -> None:
+        super().__init__(threads, checkpoint)
+        self._lives = lives
+
+    def run(self, point: Point) -> dict[str, Any]:
+        written: list[Path] = []
+
+        def count(folder: Path) -> None:
+            written.append(folder)
+            if len(written) == self._lives:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        with patch.object(checkpoints, "sync_folder", count):
+            return super().run(point)
+
+
+def killed(point: Point, file: Path, lives: int = 1, threads: int = 1) -> None:
+    with pytest.raises(PointKilledError):
+        run_forked(point, Mortal(threads, file, lives))
+
+
+@pytest.mark.parametrize("name", POINTS)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_killed_point_goes_on_with_the_same_bits(
+    tmp_path: Path, name: str, threads: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    point, file = POINTS[name], tmp_path / "p.checkpoint"
+    clean = run_forked(point, Simulator(threads))
+    killed(point, file, lives=2, threads=threads)
+    killed(point, file, lives=1, threads=threads)
+    result = run_forked(point, Simulator(3, file))
+    assert told(result) == told(clean)
+    assert result["resumed"] == 2
+    assert result["cpu_s"] > 0.3 * clean["cpu_s"]
+    assert capfd.readouterr().err.count("goes on after") == 2
+
+
+def test_only_what_has_not_ended_is_run_again(tmp_path: Path) -> None:
+    point, file = POINTS["search"], tmp_path / "p.checkpoint"
+    killed(point, file, lives=4)
+    result = run_forked(point, Simulator(1, file))
+    clean = run_forked(point, Simulator())
+    assert told(result) == told(clean)
+    assert result["cpu_s"] < 3 * clean["cpu_s"]  # with all attempts
+
+
+def damages(content: bytes) -> dict[str, bytes]:
+    flipped = bytearray(content)
+    flipped[len(content) // 3] ^= 4
+    in_line = bytearray(content)
+    in_line[-100] ^= 4
+    return {
+        "cut": content[:-1],
+        "half": content[: len(content) // 2],
+        "empty": b"",
+        "long": content + b"x",
+        "flipped": bytes(flipped),
+        "flipped-line": bytes(in_line),
+        "huge": content[:-8] + b"\xff" * 8,
+        "text": b"a checkpoint" * 100,
+    }
+
+
+def test_what_is_damaged_or_of_another_is_told_and_begins_afresh(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    point, file = POINTS["transposition"], tmp_path / "p.checkpoint"
+    clean = told(run_forked(point, Simulator()))
+    killed(point, file)
+    sound = file.read_bytes()
+    for content in damages(sound).values():
+        file.write_bytes(content)
+        result = run_forked(point, Simulator(1, file))
+        assert told(result) == clean
+        assert "resumed" not in result
+        assert capfd.readouterr().err.count("the point begins afresh") == 1
+    file.write_bytes(sound)
+    other = POINTS["halo"]
+    assert "resumed" not in run_forked(other, Simulator(1, file))
+    assert "of another point" in capfd.readouterr().err
+    file.write_bytes(sound)
+    monkeypatch.setattr(Simulator, "build", lambda self: "0" * 16)
+    assert "resumed" not in run_forked(point, Simulator(1, file))
+    assert "of another build" in capfd.readouterr().err
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_takes_no_checkpoint_costs_a_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "closed").mkdir(mode=0o555)
+    run_forked(POINTS["transposition"], Simulator(1, tmp_path / "closed" / "p.checkpoint"))
+    assert capfd.readouterr().err.count("no checkpoint: ") == 1
+
+
+def test_a_full_disk_costs_the_checkpoint_and_not_the_point(tmp_path: Path) -> None:
+    # RLIMIT_FSIZE stands in for a full disk: a state of more than 64 KiB can't be written.
+    code = f"""
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+from pathlib import Path
+from tests.substrates.test_checkpoints import POINTS
+from tramontane.substrates.simulator import Simulator
+print(Simulator(1, Path({str(tmp_path)!r}, "p.checkpoint")).run(POINTS["transposition"])["time_s"])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert float(done.stdout) == run_forked(POINTS["transposition"], Simulator())["time_s"]
+    assert done.stderr.count("no checkpoint: ") == 1
+    assert "File too large" in done.stderr
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_pisces_16_runs_without(tmp_path: Path) -> None:
+    point = made({**TORUS, "geometry": [2, 2, 2], "model": "pisces-16"}, {"kind": "allreduce", "algorithm": "ring"}, 8)
+    result = run_forked(point, Simulator(1, tmp_path / "p.checkpoint"))
+    assert "resumed" not in result
+
+
+@pytest.mark.parametrize("text", ["", "soon", "-1", "0", "nan", "inf", "1e9"])
+def test_a_wrong_time_between_checkpoints_is_one_line(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv(MINUTES, text)
+    with pytest.raises(InputError, match=MINUTES):
+        interval()
+
+
+def test_checkpoints_take_a_small_share_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoints, "_SHARE", 50)
+    checkpoint = checkpoints.Checkpoint(tmp_path / "p.checkpoint", POINTS["halo"].canonical(), "b")
+    monkeypatch.setattr(checkpoint, "_vouch", lambda: time.sleep(0.05))
+    time.sleep(0.07)
+    assert checkpoint.wanted()
+    checkpoint.written("")
+    time.sleep(0.5)
+    assert not checkpoint.wanted()  # 50 times as long as writing took
