@@ -76,6 +76,8 @@ class Contents:
         Tables of the paper, as printed and as computed.
     known
         Publications by key; a reference without one stands as it is.
+    set_aside
+        Files of points that were damaged, or another point's.
     """
 
     scale: str
@@ -86,6 +88,7 @@ class Contents:
     verdicts: Sequence[claims.Subject] = ()
     tables: Sequence[papers.PrintedTable] = ()
     known: Mapping[str, str] = field(default_factory=dict)
+    set_aside: Sequence[str] = ()
 
     @property
     def sections(self) -> list[Section]:
@@ -203,6 +206,7 @@ def collect(
         verdicts=claims.subjects(root, scale),
         tables=papers.tables(root),
         known=publications(root / REFERENCES),
+        set_aside=sorted(file.name for file in points.glob("??/*.damaged-*")),
     )
 
 

@@ -81,6 +81,7 @@ def campaign(factory: Factory, tmp_path_factory: pytest.TempPathFactory) -> Camp
     record = tmp_path / "results" / "points" / identity[:2] / f"{identity}.failed.json"
     record.parent.mkdir(parents=True)
     record.write_text(json.dumps({"id": identity, "message": "deadlock: rank 3 waits for <rank 5>"}))
+    (record.parent / "0123.json.damaged-1").touch()
     return scale, files
 
 
@@ -100,6 +101,10 @@ def test_nothing_is_loaded_from_elsewhere(page: Page) -> None:
     style = "".join(page.texts)
     assert "@import" not in style
     assert "url(" not in style
+
+
+def test_damaged_files_are_counted_and_named(page: Page) -> None:
+    assert "1 damaged file in results/points was set aside, and not used: 0123.json.damaged-1 ." in page.text
 
 
 def test_identifiers_are_unique_and_all_references_lead_to_one(page: Page) -> None:

@@ -147,6 +147,9 @@ def test_a_death_after_a_checkpoint_does_not_count(tmp_path: Path, fake: Any) ->
     attempts = tmp_path / "attempts"
 
     class Slow(type(fake)):  # type: ignore[misc]
+        def build(self) -> str:
+            return "one"
+
         def keeping(self, file: Path) -> Any:
             assert file == checkpoint
             return self

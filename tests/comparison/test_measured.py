@@ -10,9 +10,10 @@ import pytest
 
 from tramontane.comparison import presentation
 from tramontane.comparison.dataset import as_dataset
-from tramontane.comparison.execution import BUILD, PointOutcome, run_points
+from tramontane.comparison.execution import PointOutcome, run_points
 from tramontane.comparison.measured import Comparison, Group, Options, compare
 from tramontane.errors import InputError
+from tramontane.results.provenance import BUILD
 from tramontane.results.store import Store
 from tramontane.study import Point
 from tramontane.substrates.simulator import Simulator
@@ -249,7 +250,7 @@ def _point(row: Any) -> Point:
     ("change", "runs"),
     [
         (lambda record: None, False),
-        (lambda record: record["provenance"].pop(BUILD), False),  # of a campaign
+        (lambda record: record["provenance"].pop(BUILD), False),  # of an older version
         (lambda record: record["provenance"].update({BUILD: "0" * 16}), True),
         (lambda record: record["result"].update(model_revision=-1), True),
     ],

@@ -41,7 +41,7 @@ PARTS = {
     "study": {"errors", "support", "extension"},
     "results": {"errors", "support", "study"},
     "substrates": {"errors", "support", "extension", "study", "results"},
-    "measurement": {"errors", "support", "study", "substrates", "results"},
+    "measurement": {"errors", "support", "study", "substrates"},
     "campaign": {"errors", "support", "study", "substrates", "results", "measurement"},
     "calibration": {"errors", "support", "study", "substrates", "results", "measurement"},
     "comparison": {"errors", "support", "study", "substrates", "results", "campaign"},

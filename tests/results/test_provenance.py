@@ -51,8 +51,8 @@ def test_a_copy_inside_another_repository_does_not_claim_its_commit(tmp_path: Pa
 def test_hosts_and_users_are_left_out(tmp_path: Path) -> None:
     known = provenance(tmp_path)
     assert set(known) == {
-        *("version", "git_commit", "git_dirty", "model_revision", "compiler", "built_by"),
-        *("python", "system", "processor", "command", "created"),
+        *("version", "git_commit", "git_dirty", "model_revision", "compiler", "built_by", "simulator_build"),
+        *("python", "packages", "system", "processor", "command", "created"),
     }
     values = {str(value) for key, value in known.items() if key != "command"}
     assert platform.node() not in values

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from tramontane.results.proof import sealed
-from tramontane.results.store import PUBLISHED, Store, dump, write_atomically, write_if_changed
+from tramontane.results.store import PUBLISHED, Store
 from tramontane.study.points import Point
+from tramontane.support.files import dump, write_atomically, write_if_changed
 
 POINT = Point.model_validate(
     {

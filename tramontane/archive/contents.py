@@ -3,13 +3,14 @@
 The bundle is laid out like a checkout, so that the commands work in it as they do there.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from tramontane.errors import InputError
+from tramontane.results.manifest import is_whole
 from tramontane.results.store import Store
+from tramontane.study.reading import read_json
 from tramontane.support.layout import CODE, Layout
 
 #: Files of the checkout that say what the software is, who wrote it and what it was built with.
@@ -56,10 +57,13 @@ def sources(root: Path, scale: str) -> Sources:
 
 
 def manifests(layout: Layout) -> Iterator[dict[str, Any]]:
-    """Yield the manifests of the experiments that have a dataset."""
+    """Yield the manifests of the experiments that have a dataset; refuse one that is damaged."""
     for path in sorted(layout.manifests.glob("*.json")):
         if layout.dataset(path.stem).exists():
-            yield json.loads(path.read_text(encoding="utf-8"))
+            data = read_json(path)
+            if not isinstance(data, dict) or not is_whole(data):
+                raise InputError(path, "", None, "what the same campaign writes", problem="its checksum differs")
+            yield data
 
 
 def _files(folder: Path) -> Iterator[Path]:

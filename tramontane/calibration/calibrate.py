@@ -11,11 +11,11 @@ from tramontane.calibration.measurement import Messages, measure, runner, withou
 from tramontane.measurement.calibration import SMALL_ALLREDUCE, operations
 from tramontane.measurement.settings import processors
 from tramontane.results.datasets import write
-from tramontane.results.store import write_atomically
 from tramontane.study import Machine
 from tramontane.study.points import SystemChoice
 from tramontane.substrates import get
 from tramontane.substrates.mpi.libraries import ranks_per_node
+from tramontane.support.files import write_atomically
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,12 @@ from typing import Any, TextIO
 
 from tramontane.campaign.deaths import TRIES, Deaths
 from tramontane.results.provenance import provenance
-from tramontane.results.store import Store, write_atomically
+from tramontane.results.store import Store
 from tramontane.study.loading import canonical_point
 from tramontane.study.points import MEASURED, Point
 from tramontane.substrates import Keeper, Substrate, get, require
 from tramontane.substrates.isolation import OUT_OF_MEMORY, PointError, PointKilledError, run_forked
+from tramontane.support.files import write_atomically
 from tramontane.support.formatting import about_bytes, plural
 from tramontane.support.layout import plan_of
 from tramontane.support.processes import end_with_parent
@@ -130,13 +131,14 @@ def record(identity: str, point: Point, result: dict[str, Any], root: Path, subs
         "id": identity,
         "point": point.canonical(),
         "result": {"id": identity, **{key: value for key, value in result.items() if key not in of_the_run}},
-        "provenance": _provenance(root, substrate, result.get("build", {}).get("by")) | of_the_run,
+        "provenance": provenance_of(root, substrate, result.get("build", {}).get("by")) | of_the_run,
     }
 
 
-def _provenance(root: Path, substrate: Substrate, builder: str | None = None) -> dict[str, Any]:
+def provenance_of(root: Path, substrate: Substrate, builder: str | None = None) -> dict[str, Any]:
     """Return where a point comes from; `builder` is what its result says itself, as it does where programs differ."""
-    return provenance(root, substrate.revision(), substrate.compiler(), builder or substrate.builder())
+    build = substrate.build() if isinstance(substrate, Keeper) else None
+    return provenance(root, substrate.revision(), substrate.compiler(), builder or substrate.builder(), build)
 
 
 def stop_on_signals() -> None:
@@ -216,7 +218,7 @@ def _run_point(
 def _fail(
     identity: str, point: Point, message: str, root: Path, store: Store, substrate: Substrate, log: TextIO
 ) -> bool:
-    store.failed(identity, point, message, _provenance(root, substrate))
+    store.failed(identity, point, message, provenance_of(root, substrate))
     print(f"{identity} failed: {message}", file=log, flush=True)
     return False
 

@@ -19,10 +19,11 @@ from tramontane.measurement.execution import find_unmeasurable
 from tramontane.results.manifest import Manifest, manifest
 from tramontane.results.manifest import dump as dump_manifest
 from tramontane.results.published import find_published, take_over
-from tramontane.results.store import Store, dump, write_if_changed
+from tramontane.results.store import Store
 from tramontane.study import SCALES, Experiment, Point, estimate, expand, list_experiments, load_experiment
 from tramontane.substrates import get
 from tramontane.support import host
+from tramontane.support.files import dump, write_if_changed
 from tramontane.support.layout import Layout
 
 #: Words that stand for all experiments and for none.

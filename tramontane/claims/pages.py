@@ -9,7 +9,7 @@ from tramontane.claims.evaluation import evaluate
 from tramontane.claims.times import times
 from tramontane.claims.verdicts import Verdict
 from tramontane.errors import InputError
-from tramontane.results.store import write_if_changed
+from tramontane.support.files import write_if_changed
 
 _MARKED = re.compile(r"<!-- (?P<kind>claims|verdicts|times): (?P<asked>[^>\n]*?) -->\n.*?<!-- end -->", flags=re.DOTALL)
 

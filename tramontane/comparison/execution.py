@@ -1,8 +1,8 @@
 """Runs points on all cores and keeps what they gave in the project's store, so that a second call runs nothing.
 
 Campaigns and comparisons share the store: the same point is run once. A comparison is stricter about what it takes from
-there, since it judges the simulator: a record of another model revision counts as absent, and so does one that another
-build of the simulator gave a comparison.
+there, since it judges the simulator: a record of another model revision or another build of the simulator counts as
+absent.
 """
 
 import sys
@@ -14,11 +14,11 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TextIO
 
-from tramontane.campaign.batch import record
+from tramontane.campaign.batch import provenance_of, record
 from tramontane.campaign.plan import make_job
 from tramontane.campaign.progress import Tally, progress
 from tramontane.comparison import worker
-from tramontane.results.provenance import provenance
+from tramontane.results.provenance import BUILD
 from tramontane.results.store import Store
 from tramontane.study import Point
 from tramontane.substrates.simulator import Simulator
@@ -26,8 +26,6 @@ from tramontane.support.host import cores as all_cores
 
 #: Seconds between two looks at how far the points are.
 LOOK = 0.1
-#: Key of a record's provenance that holds the build of the simulator.
-BUILD = "simulator_build"
 
 
 @dataclass(frozen=True)
@@ -137,10 +135,7 @@ def _keep(
 ) -> PointOutcome:
     """Store what a point gave."""
     if "error" in answer:
-        known = provenance(root, simulator.revision(), simulator.compiler(), simulator.builder())
-        store.failed(identity, point, answer["error"], known | {BUILD: simulator.build()})
+        store.failed(identity, point, answer["error"], provenance_of(root, simulator))
         return PointOutcome(error=answer["error"])
-    made = record(identity, point, answer["result"], root, simulator)
-    made["provenance"][BUILD] = simulator.build()
-    store.write(made)
+    store.write(record(identity, point, answer["result"], root, simulator))
     return PointOutcome(answer["result"]["time_s"])

@@ -13,10 +13,10 @@ from typing import Any, TextIO
 from tramontane.measurement.cases import BATCH, PROJECT
 from tramontane.measurement.reframe_report import CaseOutcome, failed_builds, finished_in, outcome_of, outcomes
 from tramontane.measurement.settings import Site, look_around
-from tramontane.results.store import dump, write_atomically
 from tramontane.study.points import MEASURED, Point, SystemChoice
 from tramontane.study.settings import filled
 from tramontane.substrates.mpi import result_of
+from tramontane.support.files import dump, write_atomically
 from tramontane.support.processes import end_with_parent
 
 #: Where the checks are: in the checkout that this package lies in.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tramontane.measurement.settings import FOLDER
-from tramontane.results.store import dump, write_atomically
+from tramontane.support.files import dump, write_atomically
 
 #: Attributes of the checks that a report holds.
 CASE, MEASURED, BUILT_BY = "case", "measured", "built_by"

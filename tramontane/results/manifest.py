@@ -10,9 +10,12 @@ from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import Any
 
+from tramontane.results.proof import digest
 from tramontane.study import Expansion, Experiment
 
 Manifest = dict[str, Any]
+
+_SUM = "sha256"
 
 
 def manifest(experiment: Experiment, expansion: Expansion, revision: int | None = None) -> Manifest:
@@ -60,11 +63,20 @@ def manifest(experiment: Experiment, expansion: Expansion, revision: int | None 
 
 
 def dump(data: Manifest) -> str:
-    """Return the text of a manifest: a line for each point, so that a difference can be read."""
-    rest = {key: value for key, value in data.items() if key != "points"}
+    """Return the text of a manifest, with its checksum: a line for each point, so that a difference can be read."""
+    rest = {_SUM: _checksum(data), **{key: value for key, value in data.items() if key not in (_SUM, "points")}}
     head = json.dumps(rest, ensure_ascii=False, indent=1, allow_nan=False)
     points = ",\n".join("  " + json.dumps(point, ensure_ascii=False, allow_nan=False) for point in data["points"])
     return f'{head.removesuffix("}").rstrip()},\n "points": [\n{points}\n ]\n}}\n'
+
+
+def is_whole(data: Manifest) -> bool:
+    """Tell whether what was read from a manifest agrees with its checksum."""
+    return data.get(_SUM) == _checksum(data)
+
+
+def _checksum(data: Manifest) -> str:
+    return digest({key: value for key, value in data.items() if key != _SUM})
 
 
 def distinct(values: Iterable[Any]) -> list[Any]:

@@ -1,7 +1,9 @@
 """Where a result came from. Provenance stands beside a result and is never part of a point's identity."""
 
+import contextlib
 import datetime
 import functools
+import importlib.metadata
 import platform
 import shlex
 import subprocess
@@ -11,9 +13,19 @@ from typing import Any
 
 from tramontane import __version__
 
+#: Key of the digest of the simulator.
+BUILD = "simulator_build"
+
+#: Packages that points and results pass through.
+PACKAGES = ("numpy", "pydantic", "ruamel.yaml", "snakemake")
+
 
 def provenance(
-    root: Path, model_revision: int | None = None, compiler: str | None = None, builder: str | None = None
+    root: Path,
+    model_revision: int | None = None,
+    compiler: str | None = None,
+    builder: str | None = None,
+    build: str | None = None,
 ) -> dict[str, Any]:
     """Return what is needed to tell one result from another of the same point.
 
@@ -27,6 +39,8 @@ def provenance(
         What compiled the substrate.
     builder : str, optional
         What drove the compiler: CMake, or a package of Spack.
+    build : str, optional
+        Digest of the simulator, which tells one build from another.
 
     Notes
     -----
@@ -40,12 +54,24 @@ def provenance(
         "model_revision": model_revision,
         "compiler": compiler,
         "built_by": builder,
+        BUILD: build,
         "python": platform.python_version(),
+        "packages": _packages(),
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
         "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
         "created": now(),
     }
+
+
+@functools.cache
+def _packages() -> dict[str, str]:
+    """Return the versions of what reads, expands and stores points."""
+    found = {}
+    for name in PACKAGES:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found
 
 
 def now() -> str:

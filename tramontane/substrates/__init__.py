@@ -61,6 +61,10 @@ class Substrate(Protocol):
 class Keeper(Protocol):
     """A substrate that can keep a long point's state, and go on from it."""
 
+    def build(self) -> str:
+        """Return what tells this build of it from any other: states are for one build."""
+        ...
+
     def keeping(self, checkpoint: "Path") -> Substrate:
         """Return the same with a file for the checkpoint of the next point."""
         ...

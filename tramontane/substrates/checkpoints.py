@@ -16,7 +16,7 @@ from typing import Any
 
 from tramontane.errors import InputError
 from tramontane.results.proof import checked, digest, identity_of, sealed
-from tramontane.results.store import dump, sync_folder
+from tramontane.support.files import dump, sync_folder
 from tramontane.support.processes import processor_time
 
 #: Environment variable: minutes between two checkpoints of a point.

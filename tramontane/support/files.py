@@ -1,0 +1,61 @@
+"""How files are written: whole or not at all, whatever happens meanwhile."""
+
+import contextlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write `content` to `path` so that nobody, at no time, sees half of it.
+
+    The temporary file lies in the same folder, because a rename is atomic inside one file system only.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content.encode() if isinstance(content, str) else content)
+            stream.flush()
+            os.fsync(stream.fileno())  # or a power cut after the rename leaves an empty file under the name
+        # mkstemp makes files only the owner can read; results are meant to be shared.
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(name).chmod(0o666 & ~umask)
+        Path(name).replace(path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            Path(name).unlink()
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a power cut, where the file system can do that."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def write_if_changed(path: Path, text: str) -> bool:
+    """Write `text` to `path` unless it stands there already; return whether the file was written.
+
+    An unchanged file keeps its time of modification, and so asks nothing of the workflow.
+    """
+    try:
+        if path.read_text(encoding="utf-8") == text:
+            return False
+    except (FileNotFoundError, UnicodeDecodeError):
+        pass
+    write_atomically(path, text)
+    return True
+
+
+def dump(data: Any) -> str:
+    """Return `data` as JSON text for a file: sorted keys, one line, no NaN."""
+    return json.dumps(data, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
