@@ -4,8 +4,10 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
+import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -245,6 +247,44 @@ def test_too_much_is_refused_before_it_is_unpacked(tmp_path: Path, monkeypatch: 
         monkeypatch.setattr(verification, bound, 0 if bound == "MOST_FILES" else 99)
         with pytest.raises(InputError, match=said):
             verify_archive(bundle)
+
+
+def test_many_names_twice_take_no_longer_than_as_many_once(tmp_path: Path) -> None:
+    bundle = tmp_path / "crafted.zip"
+    with zipfile.ZipFile(bundle, "w") as opened, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for number in range(20_000):
+            opened.writestr(f"{number // 2}.json", b"")
+        opened.writestr("manifest-sha256.txt", b"")
+        opened.writestr("versions.json", b'{"scale": "smoke"}')
+    code = f"""
+import resource
+resource.setrlimit(resource.RLIMIT_CPU, (20, 20))  # compared pair by pair they would take minutes
+from pathlib import Path
+from tramontane.archive import verify_archive
+print(sum(line.endswith("is there twice") for line in verify_archive(Path({str(bundle)!r})).problems))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) == 10_000
+
+
+def test_a_link_in_a_bundle_is_a_problem(campaign: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "campaign.zip"
+    write_archive(campaign, "smoke", bundle)
+    link = zipfile.ZipInfo("results/smoke/elsewhere")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with zipfile.ZipFile(bundle, "a") as opened:
+        opened.writestr(link, b"/etc")
+    assert "results/smoke/elsewhere is a link" in verify_archive(bundle).problems
+
+
+def test_links_in_a_circle_do_not_hold_an_archive_up(campaign: Path, tmp_path: Path) -> None:
+    (campaign / "results" / "smoke" / "again").symlink_to(campaign / "results" / "smoke")
+    (campaign / "configs" / "itself").symlink_to("itself")
+    write_archive(campaign, "smoke", tmp_path / "campaign.zip")
+    assert verify_archive(tmp_path / "campaign.zip").problems == ()
+    with zipfile.ZipFile(tmp_path / "campaign.zip") as opened:
+        assert not [name for name in opened.namelist() if "again" in name or "itself" in name]
 
 
 def test_a_changed_record_is_found_although_the_checksums_fit(campaign: Path, tmp_path: Path) -> None:

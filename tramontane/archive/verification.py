@@ -2,10 +2,11 @@
 
 import hashlib
 import re
+import stat
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Collection, Container, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -78,7 +79,7 @@ def _verify(bundle: zipfile.ZipFile, file: Path) -> Finding:
     names = counts.keys()
     if CHECKSUMS not in names:
         raise InputError(file, "", None, "a file written by tramontane archive", problem=f"no {CHECKSUMS} in it")
-    problems = [*_unsafe(counts), *_checksums(bundle, names)]
+    problems = [*_unsafe(counts), *_links(entries), *_checksums(bundle, names)]
     experiments = 0
     points: set[str] = set()
     try:
@@ -133,6 +134,13 @@ def _unsafe(counts: Counter[str]) -> Iterator[str]:
             yield f"{_short(name)} lies outside the bundle"
         if count > 1:
             yield f"{_short(name)} is there twice"
+
+
+def _links(entries: Iterable[zipfile.ZipInfo]) -> Iterator[str]:
+    """Yield links: what is unpacked after one might be written where it leads."""
+    for entry in entries:
+        if stat.S_ISLNK(entry.external_attr >> 16):
+            yield f"{_short(entry.filename)} is a link"
 
 
 def _checksums(bundle: zipfile.ZipFile, names: Collection[str]) -> Iterator[str]:
