@@ -63,9 +63,19 @@ JobAcctGatherFrequency=task=1
 JobAcctGatherParams=UsePss,OverMemoryKill
 AccountingStorageType=accounting_storage/none
 ReturnToService=2
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+KillWait=5
 SlurmdTimeout={node_timeout}
 MessageTimeout=5
 MinJobAge=600
+"""
+
+# Jobs of `urgent` take the nodes of others, which are sent again; those of `short` end after a minute.
+PARTITIONS = """\
+PartitionName=debug Nodes=ALL Default=YES LLN=YES DefaultTime=10 MaxTime=60 PriorityTier=1 State=UP
+PartitionName=short Nodes=ALL LLN=YES DefaultTime=1 MaxTime=1 PriorityTier=1 State=UP
+PartitionName=urgent Nodes=ALL DefaultTime=1 MaxTime=10 PriorityTier=10 PreemptMode=OFF State=UP
 """
 
 
@@ -118,7 +128,7 @@ class Cluster:
                 f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cpus} Boards=1 "
                 f"SocketsPerBoard=1 CoresPerSocket={cpus} ThreadsPerCore=1 RealMemory=16000 State=UNKNOWN\n"
             )
-        text += "PartitionName=debug Nodes=ALL Default=YES LLN=YES DefaultTime=10 MaxTime=60 State=UP\n"
+        text += PARTITIONS
         self._conf.write_text(text)
 
     def start(self, name: str) -> None:
@@ -163,7 +173,10 @@ class Cluster:
     def states(self) -> list[str]:
         """Return the state of each node, in Slurm's words."""
         done = subprocess.run(
-            [self.folder / "bin" / "sinfo", "-h", "-N", "-o", "%T"], capture_output=True, text=True, check=False
+            [self.folder / "bin" / "sinfo", "-h", "-N", "-p", "debug", "-o", "%T"],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         return done.stdout.split()
 
