@@ -224,7 +224,7 @@ void write(Parts& parts, const std::string& file, const Keeping& keeping) {
     std::string error;
     try {
         parts.write(file);
-    } catch (const std::runtime_error& found) {
+    } catch (const std::exception& found) {
         error = found.what();
     }
     keeping.written(error);

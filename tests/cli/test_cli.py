@@ -16,7 +16,6 @@ import pytest
 
 from tramontane import __version__, cli
 from tramontane.campaign.plan import Plan
-from tramontane.study import Point
 
 ROOT = Path(__file__).parents[2]
 
@@ -285,12 +284,28 @@ def test_a_point_that_fails_is_one_line_too(
 ) -> None:
     from tramontane.substrates import isolation, single
 
-    def fail(point: Point, substrate: str, threads: int) -> dict[str, Any]:
+    def fail(*_: object) -> dict[str, Any]:
         raise isolation.PointError("deadlock: rank 0 waits for rank 1")
 
     monkeypatch.setattr(single, "run_fresh", fail)
     answer = tramontane("run", write(here, POINT))
     assert answer == Answer(1, "", "point.yaml: deadlock: rank 0 waits for rank 1\n")
+
+
+def test_a_point_on_its_own_keeps_a_checkpoint_that_goes_with_its_end(
+    here: Path, tramontane: Callable[..., Answer]
+) -> None:
+    point, file = write(here, POINT), here / "p.checkpoint"
+    file.write_text("something else")
+    answer = tramontane("run", point, "--checkpoint", str(file))
+    assert answer.status == 0
+    assert answer.err == f"{file}: cut short, or no checkpoint; the point begins afresh\n"
+    assert not file.exists()
+    assert "time_s" in json.loads(answer.out)
+
+    answer = tramontane("run", point, "--checkpoint", str(here / "nowhere" / "p"))
+    assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert "a file in a folder that exists" in answer.err
 
 
 def test_list_shows_what_is_done(here: Path, tramontane: Callable[..., Answer], execute: Callable[..., Plan]) -> None:

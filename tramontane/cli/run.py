@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tramontane.cli.exit import FAILURE, MISTAKE, fail
-from tramontane.cli.options import Threads, bytes_of
+from tramontane.cli.options import Threads, bytes_of, to_write
 
 
 def run(
@@ -20,15 +20,23 @@ def run(
         typer.Option("--memory", help="Memory it may take, e.g. 64GB; by default nearly all.", metavar="SIZE"),
     ] = None,
     threads: Threads = 1,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            "--checkpoint", help="Where a long run keeps its state; the same command goes on.", metavar="FILE"
+        ),
+    ] = None,
 ) -> None:
     """Run one point and print one JSON object."""
     from tramontane.substrates.isolation import PointError
     from tramontane.substrates.single import TooLargeError, run_file
     from tramontane.support import host
 
+    if checkpoint is not None:
+        to_write("--checkpoint", checkpoint)
     limit = bytes_of(memory) or host.memory()
     try:
-        print(json.dumps(run_file(point_file, substrate, memory=limit, threads=threads)))
+        print(json.dumps(run_file(point_file, substrate, memory=limit, threads=threads, checkpoint=checkpoint)))
     except TooLargeError as error:
         fail(f"{point_file}: {error} (--memory overrides this)", MISTAKE)
     except PointError as error:

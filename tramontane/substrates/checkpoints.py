@@ -73,6 +73,8 @@ class Checkpoint:
         The point in canonical form.
     build : str
         Tells the build of the simulator from any other.
+    several : bool
+        Whether the point consists of several runs.
 
     Attributes
     ----------
@@ -82,8 +84,9 @@ class Checkpoint:
         How often the point has gone on from a checkpoint.
     """
 
-    def __init__(self, file: Path, point: dict[str, Any], build: str) -> None:
+    def __init__(self, file: Path, point: dict[str, Any], build: str, *, several: bool = False) -> None:
         self._file, self._point, self._build = file, point, build
+        self._several = several
         self._new = file.with_name(f".{file.name}.tmp")
         self._interval = interval()
         self._begun = self._run_begun = time.monotonic()
@@ -119,7 +122,7 @@ class Checkpoint:
         result["wall_s"] += self._wall_before
         self._finished[run] = result
         self._run, self._restored, self._wall_before = "", "", 0.0
-        if self._is_due():  # runs may all be shorter than what passes between two questions
+        if self._several and self._is_due():  # runs may all be shorter than what passes between two questions
             self._keep(self._begin)
         return result
 

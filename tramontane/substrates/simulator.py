@@ -71,7 +71,7 @@ class Simulator:
         """
         if self._checkpoint is None or point.network.model != "default":
             return self._run(point, _extension().simulate)
-        checkpoint = Checkpoint(self._checkpoint, point.canonical(), self.build())
+        checkpoint = Checkpoint(self._checkpoint, point.canonical(), self.build(), several=is_search(point))
         result = self._run(point, functools.partial(checkpoint.simulate, _extension().simulate))
         if checkpoint.resumed:
             result |= {"cpu_s": checkpoint.cpu_s(), "resumed": checkpoint.resumed}

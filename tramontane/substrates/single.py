@@ -7,7 +7,7 @@ from typing import Any
 from tramontane.errors import InputError
 from tramontane.study import load_point
 from tramontane.study.cost import estimate
-from tramontane.substrates import require
+from tramontane.substrates import Keeper, require
 from tramontane.substrates.isolation import PointError, run_fresh
 from tramontane.support.formatting import about_bytes
 
@@ -19,7 +19,9 @@ class TooLargeError(Exception):
     """A point needs more memory than there is; the message is one line."""
 
 
-def run_file(file: Path, substrate: str | None = None, *, memory: int, threads: int = 1) -> dict[str, Any]:
+def run_file(
+    file: Path, substrate: str | None = None, *, memory: int, threads: int = 1, checkpoint: Path | None = None
+) -> dict[str, Any]:
     """Run the point in a file and return its identity and its result.
 
     Parameters
@@ -32,6 +34,8 @@ def run_file(file: Path, substrate: str | None = None, *, memory: int, threads: 
         Memory it may take [B].
     threads : int, optional
         Threads that may share the work.
+    checkpoint : Path, optional
+        Where the run keeps its state, and goes on from if there is one; it goes when the point ends.
 
     Raises
     ------
@@ -45,16 +49,22 @@ def run_file(file: Path, substrate: str | None = None, *, memory: int, threads: 
     if substrate is not None:
         require(substrate)
     point = load_point(file, substrate)
-    refused = require(point.substrate).refusal(point)
+    chosen = require(point.substrate)
+    if checkpoint is not None and not isinstance(chosen, Keeper):
+        raise InputError("--checkpoint", "", f"substrate {point.substrate}", "substrate simulator")
+    refused = chosen.refusal(point)
     if refused is not None:
         problem = f"found {refused.found!r} for substrate {point.substrate}: {refused.why}"
         raise InputError(file, refused.key, refused.found, refused.allowed, problem=problem)
     if point.substrate == "simulator" and (needed := estimate(point).memory_bytes) > memory:
         raise TooLargeError(f"not run: about {about_bytes(needed)} of memory needed, {about_bytes(memory)} there")
     try:
-        return {"id": point.id, **run_fresh(point, point.substrate, threads)}
+        result = {"id": point.id, **run_fresh(point, point.substrate, threads, checkpoint)}
     except PointError as error:
         told = _REFUSED.fullmatch(str(error))
         if told is None:
             raise
         raise InputError(file, told["key"], told["found"], told["allowed"], problem=f"found {told['found']}") from None
+    if checkpoint is not None:
+        checkpoint.unlink(missing_ok=True)
+    return result
