@@ -83,8 +83,8 @@ def test_a_killed_point_goes_on_with_the_same_bits(
 ) -> None:
     point, file = POINTS[name], tmp_path / "p.checkpoint"
     clean = run_forked(point, Simulator(threads))
-    killed(point, file, lives=2, threads=threads)
-    killed(point, file, lives=1, threads=threads)
+    for _ in range(2):
+        killed(point, file, threads=threads)
     result = run_forked(point, Simulator(3, file))
     assert told(result) == told(clean)
     assert result["resumed"] == 2
