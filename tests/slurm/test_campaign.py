@@ -5,6 +5,7 @@ import math
 import os
 import subprocess
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -54,9 +55,20 @@ def records(project: Path) -> list[Path]:
     return sorted((project / "results" / "points").glob("??/*.json"))
 
 
-def requeued_jobs(slurm: Any) -> set[str]:
+def jobs_since(slurm: Any, earlier: Collection[str]) -> dict[str, str]:
+    """Return the jobs, with their states, that are not those of earlier tests."""
+    return {job: state for job, state in slurm.jobs().items() if job not in earlier}
+
+
+def requeued_jobs(slurm: Any, earlier: Collection[str]) -> set[str]:
     """Return the jobs that Slurm has sent again."""
-    return {job for job in slurm.jobs() if "Restarts=1" in slurm.ask("scontrol", "show", "job", job)}
+    return {job for job in jobs_since(slurm, earlier) if "Restarts=1" in slurm.ask("scontrol", "show", "job", job)}
+
+
+def asked(slurm: Any, what: str, earlier: Collection[str]) -> set[str]:
+    """Return what jobs have asked for, in a format of squeue."""
+    rows = [row.split(maxsplit=1) for row in slurm.ask("squeue", "--states=all", "-h", "-o", f"%i {what}").splitlines()]
+    return {words for job, words in rows if job not in earlier}
 
 
 def long_point(project: Path, grid: tuple[int, int, int]) -> None:
@@ -87,11 +99,12 @@ def start(project: Path, slurm: Any) -> "subprocess.Popen[str]":
 def test_a_long_point_outlives_a_preemption(slurm: Any, project: Path) -> None:
     long_point(project, (4096, 4096, 256))
     use_profile(project)
+    earlier = set(slurm.jobs())
     campaign = start(project, slurm)
     try:
         slurm.wait_for(lambda: list(project.glob("results/points/??/*.checkpoint")), 120)
         slurm.ask("sbatch", "--partition=urgent", "--exclusive", "--nodes=2", "--output=/dev/null", "--wrap=sleep 2")
-        slurm.wait_for(lambda: requeued_jobs(slurm), 60)
+        slurm.wait_for(lambda: requeued_jobs(slurm, earlier), 60)
         _, err = campaign.communicate(timeout=240)
     finally:
         if campaign.poll() is None:
@@ -106,6 +119,7 @@ def test_a_long_point_outlives_a_preemption(slurm: Any, project: Path) -> None:
 def test_a_point_that_takes_longer_than_a_job_may_ends_in_the_next_one(slurm: Any, project: Path) -> None:
     long_point(project, (8192, 8192, 1024))
     use_profile(project, "short")
+    earlier = set(slurm.jobs())
     campaign = start(project, slurm)
     try:
         _, err = campaign.communicate(timeout=900)
@@ -113,7 +127,7 @@ def test_a_point_that_takes_longer_than_a_job_may_ends_in_the_next_one(slurm: An
         if campaign.poll() is None:
             os.killpg(campaign.pid, 9)
     assert campaign.returncode == 0, err
-    assert "TIMEOUT" in slurm.jobs().values()
+    assert "TIMEOUT" in jobs_since(slurm, earlier).values()
     [record] = records(project)
     assert json.loads(record.read_text())["provenance"]["resumed"] >= 1
     assert json.loads(record.read_text())["result"]["wall_s"] > 60
@@ -122,12 +136,13 @@ def test_a_point_that_takes_longer_than_a_job_may_ends_in_the_next_one(slurm: An
 def test_a_campaign_outlives_a_node_and_the_controller(slurm: Any, project: Path) -> None:
     (project / "configs" / "experiments" / "tiny.yaml").write_text(EXPERIMENT)
     use_profile(project)
+    earlier = set(slurm.jobs())
     campaign = start(project, slurm)
     try:
         # A node dies with a job on it: Slurm sends that job again.
         slurm.wait_for(lambda: "n2" in slurm.ask("squeue", "-h", "-t", "RUNNING", "-o", "%N"), 90)
         slurm.tell("kill n2")
-        slurm.wait_for(lambda: requeued_jobs(slurm), 90)
+        slurm.wait_for(lambda: requeued_jobs(slurm, earlier), 90)
         # The controller dies and comes back, while a job runs on the other node.
         slurm.wait_for(lambda: "RUNNING" in slurm.jobs().values(), 60)
         before = slurm.jobs()
@@ -149,11 +164,10 @@ def test_a_campaign_outlives_a_node_and_the_controller(slurm: Any, project: Path
     with xr.open_dataset(project / "results" / "smoke" / "datasets" / "tiny.nc") as dataset:
         assert dataset["status"].values.tolist() == ["ok"] * 8
     # Every batch was one job, which asked for what it was estimated to need, and what Snakemake and Python take.
-    assert list(slurm.jobs().values()).count("COMPLETED") == 4
+    assert list(jobs_since(slurm, earlier).values()).count("COMPLETED") == 4
     plan = json.loads((project / "results" / "smoke" / "plan" / "plan.json").read_text())
     needed = max(batch["memory_bytes"] for batch in plan["batches"].values())
-    asked = set(slurm.ask("squeue", "--states=all", "-h", "-o", "%l %m").splitlines())
-    assert asked == {f"11:00 {math.ceil(1.3 * needed / 1e6 + 300)}M"}
+    assert asked(slurm, "%l %m", earlier) == {f"11:00 {math.ceil(1.3 * needed / 1e6 + 300)}M"}
 
 
 @pytest.mark.long
@@ -165,7 +179,8 @@ def test_a_campaign_that_is_stopped_or_whose_jobs_are_goes_on_where_memory_is_en
         EXPERIMENT.replace("[1, 2, 3, 4, 5, 6, 7, 8]", "[1, 2, 3, 4]")
     )
     use_profile(project)
-    earlier = slurm.jobs().keys()
+    others = set(slurm.jobs())
+    earlier = set(others)
     campaign = start(project, slurm)
     try:
         slurm.wait_for(lambda: records(project), 90)
@@ -187,10 +202,8 @@ def test_a_campaign_that_is_stopped_or_whose_jobs_are_goes_on_where_memory_is_en
     assert campaign.returncode == 0, f"{err}\n{log}"
     assert "Guessed SLURM account" not in log
     assert len(records(project)) == 4
-    later = {job: state for job, state in slurm.jobs().items() if job not in earlier}
+    later = jobs_since(slurm, earlier)
     assert later[cancelled] in {"CANCELLED", "COMPLETED"}
     assert "OUT_OF_MEMORY" not in later.values()
     # Who was cancelled asks for no more the next time.
-    assert {row.split()[1] for row in slurm.ask("squeue", "--states=all", "-h", "-o", "%i %l").splitlines()} == {
-        "11:00"
-    }
+    assert asked(slurm, "%l", others) == {"11:00"}
