@@ -28,9 +28,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(coverage_by_room.line())
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--long`: what takes minutes, too."""
+    parser.addoption("--long", action="store_true", help="tests that take minutes, too")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave what takes minutes to `make test-long`."""
-    if config.getoption("--hypothesis-profile") != "long":
+    if not config.getoption("--long", False) and config.getoption("--hypothesis-profile") != "long":
         for item in items:
             if item.get_closest_marker("long"):
                 item.add_marker(pytest.mark.skip(reason="takes minutes: make test-long"))

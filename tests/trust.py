@@ -67,20 +67,28 @@ def table(of: list[Row], said: Outcomes) -> str:
     return "\n".join(lines) + "\n"
 
 
+def merged(text: str, old: str) -> str:
+    """Return the rows of an older table, those that stand in `text` in their place."""
+    new = {line.split(" | ")[0]: line for line in text.splitlines()}
+    return "".join(f"{new.get(line.split(' | ')[0], line)}\n" for line in old.splitlines())
+
+
 def main() -> int:
     """Run the tests, print the table and, with --fill, put it into a document; 1 if a test failed or a row has none."""
     parser = argparse.ArgumentParser(prog="python -m tests.trust", description=(__doc__ or "").split("\n")[0])
     parser.add_argument(
         "--fill", type=Path, metavar="FILE", help="put the table between <!-- trust --> and <!-- end -->"
     )
+    parser.add_argument("--rows", metavar="WORDS", help="only rows with these words; the others stay as they are")
     arguments, others = parser.parse_known_args()
-    of, said = rows(), Outcomes()
+    of, said = [row for row in rows() if (arguments.rows or "") in row.what], Outcomes()
     tests = sorted({str(ROOT / test) for row in of for test in row.tests})
     status = pytest.main(["-q", f"--rootdir={ROOT}", *others, *tests], plugins=[said])
     print(text := table(of, said))
     if arguments.fill:
         document = arguments.fill.read_text(encoding="utf-8")
-        arguments.fill.write_text(TABLE.sub(lambda _: text, document), encoding="utf-8")
+        new = (lambda found: merged(text, found[0])) if arguments.rows else (lambda _: text)
+        arguments.fill.write_text(TABLE.sub(new, document), encoding="utf-8")
     empty = [row.what for row in of if not any(row.has(test) for test in said.outcomes)]
     for what in empty:
         print(f"no test ran for: {what}", file=sys.stderr)
