@@ -206,7 +206,7 @@ def missing_for_slurm() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def slurm() -> Iterator[PrivateSlurm]:
+def slurm(request: pytest.FixtureRequest) -> Iterator[PrivateSlurm]:
     """A private Slurm of two nodes, for the tests of one file; without Slurm's packages they are skipped."""
     lacking = missing_for_slurm()
     if lacking:
@@ -216,7 +216,8 @@ def slurm() -> Iterator[PrivateSlurm]:
         folder = Path(parent, "c")
         Path(parent).chmod(0o755)
         process = subprocess.Popen(
-            [sys.executable, str(PRIVATE), str(folder), "--lifetime", str(LIFETIME)],
+            [sys.executable, str(PRIVATE), str(folder), "--lifetime", str(LIFETIME)]
+            + ["--preemption"] * getattr(request.module, "PREEMPTION", False),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

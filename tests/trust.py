@@ -29,7 +29,7 @@ class Row:
 
     def has(self, test: str) -> bool:
         """Whether a test stands for this row."""
-        return any(test == each or test.startswith((f"{each}::", f"{each}[")) for each in self.tests)
+        return any(test == each or test.startswith((f"{each}::", f"{each}[", f"{each}/")) for each in self.tests)
 
 
 @dataclass

@@ -63,17 +63,17 @@ JobAcctGatherFrequency=task=1
 JobAcctGatherParams=UsePss,OverMemoryKill
 AccountingStorageType=accounting_storage/none
 ReturnToService=2
-PreemptType=preempt/partition_prio
-PreemptMode=REQUEUE
-KillWait=5
 SlurmdTimeout={node_timeout}
 MessageTimeout=5
 MinJobAge=600
 """
 
+PARTITION = "PartitionName=debug Nodes=ALL Default=YES LLN=YES DefaultTime=10 MaxTime=60 State=UP\n"
 # Jobs of `urgent` take the nodes of others, which are sent again; those of `short` end after a minute.
-PARTITIONS = """\
-PartitionName=debug Nodes=ALL Default=YES LLN=YES DefaultTime=10 MaxTime=60 PriorityTier=1 State=UP
+PREEMPTION = """\
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+KillWait=5
 PartitionName=short Nodes=ALL LLN=YES DefaultTime=1 MaxTime=1 PriorityTier=1 State=UP
 PartitionName=urgent Nodes=ALL DefaultTime=1 MaxTime=10 PriorityTier=10 PreemptMode=OFF State=UP
 """
@@ -95,9 +95,11 @@ class Cluster:
         How many nodes, and how many processors each claims to have.
     node_timeout : int
         Seconds after which a silent node counts as down.
+    preemption : bool
+        Whether there are partitions `urgent` and `short`, too.
     """
 
-    def __init__(self, folder: Path, nodes: int, cpus: int, node_timeout: int = 6) -> None:
+    def __init__(self, folder: Path, nodes: int, cpus: int, node_timeout: int = 6, *, preemption: bool = False) -> None:
         self.folder = folder
         self.nodes = [f"n{number + 1}" for number in range(nodes)]
         self.running: dict[str, subprocess.Popen[bytes]] = {}
@@ -107,7 +109,7 @@ class Cluster:
         key = folder / "munge.key"
         key.write_bytes(os.urandom(1024))
         key.chmod(0o400)
-        self._configure(cpus, node_timeout)
+        self._configure(cpus, node_timeout, preemption=preemption)
         for command in COMMANDS:
             wrapper = folder / "bin" / command
             wrapper.write_text(f"#!/bin/sh\nSLURM_CONF='{self._conf}' exec '{shutil.which(command)}' \"$@\"\n")
@@ -117,7 +119,7 @@ class Cluster:
     def _conf(self) -> Path:
         return self.folder / "slurm.conf"
 
-    def _configure(self, cpus: int, node_timeout: int) -> None:
+    def _configure(self, cpus: int, node_timeout: int, *, preemption: bool) -> None:
         host = socket.gethostname().split(".")[0]
         controller, *ports = free_ports(1 + len(self.nodes))
         text = CONFIGURATION.format(
@@ -128,7 +130,7 @@ class Cluster:
                 f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cpus} Boards=1 "
                 f"SocketsPerBoard=1 CoresPerSocket={cpus} ThreadsPerCore=1 RealMemory=16000 State=UNKNOWN\n"
             )
-        text += PARTITIONS
+        text += PARTITION + (PREEMPTION if preemption else "")
         self._conf.write_text(text)
 
     def start(self, name: str) -> None:
@@ -264,6 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--nodes", type=int, default=2)
     parser.add_argument("--cpus", type=int, default=16, help="processors each node claims to have")
     parser.add_argument("--lifetime", type=float, default=300.0, help="seconds after which everything ends")
+    parser.add_argument("--preemption", action="store_true", help="partitions whose jobs are preempted, or end soon")
     parser.add_argument("--missing", action="store_true", help="only print which programs are not installed")
     options = parser.parse_args(arguments)
     if options.missing or options.folder is None:
@@ -274,7 +277,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     signal.signal(signal.SIGINT, lambda *_: sys.exit(130))
     adopt_orphans()
     try:
-        cluster = Cluster(options.folder.resolve(), options.nodes, options.cpus)
+        cluster = Cluster(options.folder.resolve(), options.nodes, options.cpus, preemption=options.preemption)
         cluster.start_all()
         print("ready", flush=True)
         for action, name in lines(deadline):

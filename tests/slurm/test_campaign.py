@@ -71,19 +71,6 @@ def asked(slurm: Any, what: str, earlier: Collection[str]) -> set[str]:
     return {words for job, words in rows if job not in earlier}
 
 
-def long_point(project: Path, grid: tuple[int, int, int]) -> None:
-    """Give a project one point that takes long."""
-    text = EXPERIMENT.replace("[1, 2, 3, 4, 5, 6, 7, 8]", "[1]").replace("[512, 512, 128]", str(list(grid)))
-    (project / "configs" / "experiments" / "tiny.yaml").write_text(text)
-
-
-def resumed_once(project: Path) -> bool:
-    """Return whether the one point went on from its checkpoint once, and its checkpoint is gone."""
-    [record] = records(project)
-    assert not list(record.parent.glob("*checkpoint*"))
-    return bool(json.loads(record.read_text())["provenance"].get("resumed") == 1)
-
-
 def start(project: Path, slurm: Any) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         [sys.executable, "-m", "tramontane", "reproduce", "--scale", "smoke", "--profile", "slurm", "--cores", "1"],
@@ -94,43 +81,6 @@ def start(project: Path, slurm: Any) -> "subprocess.Popen[str]":
         env={**slurm.environment, "PYTHONPATH": str(ROOT), MINUTES: "0.01"},
         start_new_session=True,
     )
-
-
-def test_a_long_point_outlives_a_preemption(slurm: Any, project: Path) -> None:
-    long_point(project, (4096, 4096, 256))
-    use_profile(project)
-    earlier = set(slurm.jobs())
-    campaign = start(project, slurm)
-    try:
-        slurm.wait_for(lambda: list(project.glob("results/points/??/*.checkpoint")), 120)
-        slurm.ask("sbatch", "--partition=urgent", "--exclusive", "--nodes=2", "--output=/dev/null", "--wrap=sleep 2")
-        slurm.wait_for(lambda: requeued_jobs(slurm, earlier), 60)
-        _, err = campaign.communicate(timeout=240)
-    finally:
-        if campaign.poll() is None:
-            os.killpg(campaign.pid, 9)
-    log = (project / "results" / "smoke" / "logs" / "snakemake.log").read_text()
-    assert campaign.returncode == 0, f"{err}\n{log}"
-    assert err.splitlines()[-1].split() == ["tiny", "1", "0", "0"]
-    assert resumed_once(project)
-
-
-@pytest.mark.long
-def test_a_point_that_takes_longer_than_a_job_may_ends_in_the_next_one(slurm: Any, project: Path) -> None:
-    long_point(project, (8192, 8192, 1024))
-    use_profile(project, "short")
-    earlier = set(slurm.jobs())
-    campaign = start(project, slurm)
-    try:
-        _, err = campaign.communicate(timeout=900)
-    finally:
-        if campaign.poll() is None:
-            os.killpg(campaign.pid, 9)
-    assert campaign.returncode == 0, err
-    assert "TIMEOUT" in jobs_since(slurm, earlier).values()
-    [record] = records(project)
-    assert json.loads(record.read_text())["provenance"]["resumed"] >= 1
-    assert json.loads(record.read_text())["result"]["wall_s"] > 60
 
 
 def test_a_campaign_outlives_a_node_and_the_controller(slurm: Any, project: Path) -> None:
