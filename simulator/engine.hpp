@@ -70,7 +70,8 @@ struct Parameters {
           eager_limit(m.eager_limit),
           short_limit(m.short_limit),
           negligible_size(m.negligible_size),
-          round_robin(m.round_robin_injection) {}
+          round_robin(m.round_robin_injection),
+          hardware_progress(m.hardware_progress) {}
 
     [[nodiscard]] Ticks lookahead() const { return std::min({link_latency, injection_latency, logp_out_in_latency}); }
 
@@ -94,6 +95,7 @@ struct Parameters {
     std::int64_t buffer;
     std::int64_t eager_limit, short_limit, negligible_size;
     bool round_robin;
+    bool hardware_progress;  ///< messages go on while their rank works
 };
 
 struct Statistics {
@@ -157,6 +159,7 @@ public:
     Pool<Message> messages;
     Pool<Credits> credits;
     Pool<Gaps> gaps;
+    Pool<OpenRound> open_rounds;
     Statistics statistics;
     Delays delays;
     Ledger ledger;  ///< where invariants are checked
@@ -358,6 +361,7 @@ public:
         pool(packets, true);
         pool(credits, true);
         pool(gaps, true);
+        pool(open_rounds, true);
         pool(transactions, first);
         pool(messages, first);
         file(statistics);

@@ -40,6 +40,7 @@ struct Machine {
     std::int64_t eager_limit = 0;      ///< larger messages use rendezvous
     std::int64_t short_limit = 0;      ///< messages up to here travel with their transaction
     std::int64_t negligible_size = 0;  ///< messages up to here bypass the packet network
+    bool hardware_progress = false;    ///< rendezvous go on while ranks work; else only within MPI calls
 };
 
 }  // namespace tramontane

@@ -159,6 +159,16 @@ void Nodes::take_switch_credits(Node& node, std::uint32_t rank, Ticks now) {
     }
 }
 
+/// A NIC that matches messages by itself takes what needs no copy, whatever the rank is doing. A header whose receive is
+/// not posted waits there for it.
+bool Nodes::take_by_hardware(Node& node, std::uint32_t rank, Index item, Ticks now) {
+    using Kind = Transaction::Kind;
+    const Transaction& e = engine_.transactions[item];
+    if (e.kind() != Kind::header && e.kind() != Kind::data && e.kind() != Kind::acknowledgement) return false;
+    take(node, rank, item, now);
+    return true;
+}
+
 void Nodes::deliver(Node& node, std::uint32_t rank, Index item, Ticks now) {
     using Kind = Transaction::Kind;
     const Transaction& e = engine_.transactions[item];
@@ -166,13 +176,14 @@ void Nodes::deliver(Node& node, std::uint32_t rank, Index item, Ticks now) {
         --node.unanswered;
         return answer(node, rank, item, e.kind() == Kind::get ? Kind::data : Kind::eager_data, now);
     }
+    const bool taken = engine_.parameters.hardware_progress && take_by_hardware(node, rank, item, now);
     const bool waits = node.state == RankState::waits ||
                        (node.state == RankState::busy_nothing_arrived && is_free_for_message(node, rank, now));
-    node.arrived.append(engine_.transactions, item);
+    if (!taken) node.arrived.append(engine_.transactions, item);
     if (!waits) return;
     if (is_interrupted(rank, now)) {
         node.state = RankState::busy;
-        return resume_after(rank, now, 0);
+        return resume_at(rank, noise_.end(rank, now, 0));
     }
     run(node, rank, now);
 }

@@ -24,7 +24,9 @@ Nodes::Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const All
       rounds_(checked_rounds(schedule.rounds())),
       ranks_(static_cast<std::uint32_t>(schedule.ranks())),
       nodes_(allocate_pages<Node>(ranks_)),
-      phases_(schedule.phases().size()) {
+      open_(allocate_pages<Index>(ranks_)),
+      phases_(schedule.phases().size()),
+      totals_(phases_.size()) {
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) nodes_[rank].nic = NicChannel(engine.parameters.buffer);
 }
 
@@ -39,7 +41,9 @@ Nodes::Nodes(const Nodes& first, Engine& engine, Fabric& fabric)
       rounds_(first.rounds_),
       ranks_(first.ranks_),
       nodes_(first.nodes_),
-      phases_(first.phases_.size()) {}
+      open_(first.open_),
+      phases_(first.phases_.size()),
+      totals_(phases_.size()) {}
 
 // --- events ----------------------------------------------------------------------------------------------------------
 
@@ -92,7 +96,7 @@ void Nodes::NicWake::handle(Nodes& nodes, const Event& event, Ticks now) {
 void Nodes::Start::handle(Nodes& nodes, const Event& event, Ticks now) {
     const std::uint32_t rank = nodes.rank_of(event);
     nodes.span_.begin = std::min(nodes.span_.begin, now);
-    if (nodes.is_interrupted(rank, now)) return nodes.resume_after(rank, now, 0);
+    if (nodes.is_interrupted(rank, now)) return nodes.resume_at(rank, nodes.noise_.end(rank, now, 0));
     nodes.resume(rank, now);
 }
 
@@ -118,11 +122,15 @@ void Nodes::verify(std::uint32_t rank, bool idle) const {
 }
 
 void Nodes::keep(StateFile& file, bool first) {
-    if (first) file.array(nodes_.get(), ranks_);
+    if (first) {
+        file.array(nodes_.get(), ranks_);
+        file.array(open_.get(), ranks_);
+    }
     repeats_.keep(file);
     file(rounds_);
     file(span_);
     file(phases_);
+    file(totals_);
     file(ended_);
 }
 
@@ -141,7 +149,7 @@ std::string Nodes::waiting(int limit) const {
         const Node& node = nodes_[rank];
         if (node.state == RankState::ended) continue;
         text += "; rank " + std::to_string(rank) + " in round " + std::to_string(node.round) + " waits for " +
-                std::to_string(node.receives_left) + " receives and " + std::to_string(node.sends_left) + " sends";
+                std::to_string(node.left.receives) + " receives and " + std::to_string(node.left.sends) + " sends";
         --limit;
     }
     return text;

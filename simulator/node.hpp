@@ -62,6 +62,20 @@ public:
             end = std::max(end, other.end);
         }
     };
+    /// Sums over all ranks, and over all rounds of a phase [ticks].
+    struct Totals {
+        __extension__ using Wide = unsigned __int128;
+        Wide begun = 0, ended = 0;  ///< moments; their difference is what the ranks spent in the phase, ...
+        Wide work = 0;              ///< ... and these are parts of it: work, ...
+        Wide busy = 0;              ///< ... and the processor's time for messages
+        void add(const Totals& other) {
+            begun += other.begun;
+            ended += other.ended;
+            work += other.work;
+            busy += other.busy;
+        }
+    };
+    [[nodiscard]] const std::vector<Totals>& totals() const { return totals_; }
     /// First start and last end over all ranks of this part; `phases` likewise, and how many have `ended`.
     [[nodiscard]] const Span& span() const { return span_; }
     [[nodiscard]] const std::vector<Span>& phases() const { return phases_; }
@@ -95,8 +109,12 @@ private:
     ///       |                  prepares_send                 busy <-+-- copies
     ///       |                                                       |
     ///       '------------- everything has been sent and received ---'
+    ///
+    /// A round of work goes from begins_round to works, and on when that is done. A round that does not wait goes on
+    /// when all is posted, and a later one begins where it waits.
     enum class RankState : std::uint8_t {
         begins_round,
+        works,
         sends,
         prepares_send,  ///< overhead and copy
         waits,
@@ -125,6 +143,8 @@ private:
     // has an event (NicWake) only when the port is free, and applies the credits that have returned in the meantime
     // before anything else happens at its node.
 
+    static constexpr std::int32_t sends_freely = 0, left_open = -1;
+
     struct alignas(64) Node {
         // NIC
         /// Messages that wait for space in the injection buffer.
@@ -134,13 +154,13 @@ private:
         std::uint32_t injected = 0;            ///< packets so far; counts random numbers
         // rank
         std::uint32_t round = 0;
-        std::int32_t receives_left = 0;
-        std::int32_t sends_left = 0;
+        Left left;
         std::int32_t next_send = 0;
         std::int32_t sends = 0;
-        std::int32_t window = 0;
+        std::int32_t window = 0;  ///< sends_freely: all at once; left_open: so, and the round does not wait
         std::int16_t phase = -1;
         RankState state = RankState::begins_round;
+        std::uint8_t open = 0;   ///< rounds that were left open
         Ticks free_at = 0;       ///< busy_nothing_arrived: until then
         IntrusiveQueue arrived;  ///< messages the rank has not looked at
         /// Messages of later rounds it has looked at, by the last bits of the round: they have left the cache, so that
@@ -152,10 +172,10 @@ private:
     };
     static_assert(sizeof(Node) == 128);
 
-    /// Whether the next send may start: complete are `sends - sends_left`.
+    /// Whether the next send may start: complete are `sends - left.sends`.
     [[nodiscard]] static bool may_send(const Node& node) {
         return node.next_send < node.sends &&
-               (node.window == 0 || node.next_send - (node.sends - node.sends_left) < node.window);
+               (node.window <= 0 || node.next_send - (node.sends - node.left.sends) < node.window);
     }
     [[nodiscard]] std::uint32_t rank_of(const Event& event) const { return event.lp - engine_.switches; }
     [[nodiscard]] Node& node(std::uint32_t rank) {
@@ -165,6 +185,22 @@ private:
     void resume(std::uint32_t rank, Ticks now);
     void run(Node& node, std::uint32_t rank, Ticks now);
     Step begin_round(Node& node, std::uint32_t rank, Ticks now, Ticks time);
+    Step end_round(Node& node, Ticks time);
+    Step wait(Node& node, std::uint32_t rank, Ticks now, Ticks time);
+    void leave_open(Node& node, std::uint32_t rank);
+    void close(Node& node, std::uint32_t rank);
+    /// The record of a round that was left open and still has transfers under way; none if there is no such.
+    [[nodiscard]] Index open_round(const Node& node, std::uint32_t rank, std::uint32_t round) const;
+    /// Transfers under way of a round, where its receives are posted; else null.
+    [[nodiscard]] Left* left_of(Node& node, std::uint32_t rank, std::uint32_t round);
+    /// Transfers that the rank waits for.
+    [[nodiscard]] const Left& awaited(Node& node, std::uint32_t rank);
+    /// The rank's processor is busy for its messages.
+    [[nodiscard]] Ticks busy_until(const Node& node, std::uint32_t rank, Ticks now, Ticks work) {
+        const Ticks end = noise_.end(rank, now, work);
+        totals_[static_cast<std::size_t>(node.phase)].busy += end - now;
+        return end;
+    }
     Ticks take_early(Node& node, std::uint32_t rank, Ticks now);
     Step post_sends(Node& node, std::uint32_t rank, Ticks now, Ticks time);
     Step progress(Node& node, std::uint32_t rank, Ticks now, Ticks time);
@@ -173,7 +209,9 @@ private:
         engine_.schedule(time, engine_.lp_of(rank), event_code(EventKind::resume));
     }
     /// The rank goes on when its processor has done `work`.
-    void resume_after(std::uint32_t rank, Ticks now, Ticks work) { resume_at(rank, noise_.end(rank, now, work)); }
+    void resume_after(const Node& node, std::uint32_t rank, Ticks now, Ticks work) {
+        resume_at(rank, busy_until(node, rank, now, work));
+    }
     [[nodiscard]] bool is_interrupted(std::uint32_t rank, Ticks now) const { return noise_.end(rank, now, 0) > now; }
     /// Has the rank look at what has arrived at `time`; where nothing has, there is no event unless a message comes
     /// before.
@@ -200,6 +238,7 @@ private:
     void wake(Node& node, std::uint32_t rank, Ticks now);
     bool cut_packet(Node& node, std::uint32_t rank, Index transaction, Ticks now);
     void inject(Node& node, std::uint32_t rank, Index packet, Ticks now);
+    bool take_by_hardware(Node& node, std::uint32_t rank, Index item, Ticks now);
     void deliver(Node& node, std::uint32_t rank, Index transaction, Ticks now);
 
     Engine& engine_;
@@ -213,7 +252,10 @@ private:
     const std::uint32_t ranks_;
     std::shared_ptr<Node[]> nodes_;
     Span span_;
+    /// The first record of each rank's open rounds, plus 1. Pages that nobody touches take no memory.
+    std::shared_ptr<Index[]> open_;
     std::vector<Span> phases_;
+    std::vector<Totals> totals_;
     std::uint32_t ended_ = 0;
 };
 

@@ -74,6 +74,20 @@ private:
 };
 static_assert(sizeof(Transaction) == 16);
 
+/// Transfers of a round that are not complete.
+struct Left {
+    std::int32_t receives = 0;
+    std::int32_t sends = 0;
+    [[nodiscard]] bool any() const { return receives > 0 || sends > 0; }
+};
+
+/// A round whose transfers go on while its rank does something else (split phase).
+struct OpenRound {
+    std::uint32_t round;
+    Left left;
+    Index next;  ///< of its rank, plus 1; 0: none
+};
+
 /// A message of several packets, from the first one's cut to the arrival of all.
 struct alignas(64) Message {
     std::int64_t bytes;

@@ -288,13 +288,17 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& gi
     Statistics s;
     Nodes::Span span;
     std::vector<Nodes::Span> phases(nodes.phases().size());
+    std::vector<Nodes::Totals> totals(phases.size());
     std::uint32_t ended = 0;
     std::uint64_t packets = 0, messages = 0;
     for (const auto& part : parts.parts) {
         s.add(part->engine.statistics);
         outcome.delays.add(part->engine.delays);
         span.add(part->nodes.span());
-        for (std::size_t i = 0; i < phases.size(); ++i) phases[i].add(part->nodes.phases()[i]);
+        for (std::size_t i = 0; i < phases.size(); ++i) {
+            phases[i].add(part->nodes.phases()[i]);
+            totals[i].add(part->nodes.totals()[i]);
+        }
         ended += part->nodes.ended();
         packets += part->engine.packets.used();
         messages += part->engine.transactions.used();
@@ -319,6 +323,9 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& gi
     const auto names = schedule.phases();
     for (std::size_t i = 0; i < names.size(); ++i) {
         outcome.phases.emplace_back(names[i], to_seconds(phases[i].length()));
+        const auto mean = [&](Nodes::Totals::Wide sum) { return static_cast<double>(sum) / ranks * seconds_per_tick; };
+        outcome.steps.push_back(
+            {names[i], mean(totals[i].ended - totals[i].begun), mean(totals[i].work), mean(totals[i].busy)});
     }
     outcome.messages = s.messages;
     outcome.packets = s.packets;

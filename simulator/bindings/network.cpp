@@ -14,7 +14,7 @@
 
 #include "../families.hpp"
 #include "../pisces16/network.hpp"
-#include "../random.hpp"
+#include "random.hpp"
 #include "../routing.hpp"
 #include "dict.hpp"
 #include "machine_dict.hpp"

@@ -93,6 +93,7 @@ Machine machine_from_dict(const nb::dict& d) {
     m.eager_limit = bounded(d, "protocol", "eager_limit", 0, max_eager_limit, "0 ... 10^9 B");
     m.short_limit = get<std::int64_t>(protocol, "short_limit");
     m.negligible_size = get<std::int64_t>(protocol, "negligible_size");
+    m.hardware_progress = protocol.contains("progress") && get<std::string>(protocol, "progress") == "hardware";
     return m;
 }
 
@@ -179,17 +180,18 @@ nb::dict describe_congestion(const CongestionMatrix& matrix, std::int64_t ranks)
 
 /// Ranks without points in some layout are refused in what users write (tramontane.study); points measured with another
 /// simulator may have them.
-std::unique_ptr<Schedule> schedule_of(const nb::dict& point) {
+std::unique_ptr<Workload> workload_of(const nb::dict& point) {
     return workload_from_dict(get<nb::dict>(point, "workload"), get<std::int64_t>(point, "ranks"),
-                              {.empty_blocks = true})
-        ->schedule();
+                              {.empty_blocks = true});
 }
+std::unique_ptr<Schedule> schedule_of(const nb::dict& point) { return workload_of(point)->schedule(); }
 
 /// A point as the simulator takes it.
 struct Task {
     explicit Task(const nb::dict& point, std::uint32_t threads = 1, Limit limit = {}, Ticks window = 0)
         : machine(machine_from_dict(get<nb::dict>(point, "machine"))),
-          schedule(schedule_of(point)),
+          workload(workload_of(point)),
+          schedule(workload->schedule()),
           run{.seed = static_cast<std::uint64_t>(get<std::int64_t>(point, "seed")),
               .start_jitter = start_jitter_of(point),
               .allocation = allocation_of(point),
@@ -201,6 +203,7 @@ struct Task {
               .window = window} {}
 
     const Machine machine;
+    const std::unique_ptr<Workload> workload;
     const std::unique_ptr<Schedule> schedule;
     const Run run;
 };
@@ -286,6 +289,17 @@ nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double long
     for (const auto& [name, time] : o.phases) phases[name.c_str()] = time;
     result["time_s"] = o.time_s;
     result["phases"] = phases;
+    if (task.workload->has_steps()) {
+        nb::dict steps;
+        for (const Outcome::Step& step : o.steps) {
+            nb::dict times;
+            times["time_s"] = step.time;
+            times["work_s"] = step.work;
+            times["busy_s"] = step.busy;
+            steps[step.name.c_str()] = times;
+        }
+        result["steps"] = steps;
+    }
     result["messages"] = o.messages;
     result["packets"] = o.packets;
     result["control_packets"] = o.control_packets;

@@ -30,7 +30,7 @@
 
 #include "../allocation.hpp"
 #include "../machine.hpp"
-#include "../random.hpp"
+#include "../../skeleton-src/random.hpp"
 #include "../topology.hpp"
 
 namespace tramontane {

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <simgrid/s4u.hpp>
 
-#include "../random.hpp"
+#include "../../skeleton-src/random.hpp"
 #include "ticks.hpp"
 
 namespace tramontane::simgrid {

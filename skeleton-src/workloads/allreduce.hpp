@@ -69,7 +69,7 @@ public:
         static_cast<void>(schedule({}));  // refuses too many rounds
     }
 
-    [[nodiscard]] std::unique_ptr<ContentSchedule> schedule(std::span<const std::byte> /*setup*/) const override {
+    [[nodiscard]] std::unique_ptr<Schedule> schedule(std::span<const std::byte> /*setup*/) const override {
         const auto* const algorithm =
             std::find_if(allreduce_algorithms.begin(), allreduce_algorithms.end(),
                          [&](const auto& each) { return values().is("algorithm", each.name); });

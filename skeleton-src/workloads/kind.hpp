@@ -39,7 +39,7 @@ public:
     [[nodiscard]] Rank ranks() const { return ranks_; }
 
     /// \param setup what `setup()` gave, kept by others for longer than the schedule; empty: it makes its own
-    [[nodiscard]] virtual std::unique_ptr<ContentSchedule> schedule(std::span<const std::byte> setup = {}) const = 0;
+    [[nodiscard]] virtual std::unique_ptr<Schedule> schedule(std::span<const std::byte> setup = {}) const = 0;
 
     /// The same messages for somebody who asks about a few ranks only; for planning, made without a table of all.
     [[nodiscard]] virtual std::unique_ptr<Schedule> sampled() const { return schedule(); }
@@ -52,6 +52,9 @@ public:
 
     /// How far a decomposition may cut the grid; nothing where there is none.
     [[nodiscard]] virtual std::optional<DecompositionLimits> limits() const { return std::nullopt; }
+
+    /// Whether its phases are steps, with work among them.
+    [[nodiscard]] virtual bool has_steps() const { return false; }
 
     /// The MPI library's operation that would do the same.
     [[nodiscard]] virtual Collective collective() const { return Collective::none; }
@@ -79,6 +82,8 @@ struct WorkloadKind {
     std::string library_algorithm;
     /// \throws std::invalid_argument for what is not possible, with one line: key, what was found, what is allowed
     std::unique_ptr<Workload> (*make)(Values values, Rank ranks, const Permissions& permissions);
+    /// Reads keys whose names depend on what is given; null: there are none.
+    void (*read_more)(KeyReader& reader, Values& values) = nullptr;
 };
 
 /// The key `algorithm` and those keys that only some algorithms have.

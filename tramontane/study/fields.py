@@ -64,17 +64,20 @@ class WholeList:
         How many entries at the end may be left out.
     word : str
         A word that may be written instead, and stays.
+    least : int
+        The smallest number.
     """
 
     names: tuple[str, ...]
     instead: str = ""
     optional: int = 0
     word: str = ""
+    least: int = 1
 
     @property
     def allowed(self) -> str:
         """What may be written, as the end of an error line."""
-        text = f"a list of whole numbers [{', '.join(self.names)}], each 1 or more"
+        text = f"a list of whole numbers [{', '.join(self.names)}], each {self.least} or more"
         if self.word:
             text += f", or {self.word}"
         return f"{text}, or {self.instead}" if self.instead else text
@@ -86,7 +89,7 @@ class WholeList:
         lengths = range(len(self.names) - self.optional, len(self.names) + 1)
         if not isinstance(value, list | tuple) or len(value) not in lengths:
             raise problem(f"found {show(value)}", self.allowed)
-        whole = _whole_numbers(value)
+        whole = _whole_numbers(value, self.least)
         if whole is None:
             raise problem(f"found {show(value)}", self.allowed)
         return whole
@@ -97,7 +100,7 @@ class WholeList:
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         numbers = {
             "type": "array",
-            "items": {"type": "integer", "minimum": 1},
+            "items": {"type": "integer", "minimum": self.least},
             "minItems": len(self.names) - self.optional,
             "maxItems": len(self.names),
         }

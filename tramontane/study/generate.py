@@ -25,7 +25,7 @@ from tramontane.study.machines import Machine
 from tramontane.study.messages import elements, entries, submodels, tag
 from tramontane.study.points import Point, SystemChoice
 from tramontane.study.systems import System
-from tramontane.study.workloads import WORKLOADS
+from tramontane.study.programs import STEPS, WORKLOADS
 
 COMMAND = "python -m tramontane.study.generate"
 SCHEMAS = Path("workflow/schemas")

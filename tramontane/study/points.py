@@ -14,10 +14,11 @@ from pydantic import Field, field_serializer, model_validator
 from tramontane.study.fields import Choice, ChoiceOrNumbers, Count, NonNegative, Text, Whole
 from tramontane.study.machines import Machine
 from tramontane.study.messages import problem
+from tramontane.study.programs import Workload
 from tramontane.study.schedules import kinds_with
 from tramontane.study.settings import Settings, filled
 from tramontane.study.units import FRACTION, TIME, PositiveTime, Share, Time, format_quantity
-from tramontane.study.workloads import OPTIMAL, Workload
+from tramontane.study.workloads import OPTIMAL
 
 ALLOCATIONS = ("first-available", "random", "round-robin-groups")
 NOISE_PATTERNS = ("periodic", "random")

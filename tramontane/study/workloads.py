@@ -7,7 +7,7 @@ What keys an algorithm has and what is possible is asked of the compiled descrip
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, TypeAdapter, model_validator
+from pydantic import Field, model_validator
 
 from tramontane.study import schedules
 from tramontane.study.fields import Choice, Count, WholeList, WholeOrWord
@@ -236,12 +236,3 @@ class Allreduce(Communication):
     def with_radix(self, radix: int) -> Self:
         """Return the allreduce with a radix in place of the search for the best one."""
         return self.changed(radix=radix, radices=None, exhaustive=None)
-
-
-Workload = Annotated[Transposition | Halo | Allreduce, Field(discriminator="kind")]
-WORKLOADS: tuple[type[Settings], ...] = (Transposition, Halo, Allreduce)
-
-
-def canonical_workload(data: object) -> Workload:
-    """Return the workload with a canonical form, checked as far as it can be without its point (ValidationError)."""
-    return TypeAdapter[Workload](Workload).validate_python(data, context={"canonical": True})
