@@ -159,8 +159,8 @@ void Nodes::take_switch_credits(Node& node, std::uint32_t rank, Ticks now) {
     }
 }
 
-/// A NIC that matches messages by itself takes what needs no copy, whatever the rank is doing. A header whose receive is
-/// not posted waits there for it.
+/// A NIC that matches messages by itself takes what needs no copy, whatever the rank is doing. A header whose receive
+/// is not posted waits there for it.
 bool Nodes::take_by_hardware(Node& node, std::uint32_t rank, Index item, Ticks now) {
     using Kind = Transaction::Kind;
     const Transaction& e = engine_.transactions[item];

@@ -85,11 +85,6 @@ void complain(const std::string& complaint, Rank rank, Rank ranks) {
     return std::any_of(times.begin(), times.end(), [](const MessageTimes& each) { return each.wrong > 0; }) ? 1 : 0;
 }
 
-[[nodiscard]] const ContentSchedule& contents_of(const Schedule& schedule) {
-    if (schedule.contents() == nullptr) refuse("kind", "one whose messages carry nothing", "another");
-    return *schedule.contents();
-}
-
 [[nodiscard]] int run(const std::vector<std::string>& arguments, Rank rank, Rank ranks) {
     if (asks_for_pingpong(arguments)) {
         return run_pingpong(arguments, rank, ranks);
@@ -97,7 +92,7 @@ void complain(const std::string& complaint, Rank rank, Rank ranks) {
     const Options options = read_options(arguments, ranks);
     const auto setup = options.setup.empty() ? std::span<const std::byte>{} : attached(options.setup);
     const auto schedule = options.workload->schedule(setup);
-    const auto operation = make_operation(options, contents_of(*schedule), rank);
+    const auto operation = make_operation(options, *schedule, rank);
     std::string complaint;
     const Measurement measurement = measure(options, *schedule, *operation, rank, complaint);
     const Place place = find_place(rank, ranks);

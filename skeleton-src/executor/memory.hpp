@@ -9,21 +9,15 @@
 #include <vector>
 
 #include "contents.hpp"
+#include "findings.hpp"
 #include "pattern.hpp"
 #include "payload.hpp"
 
 namespace tramontane::executor {
 
-/// Outcome of checks.
-struct Findings {
-    std::int64_t checked = 0;  ///< elements
-    std::int64_t wrong = 0;
-    std::string first;  ///< the first wrong element, in one line
-};
-
 /// Holds a rank's part of a field, one for each phase or one for all, or a vector that is added to those of all ranks:
 /// as the schedule says of its contents. All copies are worked out when it is made, so that a run only moves data.
-class Memory final : public Payload {
+class Memory final : public Payload, public CheckedData {
 public:
     /// \param schedule must outlive this
     /// \throws std::invalid_argument if ranks or grid are beyond what a pattern can tell apart
@@ -33,10 +27,10 @@ public:
     void fill(std::int64_t repetition);
 
     /// Whether to check every phase, and every one of repeated allreduces, as soon as it is done.
-    void check_as_it_runs(bool wanted) { checking_ = wanted; }
+    void check_as_it_runs(bool wanted) override { checking_ = wanted; }
     /// Checks what the rank holds when all is done.
-    void check_result();
-    [[nodiscard]] const Findings& findings() const { return findings_; }
+    void check_result() override;
+    [[nodiscard]] const Findings& findings() const override { return findings_; }
 
     void begin_phase(std::int32_t phase) override;
     void end_phase(std::int32_t phase) override;

@@ -8,6 +8,8 @@
 
 #include "exchange.hpp"
 #include "null_buffer.hpp"
+#include "processor.hpp"
+#include "stamped.hpp"
 
 namespace tramontane::executor {
 namespace {
@@ -54,9 +56,10 @@ public:
             memory_->fill(repetition);
         }
     }
-    [[nodiscard]] Memory* memory() override { return memory_ ? &*memory_ : nullptr; }
+    [[nodiscard]] CheckedData* data() override { return memory(); }
 
 protected:
+    [[nodiscard]] Memory* memory() { return memory_ ? &*memory_ : nullptr; }
     [[nodiscard]] const ContentSchedule& schedule() const { return schedule_; }
     [[nodiscard]] Rank rank() const { return rank_; }
     [[nodiscard]] Payload& payload() { return memory_ ? static_cast<Payload&>(*memory_) : *nothing_; }
@@ -139,11 +142,79 @@ private:
     std::unique_ptr<LibraryAllreduce> allreduce_;
 };
 
+/// Rounds of a schedule that does not say what its messages carry: some leave messages under way, some are work.
+class StampedOperation final : public Operation {
+public:
+    StampedOperation(const Options& options, const Schedule& schedule, Rank rank) : schedule_{schedule}, rank_{rank} {
+        if (options.real_data) {
+            stamped_.emplace(schedule, rank, options.fault);
+        } else {
+            const std::int64_t longest = longest_message(schedule, rank);
+            outgoing_.emplace(longest);
+            incoming_.emplace(longest);
+            nothing_.emplace(outgoing_->data(), incoming_->data());
+        }
+        exchange_ = make_point_to_point(schedule, rank, payload());
+        for (std::int64_t number = 0; number < schedule.rounds() && !processor_; ++number) {
+            if (schedule.round(rank, number).work > 0) processor_.emplace();
+        }
+    }
+
+    void fill(std::int64_t repetition) override {
+        if (stamped_) stamped_->fill(repetition);
+    }
+    [[nodiscard]] CheckedData* data() override { return stamped_ ? &*stamped_ : nullptr; }
+
+    /// A phase lasts from its first round's begin to its last round's end, with what is between.
+    void run(Times& times) override {
+        const std::size_t phases = schedule_.phases().size();
+        times.copying = 0;
+        times.begin = MPI_Wtime();
+        times.phase_begin.assign(phases, 0);
+        times.phase_end.assign(phases, 0);
+        std::vector<bool> begun(phases);
+        double now = times.begin;
+        for (std::int64_t number = 0; number < schedule_.rounds(); ++number) {
+            const Round round = schedule_.round(rank_, number);
+            const auto phase = static_cast<std::size_t>(round.phase);
+            if (!begun[phase]) times.phase_begin[phase] = now;
+            begun[phase] = true;
+            run(number, round, times);
+            times.phase_end[phase] = now = MPI_Wtime();
+        }
+        times.end = now;
+    }
+
+private:
+    void run(std::int64_t number, const Round& round, Times& times) {
+        if (round.work > 0) return processor_->work(round.work);
+        if (round.ends > 0) return end(number - round.ends, times);
+        timed(times.copying, [&] { payload().pack(number); });
+        exchange_->begin(number);
+        if (round.waits) end(number, times);
+    }
+    void end(std::int64_t number, Times& times) {
+        exchange_->end(number);
+        timed(times.copying, [&] { payload().unpack(number); });
+    }
+    [[nodiscard]] Payload& payload() { return stamped_ ? static_cast<Payload&>(*stamped_) : *nothing_; }
+
+    const Schedule& schedule_;
+    Rank rank_;
+    std::optional<Stamped> stamped_;
+    std::optional<NullBuffer> outgoing_, incoming_;
+    std::optional<NullPayload> nothing_;
+    std::unique_ptr<OpenExchange> exchange_;
+    std::optional<Processor> processor_;  ///< where there is work
+};
+
 }  // namespace
 
-std::unique_ptr<Operation> make_operation(const Options& options, const ContentSchedule& schedule, Rank rank) {
-    if (options.in_one_call()) return std::make_unique<AllreduceOperation>(options, schedule, rank);
-    return std::make_unique<RoundOperation>(options, schedule, rank);
+std::unique_ptr<Operation> make_operation(const Options& options, const Schedule& schedule, Rank rank) {
+    const ContentSchedule* const contents = schedule.contents();
+    if (contents == nullptr) return std::make_unique<StampedOperation>(options, schedule, rank);
+    if (options.in_one_call()) return std::make_unique<AllreduceOperation>(options, *contents, rank);
+    return std::make_unique<RoundOperation>(options, *contents, rank);
 }
 
 }  // namespace tramontane::executor

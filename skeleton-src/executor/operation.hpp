@@ -26,11 +26,10 @@ public:
     virtual void fill(std::int64_t repetition) = 0;
     virtual void run(Times& times) = 0;
     /// The data, or nullptr with data=null.
-    [[nodiscard]] virtual Memory* memory() = 0;
+    [[nodiscard]] virtual CheckedData* data() = 0;
 };
 
 /// \param schedule must outlive the operation; of the library's implementations it gives sizes and contents
-[[nodiscard]] std::unique_ptr<Operation> make_operation(const Options& options, const ContentSchedule& schedule,
-                                                        Rank rank);
+[[nodiscard]] std::unique_ptr<Operation> make_operation(const Options& options, const Schedule& schedule, Rank rank);
 
 }  // namespace tramontane::executor

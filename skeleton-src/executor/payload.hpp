@@ -9,7 +9,8 @@
 namespace tramontane::executor {
 
 /// Data of one rank, as the exchange of a round needs them. Calls come in the order of a run: for every phase, its
-/// begin, its rounds, its end; for every round, pack, any of outgoing and incoming, unpack.
+/// begin, its rounds, its end; for every round, pack, any of outgoing and incoming, unpack. Of a
+/// round that is left open others come before unpack.
 class Payload {
 public:
     virtual ~Payload() = default;
@@ -18,6 +19,8 @@ public:
     virtual void end_phase(std::int32_t /*phase*/) {}
     virtual void pack(std::int64_t /*round*/) {}
     virtual void unpack(std::int64_t /*round*/) {}
+    /// Whether messages are any number of bytes; else they are elements.
+    [[nodiscard]] virtual bool counts_bytes() const { return false; }
 
     /// Where the `index`-th message to be sent (received) in a round stands, packed.
     [[nodiscard]] virtual const double* outgoing(std::int64_t round, std::int32_t index) const = 0;

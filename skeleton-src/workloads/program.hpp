@@ -51,21 +51,30 @@ inline constexpr std::int64_t most_work = 1'000'000'000'000'000;  ///< [ps] of a
     const auto time = [&](const char* name) {
         return Key{.name = name, .integers = 1, .least = 0, .most = most_work, .otherwise = nothing};
     };
-    return {time("time"),       time("per_point"), grid, decomposition_key(), share("imbalance"), share("noise"),
+    return {time("time"),
+            time("per_point"),
+            grid,
+            decomposition_key(),
+            share("imbalance"),
+            share("noise"),
             Key::integer("seed", 0, std::int64_t{1})};
 }
 
 /// Keys that every step has, beside those of its kind.
 [[nodiscard]] inline std::vector<Key> step_keys() {
-    return {{.name = "name", .optional = true}, {.name = "on", .optional = true}, {.name = "begin", .optional = true}};
+    return {{.name = "name", .optional = true},
+            {.name = "communicator", .optional = true},
+            {.name = "begin", .optional = true}};
 }
 
 [[nodiscard]] inline std::vector<Key> communicator_keys() {
     const auto size = [](const char* name) {
         return Key{.name = name, .integers = 1, .most = std::numeric_limits<Rank>::max(), .optional = true};
     };
-    return {size("consecutive"), size("every"), size("leaders"), {.name = "range", .integers = 2, .least = 0,
-            .most = std::numeric_limits<Rank>::max(), .optional = true}};
+    return {size("consecutive"),
+            size("every"),
+            size("leaders"),
+            {.name = "range", .integers = 2, .least = 0, .most = std::numeric_limits<Rank>::max(), .optional = true}};
 }
 
 [[nodiscard]] inline Communicator make_communicator(const std::string& name, const Values& values, Rank ranks) {
@@ -84,7 +93,8 @@ inline constexpr std::int64_t most_work = 1'000'000'000'000'000;  ///< [ps] of a
         return {Rule::range, ranks, static_cast<Rank>(size), static_cast<Rank>(first)};
     }
     const std::int64_t size = values.integer(rule);
-    if (size > ranks) refuse(key + "." + rule, std::to_string(size), "at most " + std::to_string(ranks) + ", all ranks");
+    if (size > ranks)
+        refuse(key + "." + rule, std::to_string(size), "at most " + std::to_string(ranks) + ", all ranks");
     const Rule found = rule == "consecutive" ? Rule::consecutive : rule == "every" ? Rule::every : Rule::leaders;
     return {found, ranks, static_cast<Rank>(size)};
 }
@@ -101,7 +111,8 @@ public:
             if (step.all().empty()) break;
             detail::within_step(key, [&] { add(key, std::move(step)); });
         }
-        if (!open_.empty()) refuse("steps", "no end of '" + open_.front() + "'", "an end of each exchange that is begun");
+        if (!open_.empty())
+            refuse("steps", "no end of '" + open_.front() + "'", "an end of each exchange that is begun");
         static_cast<void>(make(sampled_of));  // refuses what only schedules know
     }
 
@@ -134,7 +145,8 @@ private:
         if (step.kind == "end") {
             step.label = values.word("of");
             const auto begun = std::find(open_.begin(), open_.end(), step.label);
-            if (begun == open_.end()) refuse("of", "'" + step.label + "'", "the label of an exchange that is begun before");
+            if (begun == open_.end())
+                refuse("of", "'" + step.label + "'", "the label of an exchange that is begun before");
             open_.erase(begun);
         } else if (step.kind == "work") {
             step.work = make_work(values);
@@ -166,11 +178,11 @@ private:
             }
             open_.push_back(step.label);
         }
-        step.communicator = communicator(values.shown("on"));
+        step.communicator = communicator(values.shown("communicator"));
         const WorkloadKind& kind = workload_kind(step.kind);
         Values own;
         for (const auto& [name, value] : values.all()) {
-            if (name != "name" && name != "on" && name != "begin") own.set(name, value);
+            if (name != "name" && name != "communicator" && name != "begin") own.set(name, value);
         }
         step.largest = kind.make(own, step.communicator->largest(), permissions_);
         if (step.communicator->smallest() != step.communicator->largest()) {
@@ -187,7 +199,7 @@ private:
         if (name.empty() || name == "all") return {Communicator::Rule::all, ranks(), ranks()};
         const std::string key = "communicators." + name;
         const Values rule = values().within(key + ".");
-        if (rule.all().empty()) refuse("on", "'" + name + "'", "all, or a name of workload.communicators");
+        if (rule.all().empty()) refuse("communicator", "'" + name + "'", "all, or a name of workload.communicators");
         return detail::make_communicator(name, rule, ranks());
     }
 
@@ -239,8 +251,9 @@ inline void read_program(KeyReader& reader, Values& values) {
         for (const auto& [key, value] : found.all()) values.set(block + "." + key, value);
     };
     for (const std::string& name : reader.names_within("communicators.")) {
-        read_block("communicators." + name,
-                   [](KeyReader& inner, Values& found) { inner.read(detail::communicator_keys(), found, "workload."); });
+        read_block("communicators." + name, [](KeyReader& inner, Values& found) {
+            inner.read(detail::communicator_keys(), found, "workload.");
+        });
     }
     const auto steps = reader.names_within("steps.").size();
     if (steps == 0) refuse("steps", "nothing", "a list of steps");
@@ -253,7 +266,8 @@ inline void read_program(KeyReader& reader, Values& values) {
                 inner.read({Key::word("kind", {word})}, found, "workload.");
                 std::vector<Key> keys{{.name = "name", .optional = true}};
                 if (word == "end") keys = {Key::word("of", {})};
-                for (Key& key : word == "work" ? detail::work_keys() : std::vector<Key>{}) keys.push_back(std::move(key));
+                for (Key& key : word == "work" ? detail::work_keys() : std::vector<Key>{})
+                    keys.push_back(std::move(key));
                 inner.read(keys, found, "workload.");
                 return;
             }

@@ -24,8 +24,8 @@ from tramontane.study.fields import Choice, ChoiceOrNumbers, Geometry, Whole, Wh
 from tramontane.study.machines import Machine
 from tramontane.study.messages import elements, entries, submodels, tag
 from tramontane.study.points import Point, SystemChoice
+from tramontane.study.programs import WORKLOADS
 from tramontane.study.systems import System
-from tramontane.study.programs import STEPS, WORKLOADS
 
 COMMAND = "python -m tramontane.study.generate"
 SCHEMAS = Path("workflow/schemas")

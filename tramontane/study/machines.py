@@ -30,6 +30,10 @@ SERVICES = ("fifo", "round-robin")
 NETWORK_MODELS = ("default", "pisces-16")
 
 
+PROGRESS = ("calls", "hardware")
+"""What moves a rendezvous on while its rank works."""
+
+
 class Link(Settings):
     """The links between switches; each direction has its own bandwidth."""
 
@@ -99,6 +103,17 @@ class Protocol(Settings):
     negligible_size: EagerSize = Field(
         0, description="Messages up to this size bypass the packet network and take the contention-free path."
     )
+    progress: Annotated[str, Choice(PROGRESS)] | None = Field(
+        None,
+        description="Who answers a rendezvous while its rank works: nobody, it waits until the rank calls MPI (calls); "
+        "or the network interface (hardware). Default: calls.",
+    )
+
+    @model_validator(mode="after")
+    def _by_default(self) -> Self:
+        if self.progress == PROGRESS[0]:
+            self._fill(progress=None)
+        return self
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:

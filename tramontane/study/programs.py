@@ -54,7 +54,7 @@ class StepOf(Communication):
     name: Name | None = Field(
         None, description="Name of its phase; steps of the same name share one. Default: its kind.", examples=["halo"]
     )
-    on: Name | None = Field(
+    communicator: Name | None = Field(
         None, description="Communicator: a name of `communicators`. Default: all, that is all ranks.", examples=["rows"]
     )
     begin: Name | None = Field(
@@ -76,7 +76,9 @@ class StepOf(Communication):
     def _own_messages(self) -> Self:
         if self.by_library:
             allowed = ", ".join(self.own_algorithms or ("nothing",))
-            raise problem(f"found '{self.chosen}' in a program, which has messages of its own", allowed, key="algorithm")
+            raise problem(
+                f"found '{self.chosen}' in a program, which has messages of its own", allowed, key="algorithm"
+            )
         if self.is_search:
             raise problem(f"found {OPTIMAL} in a program", "a whole number", key="radix")
         return self
@@ -126,7 +128,9 @@ class Work(Settings):
                 found = f"found {format_quantity(getattr(self, key), FRACTION)}"
                 raise problem(found, f"at most {format_quantity(WHOLE, FRACTION)}", key=key)
         if self.per_point and self.grid is None:
-            raise problem("missing, but per_point needs it", str(type(self).model_fields["grid"].description), key="grid")
+            raise problem(
+                "missing, but per_point needs it", str(type(self).model_fields["grid"].description), key="grid"
+            )
         return self
 
     def step_keys(self) -> dict[str, Any]:
