@@ -228,6 +228,10 @@ bool Nodes::goes_ahead(Node& node, std::uint32_t rank, std::int64_t bytes, Ticks
 /// \return when it is, later than `now` where it ends with a copy; or that the rank has more to send
 Nodes::Step Nodes::progress(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
     while (awaited(node, rank).any()) {
+        if (engine_.parameters.hardware_progress && may_send(node)) {  // the NIC has taken an acknowledgement
+            node.state = RankState::sends;
+            return Step::until(time);
+        }
         if (node.arrived.empty()) return Step::blocked();
         if (engine_.parameters.receive_overhead > 0 && engine_.transactions[node.arrived.first].carries_payload() &&
             node.state == RankState::waits) {
