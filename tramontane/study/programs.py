@@ -5,6 +5,7 @@ or while they are under way.
 """
 
 import json
+from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, TypeAdapter, model_validator
@@ -160,8 +161,23 @@ class Overlap(Settings):
     work: Work = Field(description="What is done in between.")
 
 
-Step = Annotated[TranspositionStep | HaloStep | AllreduceStep | Work | Overlap | End, Field(discriminator="kind")]
-_KINDS = ("transposition", "halo", "allreduce", "work", "overlap", "end")
+OneStep = Annotated[TranspositionStep | HaloStep | AllreduceStep | Work | Overlap | End, Field(discriminator="kind")]
+
+
+class Loop(Settings):
+    """Steps that a time step does several times, such as the iterations of a solver."""
+
+    kind: Literal["loop"] = Field("loop", description="Kind of step.")
+    times: Count = Field(description="How often.")
+    steps: list[OneStep] = Field(min_length=1, description="What is done each time; no loops.")
+
+
+Step = Annotated[
+    TranspositionStep | HaloStep | AllreduceStep | Work | Overlap | End | Loop, Field(discriminator="kind")
+]
+_KINDS = ("transposition", "halo", "allreduce", "work", "overlap", "end", "loop")
+MOST_STEPS = 10_000
+"""Steps of a repetition, those of loops counted each time."""
 
 
 class Program(Communication):
@@ -190,7 +206,11 @@ class Program(Communication):
         if not isinstance(data, dict) or not isinstance(data.get("steps"), list):
             return data
         shared = {key: data[key] for key in ("grid", "decomposition") if data.get(key) is not None}
-        return data | {"steps": [cls._in_full(step, shared) for step in data["steps"]]}
+        return data | {"steps": cls._all_in_full(data["steps"], shared)}
+
+    @classmethod
+    def _all_in_full(cls, steps: list[Any], shared: dict[str, Any]) -> list[Any]:
+        return [cls._in_full(step, shared) for step in steps]
 
     @classmethod
     def _in_full(cls, step: Any, shared: dict[str, Any]) -> Any:
@@ -199,6 +219,8 @@ class Program(Communication):
         if len(step) == 1 and next(iter(step)) in _KINDS:
             kind, keys = next(iter(step.items()))
             step = {"kind": kind, **keys} if isinstance(keys, dict) else step
+        if step.get("kind") == "loop" and isinstance(step.get("steps"), list):
+            return step | {"steps": cls._all_in_full(step["steps"], shared)}
         if step.get("kind") == "overlap":
             inner = {key: cls._in_full(step[key], shared) for key in ("exchange", "work") if key in step}
             if isinstance(inner.get("work"), dict):
@@ -209,12 +231,28 @@ class Program(Communication):
         return step
 
     @model_validator(mode="after")
+    def _countable(self) -> Self:
+        steps = sum(step.times * len(step.steps) if isinstance(step, Loop) else 1 for step in self.steps)
+        if steps > MOST_STEPS:
+            raise problem(f"found {steps} steps, those of loops each time", f"at most {MOST_STEPS}", key="steps")
+        return self
+
+    @model_validator(mode="after")
     def _shared(self) -> Self:
         self._fill(grid=None, decomposition=None)  # the steps have it now
         return self
 
     def __hash__(self) -> int:
         return hash(json.dumps(self.canonical(), sort_keys=True))
+
+    def _unrolled(self) -> Iterator["TranspositionStep | HaloStep | AllreduceStep | Work | Overlap | End"]:
+        """Yield the steps of a repetition, those of loops each time."""
+        for step in self.steps:
+            if isinstance(step, Loop):
+                for _ in range(step.times):
+                    yield from step.steps
+            else:
+                yield step
 
     @property
     def own_algorithms(self) -> tuple[str, ...]:
@@ -229,11 +267,11 @@ class Program(Communication):
     def schedule_keys(self) -> dict[str, Any]:
         """Return the keys that the compiled description reads: no short forms."""
         steps: list[dict[str, Any]] = []
-        for number, step in enumerate(self.steps):
+        for step in self._unrolled():
             if not isinstance(step, Overlap):
                 steps.append(step.step_keys())
                 continue
-            label = f"overlap-{number}"
+            label = f"overlap-{len(steps)}"
             steps += [step.exchange.step_keys() | {"begin": label}, step.work.step_keys(), End(of=label).step_keys()]
         communicators = {name: each.canonical() for name, each in self.communicators.items()}
         return {"kind": self.kind, "repeat": self.repeat, "steps": steps, "communicators": communicators}
@@ -241,7 +279,7 @@ class Program(Communication):
 
 Workload = Annotated[Transposition | Halo | Allreduce | Program, Field(discriminator="kind")]
 WORKLOADS: tuple[type[Settings], ...] = (Transposition, Halo, Allreduce, Program)
-STEPS: tuple[type[Settings], ...] = (Work, Overlap, End, StepOf, Communicator)
+STEPS: tuple[type[Settings], ...] = (Work, Overlap, End, Loop)
 """What only programs have."""
 
 
