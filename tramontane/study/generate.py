@@ -20,7 +20,7 @@ from tramontane.study.catalogue import find_root, list_machines, load_machine
 from tramontane.study.checking import NamedGrid, PrintedAlgorithm, PrintedNetwork, Reference
 from tramontane.study.claims import Claims, Judgement
 from tramontane.study.experiments import SCALES, Experiment
-from tramontane.study.fields import Choice, ChoiceOrNumbers, Geometry, Whole, WholeList, WholeOrWord, Words
+from tramontane.study.fields import Choice, ChoiceOrLists, ChoiceOrNumbers, Geometry, Whole, WholeList, WholeOrWord, Words
 from tramontane.study.machines import Machine
 from tramontane.study.messages import elements, entries, submodels, tag
 from tramontane.study.points import Point, SystemChoice
@@ -318,6 +318,8 @@ def _annotation_text(item: object) -> str | None:
         case Choice() | ChoiceOrNumbers():
             words = [*item.words, f"{{{item.key}: [...]}}"] if isinstance(item, ChoiceOrNumbers) else item.words
             return ", ".join(f"`{word}`" for word in words)
+        case ChoiceOrLists():
+            return ", ".join(f"`{word}`" for word in item.spelled)
         case Whole() | WholeOrWord():
             return f"whole number, {item.range}" + (f", or `{item.word}`" if isinstance(item, WholeOrWord) else "")
         case WholeList():

@@ -47,6 +47,9 @@ def simulator_only(point: Point, known: Sequence[str] = ()) -> Refusal | None:
     known : sequence of str
         Keys that a substrate has, too.
     """
+    for key, usual in (("ranks_per_node", 1), ("mapping", "block")):
+        if getattr(point, key) != usual:
+            return Refusal(key, getattr(point, key), str(usual), "only the embedded simulator has it")
     asked: dict[str, Settings] = {
         "machine.overhead": point.network.overhead,
         "noise": point.noise,
