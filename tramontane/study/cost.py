@@ -83,7 +83,11 @@ def estimate(point: Point, posted: float | None = None) -> Cost:
     travelling = [part.packets(packet, above=protocol.negligible_size) for part in parts]
     entering = [own + extra for own, extra in zip(travelling, control, strict=True)]
     place = Placement(point)
-    visits = [mean_visits(net, part, place, part.pair_load(packet, protocol)) for part in parts]
+    loads = [place.load(part, part.pair_load(packet, protocol)) for part in parts]
+    leaving = [float(load.sum() / of_all) for load, of_all in loads]
+    control = [round(number * share) for number, share in zip(control, leaving, strict=True)]
+    entering = [number * share for number, share in zip(entering, leaving, strict=True)]
+    visits = [mean_visits(net, part, place, load) for part, (load, _) in zip(parts, loads, strict=True)]
     hops = math.fsum(number * each for number, each in zip(entering, visits, strict=True))
     messages = sum(part.messages for part in parts)
     ranks = point.ranks
