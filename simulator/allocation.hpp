@@ -73,8 +73,8 @@ private:
 
     void check(std::uint32_t nodes, NodeId all) const {
         if (nodes_.size() != nodes) {
-            throw std::invalid_argument("allocation.nodes: " + std::to_string(nodes_.size()) +
-                                        " nodes for a job of " + std::to_string(nodes));
+            throw std::invalid_argument("allocation.nodes: " + std::to_string(nodes_.size()) + " nodes for a job of " +
+                                        std::to_string(nodes));
         }
         std::vector<bool> taken(all);
         for (const NodeId node : nodes_) {

@@ -37,8 +37,8 @@ enum class EventKind : std::uint32_t {
 [[nodiscard]] constexpr std::uint32_t event_code(EventKind kind, std::uint32_t port = 0, std::uint32_t channel = 0) {
     return static_cast<std::uint32_t>(kind) | channel << 4 | port << 12;
 }
-/// Of a node: which of its ranks, or of its NICs, and what of it. The arrival of a message carries its source, too, which
-/// ends the event's key.
+/// Of a node: which of its ranks, or of its NICs, and what of it. The arrival of a message carries its source, too,
+/// which ends the event's key.
 [[nodiscard]] constexpr std::uint32_t node_code(EventKind kind, std::uint32_t what) {
     return static_cast<std::uint32_t>(kind) | what << 4;
 }

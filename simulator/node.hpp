@@ -8,8 +8,9 @@
 /// is expected if its round is the rank's current one.
 ///
 /// All ranks and NICs of a node are one logical process, because they share what changes without delay: its NICs, and
-/// its memory, through which messages between two ranks of the node pass. Usually there is one of each. A rank and a NIC
-/// have a record together, at their place (places.hpp); a node with fewer NICs than ranks leaves the others' parts idle.
+/// its memory, through which messages between two ranks of the node pass. Usually there is one of each. A rank and a
+/// NIC have a record together, at their place (places.hpp); a node with fewer NICs than ranks leaves the others' parts
+/// idle.
 #pragma once
 
 #include <algorithm>
@@ -173,9 +174,7 @@ private:
     Step post_sends(Node& node, std::uint32_t rank, Ticks now, Ticks time);
     Step progress(Node& node, std::uint32_t rank, Ticks now, Ticks time);
     Ticks take(Node& node, std::uint32_t rank, Index item, Ticks now);
-    void resume_at(std::uint32_t rank, Ticks time) {
-        engine_.schedule_at(places_.of(rank), time, EventKind::resume);
-    }
+    void resume_at(std::uint32_t rank, Ticks time) { engine_.schedule_at(places_.of(rank), time, EventKind::resume); }
     /// The rank goes on when its processor has done `work`.
     void resume_after(std::uint32_t rank, Ticks now, Ticks work) { resume_at(rank, noise_.end(rank, now, work)); }
     [[nodiscard]] bool is_interrupted(std::uint32_t rank, Ticks now) const { return noise_.end(rank, now, 0) > now; }

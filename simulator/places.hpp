@@ -24,10 +24,10 @@ inline constexpr std::uint32_t max_ranks_per_node = 1024;
 /// What a point says about it.
 struct PlacesRule {
     std::uint32_t ranks_per_node = 1;
-    std::string mapping = "block";      ///< block | cyclic | tile | given
+    std::string mapping = "block";        ///< block | cyclic | tile | given
     std::array<std::uint32_t, 2> tile{};  ///< of processes on a node, in x and y; only for tile
     std::array<std::uint32_t, 2> grid{};  ///< of all processes; only for tile
-    std::vector<std::uint32_t> nodes;   ///< of the job, by rank; only where they are given
+    std::vector<std::uint32_t> nodes;     ///< of the job, by rank; only where they are given
 };
 
 /// Where a rank is: its node and which of the node's places.
@@ -172,8 +172,8 @@ private:
         for (std::uint32_t rank = 0; rank < ranks; ++rank) {
             const std::uint32_t node = node_of_rank(rank);
             if (taken[node] == per_node_.value()) {
-                refuse_key("mapping.nodes", "more than " + std::to_string(taken[node]) + " ranks on node " +
-                                                std::to_string(node),
+                refuse_key("mapping.nodes",
+                           "more than " + std::to_string(taken[node]) + " ranks on node " + std::to_string(node),
                            "as many as a node has places (ranks_per_node)");
             }
             places_[rank] = at({node, taken[node]++});

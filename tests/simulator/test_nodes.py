@@ -187,12 +187,18 @@ def points(draw: st.DrawFn) -> dict[str, Any]:
         "bandwidth": draw(st.sampled_from([GB, 50 * GB])),
         "memory_bandwidth": draw(st.sampled_from([2 * GB, 60 * GB, "unlimited"])),
     }
-    net = net | {"node": node, "injection": net["injection"] | {"service": draw(st.sampled_from(["fifo", "round-robin"]))}}
+    net = net | {
+        "node": node,
+        "injection": net["injection"] | {"service": draw(st.sampled_from(["fifo", "round-robin"]))},
+    }
     work = draw(workloads(ranks))
     tiles = [[a, per_node // a] for a in range(1, per_node + 1) if per_node % a == 0]
     fitting = [{"tile": tile} for tile in tiles if columns % tile[0] == 0 and rows % tile[1] == 0]
     if fitting and draw(st.booleans()):
-        work, mapping = transposition((24, 24, 12), (columns, rows), draw(st.integers(1, 3))), draw(st.sampled_from(fitting))
+        work, mapping = (
+            transposition((24, 24, 12), (columns, rows), draw(st.integers(1, 3))),
+            draw(st.sampled_from(fitting)),
+        )
     else:
         places = draw(st.permutations([node for node in range(-(-ranks // per_node) + 2) for _ in range(per_node)]))
         mapping = draw(st.sampled_from(["block", "cyclic", {"nodes": places[:ranks]}]))
@@ -203,9 +209,10 @@ def points(draw: st.DrawFn) -> dict[str, Any]:
 @given(points(), st.integers(1, 4))
 def test_every_message_arrives(p: dict[str, Any], threads: int) -> None:
     result = outcome(p, threads=threads)  # a byte that is lost is an error
-    alone = outcome({key: value for key, value in p.items() if key not in ("ranks_per_node", "mapping")} | {
-        "machine": {key: value for key, value in p["machine"].items() if key != "node"}
-    })
+    alone = outcome(
+        {key: value for key, value in p.items() if key not in ("ranks_per_node", "mapping")}
+        | {"machine": {key: value for key, value in p["machine"].items() if key != "node"}}
+    )
     for count in ("messages", "bytes", "packets"):
         assert result[count] == alone[count]
     assert result["hops"] <= alone["hops"] * 8

@@ -183,6 +183,11 @@ class Choice:
     words: tuple[str, ...]
 
     @property
+    def spelled(self) -> tuple[str, ...]:
+        """All that may be written."""
+        return self.words
+
+    @property
     def allowed(self) -> str:
         """What may be written, as the end of an error line."""
         return ", ".join(self.words)
@@ -241,6 +246,11 @@ class ChoiceOrNumbers:
 
     words: tuple[str, ...]
     key: str
+
+    @property
+    def spelled(self) -> tuple[str, ...]:
+        """All that may be written."""
+        return (*self.words, f"{{{self.key}: [...]}}")
 
     @property
     def allowed(self) -> str:
@@ -304,9 +314,9 @@ class ChoiceOrLists:
     lists: tuple[tuple[str, Numbers, str], ...]
 
     @property
-    def spelled(self) -> list[str]:
+    def spelled(self) -> tuple[str, ...]:
         """All that may be written."""
-        return [*self.words, *(f"{{{key}: {text}}}" for key, _, text in self.lists)]
+        return (*self.words, *(f"{{{key}: {text}}}" for key, _, text in self.lists))
 
     @property
     def allowed(self) -> str:

@@ -20,7 +20,16 @@ from tramontane.study.catalogue import find_root, list_machines, load_machine
 from tramontane.study.checking import NamedGrid, PrintedAlgorithm, PrintedNetwork, Reference
 from tramontane.study.claims import Claims, Judgement
 from tramontane.study.experiments import SCALES, Experiment
-from tramontane.study.fields import Choice, ChoiceOrLists, ChoiceOrNumbers, Geometry, Whole, WholeList, WholeOrWord, Words
+from tramontane.study.fields import (
+    Choice,
+    ChoiceOrLists,
+    ChoiceOrNumbers,
+    Geometry,
+    Whole,
+    WholeList,
+    WholeOrWord,
+    Words,
+)
 from tramontane.study.machines import Machine
 from tramontane.study.messages import elements, entries, submodels, tag
 from tramontane.study.points import Point, SystemChoice
@@ -315,10 +324,7 @@ def _annotation_text(item: object) -> str | None:
     match item:
         case units.Quantity():
             return f"{item.dimension.name}, e.g. `{item.dimension.examples[0]}`"
-        case Choice() | ChoiceOrNumbers():
-            words = [*item.words, f"{{{item.key}: [...]}}"] if isinstance(item, ChoiceOrNumbers) else item.words
-            return ", ".join(f"`{word}`" for word in words)
-        case ChoiceOrLists():
+        case Choice() | ChoiceOrNumbers() | ChoiceOrLists():
             return ", ".join(f"`{word}`" for word in item.spelled)
         case Whole() | WholeOrWord():
             return f"whole number, {item.range}" + (f", or `{item.word}`" if isinstance(item, WholeOrWord) else "")

@@ -127,9 +127,9 @@ class Point(Settings):
     )
     mapping: Annotated[str | tuple[str, tuple[int, ...]], RANK_MAPPING] = Field(
         "block",
-        description="Which node of the job a rank is on: neighbours fill node by node; cyclic: rank modulo nodes; tile: "
-        "a node has a tile of the workload's processes [cx, cy], with a b = ranks_per_node; or the node given for each "
-        "rank. Ranks of a node are numbered on it in order.",
+        description="Which node of the job a rank is on: neighbours fill node by node; cyclic: rank modulo nodes; "
+        "tile: a node has a tile of the workload's processes [cx, cy], with a b = ranks_per_node; or the node given "
+        "for each rank. Ranks of a node are numbered on it in order.",
     )
     substrate: Annotated[str, Choice(SUBSTRATES)] = Field("simulator", description="What runs the point.")
     system: SystemChoice | None = Field(
@@ -167,7 +167,11 @@ class Point(Settings):
         if self.machine is None:
             description = str(type(self).model_fields["machine"].description)
             raise problem("missing", description, key="machine")
-        nodes, several = self.nodes, self.ranks_per_node > 1
+        nics, several = self.machine.node.nics, self.ranks_per_node > 1
+        if nics > self.ranks_per_node:
+            allowed = f"at most ranks_per_node, {self.ranks_per_node}"
+            raise problem(f"found {nics}", allowed, key="machine.node.nics")
+        nodes = self.nodes
         if self.ranks > nodes * self.ranks_per_node:
             each, what = (f" of {self.ranks_per_node} places", "places") if several else ("", "nodes")
             raise problem(
@@ -218,17 +222,14 @@ class Point(Settings):
     def _check_places(self) -> None:
         """Refuse ranks that can't share nodes like this, and leave out what says nothing."""
         several = self.ranks_per_node > 1
-        if several or self.rank_mapping.rule != "block":
+        self.rank_mapping.check()
+        if not several and self.rank_mapping.kind != NODES:
+            self._fill(mapping="block")
+        if several or self.mapping != "block":
             self._check_sharing()
-            self.rank_mapping.check()
-        if not several:
-            self._fill(mapping="block" if self.mapping == "cyclic" or self.mapping[0] == TILE else self.mapping)
         if self.machine is None:
             return
         node, needed = self.machine.node, self.rank_mapping.nodes
-        if node.nics > self.ranks_per_node:
-            found = f"found {node.nics} with {self.ranks_per_node} ranks a node"
-            raise problem(found, f"at most {self.ranks_per_node}, ranks_per_node", key="machine.node.nics")
         if not several:
             self._fill(machine=self.machine.changed(node=Node()))
         for key, example in (("latency", "500 ns"), ("bandwidth", "10 GB/s")):
