@@ -184,7 +184,7 @@ def _default(field: FieldInfo) -> Any:
     if field.is_required() or value is None or isinstance(value, BaseModel | dict | list):
         return None
     quantity = next((item for item in field.metadata if isinstance(item, units.Quantity)), None)
-    return units.format_quantity(value, quantity.dimension) if quantity else value
+    return units.format_quantity(value, quantity.dimension) if quantity and value != quantity.word else value
 
 
 def _experiment() -> Json:
