@@ -176,6 +176,7 @@ public:
     [[nodiscard]] LpId lp_of(std::uint32_t place) const { return switches + places.node_of(place); }
     /// The place that an event of a node happens at, or the NIC of that place.
     [[nodiscard]] std::uint32_t place_of(const Event& event) const {
+        if (!places.several()) return event.lp - switches;
         const std::uint32_t local = what_of(event.code) & ((1U << places.bits()) - 1);
         return places.at({event.lp - switches, local});
     }

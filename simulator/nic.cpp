@@ -33,9 +33,12 @@ void Nodes::post(std::uint32_t rank, Index item, std::int64_t bytes, Ticks now) 
         return;
     }
     if constexpr (checks) engine_.ledger.post(size(rank, e));
-    const std::uint32_t nic = places_.nic_of(place, e.round, e.index());
+    std::uint32_t nic = place;
+    if (places_.several()) {
+        nic = places_.nic_of(place, e.round, e.index());
+        e.peer = places_.with_local(e.peer, places_.address(place).local);
+    }
     Node& node = this->node(nic);
-    e.peer = places_.with_local(e.peer, places_.address(place).local);
     const bool alone = node.nic.waiting.empty();
     node.nic.waiting.append(engine_.transactions, item);
     if (alone) take_buffer_credits(node, nic, now);
@@ -117,6 +120,14 @@ void Nodes::take_buffer_credits(Node& node, std::uint32_t nic, Ticks now) {
     }
 }
 
+/// The rank that a message in a NIC comes from, which the message no longer says then.
+std::uint32_t Nodes::sender_of(std::uint32_t nic, Transaction& e) const {
+    if (!places_.several()) return places_.rank_at(nic);
+    const std::uint32_t local = places_.local_in(e.peer);
+    e.peer = places_.rank_in(e.peer);
+    return places_.rank_at(places_.at({places_.node_of(nic), local}));
+}
+
 /// Hands the message's next packet to the injection buffer; whether there are more. As in PISCES, space for a whole
 /// packet must be there, whatever the packet's size.
 bool Nodes::cut_packet(Node& node, std::uint32_t nic, Index item, Ticks now) {
@@ -128,8 +139,7 @@ bool Nodes::cut_packet(Node& node, std::uint32_t nic, Index item, Ticks now) {
     Transaction& e = engine_.transactions[item];
     std::uint32_t rank = 0;  // that it comes from
     if (!e.begun()) {
-        rank = places_.rank_at(places_.at({places_.node_of(nic), places_.local_in(e.peer)}));
-        e.peer = places_.rank_in(e.peer);
+        rank = sender_of(nic, e);
         const std::int64_t bytes = size(rank, e);
         if (bytes <= engine_.parameters.packet) {
             packet.whole = true;
@@ -154,7 +164,8 @@ bool Nodes::cut_packet(Node& node, std::uint32_t nic, Index item, Ticks now) {
         m.unsent -= packet.bytes;
         more = m.unsent > 0;
     }
-    packet.tie = packet_tie(engine_.seed, rank, nodes_[places_.of(rank)].injected++);
+    Node& sender = places_.several() ? nodes_[places_.of(rank)] : node;
+    packet.tie = packet_tie(engine_.seed, rank, sender.injected++);
     if constexpr (checks) engine_.ledger.cut(packet.bytes);
     if (!e.carries_payload()) ++engine_.statistics.control_packets;
     node.nic.take(packet.bytes);

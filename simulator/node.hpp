@@ -192,7 +192,9 @@ private:
     }
     /// The NIC through which a rank gets a message, as the topology calls it.
     [[nodiscard]] NodeId destination(std::uint32_t rank, const Transaction& e) const {
-        const Address nic = places_.address(places_.nic_of(places_.of(rank), e.round, e.index()));
+        const std::uint32_t place = places_.of(rank);
+        if (!places_.several()) return allocation_.node(place);
+        const Address nic = places_.address(places_.nic_of(place, e.round, e.index()));
         return allocation_.node(nic.node, nic.local);
     }
     /// Bytes of the message that `rank` sends [B].
@@ -201,7 +203,7 @@ private:
         return schedule_.send(static_cast<Rank>(rank), e.round, static_cast<std::int32_t>(e.index())).bytes;
     }
     void post(std::uint32_t rank, Index transaction, std::int64_t bytes, Ticks now);
-    void hand_over(std::uint32_t rank, Index transaction, Ticks now);
+    [[gnu::noinline]] void hand_over(std::uint32_t rank, Index transaction, Ticks now);
     [[nodiscard]] std::uint32_t tie(std::uint32_t source, const Transaction& e) const;
     void answer(std::uint32_t rank, Index transaction, Transaction::Kind kind, Ticks now);
     // The parts of a NIC: `node` is the record at its place.
@@ -218,6 +220,7 @@ private:
     void wake_of(std::uint32_t place, Ticks now) {
         places_.each_nic(place, [&](std::uint32_t nic) { wake(node(nic), nic, now); });
     }
+    std::uint32_t sender_of(std::uint32_t nic, Transaction& e) const;
     bool cut_packet(Node& node, std::uint32_t nic, Index transaction, Ticks now);
     void inject(Node& node, std::uint32_t nic, Index packet, Ticks now);
     void deliver(Node& node, std::uint32_t rank, Index transaction, Ticks now);

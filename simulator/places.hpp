@@ -86,16 +86,21 @@ public:
     /// Bits that an index on a node takes.
     [[nodiscard]] std::uint32_t bits() const { return bits_; }
 
-    [[nodiscard]] std::uint32_t of(std::uint32_t rank) const { return places_.empty() ? rank : places_[rank]; }
+    [[nodiscard]] std::uint32_t of(std::uint32_t rank) const { return in_order_ ? rank : places_[rank]; }
     /// The rank at a place. \pre there is one
-    [[nodiscard]] std::uint32_t rank_at(std::uint32_t place) const { return ranks_.empty() ? place : ranks_[place]; }
+    [[nodiscard]] std::uint32_t rank_at(std::uint32_t place) const { return in_order_ ? place : ranks_[place]; }
 
-    [[nodiscard]] std::uint32_t at(Address a) const { return a.node * per_node_.value() + a.local; }
+    // Nearly all points have one rank a node, so that a place is a node: they don't calculate.
+
+    [[nodiscard]] std::uint32_t at(Address a) const {
+        return several() ? a.node * per_node_.value() + a.local : a.node;
+    }
     [[nodiscard]] std::uint32_t node_of(std::uint32_t place) const {
         return several() ? per_node_.quotient(place) : place;
     }
     [[nodiscard]] Address address(std::uint32_t place) const {
-        const std::uint32_t node = node_of(place);
+        if (!several()) return {place, 0};
+        const std::uint32_t node = per_node_.quotient(place);
         return {node, place - node * per_node_.value()};
     }
 
@@ -117,12 +122,13 @@ public:
     /// Calls `visit` with each NIC that a place uses.
     template <class Visit>
     void each_nic(std::uint32_t place, Visit&& visit) const {
+        if (!several()) return visit(place);
         if (!nics_in_turn_) return visit(nic_of(place));
         const std::uint32_t first = place - address(place).local;
         for (std::uint32_t i = 0; i < nics_.value(); ++i) visit(first + i);
     }
 
-    // What waits in a NIC says which of the node's ranks it comes from, in bits that no rank's number needs.
+    // What waits in a NIC of several ranks says which of them it comes from, in bits that no rank's number needs.
 
     [[nodiscard]] std::uint32_t with_local(std::uint32_t rank, std::uint32_t local) const {
         return rank | local << shift();
@@ -133,7 +139,7 @@ public:
 private:
     static constexpr std::uint32_t most_bits = 28;  ///< of a rank and its index on a node, beside an event's kind
 
-    [[nodiscard]] std::uint32_t shift() const { return several() ? 32 - bits_ : 31; }
+    [[nodiscard]] std::uint32_t shift() const { return 32 - bits_; }
 
     static std::uint32_t checked(std::uint32_t ranks_per_node) {
         if (ranks_per_node < 1 || ranks_per_node > max_ranks_per_node) {
@@ -166,6 +172,7 @@ private:
     /// Ranks of a node are at its places in order.
     template <class NodeOf>
     void place_all(std::uint32_t ranks, NodeOf&& node_of_rank) {
+        in_order_ = false;
         std::vector<std::uint32_t> taken(nodes_);
         places_.resize(ranks);
         ranks_.resize(count());
@@ -183,6 +190,7 @@ private:
 
     Divisor per_node_, nics_;
     bool nics_in_turn_;
+    bool in_order_ = true;  // a rank's place is its number
     std::uint32_t bits_;
     std::uint32_t nodes_ = 0;
     std::vector<std::uint32_t> places_;  // by rank

@@ -195,7 +195,7 @@ def points(draw: st.DrawFn) -> dict[str, Any]:
     tiles = [[a, per_node // a] for a in range(1, per_node + 1) if per_node % a == 0]
     fitting = [{"tile": tile} for tile in tiles if columns % tile[0] == 0 and rows % tile[1] == 0]
     mappings: list[Any]
-    if fitting and draw(st.booleans()):
+    if draw(st.booleans()) and fitting:
         work, mappings = transposition((24, 24, 12), (columns, rows), draw(st.integers(1, 3))), fitting
     else:
         places = draw(st.permutations([node for node in range(-(-ranks // per_node) + 2) for _ in range(per_node)]))
