@@ -5,11 +5,10 @@
 
 namespace tramontane {
 
-void Nodes::resume(std::uint32_t rank, Ticks now) {
-    Node& node = this->node(rank);
-    apply_returned_credits(node, rank, now);
-    run(node, rank, now);
-    wake(node, rank, now);
+void Nodes::resume(std::uint32_t place, Ticks now) {
+    apply_returned_credits_of(place, now);
+    run(node(place), places_.rank_at(place), now);
+    wake_of(place, now);
 }
 
 /// Goes on until the rank is busy, waits for the network, or has ended.
@@ -163,7 +162,7 @@ Ticks Nodes::take_early(Node& node, std::uint32_t rank, Ticks now) {
         const Index item = taken.pop(engine_.transactions);
         const Transaction& e = engine_.transactions[item];
         if (e.kind() == Transaction::Kind::header) {
-            answer(node, rank, item, Transaction::Kind::get, now);
+            answer(rank, item, Transaction::Kind::get, now);
         } else {
             copying += engine_.parameters.copy(e.bytes);
             check_step(copying);
@@ -205,7 +204,7 @@ Nodes::Step Nodes::post_sends(Node& node, std::uint32_t rank, Ticks now, Ticks t
         const Index item = engine_.transactions.take();
         Transaction& e = engine_.transactions[item];
         e.address(static_cast<std::uint32_t>(t.peer), node.round, static_cast<std::uint32_t>(node.next_send), kind);
-        post(node, rank, item, kind == Transaction::Kind::eager ? t.bytes : control_bytes, time);
+        post(rank, item, kind == Transaction::Kind::eager ? t.bytes : control_bytes, time);
     }
     if (node.window == left_open) {
         leave_open(node, rank);
@@ -215,9 +214,10 @@ Nodes::Step Nodes::post_sends(Node& node, std::uint32_t rank, Ticks now, Ticks t
 }
 
 /// Whether an eager message that is posted at `time`, later than now, waits for no credits in the NIC, and nothing else
-/// is posted before it: only get requests are answered without the rank.
+/// is posted before it: only get requests are answered without the rank, and no other rank shares its node.
 bool Nodes::goes_ahead(Node& node, std::uint32_t rank, std::int64_t bytes, Ticks time) {
-    NodeChannel& link = fabric_.injection(rank).channel;
+    if (places_.several()) return false;
+    NodeChannel& link = fabric_.injection(places_.of(rank)).channel;
     if (node.unanswered > 0 || !node.nic.waiting.empty() || !link.waiting.empty()) return false;
     node.nic.apply(engine_.credits, time);
     link.apply(engine_.credits, time);
@@ -293,11 +293,11 @@ Ticks Nodes::take(Node& node, std::uint32_t rank, Index item, Ticks now) {
             return copying;
         }
         case Transaction::Kind::eager_header:
-            answer(node, rank, item, Transaction::Kind::eager_get, now);
+            answer(rank, item, Transaction::Kind::eager_get, now);
             return 0;
         case Transaction::Kind::header:
             if (expected) {
-                answer(node, rank, item, Transaction::Kind::get, now);
+                answer(rank, item, Transaction::Kind::get, now);
             } else {
                 node.early_of(e.round).push(engine_.transactions, item);
             }
@@ -314,7 +314,7 @@ Ticks Nodes::take(Node& node, std::uint32_t rank, Index item, Ticks now) {
         }
         case Transaction::Kind::data:
             --left->receives;
-            answer(node, rank, item, Transaction::Kind::acknowledgement, now);
+            answer(rank, item, Transaction::Kind::acknowledgement, now);
             return 0;
         case Transaction::Kind::acknowledgement:
             --left->sends;

@@ -30,7 +30,9 @@ struct Transaction {
     static constexpr int index_bits = 28;
 
     union {
-        std::uint32_t peer;   ///< at a node: the rank at the other end; on its way: that it comes from
+        /// At a node: the rank at the other end, in a NIC beside the one it comes from (Places::with_local); on its
+        /// way: that it comes from.
+        std::uint32_t peer;
         Index message;        ///< partly cut into packets: its record
         std::uint32_t bytes;  ///< an eager payload that has arrived: its size [B]
     };
@@ -114,7 +116,8 @@ struct alignas(64) Packet {
                           ///< at the same tick, and picks the intermediate switch
     std::uint32_t order;  ///< when it began to wait, as a count
     std::uint32_t bound;  ///< no packet that waits in this lane is smaller; valid in its last packet
-    std::uint32_t upstream;  ///< LP whose output this packet came from and whose credit it holds
+    std::uint32_t upstream;  ///< switch whose output, or from `switches` on NIC, this packet came from and whose credit
+                             ///< it holds
     Port upstream_port;
     std::uint8_t upstream_channel;
     std::uint8_t channel;  ///< taken at the current switch

@@ -13,6 +13,7 @@
 #include "delays.hpp"
 #include "machine.hpp"
 #include "noise.hpp"
+#include "places.hpp"
 #include "schedule.hpp"
 #include "steady.hpp"
 
@@ -27,6 +28,7 @@ inline constexpr std::uint32_t max_threads = 64;  ///< of one simulation
 struct Run {
     std::uint64_t seed = 1;
     std::int64_t start_jitter = 0;  ///< [ps] ranks start at a uniformly random time up to this
+    PlacesRule places;
     AllocationRule allocation;
     NoiseRule noise;
     double steady_error = 0;               ///< of the time, relative, at which repeats may be cut short; 0: never

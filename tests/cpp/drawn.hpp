@@ -46,7 +46,7 @@ inline constexpr const char* small_program =
     "steps.6.kind=end steps.6.of=second "
     "steps.7.kind=halo steps.7.width=1 steps.7.grid=9x9x9 steps.7.communicator=some";
 
-/// A small point that is drawn at random: workload, protocol, buffers, noise, allocation.
+/// A small point that is drawn at random: workload, protocol, buffers, noise, allocation, ranks on a node.
 struct Drawn {
     Drawn(Machine any, std::uint64_t number) : machine(std::move(any)) {
         std::uint64_t count = 0;
@@ -75,6 +75,31 @@ struct Drawn {
         run.congestion_bins = static_cast<std::uint32_t>(draw(5));
         run.allocation.kind = draw(2) == 0 ? "first-available" : "random";
         if (draw(3) == 0) run.noise = {.period = 10'000'000, .duration = 1'000'000, .random = draw(2) == 0};
+        if (draw(2) == 0) share_nodes(draw);
+    }
+
+    /// Puts several ranks on a node, by one of the mappings.
+    template <class Draw>
+    void share_nodes(Draw&& draw) {
+        const auto each = static_cast<std::uint32_t>(2 + draw(5));
+        const std::int64_t on_switch = machine.nodes_per_switch == 0 ? 3 : machine.nodes_per_switch;
+        if (on_switch <= each && draw(2) == 0) machine.nics = on_switch;
+        machine.nics_in_turn = draw(2) == 0;
+        machine.node_latency = draw(2) == 0 ? 10'000 : 500'000;
+        machine.node_bandwidth = draw(2) == 0 ? 2'000'000'000 : 50'000'000'000;
+        machine.node_memory_bandwidth = draw(2) == 0 ? 0 : 20'000'000'000;
+        run.places.ranks_per_node = each;
+        run.places.mapping = draw(3) == 0 ? "block" : draw(2) == 0 ? "cyclic" : "given";
+        if (run.places.mapping != "given") return;
+        const auto nodes = (static_cast<std::uint32_t>(ranks) + each - 1) / each;
+        for (std::uint32_t rank = 0; rank < static_cast<std::uint32_t>(ranks); ++rank) {
+            run.places.nodes.push_back(rank * 5 % 24 < 12 ? rank % nodes : nodes - 1 - rank % nodes);
+        }
+        std::vector<std::uint32_t> held(nodes);
+        for (std::uint32_t& node : run.places.nodes) {
+            while (held[node] == each) node = (node + 1) % nodes;
+            ++held[node];
+        }
     }
 
     [[nodiscard]] Outcome simulate(std::uint32_t threads, std::uint32_t grain) const {
