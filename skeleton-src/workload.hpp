@@ -10,6 +10,7 @@
 
 #include "keys.hpp"
 #include "workloads/allreduce.hpp"
+#include "workloads/collective.hpp"
 #include "workloads/halo.hpp"
 #include "workloads/kind.hpp"
 #include "workloads/transposition.hpp"
@@ -17,7 +18,8 @@
 namespace tramontane {
 
 [[nodiscard]] inline const std::vector<WorkloadKind>& workload_kinds() {
-    static const std::vector<WorkloadKind> kinds{transposition_kind(), halo_kind(), allreduce_kind()};
+    static const std::vector<WorkloadKind> kinds{transposition_kind(), halo_kind(), allreduce_kind(),
+                                                 collective_kind()};
     return kinds;
 }
 
