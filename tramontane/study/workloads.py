@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, TypeAdapter, model_validator
 
 from tramontane.study import schedules
-from tramontane.study.fields import Choice, Count, NonNegative, WholeList, WholeOrWord
+from tramontane.study.fields import Choice, Count, DependentChoice, NonNegative, WholeList, WholeOrWord
 from tramontane.study.messages import problem
 from tramontane.study.settings import Settings
 
@@ -252,10 +252,13 @@ class Collective(Communication):
     """A collective of the catalogue, once, among all ranks."""
 
     kind: Literal["collective"] = Field(description="Kind of workload.")
-    operation: Annotated[str, Choice(COLLECTIVES)] = Field(description="What the ranks do together.")
-    algorithm: Annotated[str, Choice(schedules.words("collective", "algorithm"))] = Field(
-        description="; ".join(
-            f"of {name}: " + ", ".join(schedules.words("collective", "algorithm", ("operation", name)))
+    operation: Annotated[str, Choice(COLLECTIVES)] = Field(
+        description="What the ranks do together: " + ", ".join(COLLECTIVES) + "."
+    )
+    algorithm: Annotated[str, DependentChoice(schedules.words("collective", "algorithm"))] = Field(
+        description="Of "
+        + "; of ".join(
+            f"{name}: " + ", ".join(schedules.words("collective", "algorithm", ("operation", name)))
             for name in COLLECTIVES
         )
         + "."
@@ -288,6 +291,11 @@ class Collective(Communication):
     remainder: Annotated[str, Choice(schedules.words("collective", "remainder"))] | None = Field(
         None, description="As in allreduce. Only for recursive-k. Default: paper."
     )
+
+    @property
+    def by_library(self) -> bool:
+        """False: no algorithm of the catalogue is a library's."""
+        return False
 
     @property
     def windowed(self) -> bool:
