@@ -112,9 +112,11 @@ class Communication(Settings):
     def _possible(self) -> Self:
         schedules.check_keys(self.schedule_keys())
         # What exists only in some cases is left out where it says nothing, so that a new key renames no point.
-        some = [key for key in schedules.keys(self._kind) if key.within and key.default is not None]
-        own = [key for key in some if getattr(self, key.within[0]) == key.within[1]]
-        unsaid = [key.name for key in own if getattr(self, key.name) == key.default]
+        unsaid = [
+            key.name
+            for key in schedules.keys(self._kind)
+            if key.within and getattr(self, key.within[0]) == key.within[1] and getattr(self, key.name) == key.default
+        ]
         self._fill(**dict.fromkeys(unsaid))
         return self
 
