@@ -11,6 +11,7 @@
 
 #include "keys.hpp"
 #include "workloads/allreduce.hpp"
+#include "workloads/collective.hpp"
 #include "workloads/halo.hpp"
 #include "workloads/kind.hpp"
 #include "workloads/program.hpp"
@@ -19,7 +20,8 @@
 namespace tramontane {
 
 [[nodiscard]] inline const std::vector<WorkloadKind>& workload_kinds() {
-    static const std::vector<WorkloadKind> kinds{transposition_kind(), halo_kind(), allreduce_kind(), program_kind()};
+    static const std::vector<WorkloadKind> kinds{transposition_kind(), halo_kind(), allreduce_kind(), collective_kind(),
+                                                 program_kind()};
     return kinds;
 }
 

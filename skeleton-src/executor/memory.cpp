@@ -43,7 +43,9 @@ Memory::Memory(const ContentSchedule& schedule, Rank rank, Fault fault)
         }
     }
     const auto phases = static_cast<std::int32_t>(phase_names_.size());
-    for (std::int32_t phase = schedule.in_place() ? phases : 0; phase <= phases; ++phase) {
+    // A vector is summed where it stands, which may be more than the part whose sum is wanted.
+    const std::int32_t only = field_ ? phases : 0;
+    for (std::int32_t phase = schedule.in_place() ? only : 0; phase <= (schedule.in_place() ? only : phases); ++phase) {
         const Box box = schedule_.held(rank_, phase);
         areas_.push_back({box, std::vector<double>(static_cast<std::size_t>(box.size()))});
     }
@@ -335,16 +337,17 @@ void Memory::corrupt(double* values, std::int64_t count, std::int64_t message) {
 void Memory::check_result() { check_phase(static_cast<std::int32_t>(phases_.size())); }
 
 void Memory::check_phase(std::int32_t phase) {
-    if (!field_) {
-        check_sums(schedule_.repeats() - 1);
-    } else {
+    if (field_) {
         check_field(phase);
+    } else if (phase == static_cast<std::int32_t>(phases_.size())) {
+        check_sums(schedule_.repeats() - 1);
     }
 }
 
 void Memory::check_sums(std::int64_t repeat) {
     const std::int64_t instance = repetition_ * schedule_.repeats() + repeat;
-    for (std::int64_t i = 0; i < static_cast<std::int64_t>(own_.size()); ++i) {
+    const Range summed = schedule_.held(rank_, static_cast<std::int32_t>(phases_.size())).x;
+    for (std::int64_t i = summed.first; i < summed.last; ++i) {
         double expected = 0;
         for (Rank rank = 0; rank < schedule_.ranks(); ++rank) {
             expected += contribution(rank, i, instance);
@@ -363,15 +366,16 @@ void Memory::check_field(std::int32_t phase) {
     const Box box = schedule_.held(rank_, phase);
     const Part held = part(area_of(phase), box);
     for (std::int64_t z = box.z.first; z < box.z.last; ++z) {
+        const std::int64_t gz = modulo(z, nz);
         for (std::int64_t y = box.y.first; y < box.y.last; ++y) {
             const std::int64_t gy = modulo(y, ny);
             const double* const values = areas_[held.area].values.data() + held.first +
                                          held.stride_y * (y - box.y.first) + held.stride_z * (z - box.z.first);
             for (std::int64_t x = box.x.first; x < box.x.last; ++x) {
                 const std::int64_t gx = modulo(x, nx);
-                const Rank origin = schedule_.owner(gx, gy);
+                const Rank origin = schedule_.owner_in_space(gx, gy, gz);
                 const double found = values[x - box.x.first];
-                if (!same(found, encode({repetition_ % 16, origin, gx + nx * (gy + ny * z)}))) {
+                if (!same(found, encode({repetition_ % 16, origin, gx + nx * (gy + ny * gz)}))) {
                     const Origin is = decode(found);
                     const std::string what = same(found, nothing())
                                                  ? "nothing"
@@ -381,7 +385,7 @@ void Memory::check_field(std::int32_t phase) {
                     report("after phase " + (phase > 0 ? phase_names_[static_cast<std::size_t>(phase - 1)] : "0") +
                                ", point " + point(x, y, z),
                            what,
-                           "what rank " + std::to_string(origin) + " had at " + point(gx, gy, z) + " in repetition " +
+                           "what rank " + std::to_string(origin) + " had at " + point(gx, gy, gz) + " in repetition " +
                                std::to_string(repetition_ % 16));
                 }
             }

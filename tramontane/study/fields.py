@@ -209,6 +209,15 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class DependentChoice(Choice):
+    """One word of a list, of which another key allows some: whoever knows that one refuses the others."""
+
+    def read(self, value: object) -> object:
+        """Return any text."""
+        return Words().read(value)
+
+
+@dataclass(frozen=True)
 class WholeOrWord:
     """A whole number of at least `minimum`, or a word."""
 

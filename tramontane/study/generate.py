@@ -329,7 +329,9 @@ def _annotation_text(item: object) -> str | None:
         case Whole() | WholeOrWord():
             return f"whole number, {item.range}" + (f", or `{item.word}`" if isinstance(item, WholeOrWord) else "")
         case WholeList():
-            numbers = "list of 2 or 3 whole numbers" if item.optional else f"`[{', '.join(item.names)}]`"
+            most, to = len(item.names), "or" if item.optional == 1 else "to"
+            several = f"list of {most - item.optional} {to} {most} whole numbers"
+            numbers = several if item.optional else f"`[{', '.join(item.names)}]`"
             if item.word:
                 numbers += f" or `{item.word}`"
             return f"{numbers} or a name" if item.instead else numbers

@@ -183,8 +183,9 @@ class Point(Settings):
         if self.machine.model == "pisces-16" and self.allocation != "first-available":
             found = self.allocation if isinstance(self.allocation, str) else "a list of nodes"
             raise problem(f"found {found} with model pisces-16", "first-available", key="allocation")
-        if self.machine.model == "pisces-16" and self.workload.chosen == "sliding-window":
-            raise problem("found 'sliding-window' with model pisces-16", "any other", key="workload.algorithm")
+        if self.machine.model == "pisces-16" and self.workload.windowed:
+            found = f"found '{self.workload.chosen}' with model pisces-16, which posts all sends of a round at once"
+            raise problem(found, "any other", key="workload.algorithm")
         if self.substrate == "simulator" and self.workload.by_library:
             allowed = ", ".join(self.workload.own_algorithms or ("nothing",))
             raise problem(

@@ -14,7 +14,17 @@ from tramontane.study.fields import Count, Name, NonNegative, WholeList
 from tramontane.study.messages import problem
 from tramontane.study.settings import Settings
 from tramontane.study.units import FRACTION, Share, Time, format_quantity
-from tramontane.study.workloads import OPTIMAL, Allreduce, Communication, Decomposition, Grid, Halo, Transposition
+from tramontane.study.workloads import (
+    COLLECTIVES,
+    OPTIMAL,
+    Allreduce,
+    Collective,
+    Communication,
+    Decomposition,
+    Grid,
+    Halo,
+    Transposition,
+)
 
 ALL = "all"
 """The communicator of all ranks."""
@@ -99,6 +109,10 @@ class AllreduceStep(StepOf, Allreduce):
     repeats: Count = Field(1, description="Allreduces one after the other.")
 
 
+class CollectiveStep(StepOf, Collective):
+    """A collective of the catalogue in a program."""
+
+
 class Work(Settings):
     """Work of the ranks' processors."""
 
@@ -150,7 +164,7 @@ class End(Settings):
         return self.canonical()
 
 
-Exchange = Annotated[TranspositionStep | HaloStep | AllreduceStep, Field(discriminator="kind")]
+Exchange = Annotated[TranspositionStep | HaloStep | AllreduceStep | CollectiveStep, Field(discriminator="kind")]
 
 
 class Overlap(Settings):
@@ -161,7 +175,8 @@ class Overlap(Settings):
     work: Work = Field(description="What is done in between.")
 
 
-OneStep = Annotated[TranspositionStep | HaloStep | AllreduceStep | Work | Overlap | End, Field(discriminator="kind")]
+Basic = TranspositionStep | HaloStep | AllreduceStep | CollectiveStep | Work | Overlap | End
+OneStep = Annotated[Basic, Field(discriminator="kind")]
 
 
 class Loop(Settings):
@@ -172,10 +187,8 @@ class Loop(Settings):
     steps: list[OneStep] = Field(min_length=1, description="What is done each time; no loops.")
 
 
-Step = Annotated[
-    TranspositionStep | HaloStep | AllreduceStep | Work | Overlap | End | Loop, Field(discriminator="kind")
-]
-_KINDS = ("transposition", "halo", "allreduce", "work", "overlap", "end", "loop")
+Step = Annotated[Basic | Loop, Field(discriminator="kind")]
+_KINDS = ("transposition", "halo", "allreduce", "collective", "work", "overlap", "end", "loop")
 MOST_STEPS = 10_000
 """Steps of a repetition, those of loops counted each time."""
 
@@ -216,9 +229,8 @@ class Program(Communication):
     def _in_full(cls, step: Any, shared: dict[str, Any]) -> Any:
         if not isinstance(step, dict):
             return step
-        if len(step) == 1 and next(iter(step)) in _KINDS:
-            kind, keys = next(iter(step.items()))
-            step = {"kind": kind, **keys} if isinstance(keys, dict) else step
+        if len(step) == 1:
+            step = cls._with_kind(*next(iter(step.items())), step)
         if step.get("kind") == "loop" and isinstance(step.get("steps"), list):
             return step | {"steps": cls._all_in_full(step["steps"], shared)}
         if step.get("kind") == "overlap":
@@ -229,6 +241,18 @@ class Program(Communication):
         if step.get("kind") in cls._on_grid or (step.get("kind") == "work" and "per_point" in step):
             return (shared if "grid" not in step else {}) | step
         return step
+
+    @staticmethod
+    def _with_kind(word: Any, keys: Any, otherwise: dict[Any, Any]) -> dict[Any, Any]:
+        """Return a step that is written by its kind, or by the operation of a collective, and its keys alone."""
+        if not isinstance(keys, dict):
+            return otherwise
+        if word in _KINDS:
+            return {"kind": word, **keys}
+        if word in COLLECTIVES:
+            usual = {"algorithm": "dissemination"} if word == "barrier" else {}
+            return {"kind": "collective", "operation": word, **usual, **keys}
+        return otherwise
 
     @model_validator(mode="after")
     def _countable(self) -> Self:
@@ -245,7 +269,7 @@ class Program(Communication):
     def __hash__(self) -> int:
         return hash(json.dumps(self.canonical(), sort_keys=True))
 
-    def _unrolled(self) -> Iterator["TranspositionStep | HaloStep | AllreduceStep | Work | Overlap | End"]:
+    def _unrolled(self) -> Iterator[Basic]:
         """Yield the steps of a repetition, those of loops each time."""
         for step in self.steps:
             if isinstance(step, Loop):
@@ -277,8 +301,8 @@ class Program(Communication):
         return {"kind": self.kind, "repeat": self.repeat, "steps": steps, "communicators": communicators}
 
 
-Workload = Annotated[Transposition | Halo | Allreduce | Program, Field(discriminator="kind")]
-WORKLOADS: tuple[type[Settings], ...] = (Transposition, Halo, Allreduce, Program)
+Workload = Annotated[Transposition | Halo | Allreduce | Collective | Program, Field(discriminator="kind")]
+WORKLOADS: tuple[type[Settings], ...] = (Transposition, Halo, Allreduce, Collective, Program)
 STEPS: tuple[type[Settings], ...] = (Work, Overlap, End, Loop)
 """What only programs have."""
 
