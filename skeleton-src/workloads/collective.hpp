@@ -50,7 +50,7 @@ public:
         static_cast<void>(schedule({}));  // refuses what is not possible
     }
 
-    [[nodiscard]] std::unique_ptr<ContentSchedule> schedule(std::span<const std::byte> /*setup*/) const override {
+    [[nodiscard]] std::unique_ptr<Schedule> schedule(std::span<const std::byte> /*setup*/) const override {
         return make_collective(values(), ranks());
     }
 };
