@@ -1,7 +1,8 @@
 """The time steps of a model: how they scale, and what their time goes to, step by step.
 
 Left, time against the number of processes, as in every scaling figure. Right, a bar for each number of processes and
-series: which share of a rank's time each step takes, the mean over ranks; work is hatched.
+series: what each step takes of a rank's time, the mean over ranks, as a part of the slowest series' time at this number;
+work is hatched.
 """
 
 from typing import TYPE_CHECKING
@@ -68,7 +69,10 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
 
 
 def _shares(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
-    """Rows ``label, x, step, time [s], share [%], work`` in order of series, x and the program's steps."""
+    """Rows ``label, x, step, time [s], share, part [%], work`` in order of series, x and the program's steps.
+
+    Shares are of the own time, parts of the slowest series'.
+    """
     time, work = STEPS["time_s"].name, STEPS["work_s"].name
     if time not in dataset:
         raise ValueError("figure.kind: found 'steps', but no point is a program, allowed: another kind")
@@ -86,8 +90,10 @@ def _shares(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     rows = pd.concat(parts)
     order = {label: place for place, label in enumerate(dict.fromkeys(rows["label"]))}
     rows = rows.assign(order=rows["label"].map(order)).sort_values(["order", "x"], kind="stable")
-    rows["share"] = 100 * rows["time"] / rows.groupby(["label", "x"])["time"].transform("sum")
-    return rows[["label", "x", "step", "time", "share", "work"]]
+    whole = rows.groupby(["label", "x"])["time"].transform("sum")
+    rows["share"] = 100 * rows["time"] / whole
+    rows["part"] = 100 * rows["time"] / whole.groupby(rows["x"]).transform("max")
+    return rows[["label", "x", "step", "time", "share", "part", "work"]]
 
 
 def _draw_bars(axes: "Axes", shares: pd.DataFrame, x_text: str) -> "list[Artist]":
@@ -107,7 +113,7 @@ def _draw_bars(axes: "Axes", shares: pd.DataFrame, x_text: str) -> "list[Artist]
         for place, (_, row) in zip(places, own.iterrows(), strict=True):
             axes.bar(
                 place,
-                row["share"],
+                row["part"],
                 0.92 * width,
                 bottom=bottom[place],
                 color=colours[row["step"]],
@@ -115,12 +121,13 @@ def _draw_bars(axes: "Axes", shares: pd.DataFrame, x_text: str) -> "list[Artist]
                 edgecolor="white",
                 linewidth=0.3,
             )
-            bottom[place] += row["share"]
+            bottom[place] += row["part"]
         if len(labels) > 1:
-            for place in bottom:
-                axes.annotate(str(number + 1), (place, 100), xytext=(0, 1), textcoords="offset points", ha="center")
+            for place, top in bottom.items():
+                axes.annotate(str(number + 1), (place, top), xytext=(0, 1), textcoords="offset points", ha="center")
     axes.set_xticks(range(len(numbers_of_ranks)), [formatting.number(x) for x in numbers_of_ranks])
-    axes.set(xlabel=x_text, ylabel="Share of a rank's time (%)", ylim=(0, 155))
+    whole = "a rank's time" if len(labels) == 1 else "the slowest's time"
+    axes.set(xlabel=x_text, ylabel=f"Part of {whole} (%)", ylim=(0, 110))
     axes.set_yticks([0, 25, 50, 75, 100])
     axes.tick_params(axis="x", which="minor", bottom=False)
     entries = [

@@ -329,13 +329,14 @@ nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double long
     result["time_s"] = o.time_s;
     result["phases"] = phases;
     if (task.workload->has_steps()) {
-        nb::dict steps;
+        nb::list steps;  // in the program's order
         for (const Outcome::Step& step : o.steps) {
             nb::dict times;
+            times["name"] = step.name;
             times["time_s"] = step.time;
             times["work_s"] = step.work;
             times["busy_s"] = step.busy;
-            steps[step.name.c_str()] = times;
+            steps.append(times);
         }
         result["steps"] = steps;
     }

@@ -63,7 +63,8 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
     xarray.Dataset
         Over the swept parameters in order of declaration: the `QUANTITIES` as float64 (NaN where there is no result),
         ``id``, ``status`` (ok, failed, missing or excluded) and, over ``phase`` too, ``phase_time_s``. Where records
-        have them: ``step_time_s``, ``step_work_s`` and ``step_busy_s`` over ``step``; ``best_radix``; ``repeats_simulated``, ``repeats_left_out`` and ``steady_error``; ``delay_sum``,
+        have them: ``step_time_s``, ``step_work_s`` and ``step_busy_s`` over ``step``; ``best_radix``;
+        ``repeats_simulated``, ``repeats_left_out`` and ``steady_error``; ``delay_sum``,
         ``delay_max`` and, over ``delay_bin``, ``delay_packets``; and over ``source_bin`` and ``destination_bin``
         ``congestion_packets``, ``_sum``, ``_max`` and ``_mean``. The same manifest and records give the same dataset.
     """
@@ -130,7 +131,7 @@ def _row(point: dict[str, Any], store: Store) -> _Row:
         "ok",
         known,
         result.get("phases", {}),
-        result.get("steps", {}),
+        {step["name"]: {key: step[key] for key in STEPS} for step in result.get("steps", ())},
         result.get("delays", {}),
         store.read_congestion(identity) or {},
         record["provenance"],
