@@ -183,9 +183,16 @@ class Point(Settings):
         if self.machine.model == "pisces-16" and self.allocation != "first-available":
             found = self.allocation if isinstance(self.allocation, str) else "a list of nodes"
             raise problem(f"found {found} with model pisces-16", "first-available", key="allocation")
+        if self.machine.model == "pisces-16" and self.workload.kind == "program":
+            raise problem("found 'program' with model pisces-16", "any other", key="workload.kind")
         if self.machine.model == "pisces-16" and self.workload.windowed:
             found = f"found '{self.workload.chosen}' with model pisces-16, which posts all sends of a round at once"
             raise problem(found, "any other", key="workload.algorithm")
+        progress = self.machine.protocol.progress
+        if progress and (self.substrate != "simulator" or self.machine.model == "pisces-16"):
+            where = f"substrate {self.substrate}" if self.substrate != "simulator" else "model pisces-16"
+            allowed = "calls; hardware only with simulator and model default"
+            raise problem(f"found {progress} with {where}", allowed, key="machine.protocol.progress")
         if self.substrate == "simulator" and self.workload.by_library:
             allowed = ", ".join(self.workload.own_algorithms or ("nothing",))
             raise problem(
