@@ -16,9 +16,15 @@ namespace tramontane {
 
 /// What a point says about it.
 struct AllocationRule {
-    /// first-available | random | round-robin-groups | given
+    struct Job {
+        std::uint32_t nodes;
+        std::string kind;
+        std::vector<NodeId> given;
+    };
+    /// first-available | random | round-robin-groups | given | jobs
     std::string kind = "first-available";
     std::vector<NodeId> nodes;  ///< by node of the job; only where they are given
+    std::vector<Job> jobs;      ///< one after the other, each on nodes that those before have left; only for jobs
 };
 
 class Allocation {
@@ -48,6 +54,12 @@ public:
         } else if (rule.kind == "given") {
             nodes_ = rule.nodes;
             check(nodes, all);
+        } else if (rule.kind == "jobs") {
+            std::vector<bool> taken(all);
+            for (std::size_t job = 0; job < rule.jobs.size(); ++job) {
+                add(rule.jobs[job], "jobs." + std::to_string(job), taken, topology.groups(), mix(seed) + job);
+            }
+            check(nodes, all);
         } else {
             throw std::invalid_argument("allocation: '" + rule.kind + "' is unknown");
         }
@@ -69,6 +81,39 @@ private:
         }
         nodes_.resize(nodes);
         nodes_.shrink_to_fit();
+    }
+
+    /// Gives a job the first of the nodes that are free, in the order of its rule.
+    void add(const AllocationRule::Job& job, const std::string& key, std::vector<bool>& taken, std::uint32_t groups,
+             std::uint64_t seed) {
+        const auto all = static_cast<NodeId>(taken.size());
+        std::vector<NodeId> order;
+        if (job.kind == "given") {
+            if (job.given.size() != job.nodes) {
+                refuse(key + ".allocation.nodes", std::to_string(job.given.size()) + " nodes",
+                       std::to_string(job.nodes) + ", one for each node of the job");
+            }
+            for (const NodeId node : job.given) {
+                if (node < all && !taken[node]) continue;
+                refuse(key + ".allocation.nodes", std::to_string(node),
+                       "nodes 0 ... " + std::to_string(all - 1) + " that no job before has");
+            }
+            order = job.given;
+        } else {
+            for (NodeId i = 0; i < all; ++i) {
+                const NodeId node = job.kind == "round-robin-groups" ? i % groups * (all / groups) + i / groups : i;
+                if (!taken[node]) order.push_back(node);
+            }
+            if (job.kind == "random") {
+                for (std::uint32_t i = 0; i < job.nodes; ++i) {
+                    std::swap(order[i], order[i + below(random_bits(seed, i, 1), order.size() - i)]);
+                }
+            }
+        }
+        for (std::uint32_t i = 0; i < job.nodes; ++i) {
+            nodes_.push_back(order[i]);
+            taken[order[i]] = true;
+        }
     }
 
     void check(std::uint32_t nodes, NodeId all) const {

@@ -13,6 +13,7 @@
 #include "workloads/allreduce.hpp"
 #include "workloads/collective.hpp"
 #include "workloads/halo.hpp"
+#include "workloads/jobs.hpp"
 #include "workloads/kind.hpp"
 #include "workloads/program.hpp"
 #include "workloads/transposition.hpp"
@@ -20,8 +21,9 @@
 namespace tramontane {
 
 [[nodiscard]] inline const std::vector<WorkloadKind>& workload_kinds() {
-    static const std::vector<WorkloadKind> kinds{transposition_kind(), halo_kind(), allreduce_kind(), collective_kind(),
-                                                 program_kind()};
+    static const std::vector<WorkloadKind> kinds{transposition_kind(), halo_kind(),          allreduce_kind(),
+                                                 collective_kind(),    random_shifts_kind(), program_kind(),
+                                                 jobs_kind()};
     return kinds;
 }
 

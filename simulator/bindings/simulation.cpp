@@ -58,11 +58,30 @@ std::int64_t bandwidth_or_unlimited(const nb::dict& d, const char* block, const 
 }
 
 /// A name, or {"nodes": [...]}.
+AllocationRule one_allocation(const nb::dict& d) {
+    AllocationRule rule;
+    if (!d.contains("allocation")) return rule;
+    if (!nb::isinstance<nb::dict>(d["allocation"])) {
+        rule.kind = get<std::string>(d, "allocation");
+    } else {
+        rule.kind = "given";
+        rule.nodes = get<std::vector<NodeId>>(get<nb::dict>(d, "allocation"), "nodes");
+    }
+    return rule;
+}
+
+/// The same; or {"jobs": [{"nodes": how many, "allocation": one of those}, ...]}.
 AllocationRule allocation_of(const nb::dict& point) {
-    if (!point.contains("allocation")) return {};
-    if (!nb::isinstance<nb::dict>(point["allocation"])) return {get<std::string>(point, "allocation"), {}};
-    const auto given = get<nb::dict>(point, "allocation");
-    return {"given", get<std::vector<NodeId>>(given, "nodes")};
+    const bool has_block = point.contains("allocation") && nb::isinstance<nb::dict>(point["allocation"]);
+    if (!has_block || !get<nb::dict>(point, "allocation").contains("jobs")) return one_allocation(point);
+    AllocationRule rule;
+    rule.kind = "jobs";
+    for (const nb::handle each : get<nb::list>(get<nb::dict>(point, "allocation"), "jobs")) {
+        const auto job = nb::cast<nb::dict>(each);
+        AllocationRule own = one_allocation(job);
+        rule.jobs.push_back({get<std::uint32_t>(job, "nodes"), std::move(own.kind), std::move(own.nodes)});
+    }
+    return rule;
 }
 
 /// Two whole numbers, of x and y; zeros for anything else.

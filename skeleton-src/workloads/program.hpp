@@ -17,27 +17,12 @@
 #include "../programs/program.hpp"
 #include "../programs/work.hpp"
 #include "kind.hpp"
+#include "nested.hpp"
 #include "shared_grid.hpp"
 
 namespace tramontane {
 
-// All kinds, programs among them; see workload.hpp.
-[[nodiscard]] inline const WorkloadKind& read_workload(KeyReader& reader, Values& values);
-[[nodiscard]] inline const WorkloadKind& workload_kind(const std::string& name);
-
 namespace detail {
-
-/// Calls something that refuses keys of a step as if it were a workload of its own, and names the step in the refusal.
-template <class Call>
-auto within_step(const std::string& step, Call&& call) {
-    try {
-        return call();
-    } catch (const std::invalid_argument& refused) {
-        const std::string line = refused.what(), own = "workload.";
-        const bool names_key = line.compare(0, own.size(), own) == 0;
-        throw std::invalid_argument(own + step + "." + line.substr(names_key ? own.size() : 0));
-    }
-}
 
 inline constexpr std::int64_t most_work = 1'000'000'000'000'000;  ///< [ps] of a rank in a step: 1000 s
 
@@ -109,7 +94,7 @@ public:
             const std::string key = "steps." + std::to_string(number);
             Values step = this->values().within(key + ".");
             if (step.all().empty()) break;
-            detail::within_step(key, [&] { add(key, std::move(step)); });
+            within_block(key, [&] { add(key, std::move(step)); });
         }
         if (!open_.empty())
             refuse("steps", "no end of '" + open_.front() + "'", "an end of each exchange that is begun");
@@ -241,24 +226,15 @@ private:
 
 /// Reads the steps and the communicators.
 inline void read_program(KeyReader& reader, Values& values) {
-    const auto read_block = [&](const std::string& block, auto&& read) {
-        KeyReader inner{reader.take_within(block + ".")};
-        Values found;
-        detail::within_step(block, [&] {
-            read(inner, found);
-            inner.finish("workload.");
-        });
-        for (const auto& [key, value] : found.all()) values.set(block + "." + key, value);
-    };
     for (const std::string& name : reader.names_within("communicators.")) {
-        read_block("communicators." + name, [](KeyReader& inner, Values& found) {
+        read_block(reader, values, "communicators." + name, [](KeyReader& inner, Values& found) {
             inner.read(detail::communicator_keys(), found, "workload.");
         });
     }
     const auto steps = reader.names_within("steps.").size();
     if (steps == 0) refuse("steps", "nothing", "a list of steps");
     for (std::size_t number = 0; number < steps; ++number) {
-        read_block("steps." + std::to_string(number), [](KeyReader& inner, Values& found) {
+        read_block(reader, values, "steps." + std::to_string(number), [](KeyReader& inner, Values& found) {
             const Argument* const kind = inner.find("kind");
             const bool is_word = kind != nullptr && kind->value && std::holds_alternative<std::string>(*kind->value);
             const std::string word = is_word ? std::get<std::string>(*kind->value) : "";
@@ -271,7 +247,7 @@ inline void read_program(KeyReader& reader, Values& values) {
                 inner.read(keys, found, "workload.");
                 return;
             }
-            if (word == "program") refuse("kind", "'program' in a program", "a step");
+            if (word == "program" || word == "jobs") refuse("kind", "'" + word + "' in a program", "a step");
             static_cast<void>(read_workload(inner, found));
             inner.read(detail::step_keys(), found, "workload.");
         });

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tramontane.study.programs import Workload
+from tramontane.study.kinds import Workload
 from tramontane.study.workloads import DOUBLE, Allreduce
 
 Values = npt.NDArray[np.float64]

@@ -14,7 +14,7 @@ from tramontane.comparison.rows import Row
 from tramontane.errors import closest
 from tramontane.study.machines import Machine
 from tramontane.study.points import Point
-from tramontane.study.programs import Workload
+from tramontane.study.kinds import Workload
 from tramontane.study.schedules import described
 
 ALLTOALL = {"ring": "ring-k", "burst": "burst", "bruck": "bruck"}

@@ -33,7 +33,8 @@ from tramontane.study.fields import (
 from tramontane.study.machines import Machine
 from tramontane.study.messages import elements, entries, submodels, tag
 from tramontane.study.points import Point, SystemChoice
-from tramontane.study.programs import STEPS, WORKLOADS, CollectiveStep, Program, StepOf
+from tramontane.study.kinds import WORKLOADS
+from tramontane.study.programs import STEPS, CollectiveStep, Program, StepOf
 from tramontane.study.systems import System
 from tramontane.study.workloads import COLLECTIVES
 

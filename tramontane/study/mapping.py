@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tramontane.study.messages import problem
 
+ALLOCATIONS = ("first-available", "random", "round-robin-groups")
 MAPPINGS = ("block", "cyclic")
 TILE, NODES = "tile", "nodes"
 MAX_RANKS_PER_NODE = 1024

@@ -12,16 +12,16 @@ from typing import Annotated, Any, Self
 from pydantic import Field, field_serializer, model_validator
 
 from tramontane.study.fields import Choice, ChoiceOrLists, ChoiceOrNumbers, Count, NonNegative, Numbers, Text, Whole
+from tramontane.study.jobs import Jobs
 from tramontane.study.machines import Machine, Node
-from tramontane.study.mapping import MAPPINGS, MAX_RANKS_PER_NODE, NODES, TILE, Mapping
+from tramontane.study.mapping import ALLOCATIONS, MAPPINGS, MAX_RANKS_PER_NODE, NODES, TILE, Mapping
 from tramontane.study.messages import problem
-from tramontane.study.programs import Workload
+from tramontane.study.kinds import Workload
 from tramontane.study.schedules import kinds_with
 from tramontane.study.settings import Settings, filled
 from tramontane.study.units import FRACTION, TIME, PositiveTime, Share, Time, format_quantity
 from tramontane.study.workloads import OPTIMAL
 
-ALLOCATIONS = ("first-available", "random", "round-robin-groups")
 NOISE_PATTERNS = ("periodic", "random")
 MAX_CONGESTION_BINS = 512
 MAX_STEADY_ERROR = 100_000
@@ -163,6 +163,7 @@ class Point(Settings):
         if on_nodes is not self.workload and self.mapping != "block":
             raise problem("found groups of the ranks of a node", "mapping block, or numbers of ranks", key="workload")
         self._fill(workload=on_nodes.for_ranks(self.ranks))
+        self._check_jobs()
         self._check_places()
         return self
 
@@ -186,8 +187,8 @@ class Point(Settings):
         if self.machine.model == "pisces-16" and self.allocation != "first-available":
             found = self.allocation if isinstance(self.allocation, str) else "a list of nodes"
             raise problem(f"found {found} with model pisces-16", "first-available", key="allocation")
-        if self.machine.model == "pisces-16" and self.workload.kind == "program":
-            raise problem("found 'program' with model pisces-16", "any other", key="workload.kind")
+        if self.machine.model == "pisces-16" and self.workload.kind in ("program", "jobs"):
+            raise problem(f"found '{self.workload.kind}' with model pisces-16", "any other", key="workload.kind")
         if self.machine.model == "pisces-16" and self.workload.windowed:
             found = f"found '{self.workload.chosen}' with model pisces-16, which posts all sends of a round at once"
             raise problem(found, "any other", key="workload.algorithm")
@@ -253,6 +254,21 @@ class Point(Settings):
             raise problem(f"found node {needed - 1}", allowed, key="mapping.nodes")
         if isinstance(self.allocation, tuple):
             self._check_nodes(self.allocation, needed, self.machine.label)
+
+    def _check_jobs(self) -> None:
+        """Refuse jobs where they can't be told apart."""
+        if not isinstance(self.workload, Jobs):
+            return
+        if self.substrate != "simulator":
+            raise problem(f"found jobs with substrate {self.substrate}", "only with simulator", key="workload.kind")
+        if self.allocation != "first-available":
+            raise problem("found some, beside jobs", "workload.jobs[].allocation", key="allocation")
+        if self.mapping != "block":
+            raise problem("found some, beside jobs", "block", key="mapping")
+        for number, job in enumerate(self.workload.jobs):
+            if job.ranks % self.ranks_per_node:
+                allowed = f"a multiple of ranks_per_node, {self.ranks_per_node}"
+                raise problem(f"found {job.ranks}", allowed, key=f"workload.jobs.[{number}].ranks")
 
     def _check_sharing(self) -> None:
         """Refuse several ranks a node, or another mapping, where nothing would heed it."""

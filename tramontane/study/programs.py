@@ -1,4 +1,4 @@
-"""The typed description of programs, what a model does in a time step, and the union of all kinds of workloads.
+"""The typed description of programs: what a model does in a time step.
 
 A program is a sequence of steps: workloads of the other kinds, on all ranks or on a communicator, and work between them
 or while they are under way.
@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, TypeAdapter, model_validator
+from pydantic import Field, model_validator
 
 from tramontane.study.fields import Count, Name, NonNegative, WholeList
 from tramontane.study.messages import problem
@@ -67,7 +67,9 @@ class StepOf(Communication):
     """What a step has beside the keys of its kind."""
 
     name: Name | None = Field(
-        None, description="Name of its phase; steps of the same name share one. Default: its kind, or a collective's operation.", examples=["halo"]
+        None,
+        description="Name of its phase; steps of the same name share one. Default: its kind, or operation.",
+        examples=["halo"],
     )
     communicator: Name | None = Field(
         None, description="Communicator: a name of `communicators`. Default: all, that is all ranks.", examples=["rows"]
@@ -309,12 +311,5 @@ class Program(Communication):
         return {"kind": self.kind, "repeat": self.repeat, "steps": steps, "communicators": communicators}
 
 
-Workload = Annotated[Transposition | Halo | Allreduce | Collective | Program, Field(discriminator="kind")]
-WORKLOADS: tuple[type[Settings], ...] = (Transposition, Halo, Allreduce, Collective, Program)
 STEPS: tuple[type[Settings], ...] = (Work, Overlap, End, Loop)
 """What only programs have."""
-
-
-def canonical_workload(data: object) -> Workload:
-    """Return the workload with a canonical form, checked as far as it can be without its point (ValidationError)."""
-    return TypeAdapter[Workload](Workload).validate_python(data, context={"canonical": True})

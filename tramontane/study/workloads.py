@@ -13,6 +13,7 @@ from tramontane.study import schedules
 from tramontane.study.fields import Choice, Count, DependentChoice, NonNegative, WholeList, WholeOrWord
 from tramontane.study.messages import problem
 from tramontane.study.settings import Settings
+from tramontane.study.units import Size
 
 DOUBLE = 8
 """Bytes of one grid-point value; the paper's fields are in double precision."""
@@ -323,3 +324,15 @@ class Collective(Communication):
     def windowed(self) -> bool:
         """Whether only so many sends may be under way at a time."""
         return super().windowed or (self.algorithm in ("leaders", "multi-leader") and self.radix is not None)
+
+
+class RandomShifts(Communication):
+    """Random traffic for the background of other jobs."""
+
+    kind: Literal["random-shifts"] = Field(description="Kind of workload.")
+    bytes: Size = Field(description="Size of each message.", examples=["64 KB"])
+    rounds: Count = Field(
+        description="Messages of a rank, one after the other: each to the rank so much further, by a random number that "
+        "is the same for all ranks."
+    )
+    seed: NonNegative = Field(1, description="Seed of these numbers.")

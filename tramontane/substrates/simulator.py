@@ -8,8 +8,9 @@ from typing import Any
 
 from tramontane.errors import InputError
 from tramontane.extension import simulator as _extension
+from tramontane.study.jobs import Jobs
 from tramontane.study.points import Point
-from tramontane.study.programs import Workload
+from tramontane.study.kinds import Workload
 from tramontane.substrates import spack
 from tramontane.substrates.checkpoints import Checkpoint
 from tramontane.substrates.search import is_search, search
@@ -86,6 +87,8 @@ class Simulator:
                 "model_revision": self.revision(),
             }
 
+        if isinstance(point.workload, Jobs):
+            return _with_slowdown(run(point), point, point.workload, self._threads)
         if is_search(point):
             known = point.network.model == "default"
             return search(point, run, earliest_ends if known else None)
@@ -94,7 +97,22 @@ class Simulator:
 
 def _as_simulated(point: Point) -> dict[str, Any]:
     """Return the canonical point with the keys of its workload that the compiled description reads."""
-    return point.canonical() | {"workload": point.workload.schedule_keys()}
+    read = point.canonical() | {"workload": point.workload.schedule_keys()}
+    if isinstance(point.workload, Jobs):
+        read["allocation"] = point.workload.allocation(point.ranks_per_node)
+    return read
+
+
+def _with_slowdown(together: dict[str, Any], point: Point, jobs: Jobs, threads: int) -> dict[str, Any]:
+    """Return a result with what each job takes, beside the others and alone on the same nodes."""
+    rows = []
+    for number, job in enumerate(jobs.jobs):
+        alone = _extension().simulate(_as_simulated(point) | {"workload": jobs.alone(number)}, threads)
+        own, others = together["phases"][job.name], alone["phases"][job.name]
+        rows.append({"name": job.name, "time_s": own, "alone_s": others, "slowdown": own / others if others else 1.0})
+        together["cpu_s"] += alone["cpu_s"]
+        together["wall_s"] += alone["wall_s"]
+    return together | {"jobs": rows, "slowdown": rows[0]["slowdown"]}
 
 
 def earliest_ends(point: Point) -> tuple[list[float], list[float]]:

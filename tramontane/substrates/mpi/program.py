@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tramontane.study.points import Point
-from tramontane.study.programs import Workload
+from tramontane.study.kinds import Workload
 
 #: Root of the checkout this package runs from, where the sources are.
 ROOT = Path(__file__).resolve().parents[3]

@@ -1,0 +1,20 @@
+"""The union of all kinds of workloads."""
+
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter
+
+from tramontane.study.jobs import Jobs
+from tramontane.study.programs import Program
+from tramontane.study.settings import Settings
+from tramontane.study.workloads import Allreduce, Collective, Halo, RandomShifts, Transposition
+
+Workload = Annotated[
+    Transposition | Halo | Allreduce | Collective | RandomShifts | Program | Jobs, Field(discriminator="kind")
+]
+WORKLOADS: tuple[type[Settings], ...] = (Transposition, Halo, Allreduce, Collective, RandomShifts, Program, Jobs)
+
+
+def canonical_workload(data: object) -> Workload:
+    """Return the workload with a canonical form, checked as far as it can be without its point (ValidationError)."""
+    return TypeAdapter[Workload](Workload).validate_python(data, context={"canonical": True})
