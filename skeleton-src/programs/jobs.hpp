@@ -104,10 +104,10 @@ public:
         return {0, messages, messages};
     }
     [[nodiscard]] Transfer send(Rank rank, std::int64_t number, std::int32_t /*index*/) const override {
-        return {static_cast<Rank>((std::int64_t{rank} + shift(number)) % ranks_), bytes_, 0};
+        return {static_cast<Rank>((std::int64_t{rank} + shift(number)) % ranks_), 0, bytes_};
     }
     [[nodiscard]] Transfer receive(Rank rank, std::int64_t number, std::int32_t /*index*/) const override {
-        return {static_cast<Rank>((std::int64_t{rank} + ranks_ - shift(number)) % ranks_), bytes_, 0};
+        return {static_cast<Rank>((std::int64_t{rank} + ranks_ - shift(number)) % ranks_), 0, bytes_};
     }
 
 private:

@@ -13,7 +13,7 @@ from tramontane.results.published import MARK
 from tramontane.results.revisions import CURRENT
 from tramontane.results.store import Store
 from tramontane.study import Expansion, Experiment
-from tramontane.study.quantities import OPTIONAL, PHASE_TIME, QUANTITIES, STEPS, Quantity
+from tramontane.study.quantities import JOBS, OPTIONAL, PHASE_TIME, QUANTITIES, STEPS, Quantity
 
 _DELAY_PACKETS = Quantity("delay_packets", "1", "Packets by their queueing delay")
 _DELAY_TOTALS = {
@@ -94,11 +94,15 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
     if phases:
         dataset = dataset.assign_coords(phase=_coordinate("phase", phases))
         dataset[PHASE_TIME.name] = ((*dims, "phase"), phase_times, _attributes(PHASE_TIME))
-    for of in (_steps, _delays, _congestion):
+    for of in (_parts, _delays, _congestion):
         dataset = dataset.assign(of(dims, rows, places))
     substrates = sorted({row.substrate for row in rows if row.substrate})
     attributes = _global_attributes(data, [row.provenance for row in rows if row.provenance])
     return dataset.assign_attrs(attributes | {"substrates": ", ".join(substrates)})
+
+
+_PARTS = {"step": STEPS, "job": JOBS}
+"""What a point may have several of, each with a name."""
 
 
 class _Row(NamedTuple):
@@ -106,7 +110,7 @@ class _Row(NamedTuple):
     status: str
     numbers: dict[str, float] = {}  # noqa: RUF012 (never written to)
     phases: dict[str, float] = {}  # noqa: RUF012
-    steps: dict[str, dict[str, float]] = {}  # noqa: RUF012
+    parts: dict[str, dict[str, dict[str, float]]] = {}  # noqa: RUF012
     delays: dict[str, Any] = {}  # noqa: RUF012
     congestion: dict[str, Any] = {}  # noqa: RUF012
     provenance: dict[str, Any] = {}  # noqa: RUF012
@@ -131,7 +135,10 @@ def _row(point: dict[str, Any], store: Store) -> _Row:
         "ok",
         known,
         result.get("phases", {}),
-        {step["name"]: {key: step[key] for key in STEPS} for step in result.get("steps", ())},
+        {
+            part: {each["name"]: {key: each[key] for key in known} for each in result.get(f"{part}s", ())}
+            for part, known in _PARTS.items()
+        },
         result.get("delays", {}),
         store.read_congestion(identity) or {},
         record["provenance"],
@@ -139,20 +146,22 @@ def _row(point: dict[str, Any], store: Store) -> _Row:
     )
 
 
-def _steps(dims: Mapping[str, list[Any]], rows: list[_Row], places: list[tuple[int, ...]]) -> xr.Dataset:
-    """Return the times of programs' steps; those that a program has not are NaN."""
-    steps = list(dict.fromkeys(name for row in rows for name in row.steps))
-    if not steps:
-        return xr.Dataset()
-    values = {key: np.full((*(len(each) for each in dims.values()), len(steps)), np.nan) for key in STEPS}
-    for row, place in zip(rows, places, strict=True):
-        for name, times in row.steps.items():
-            for key, value in times.items():
-                values[key][(*place, steps.index(name))] = value
-    return xr.Dataset(
-        {quantity.name: ((*dims, "step"), values[key], _attributes(quantity)) for key, quantity in STEPS.items()},
-        coords={"step": _coordinate("step", steps)},
-    )
+def _parts(dims: Mapping[str, list[Any]], rows: list[_Row], places: list[tuple[int, ...]]) -> xr.Dataset:
+    """Return what is known of programs' steps and of jobs; those that a point has not are NaN."""
+    dataset = xr.Dataset()
+    for part, known in _PARTS.items():
+        names = list(dict.fromkeys(name for row in rows for name in row.parts.get(part, {})))
+        if not names:
+            continue
+        values = {key: np.full((*(len(each) for each in dims.values()), len(names)), np.nan) for key in known}
+        for row, place in zip(rows, places, strict=True):
+            for name, numbers in row.parts.get(part, {}).items():
+                for key, value in numbers.items():
+                    values[key][(*place, names.index(name))] = value
+        dataset = dataset.assign_coords({part: _coordinate(part, names)}).assign(
+            {quantity.name: ((*dims, part), values[key], _attributes(quantity)) for key, quantity in known.items()}
+        )
+    return dataset
 
 
 def _delays(dims: Mapping[str, list[Any]], rows: list[_Row], places: list[tuple[int, ...]]) -> xr.Dataset:

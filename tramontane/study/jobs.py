@@ -20,9 +20,9 @@ class Job(Settings):
     name: Name = Field(description="Its name; results and phases have it.", examples=["model"])
     ranks: Count = Field(description="Number of its ranks; a multiple of ranks_per_node.")
     start: Time = Field(0, description="When it starts.", examples=["100 us"])
-    allocation: Annotated[str | tuple[int, ...], ChoiceOrNumbers(ALLOCATIONS, "nodes")] = Field(
-        "first-available",
-        description="Which nodes its ranks get, of those that the jobs before have left: as the allocation of a point.",
+    allocation: Annotated[str | tuple[int, ...], ChoiceOrNumbers(ALLOCATIONS, "nodes")] | None = Field(
+        None,
+        description="Which nodes its ranks get, of those that the jobs before have left. Default: the point's rule.",
     )
     workload: Annotated[
         Transposition | Halo | Allreduce | Collective | RandomShifts | Program, Field(discriminator="kind")
@@ -39,8 +39,8 @@ class Job(Settings):
         return self
 
     @field_serializer("allocation", when_used="json")
-    def _spell_allocation(self, allocation: str | tuple[int, ...]) -> str | dict[str, list[int]]:
-        return allocation if isinstance(allocation, str) else {"nodes": list(allocation)}
+    def _spell_allocation(self, allocation: str | tuple[int, ...] | None) -> str | dict[str, list[int]] | None:
+        return {"nodes": list(allocation)} if isinstance(allocation, tuple) else allocation
 
 
 class Jobs(Communication):
@@ -101,8 +101,8 @@ class Jobs(Communication):
         for job in self.jobs:
             yield {"name": job.name, "ranks": job.ranks, "start": job.start, "workload": job.workload.schedule_keys()}
 
-    def allocation(self, ranks_per_node: int) -> dict[str, Any]:
-        """Return which nodes each job gets, as the simulator reads it."""
-        jobs = [{"nodes": job.ranks // ranks_per_node, **job.model_dump(mode="json", include={"allocation"})}
-                for job in self.jobs]
-        return {"jobs": jobs}
+    def allocation(self, usual: str, ranks_per_node: int) -> dict[str, Any]:
+        """Return which nodes each job gets, as the simulator reads it; `usual`: the rule of those that have none."""
+        own = [job.model_dump(mode="json", include={"allocation"}, exclude_none=True) for job in self.jobs]
+        nodes = [job.ranks // ranks_per_node for job in self.jobs]
+        return {"jobs": [{"nodes": n, "allocation": usual, **rule} for n, rule in zip(nodes, own, strict=True)]}

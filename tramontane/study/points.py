@@ -261,8 +261,9 @@ class Point(Settings):
             return
         if self.substrate != "simulator":
             raise problem(f"found jobs with substrate {self.substrate}", "only with simulator", key="workload.kind")
-        if self.allocation != "first-available":
-            raise problem("found some, beside jobs", "workload.jobs[].allocation", key="allocation")
+        if not isinstance(self.allocation, str):
+            allowed = f"{', '.join(ALLOCATIONS)}; jobs have nodes of their own (workload.jobs[].allocation)"
+            raise problem("found a list of nodes beside jobs", allowed, key="allocation")
         if self.mapping != "block":
             raise problem("found some, beside jobs", "block", key="mapping")
         for number, job in enumerate(self.workload.jobs):

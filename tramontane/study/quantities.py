@@ -50,7 +50,15 @@ OPTIONAL = (
         "Error of the communication time",
         "relative half-width of its interval, which holds in about 95 %; 0 where all repeats were simulated",
     ),
+    Quantity("slowdown", "1", "Slowdown of the first job", "by the other jobs, against running alone on its nodes"),
 )
 
 DRAWABLE = tuple(quantity.name for quantity in (*QUANTITIES, *OPTIONAL, PHASE_TIME))
 """Names of the variables that can be drawn."""
+
+JOBS = {
+    "time_s": Quantity("job_time_s", "s", "Time of a job", "from its start to its end, beside the others"),
+    "alone_s": Quantity("job_alone_s", "s", "Time of a job alone", "on the same nodes, while the others' stay idle"),
+    "slowdown": Quantity("job_slowdown", "1", "Slowdown of a job", "job_time_s over job_alone_s"),
+}
+"""What is known of jobs side by side, likewise: variables over `job`."""

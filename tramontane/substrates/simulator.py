@@ -99,7 +99,7 @@ def _as_simulated(point: Point) -> dict[str, Any]:
     """Return the canonical point with the keys of its workload that the compiled description reads."""
     read = point.canonical() | {"workload": point.workload.schedule_keys()}
     if isinstance(point.workload, Jobs):
-        read["allocation"] = point.workload.allocation(point.ranks_per_node)
+        read["allocation"] = point.workload.allocation(str(point.allocation), point.ranks_per_node)
     return read
 
 
@@ -110,7 +110,6 @@ def _with_slowdown(together: dict[str, Any], point: Point, jobs: Jobs, threads: 
         alone = _extension().simulate(_as_simulated(point) | {"workload": jobs.alone(number)}, threads)
         own, others = together["phases"][job.name], alone["phases"][job.name]
         rows.append({"name": job.name, "time_s": own, "alone_s": others, "slowdown": own / others if others else 1.0})
-        together["cpu_s"] += alone["cpu_s"]
         together["wall_s"] += alone["wall_s"]
     return together | {"jobs": rows, "slowdown": rows[0]["slowdown"]}
 

@@ -1,0 +1,121 @@
+"""Jobs side by side: each as if it were alone where it shares nothing, slower where it does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from tramontane.study import Point
+from tramontane.study.mapping import ALLOCATIONS
+from tramontane.substrates.simulator import Simulator
+
+US = 1e-6
+TORUS = {"topology": "torus", "geometry": [4, 4, 2], "nodes_per_switch": 2}
+LINE = {"topology": "torus", "geometry": [2, 1, 1], "nodes_per_switch": 4}
+TRANSPOSITION = {"kind": "transposition", "algorithm": "ring-k", "radix": 4, "grid": [64, 64, 32]}
+SHIFTS = {"kind": "random-shifts", "bytes": "100 KB", "rounds": 3}
+
+
+def job(name: str, ranks: int, workload: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"name": name, "ranks": ranks, "workload": workload, **more}
+
+
+def point(*jobs: dict[str, Any], machine: dict[str, Any] | None = None, **more: Any) -> Point:
+    ranks = more.pop("ranks", sum(each["ranks"] for each in jobs))
+    workload = {"kind": "jobs", "jobs": list(jobs)}
+    return Point.model_validate({"ranks": ranks, "workload": workload, "machine": machine or TORUS, **more})
+
+
+def alone(workload: dict[str, Any], ranks: int, machine: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    described = {"ranks": ranks, "workload": workload, "machine": machine or TORUS, **more}
+    return Simulator().run(Point.model_validate(described))
+
+
+def test_a_job_is_what_it_is_as_a_point() -> None:
+    """On the first nodes and in the same order it has the same time, to the last bit."""
+    result = Simulator().run(point(job("a", 16, TRANSPOSITION), job("b", 8, SHIFTS)))
+    by_itself = alone(TRANSPOSITION, 16)
+    assert result["jobs"][0]["alone_s"] == by_itself["time_s"]
+    assert result["messages"] == by_itself["messages"] + 3 * 8
+    given = alone(SHIFTS, 8, allocation={"nodes": list(range(16, 24))})
+    assert result["jobs"][1]["alone_s"] == given["time_s"]
+
+
+def test_two_jobs_on_one_link_take_twice_the_time() -> None:
+    """Each sends 100 KB a round from one switch to the other, by the only link between them."""
+    one = job("one", 2, SHIFTS, allocation={"nodes": [0, 4]})
+    other = job("other", 2, SHIFTS, allocation={"nodes": [1, 5]})
+    result = Simulator().run(point(one, other, machine=LINE))
+    transfer = 100_000 / 10e9
+    assert result["jobs"][0]["alone_s"] == pytest.approx(3 * transfer, rel=0.15)
+    for each in result["jobs"]:
+        assert each["slowdown"] == pytest.approx(2, rel=0.1)
+    assert result["slowdown"] == result["jobs"][0]["slowdown"]
+
+
+def test_a_job_that_starts_later_meets_nobody() -> None:
+    jobs = [job("one", 2, SHIFTS, allocation={"nodes": [0, 4]}), job("other", 2, SHIFTS, start="1 ms")]
+    result = Simulator().run(point(*jobs, machine=LINE))
+    assert [each["slowdown"] for each in result["jobs"]] == [1, 1]
+    assert result["time_s"] == pytest.approx(1000 * US + result["jobs"][1]["time_s"], rel=1e-9)
+
+
+@given(
+    allocation=st.sampled_from(ALLOCATIONS),
+    own=st.sampled_from([*ALLOCATIONS, None]),
+    ranks=st.lists(st.integers(1, 12), min_size=1, max_size=4),
+    start=st.sampled_from(["0 s", "10 us"]),
+    seed=st.integers(0, 99),
+)
+def test_threads_never_matter_and_every_byte_arrives(
+    allocation: str, own: str | None, ranks: list[int], start: str, seed: int
+) -> None:
+    jobs = [
+        job(f"job-{number}", size, SHIFTS | {"bytes": "10 KB"}, **({"allocation": own} if number == 1 and own else {}))
+        for number, size in enumerate(ranks)
+    ]
+    jobs[-1]["start"] = start
+    made = point(*jobs, allocation=allocation, seed=seed, start_jitter="1 us")
+    first, second = Simulator(1).run(made), Simulator(3).run(made)
+    costs = ("wall_s", "setup_s", "threads", "events", "network_bytes")
+    assert {k: v for k, v in first.items() if k not in costs} == {k: v for k, v in second.items() if k not in costs}
+    assert first["messages"] == 3 * sum(size for size in ranks if size > 1)
+    assert first["bytes"] == 10_000 * first["messages"]
+
+
+def test_ranks_of_a_node_are_of_one_job() -> None:
+    machine = TORUS | {"node": {"latency": "500 ns", "bandwidth": "10 GB/s"}}
+    result = Simulator().run(point(job("a", 8, SHIFTS), job("b", 12, SHIFTS), machine=machine, ranks_per_node=4))
+    assert result["jobs"][1]["time_s"] > 0
+    with pytest.raises(ValidationError, match="found 6; allowed: a multiple of ranks_per_node, 4"):
+        point(job("a", 6, SHIFTS), job("b", 2, SHIFTS), machine=machine, ranks_per_node=4)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "more", "found", "allowed"),
+    [
+        ([job("a", 4, SHIFTS)], {"ranks": 5}, "found 5", "4, the ranks of all jobs"),
+        ([job("a", 4, SHIFTS), job("a", 4, SHIFTS)], {}, "found 'a' twice", "each name once"),
+        ([job("a", 4, SHIFTS)], {"allocation": {"nodes": [1, 2, 3, 4]}}, "found a list of nodes beside jobs", "random"),
+        ([job("a", 4, SHIFTS)], {"mapping": {"nodes": [0, 1, 2, 3]}}, "found some, beside jobs", "block"),
+        ([job("a", 4, {"kind": "jobs", "jobs": []})], {}, "jobs", "random-shifts"),
+        ([job("a", 4, TRANSPOSITION | {"algorithm": "library", "radix": None})], {}, "found 'library'", "ring-k"),
+        ([job("a", 4, SHIFTS)], {"substrate": "simgrid"}, "found jobs with substrate simgrid", "only with simulator"),
+    ],
+)
+def test_what_can_not_be_is_refused(jobs: list[Any], more: dict[str, Any], found: str, allowed: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        point(*jobs, **more)
+    assert found in str(caught.value)
+    assert allowed in str(caught.value)
+
+
+@pytest.mark.parametrize(("nodes", "found"), [([0], "found 0"), ([1, 2, 3], "found 3 nodes"), ([40], "found 40")])
+def test_nodes_that_a_job_can_not_have_are_refused(nodes: list[int], found: str) -> None:
+    other = job("b", 1, SHIFTS, allocation={"nodes": nodes})
+    with pytest.raises(ValueError, match=rf"workload\.jobs\.1\.allocation\.nodes: {found}"):
+        Simulator().run(point(job("a", 1, SHIFTS), other))
