@@ -50,6 +50,7 @@ struct OwnCopy {
 /// memory after the round. Ranks that combine in ascending order of peer (own value in its place) get equal bits.
 class ContentSchedule : public Schedule {
 public:
+    [[nodiscard]] const ContentSchedule* contents() const final { return this; }
     [[nodiscard]] virtual std::vector<Piece> send_contents(Rank rank, std::int64_t round, std::int32_t index) const = 0;
     [[nodiscard]] virtual std::vector<Piece> receive_contents(Rank rank, std::int64_t round,
                                                               std::int32_t index) const = 0;

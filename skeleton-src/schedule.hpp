@@ -18,6 +18,8 @@ namespace tramontane {
 
 using Rank = std::int32_t;
 
+class ContentSchedule;
+
 /// One message, seen from one of its two ends.
 struct Transfer {
     Rank peer;           ///< the other end
@@ -48,6 +50,9 @@ public:
     /// The `index`-th send (receive) of `rank` in `round`; 0 <= index < round(rank, round).sends (.receives).
     [[nodiscard]] virtual Transfer send(Rank rank, std::int64_t round, std::int32_t index) const = 0;
     [[nodiscard]] virtual Transfer receive(Rank rank, std::int64_t round, std::int32_t index) const = 0;
+
+    /// This schedule with what its messages carry, if it says so; nullptr: only their lengths are known.
+    [[nodiscard]] virtual const ContentSchedule* contents() const { return nullptr; }
 };
 
 }  // namespace tramontane

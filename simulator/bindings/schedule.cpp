@@ -89,11 +89,11 @@ private:
 /// A schedule behind checks: the C++ interface trusts its caller, Python's users get an exception.
 class CheckedSchedule {
 public:
-    explicit CheckedSchedule(std::unique_ptr<ContentSchedule> schedule) : schedule_{std::move(schedule)} {}
+    explicit CheckedSchedule(std::unique_ptr<Schedule> schedule) : schedule_{std::move(schedule)} {}
     CheckedSchedule(const nb::dict& workload, std::int64_t ranks, bool allow_empty_blocks)
         : schedule_{workload_from_dict(workload, ranks, {.empty_blocks = allow_empty_blocks})->schedule()} {}
 
-    const ContentSchedule& get() const { return *schedule_; }
+    const Schedule& get() const { return *schedule_; }
 
     Round round(std::int64_t rank, std::int64_t round) const {
         check(rank, schedule_->ranks(), "rank");
@@ -104,19 +104,19 @@ public:
     template <auto Member>
     auto sent(std::int64_t rank, std::int64_t round, std::int64_t index) const {
         check(index, this->round(rank, round).sends, "index");
-        return (*schedule_.*Member)(static_cast<Rank>(rank), round, static_cast<std::int32_t>(index));
+        return (with(Member).*Member)(static_cast<Rank>(rank), round, static_cast<std::int32_t>(index));
     }
 
     template <auto Member>
     auto received(std::int64_t rank, std::int64_t round, std::int64_t index) const {
         check(index, this->round(rank, round).receives, "index");
-        return (*schedule_.*Member)(static_cast<Rank>(rank), round, static_cast<std::int32_t>(index));
+        return (with(Member).*Member)(static_cast<Rank>(rank), round, static_cast<std::int32_t>(index));
     }
 
     Box held(std::int64_t rank, std::int64_t phase) const {
         check(rank, schedule_->ranks(), "rank");
         check(phase, static_cast<std::int64_t>(schedule_->phases().size()) + 1, "phase");
-        return schedule_->held(static_cast<Rank>(rank), static_cast<std::int32_t>(phase));
+        return contents().held(static_cast<Rank>(rank), static_cast<std::int32_t>(phase));
     }
 
     nb::dict transfers(std::int64_t round, const std::string& side) const {
@@ -172,6 +172,22 @@ public:
     }
 
 private:
+    const ContentSchedule& contents() const {
+        if (schedule_->contents() == nullptr) {
+            throw std::invalid_argument("contents: found messages of which only the lengths are known");
+        }
+        return *schedule_->contents();
+    }
+    /// The schedule, as the class that has a member.
+    template <class... Given>
+    const Schedule& with(Transfer (Schedule::* /*member*/)(Given...) const) const {
+        return *schedule_;
+    }
+    template <class... Given>
+    const ContentSchedule& with(std::vector<Piece> (ContentSchedule::* /*member*/)(Given...) const) const {
+        return contents();
+    }
+
     static void check(std::int64_t value, std::int64_t end, const char* what) {
         if (value < 0 || value >= end) {
             throw nb::index_error(
@@ -180,7 +196,7 @@ private:
         }
     }
 
-    std::unique_ptr<ContentSchedule> schedule_;
+    std::unique_ptr<Schedule> schedule_;
 };
 
 using MatrixArgument = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;

@@ -81,14 +81,14 @@ Summary summary(std::vector<double> values) {
 Measurement measure(const Options& options, const Schedule& schedule, Operation& operation, Rank rank,
                     std::string& complaint) {
     Measurement measurement;
-    Memory* const memory = options.verify ? operation.memory() : nullptr;
+    CheckedPayload* const data = options.verify ? operation.data() : nullptr;
     Times times;
     std::int64_t executions = 0;
-    if (memory != nullptr) {
-        memory->check_as_it_runs(true);
+    if (data != nullptr) {
+        data->check_as_it_runs(true);
         operation.fill(executions++);
         operation.run(times);
-        memory->check_as_it_runs(false);
+        data->check_as_it_runs(false);
     }
     for (std::int64_t i = 0; i < options.warmup; ++i) {
         operation.fill(executions++);
@@ -100,14 +100,14 @@ Measurement measure(const Options& options, const Schedule& schedule, Operation&
         operation.run(times);
         TRAMONTANE_END_TOGETHER();
         measurement.repetitions.push_back(over_ranks(times, options.global_clock, rank, schedule.ranks()));
-        if (memory != nullptr) {
-            memory->check_result();
+        if (data != nullptr) {
+            data->check_result();
         }
     }
-    if (memory != nullptr) {
-        measurement.checked = memory->findings().checked;
-        measurement.wrong = memory->findings().wrong;
-        complaint = memory->findings().first;
+    if (data != nullptr) {
+        measurement.checked = data->findings().checked;
+        measurement.wrong = data->findings().wrong;
+        complaint = data->findings().first;
     }
     // After the repetitions: what goes over the network before them leaves its mark on a simulated one.
     count(options, schedule, rank, measurement);

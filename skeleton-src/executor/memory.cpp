@@ -207,14 +207,14 @@ void Memory::end_phase(std::int32_t phase) {
     for (const Copy& each : phases_[static_cast<std::size_t>(phase)].after) {
         copy(each);
     }
-    if (checking_) {
+    if (checking()) {
         check_phase(phase + 1);
     }
 }
 
 void Memory::pack(std::int64_t round) {
     if (!field_ && round % period_ == 0 && round > 0) {
-        if (checking_) {
+        if (checking()) {
             check_sums(round / period_ - 1);
         }
         write_contribution(round / period_);
@@ -237,11 +237,11 @@ void Memory::unpack(std::int64_t round) {
     }
 }
 
-const double* Memory::outgoing(std::int64_t round, std::int32_t index) const {
+const void* Memory::outgoing(std::int64_t round, std::int32_t index) const {
     return sending_.data() + plan(round).send_at[static_cast<std::size_t>(index)];
 }
 
-double* Memory::incoming(std::int64_t round, std::int32_t index) {
+void* Memory::incoming(std::int64_t round, std::int32_t index) {
     return receiving_.data() + plan(round).receive_at[static_cast<std::size_t>(index)];
 }
 
@@ -256,7 +256,7 @@ void Memory::end_allreduce(std::int64_t repeat) {
         const auto count = static_cast<std::int64_t>(own_.size());
         corrupt(reduced(), count, count);
     }
-    if (checking_) {
+    if (checking()) {
         check_sums(repeat);
     }
 }
@@ -349,11 +349,11 @@ void Memory::check_sums(std::int64_t repeat) {
         for (Rank rank = 0; rank < schedule_.ranks(); ++rank) {
             expected += contribution(rank, i, instance);
         }
-        const double found = areas_.front().values[static_cast<std::size_t>(i)];
-        ++findings_.checked;
-        if (!same(found, expected)) {
-            report("allreduce " + std::to_string(repeat) + ", element " + std::to_string(i), std::to_string(found),
-                   std::to_string(expected));
+        const double held = areas_.front().values[static_cast<std::size_t>(i)];
+        ++outcome().checked;
+        if (!same(held, expected)) {
+            outcome().report(rank_, "allreduce " + std::to_string(repeat) + ", element " + std::to_string(i),
+                             std::to_string(held), std::to_string(expected));
         }
     }
 }
@@ -378,23 +378,18 @@ void Memory::check_field(std::int32_t phase) {
                                                  : "what rank " + std::to_string(is.rank) + " had at " +
                                                        point(is.index % nx, is.index / nx % ny, is.index / nx / ny) +
                                                        " in repetition " + std::to_string(is.repetition);
-                    report("after phase " + (phase > 0 ? phase_names_[static_cast<std::size_t>(phase - 1)] : "0") +
-                               ", point " + point(x, y, z),
-                           what,
-                           "what rank " + std::to_string(origin) + " had at " + point(gx, gy, z) + " in repetition " +
-                               std::to_string(repetition_ % 16));
+                    outcome().report(rank_,
+                                     "after phase " +
+                                         (phase > 0 ? phase_names_[static_cast<std::size_t>(phase - 1)] : "0") +
+                                         ", point " + point(x, y, z),
+                                     what,
+                                     "what rank " + std::to_string(origin) + " had at " + point(gx, gy, z) +
+                                         " in repetition " + std::to_string(repetition_ % 16));
                 }
             }
-            findings_.checked += box.x.size();
+            outcome().checked += box.x.size();
         }
     }
-}
-
-void Memory::report(const std::string& where, const std::string& found, const std::string& expected) {
-    if (findings_.wrong == 0) {
-        findings_.first = "rank " + std::to_string(rank_) + " " + where + ": found " + found + ", expected " + expected;
-    }
-    ++findings_.wrong;
 }
 
 }  // namespace tramontane::executor

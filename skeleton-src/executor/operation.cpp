@@ -6,8 +6,11 @@
 #include <optional>
 #include <utility>
 
+#include "contents.hpp"
 #include "exchange.hpp"
+#include "memory.hpp"
 #include "null_buffer.hpp"
+#include "stamps.hpp"
 
 namespace tramontane::executor {
 namespace {
@@ -38,10 +41,12 @@ void timed(double& sum, Call&& call) {
 /// What all operations share: the data, real or not.
 class DataOperation : public Operation {
 public:
-    DataOperation(const Options& options, const ContentSchedule& schedule, Rank rank, std::int64_t longest)
+    DataOperation(const Options& options, const Schedule& schedule, Rank rank, std::int64_t longest)
         : schedule_{schedule}, rank_{rank} {
-        if (options.real_data) {
-            memory_.emplace(schedule, rank, options.fault);
+        if (options.real_data && schedule.contents() != nullptr) {
+            memory_.emplace(*schedule.contents(), rank, options.fault);
+        } else if (options.real_data) {
+            stamps_.emplace(schedule, rank, options.fault);
         } else {
             outgoing_.emplace(longest);
             incoming_.emplace(longest);
@@ -50,22 +55,27 @@ public:
     }
 
     void fill(std::int64_t repetition) override {
-        if (memory_) {
-            memory_->fill(repetition);
+        if (data() != nullptr) {
+            data()->fill(repetition);
         }
     }
-    [[nodiscard]] Memory* memory() override { return memory_ ? &*memory_ : nullptr; }
+    [[nodiscard]] CheckedPayload* data() final {
+        return memory_ ? &*memory_ : stamps_ ? static_cast<CheckedPayload*>(&*stamps_) : nullptr;
+    }
 
 protected:
-    [[nodiscard]] const ContentSchedule& schedule() const { return schedule_; }
+    [[nodiscard]] const Schedule& schedule() const { return schedule_; }
     [[nodiscard]] Rank rank() const { return rank_; }
-    [[nodiscard]] Payload& payload() { return memory_ ? static_cast<Payload&>(*memory_) : *nothing_; }
+    [[nodiscard]] Memory* memory() { return memory_ ? &*memory_ : nullptr; }
+    [[nodiscard]] Payload& payload() { return data() != nullptr ? static_cast<Payload&>(*data()) : *nothing_; }
+    [[nodiscard]] const double* null_outgoing() { return outgoing_ ? outgoing_->data() : nullptr; }
     [[nodiscard]] double* null_incoming() { return incoming_ ? incoming_->data() : nullptr; }
 
 private:
-    const ContentSchedule& schedule_;
+    const Schedule& schedule_;
     Rank rank_;
     std::optional<Memory> memory_;
+    std::optional<Stamps> stamps_;
     std::optional<NullBuffer> outgoing_, incoming_;
     std::optional<NullPayload> nothing_;
 };
@@ -73,7 +83,7 @@ private:
 /// Rounds, one after the other, each packed, exchanged and unpacked.
 class RoundOperation final : public DataOperation {
 public:
-    RoundOperation(const Options& options, const ContentSchedule& schedule, Rank rank)
+    RoundOperation(const Options& options, const Schedule& schedule, Rank rank)
         : DataOperation{options, schedule, rank, options.real_data ? 0 : longest_message(schedule, rank)},
           exchange_{options.implementation == Implementation::schedule
                         ? make_point_to_point(schedule, rank, payload())
@@ -113,20 +123,20 @@ public:
         : DataOperation{options, schedule, rank, schedule.held(rank, 0).size() * element_bytes},
           repeats_{schedule.repeats()},
           allreduce_{make_library_allreduce(
-              options.implementation, memory() ? memory()->contributed() : payload().outgoing(0, 0),
+              options.implementation, memory() ? memory()->contributed() : null_outgoing(),
               memory() ? memory()->reduced() : null_incoming(), schedule.held(rank, 0).size())} {}
 
     void run(Times& times) override {
-        Memory* const data = memory();
+        Memory* const vectors = memory();
         times.copying = 0;
         times.begin = MPI_Wtime();
         for (std::int64_t repeat = 0; repeat < repeats_; ++repeat) {
-            if (data != nullptr) {
-                timed(times.copying, [&] { data->begin_allreduce(repeat); });
+            if (vectors != nullptr) {
+                timed(times.copying, [&] { vectors->begin_allreduce(repeat); });
             }
             allreduce_->run();
-            if (data != nullptr) {
-                data->end_allreduce(repeat);
+            if (vectors != nullptr) {
+                vectors->end_allreduce(repeat);
             }
         }
         times.end = MPI_Wtime();
@@ -141,8 +151,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Operation> make_operation(const Options& options, const ContentSchedule& schedule, Rank rank) {
-    if (options.in_one_call()) return std::make_unique<AllreduceOperation>(options, schedule, rank);
+std::unique_ptr<Operation> make_operation(const Options& options, const Schedule& schedule, Rank rank) {
+    if (options.in_one_call()) return std::make_unique<AllreduceOperation>(options, *schedule.contents(), rank);
     return std::make_unique<RoundOperation>(options, schedule, rank);
 }
 

@@ -15,12 +15,23 @@ int element_count(std::int64_t bytes) {
     return static_cast<int>(elements);
 }
 
+int byte_count(std::int64_t bytes) {
+    if (bytes > std::numeric_limits<int>::max()) {
+        refuse("bytes", std::to_string(bytes), "less than 2^31 in each message");
+    }
+    return static_cast<int>(bytes);
+}
+
 namespace {
 
 class PointToPoint final : public Exchange {
 public:
     PointToPoint(const Schedule& schedule, Rank rank, Payload& payload)
-        : schedule_{schedule}, rank_{rank}, payload_{payload} {}
+        : schedule_{schedule},
+          rank_{rank},
+          payload_{payload},
+          type_{schedule.contents() != nullptr ? element_type() : MPI_BYTE},
+          count_{schedule.contents() != nullptr ? element_count : byte_count} {}
 
     void run(std::int64_t number) override {
         const Round round = schedule_.round(rank_, number);
@@ -28,8 +39,8 @@ public:
         MPI_Request* request = requests_.data();
         for (std::int32_t index = 0; index < round.receives; ++index) {
             const Transfer from = schedule_.receive(rank_, number, index);
-            MPI_Irecv(payload_.incoming(number, index), element_count(from.bytes), element_type(), from.peer, from.tag,
-                      MPI_COMM_WORLD, request++);
+            MPI_Irecv(payload_.incoming(number, index), count_(from.bytes), type_, from.peer, from.tag, MPI_COMM_WORLD,
+                      request++);
         }
         const std::int32_t at_once = round.window > 0 ? std::min(round.window, round.sends) : round.sends;
         MPI_Request* const sends = request;
@@ -46,13 +57,14 @@ public:
 private:
     void post_send(std::int64_t number, std::int32_t index, MPI_Request& request) {
         const Transfer to = schedule_.send(rank_, number, index);
-        MPI_Isend(payload_.outgoing(number, index), element_count(to.bytes), element_type(), to.peer, to.tag,
-                  MPI_COMM_WORLD, &request);
+        MPI_Isend(payload_.outgoing(number, index), count_(to.bytes), type_, to.peer, to.tag, MPI_COMM_WORLD, &request);
     }
 
     const Schedule& schedule_;
     Rank rank_;
     Payload& payload_;
+    MPI_Datatype type_;
+    int (*count_)(std::int64_t bytes);
     std::vector<MPI_Request> requests_;
 };
 

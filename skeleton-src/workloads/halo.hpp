@@ -29,7 +29,7 @@ public:
         set("decomposition", value_of(decomposition_));
     }
 
-    [[nodiscard]] std::unique_ptr<ContentSchedule> schedule(std::span<const std::byte> /*setup*/) const override {
+    [[nodiscard]] std::unique_ptr<Schedule> schedule(std::span<const std::byte> /*setup*/) const override {
         return std::make_unique<HaloExchange>(grid_, decomposition_, width_);
     }
     [[nodiscard]] double imbalance() const override { return largest_share(grid_[0], grid_[1], decomposition_); }
@@ -57,7 +57,7 @@ public:
         }
     }
 
-    [[nodiscard]] std::unique_ptr<ContentSchedule> schedule(std::span<const std::byte> shared) const override {
+    [[nodiscard]] std::unique_ptr<Schedule> schedule(std::span<const std::byte> shared) const override {
         return std::make_unique<TiledHalo>(
             grid_, ranks(), width_,
             shared.empty() ? HaloTable{setup(), grid_, width_, ranks()} : HaloTable{shared, grid_, width_, ranks()});

@@ -39,7 +39,7 @@ public:
     [[nodiscard]] Rank ranks() const { return ranks_; }
 
     /// \param setup what `setup()` gave, kept by others for longer than the schedule; empty: it makes its own
-    [[nodiscard]] virtual std::unique_ptr<ContentSchedule> schedule(std::span<const std::byte> setup = {}) const = 0;
+    [[nodiscard]] virtual std::unique_ptr<Schedule> schedule(std::span<const std::byte> setup = {}) const = 0;
 
     /// The same messages for somebody who asks about a few ranks only; for planning, made without a table of all.
     [[nodiscard]] virtual std::unique_ptr<Schedule> sampled() const { return schedule(); }

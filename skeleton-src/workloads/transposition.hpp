@@ -25,7 +25,7 @@ public:
         set("decomposition", value_of(decomposition_));
     }
 
-    [[nodiscard]] std::unique_ptr<ContentSchedule> schedule(std::span<const std::byte> /*setup*/) const override {
+    [[nodiscard]] std::unique_ptr<Schedule> schedule(std::span<const std::byte> /*setup*/) const override {
         return std::make_unique<Transposition>(grid_, decomposition_, values());
     }
     /// The four layouts cut (x, y), (z, y), (z, x) and (y, x) by (cx, cy) (Zheng & Marguinaud 2018, Fig. 3).

@@ -23,7 +23,7 @@ std::string refusal(const std::vector<std::string>& words, std::int64_t ranks = 
     return "accepted";
 }
 
-std::unique_ptr<ContentSchedule> schedule(const std::vector<std::string>& words, std::int64_t ranks) {
+std::unique_ptr<Schedule> schedule(const std::vector<std::string>& words, std::int64_t ranks) {
     return make_workload(split_arguments(words), ranks)->schedule();
 }
 
