@@ -12,12 +12,13 @@
 #include "workloads/allreduce.hpp"
 #include "workloads/halo.hpp"
 #include "workloads/kind.hpp"
+#include "workloads/pattern.hpp"
 #include "workloads/transposition.hpp"
 
 namespace tramontane {
 
 [[nodiscard]] inline const std::vector<WorkloadKind>& workload_kinds() {
-    static const std::vector<WorkloadKind> kinds{transposition_kind(), halo_kind(), allreduce_kind()};
+    static const std::vector<WorkloadKind> kinds{transposition_kind(), halo_kind(), allreduce_kind(), pattern_kind()};
     return kinds;
 }
 

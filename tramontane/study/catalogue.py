@@ -130,7 +130,7 @@ def locate(layers: Layers, keys: Keys, source: Path) -> Origin:
 
 
 def resolve_names(layers: Layers, root: Path) -> None:
-    """Replace the names of a machine and of a grid in the settings of a point by what they stand for.
+    """Replace the names of a machine, a grid and a table in the settings of a point by what they stand for.
 
     The name of a system stays: what its file says (limits, options, references) is not the point's identity.
 
@@ -152,10 +152,23 @@ def resolve_names(layers: Layers, root: Path) -> None:
             origin = layers.origins["system", "name"]
             raise InputError(origin.source, origin.key, system, ", ".join(known), hint=closest(system, known))
         _check_parts(layers, root / SYSTEMS / f"{system}.yaml")
+    file = layers.get(("workload", "file"))
+    if isinstance(file, str):
+        origin = layers.origins["workload", "file"]
+        layers.set(("workload", "file"), str(find_file(file, root, origin)), origin)
     grid = layers.get(("workload", "grid"))
     if isinstance(grid, str):
         origin = layers.origins["workload", "grid"]
         layers.set(("workload", "grid"), grid_points(grid, root, origin), origin)
+
+
+def find_file(name: str, root: Path, origin: Origin) -> Path:
+    """Return the file that is meant at some place: beside the file where it is named, or below the project's folder."""
+    places = [folder.absolute() / name for folder in (Path(origin.source).parent, root)]
+    for place in places:
+        if place.is_file():
+            return place
+    raise InputError(origin.source, origin.key, name, f"a file beside this one, or below {root}")
 
 
 def _check_parts(layers: Layers, file: Path) -> None:

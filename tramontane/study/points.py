@@ -246,6 +246,10 @@ class Point(Settings):
         """
         return dict(json.loads(self._canonical_text))
 
+    def executable(self) -> dict[str, Any]:
+        """Return the canonical form, with files in place of their digests: what the extension is given."""
+        return {**self.canonical(), "workload": self.workload.executable()}
+
     @cached_property
     def _canonical_text(self) -> str:
         # What asks for nothing is left out, so that a new option renames no point.

@@ -1,4 +1,4 @@
-"""The typed descriptions of what is communicated: transposition, halo exchange and allreduce.
+"""The typed descriptions of what is communicated: transposition, halo exchange, allreduce, messages from a table.
 
 Types, explanations and what only a study knows stand here, because schemas and tables for users are made from them.
 What keys an algorithm has and what is possible is asked of the compiled descriptions
@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, TypeAdapter, model_validator
 
-from tramontane.study import schedules
-from tramontane.study.fields import Choice, Count, WholeList, WholeOrWord
+from tramontane.study import patterns, schedules
+from tramontane.study.fields import Choice, Count, Digest, Text, WholeList, WholeOrWord
 from tramontane.study.messages import problem
 from tramontane.study.settings import Settings
 
@@ -63,9 +63,13 @@ class Communication(Settings):
         """Whether it stands for the best of several workloads."""
         return False
 
+    def executable(self) -> dict[str, Any]:
+        """Return the canonical form, with the file of a table in place of its digest: what a substrate is given."""
+        return self.canonical()
+
     def schedule_keys(self) -> dict[str, Any]:
         """Return the keys that the compiled description reads; of a library's operation, those of messages like it."""
-        keys = self.canonical()
+        keys = self.executable()
         if self.by_library:
             keys["algorithm"] = schedules.library_algorithm(self._kind)
         return {key: value for key, value in keys.items() if value is not None}
@@ -238,8 +242,45 @@ class Allreduce(Communication):
         return self.changed(radix=radix, radices=None, exhaustive=None)
 
 
-Workload = Annotated[Transposition | Halo | Allreduce, Field(discriminator="kind")]
-WORKLOADS: tuple[type[Settings], ...] = (Transposition, Halo, Allreduce)
+class Pattern(Communication):
+    """The messages of a table: a sparse exchange of any model."""
+
+    kind: Literal["pattern"] = Field(description="Kind of workload.")
+    file: Text | None = Field(
+        None,
+        description="Table of messages, a .csv, .npz or .nc file with the columns source, target and bytes, and maybe "
+        "tag and step; beside the YAML file, or below the project's folder. Required, unless the table is known.",
+        examples=["halo.csv"],
+    )
+    table: Digest | None = Field(
+        None, description="Digest of what is in the file, which then may not change. Default: that of the file."
+    )
+    repeats: Count = Field(
+        schedules.default("pattern", "repeats"), description="How often all steps come one after the other."
+    )
+
+    def executable(self) -> dict[str, Any]:
+        """Return the canonical form, with the path of the table, which is as its digest says."""
+        return {**self.canonical(), "table": str(patterns.table(str(self.table)))}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        file, planned = data.get("file"), data.get("table")
+        if file is None and planned is None:
+            raise problem("missing", "a table of messages, .csv, .npz or .nc", key="file")
+        if not isinstance(file, str):
+            return data
+        found = patterns.kept(file)
+        if planned not in (None, found):
+            raise problem(f"found a table with digest {found}", f"the one with digest {planned}", key="file")
+        return {**{key: value for key, value in data.items() if key != "file"}, "table": found}
+
+
+Workload = Annotated[Transposition | Halo | Allreduce | Pattern, Field(discriminator="kind")]
+WORKLOADS: tuple[type[Settings], ...] = (Transposition, Halo, Allreduce, Pattern)
 
 
 def canonical_workload(data: object) -> Workload:

@@ -81,7 +81,7 @@ class Simulator:
         def run(chosen: Point, *limit: Any) -> dict[str, Any]:
             return {
                 "substrate": self.name,
-                **simulate(chosen.canonical(), self._threads, *limit),
+                **simulate(chosen.executable(), self._threads, *limit),
                 "imbalance": chosen.imbalance,
                 "model_revision": self.revision(),
             }
@@ -94,7 +94,7 @@ class Simulator:
 
 def earliest_ends(point: Point) -> tuple[list[float], list[float]]:
     """Return lower bounds of the ends of a point's repeats; see :data:`tramontane.substrates.search.EarliestEnds`."""
-    first, last = _extension().earliest_ends(point.canonical())
+    first, last = _extension().earliest_ends(point.executable())
     return first, last
 
 
@@ -108,7 +108,7 @@ def schedule(workload: Workload, ranks: int) -> Any:
     ranks : int
         Number of processes.
     """
-    return _extension().schedule.Schedule(workload.canonical(), ranks)
+    return _extension().schedule.Schedule(workload.executable(), ranks)
 
 
 @functools.cache

@@ -37,7 +37,7 @@ def simulated_arguments(point: Point) -> list[str]:
     On a simulator nothing is to be warmed up, a second repetition gives what the first one gave, and what messages hold
     is nobody's business.
     """
-    workload = point.workload.canonical()
+    workload = point.workload.executable()
     implementation = IMPLEMENTATIONS.get(workload.get("algorithm", ""))
     if implementation:
         del workload["algorithm"]

@@ -30,7 +30,7 @@ def headers() -> list[Path]:
 
 def arguments(point: Point, warmup: int = WARMUP, repetitions: int = REPETITIONS) -> list[str]:
     """Return the program's arguments for measuring a point with real, verified data."""
-    workload = dict(sorted(point.workload.canonical().items()))
+    workload = dict(sorted(point.workload.executable().items()))
     implementation = IMPLEMENTATIONS.get(workload.get("algorithm", ""))
     if implementation:
         del workload["algorithm"]

@@ -1,0 +1,320 @@
+"""Messages from a table that somebody else has written: how it is read, told from others, and found again.
+
+A path says nothing about what is simulated, so a point names a table by the digest of its content. Whatever the format
+of a file, its messages are turned into one binary form, that of ``skeleton-src/patterns/table.hpp``; the digest is
+that of these bytes. They lie in ``results/tables`` under the digest, where everybody who runs the point finds them.
+"""
+
+import csv
+import functools
+import hashlib
+import os
+import re
+import warnings
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from tramontane.errors import InputError, closest, show
+from tramontane.study.catalogue import find_root
+from tramontane.support.files import write_atomically
+from tramontane.support.layout import tables
+
+PROJECT = "TRAMONTANE_PROJECT"
+"""The environment variable that names the project's folder, for programs that run elsewhere."""
+COLUMNS = ("source", "target", "bytes")
+OPTIONAL = ("tag", "step")
+MOST_MESSAGES = 100_000_000
+MOST_PLACES = 500_000_000
+"""Ranks times steps: where each rank's part of each step begins is kept."""
+MOST_TAG = 32767
+"""What every MPI library takes for a tag."""
+_RANGES = {
+    "source": (0, 2**31 - 2),
+    "target": (0, 2**31 - 2),
+    "bytes": (0, 2**40),
+    "tag": (0, MOST_TAG),
+    "step": (-(2**62), 2**62),
+}
+_FORMAT = b"TRMPATT1"
+_HEADER = np.dtype([("format", "S8"), ("ranks", "<i8"), ("steps", "<i8"), ("messages", "<i8")])
+_SEND = np.dtype([("target", "<i4"), ("tag", "<i4"), ("bytes", "<i8")])
+_RECEIVE = np.dtype([("source", "<i4"), ("send", "<u4")])
+_WHOLE = re.compile(r"\s*[+-]?\d{1,25}\s*")
+_CHUNK = 1 << 22
+
+Column = NDArray[np.int64]
+
+
+def kept(file: str | Path) -> str:
+    """Return the digest of a table of messages, and keep the table where everybody finds it by that.
+
+    Parameters
+    ----------
+    file : path
+        A ``.csv``, ``.npz`` or ``.nc`` file with the columns `source`, `target` and `bytes`, maybe `tag` and `step`.
+
+    Raises
+    ------
+    InputError
+        If it can't be read, or has no such columns, or a row that can't be; the line names it.
+    """
+    path = Path(file).absolute()
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
+        raise InputError(path, "", None, "a table of messages (.csv, .npz, .nc)", problem="no such file") from None
+    return _kept(path, status.st_mtime_ns, status.st_size, folder())
+
+
+@functools.lru_cache(maxsize=256)
+def _kept(path: Path, changed: int, size: int, place: Path) -> str:
+    content = packed(read(path), path)
+    digest = hashlib.sha256(content).hexdigest()
+    table = place / f"{digest}.pattern"
+    if not _is_whole(table, digest):
+        try:
+            write_atomically(table, content)
+        except OSError as error:
+            raise InputError(table, "", None, "a place to write to", problem=f"{error.strerror}") from None
+    return digest
+
+
+def folder() -> Path:
+    """Return the folder of all tables of the project."""
+    return tables(find_root(os.environ.get(PROJECT)))
+
+
+def table(digest: str) -> Path:
+    """Return the file of the table with a digest; its content has been checked against that.
+
+    Raises
+    ------
+    InputError
+        If there is none, or it is damaged.
+    """
+    path = folder() / f"{digest}.pattern"
+    try:
+        status = path.stat()
+    except OSError:
+        allowed = "the table of a point, made when its YAML file is read"
+        raise InputError(path, "", None, allowed, problem="no such file") from None
+    if not _is_right(path, digest, status.st_mtime_ns, status.st_size):
+        allowed = "what its name says; remove it, and it is made anew when the point's YAML file is read"
+        raise InputError(path, "", None, allowed, problem="its content has changed")
+    return path
+
+
+def _is_whole(path: Path, digest: str) -> bool:
+    try:
+        status = path.stat()
+    except OSError:
+        return False
+    return _is_right(path, digest, status.st_mtime_ns, status.st_size)
+
+
+@functools.lru_cache(maxsize=256)
+def _is_right(path: Path, digest: str, changed: int, size: int) -> bool:
+    found = hashlib.sha256()
+    try:
+        with path.open("rb") as stream:
+            while chunk := stream.read(_CHUNK):
+                found.update(chunk)
+    except OSError:
+        return False
+    return found.hexdigest() == digest
+
+
+def read(path: Path) -> dict[str, Column]:
+    """Return the columns of a file, checked one by one: `source`, `target`, `bytes` [B], `tag` and `step`.
+
+    Raises
+    ------
+    InputError
+        With file, row or column, what was found and what is allowed.
+    """
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        raise InputError(path, "", path.suffix, ", ".join(_READERS), problem=f"found a file '{path.suffix}'")
+    try:
+        columns = reader(path)
+    except InputError:
+        raise
+    except (OSError, ValueError, KeyError, EOFError, OverflowError, RuntimeError, zipfile.BadZipFile) as error:
+        words = " ".join(str(error).split())[:200]
+        raise InputError(path, "", None, f"a {path.suffix} file", problem=f"can't be read ({words})") from None
+    lengths = {name: len(column) for name, column in columns.items()}
+    number = lengths["source"]
+    for name, length in lengths.items():
+        if length != number:
+            raise InputError(path, name, length, f"{number}, as many as of source", problem=f"found {length} values")
+    if number == 0:
+        raise InputError(path, "", None, "one message or more", problem="no message in it")
+    if number > MOST_MESSAGES:
+        raise InputError(path, "", number, f"at most {MOST_MESSAGES}", problem=f"found more than {MOST_MESSAGES} rows")
+    checked = {name: _whole(path, name, column) for name, column in columns.items()}
+    zero = np.zeros(number, dtype=np.int64)
+    return {name: checked.get(name, zero) for name in (*COLUMNS, *OPTIONAL)}
+
+
+def packed(columns: Mapping[str, Column], path: Path) -> bytes:
+    """Return the binary form of messages; `path` is for what has to be refused.
+
+    Rows of one step and source stay in their order, in which they are sent. Any other order of the rows says nothing,
+    nor do the numbers of steps beyond their order.
+
+    Raises
+    ------
+    InputError
+        For a message of a rank to itself, two that nothing tells apart, or more than can be kept.
+    """
+    source, target, size, tag = (columns[name] for name in ("source", "target", "bytes", "tag"))
+    if len(own := np.flatnonzero(source == target)):
+        row = int(own[0])
+        raise _wrong(path, row, "target", int(target[row]), "another rank than the source")
+    if float(size.sum(dtype=np.float64)) >= 2.0**62:
+        raise InputError(path, "bytes", None, "less than 2^62 in all", problem="found more than 2^62 in all")
+    numbers, step = np.unique(columns["step"], return_inverse=True)
+    ranks, steps = int(max(source.max(), target.max())) + 1, len(numbers)
+    if ranks * steps > MOST_PLACES:
+        problem = f"found {ranks} ranks in {steps} steps"
+        raise InputError(path, "", ranks, f"at most {MOST_PLACES} ranks times steps", problem=problem)
+    by_source = step * ranks + source
+    by_target = step * ranks + target
+    _refuse_alike(path, by_source, target, tag)
+    sent = np.argsort(by_source, kind="stable")
+    received = np.argsort(by_target[sent], kind="stable")
+    sends = np.empty(len(sent), dtype=_SEND)
+    sends["target"], sends["tag"], sends["bytes"] = target[sent], tag[sent], size[sent]
+    receives = np.empty(len(sent), dtype=_RECEIVE)
+    receives["source"], receives["send"] = source[sent][received], received
+    header = np.array([(_FORMAT, ranks, steps, len(sent))], dtype=_HEADER)
+    begins = [_begins(places, ranks * steps) for places in (by_source, by_target)]
+    return b"".join(part.tobytes() for part in (header, *begins, sends, receives))
+
+
+def _begins(places: Column, number: int) -> NDArray[np.uint32]:
+    """Return where the messages of each place begin, and where the last one's end."""
+    begins = np.zeros(number + 1, dtype="<u4")
+    np.cumsum(np.bincount(places, minlength=number), out=begins[1:])
+    return begins
+
+
+def _refuse_alike(path: Path, by_source: Column, target: Column, tag: Column) -> None:
+    order = np.lexsort((tag, target, by_source))
+    alike = np.ones(len(order) - 1, dtype=bool)
+    for column in (by_source, target, tag):
+        ordered = column[order]
+        alike &= ordered[1:] == ordered[:-1]
+    if alike.any():
+        first = int(np.flatnonzero(alike)[0])
+        one, other = sorted((int(order[first]), int(order[first + 1])))
+        found = f"found step, source, target and tag of row {one + 1} again"
+        raise InputError(path, f"row {other + 1}", None, "a tag of its own for each of them", problem=found)
+
+
+def _whole(path: Path, name: str, column: NDArray[Any]) -> Column:
+    """Return a column as whole numbers within its range."""
+    least, most = _RANGES[name]
+    allowed = f"a whole number, {least} to {most}" if name != "step" else "a whole number"
+    if column.ndim != 1 or column.dtype.kind not in "iuf":
+        found = f"found {column.ndim} dimensions of {column.dtype}"
+        raise InputError(path, name, None, "one dimension of whole numbers", problem=found)
+    wrong = (column < least) | (column > most)
+    if column.dtype.kind == "f":
+        with np.errstate(invalid="ignore"):
+            wrong |= ~np.isfinite(column) | (np.floor(column) != column)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise _wrong(path, row, name, column[row].item(), allowed)
+    return column.astype(np.int64)
+
+
+def _wrong(path: Path, row: int, name: str, found: object, allowed: str) -> InputError:
+    """Return the refusal of a value; rows are counted from 1, without a heading."""
+    return InputError(path, f"row {row + 1}, {name}", found, allowed)
+
+
+def _check_names(path: Path, names: list[str]) -> None:
+    known = (*COLUMNS, *OPTIONAL)
+    listed = ", ".join(COLUMNS) + "; and maybe " + ", ".join(OPTIONAL)
+    for name in names:
+        if name not in known:
+            problem = f"unknown column {show(name)}"
+            raise InputError(path, name, name, listed, problem=problem, hint=closest(name, known))
+        if names.count(name) > 1:
+            raise InputError(path, name, name, "each column once", problem=f"column '{name}' stands there twice")
+    for name in COLUMNS:
+        if name not in names:
+            raise InputError(path, name, None, listed, problem=f"no column '{name}'")
+
+
+def _read_csv(path: Path) -> dict[str, NDArray[Any]]:
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        names = [name.strip() for name in next(csv.reader([stream.readline()]), [])]
+        _check_names(path, names)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                rows = np.loadtxt(
+                    stream, delimiter=",", dtype=np.int64, ndmin=2, comments=None, max_rows=MOST_MESSAGES + 1
+                )
+        except (ValueError, Warning):
+            return _read_slowly(path, names)
+    if rows.shape[1] != len(names):
+        return _read_slowly(path, names)
+    return {name: rows[:, number] for number, name in enumerate(names)}
+
+
+def _read_slowly(path: Path, names: list[str]) -> dict[str, NDArray[Any]]:
+    """Read a CSV file cell by cell, to name the one that is wrong."""
+    cells: list[list[int]] = []
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        rows = csv.reader(stream)
+        next(rows)
+        for cell in filter(None, rows):
+            row = len(cells)
+            if len(cell) != len(names):
+                problem = f"found {len(cell)} values"
+                raise InputError(path, f"row {row + 1}", None, f"{len(names)}: {', '.join(names)}", problem=problem)
+            for name, text in zip(names, cell, strict=True):
+                if not _WHOLE.fullmatch(text) or abs(int(text)) >= 2**63:
+                    raise _wrong(path, row, name, text.strip(), "a whole number")
+            cells.append([int(text) for text in cell])
+    columns = np.array(cells, dtype=np.int64).reshape(len(cells), len(names))
+    return {name: columns[:, number] for number, name in enumerate(names)}
+
+
+def _read_npz(path: Path) -> dict[str, NDArray[Any]]:
+    with zipfile.ZipFile(path) as bundle:
+        if sum(entry.file_size for entry in bundle.infolist()) > len(_RANGES) * 8 * (MOST_MESSAGES + 1000):
+            raise InputError(path, "", None, f"at most {MOST_MESSAGES} messages", problem="too large")
+    with np.load(path, allow_pickle=False) as arrays:
+        _check_names(path, list(arrays))
+        return {name: arrays[name] for name in arrays}
+
+
+def _read_netcdf(path: Path) -> dict[str, NDArray[Any]]:
+    known = (*COLUMNS, *OPTIONAL)
+    with h5py.File(path) as file:
+        # Coordinates of the rows say nothing.
+        names = [
+            name for name, value in file.items() if name in known or not value.attrs.get("CLASS") == b"DIMENSION_SCALE"
+        ]
+        _check_names(path, names)
+        for name in names:
+            if not isinstance(file[name], h5py.Dataset) or file[name].size > MOST_MESSAGES:
+                raise InputError(path, name, None, f"at most {MOST_MESSAGES} numbers", problem="found something else")
+        return {name: np.asarray(file[name]) for name in names}
+
+
+_READERS: dict[str, Callable[[Path], dict[str, NDArray[Any]]]] = {
+    ".csv": _read_csv,
+    ".npz": _read_npz,
+    ".nc": _read_netcdf,
+}
