@@ -69,14 +69,14 @@ def kept(file: str | Path) -> str:
         status = path.stat()
     except (OSError, ValueError):
         raise InputError(path, "", None, "a table of messages (.csv, .npz, .nc)", problem="no such file") from None
-    return _kept(path, status.st_mtime_ns, status.st_size, folder())
+    return _kept(path, status.st_mtime_ns, status.st_size, _root())
 
 
 @functools.lru_cache(maxsize=256)
-def _kept(path: Path, changed: int, size: int, place: Path) -> str:
+def _kept(path: Path, changed: int, size: int, root: Path) -> str:
     content = packed(read(path), path)
     digest = hashlib.sha256(content).hexdigest()
-    table = place / f"{digest}.pattern"
+    table = place(root, digest)
     if not _is_whole(table, digest):
         try:
             write_atomically(table, content)
@@ -85,9 +85,9 @@ def _kept(path: Path, changed: int, size: int, place: Path) -> str:
     return digest
 
 
-def folder() -> Path:
-    """Return the folder of all tables of the project."""
-    return tables(find_root(os.environ.get(PROJECT)))
+def _root() -> Path:
+    """Return the project's folder."""
+    return find_root(os.environ.get(PROJECT))
 
 
 def table(digest: str) -> Path:
@@ -98,7 +98,7 @@ def table(digest: str) -> Path:
     InputError
         If there is none, or it is damaged.
     """
-    path = folder() / f"{digest}.pattern"
+    path = place(_root(), digest)
     try:
         status = path.stat()
     except OSError:
@@ -108,6 +108,21 @@ def table(digest: str) -> Path:
         allowed = "what its name says; remove it, and it is made anew when the point's YAML file is read"
         raise InputError(path, "", None, allowed, problem="its content has changed")
     return path
+
+
+def named(canonical: object) -> set[str]:
+    """Return the digests of all tables that the canonical form of a point names, at any depth."""
+    if isinstance(canonical, list):
+        return set().union(*map(named, canonical))
+    if not isinstance(canonical, dict):
+        return set()
+    own = {canonical["table"]} if canonical.get("kind") == "pattern" and isinstance(canonical.get("table"), str) else set()
+    return own.union(*map(named, canonical.values()))
+
+
+def place(root: Path, digest: str) -> Path:
+    """Return the file of a table in a project."""
+    return tables(root) / f"{digest}.pattern"
 
 
 def _is_whole(path: Path, digest: str) -> bool:

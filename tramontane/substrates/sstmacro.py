@@ -93,6 +93,7 @@ class SstMacro:
             or _network_refusal(machine)
             or refusal_of("machine.injection.service", machine.injection.service, ("fifo",), "sstmacro has no other")
             or _allocation_refusal(point)
+            or _table_refusal(point)
         )
 
     def run(self, point: Point) -> dict[str, Any]:
@@ -193,6 +194,13 @@ def _once(options: list[str], sources: list[Path], headers: list[Path], library:
     name = digest([*sources, *headers], [tool, version(), str(_compiler()), *options, *closing])
     folder = Path(skeleton.ROOT, "build", "sstmacro", name)
     return once(folder, lambda place: link(tool, options, sources, closing, place)) / library
+
+
+def _table_refusal(point: Point) -> Refusal | None:
+    """Refuse a table that the program can't be told of: its arguments are words with blanks between them."""
+    words = skeleton.simulated_arguments(point)
+    blank = next((word for word in words if any(map(str.isspace, word))), None)
+    return blank and Refusal("workload.file", blank, "a project's folder without blanks", "sstmacro has no such argument")
 
 
 def parameters(point: Point, application: Path, plugin: Path, setup: str | None = None) -> Parameters:
