@@ -1,5 +1,5 @@
 /// \file
-/// Job allocation: which node each rank gets.
+/// Job allocation: which node of the machine each node of the job is.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "random.hpp"
+#include "refusal.hpp"
 #include "topology.hpp"
 
 namespace tramontane {
@@ -17,52 +18,63 @@ namespace tramontane {
 struct AllocationRule {
     /// first-available | random | round-robin-groups | given
     std::string kind = "first-available";
-    std::vector<NodeId> nodes;  ///< by rank; only where they are given
+    std::vector<NodeId> nodes;  ///< by node of the job; only where they are given
 };
 
 class Allocation {
 public:
+    /// \param nodes that the job needs; each rank is one where a node has one rank
+    /// \param nics of a node: so many consecutive nodes of the topology, which are on one switch
     /// \throws std::invalid_argument for nodes that are missing, do not exist or are given twice
-    Allocation(const AllocationRule& rule, std::uint32_t ranks, const Topology& topology, std::uint64_t seed) {
-        const NodeId all = topology.nodes();
-        if (ranks > all) {
-            throw std::invalid_argument("ranks: " + std::to_string(ranks) + " do not fit on " + std::to_string(all) +
+    Allocation(const AllocationRule& rule, std::uint32_t nodes, const Topology& topology, std::uint64_t seed,
+               std::uint32_t nics = 1)
+        : nics_(nics) {
+        if (topology.nodes_per_switch() % nics != 0) {
+            refuse_key("machine.node.nics", std::to_string(nics),
+                       "what divides the nodes of a switch, " + std::to_string(topology.nodes_per_switch()));
+        }
+        const NodeId all = topology.nodes() / nics;
+        if (nodes > all) {
+            throw std::invalid_argument("ranks: " + std::to_string(nodes) + " do not fit on " + std::to_string(all) +
                                         " nodes");
         }
-        if (rule.kind == "first-available") return;  // rank = node: nothing to look up
+        if (rule.kind == "first-available") return;  // the same: nothing to look up
         if (rule.kind == "random") {
-            shuffle(ranks, all, seed);
+            shuffle(nodes, all, seed);
         } else if (rule.kind == "round-robin-groups") {
             const std::uint32_t groups = topology.groups(), size = all / groups;
-            nodes_.resize(ranks);
-            for (std::uint32_t rank = 0; rank < ranks; ++rank) nodes_[rank] = rank % groups * size + rank / groups;
+            nodes_.resize(nodes);
+            for (std::uint32_t node = 0; node < nodes; ++node) nodes_[node] = node % groups * size + node / groups;
         } else if (rule.kind == "given") {
             nodes_ = rule.nodes;
-            check(ranks, all);
+            check(nodes, all);
         } else {
             throw std::invalid_argument("allocation: '" + rule.kind + "' is unknown");
         }
     }
 
-    [[nodiscard]] NodeId node(std::uint32_t rank) const { return nodes_.empty() ? rank : nodes_[rank]; }
+    /// What the topology calls a NIC of a node of the job.
+    [[nodiscard]] NodeId node(std::uint32_t node, std::uint32_t nic = 0) const {
+        return (nodes_.empty() ? node : nodes_[node]) * nics_ + nic;
+    }
 
 private:
     /// The beginning of a permutation of all nodes (Fisher and Yates; Durstenfeld, CACM 1964).
-    void shuffle(std::uint32_t ranks, NodeId all, std::uint64_t seed) {
+    void shuffle(std::uint32_t nodes, NodeId all, std::uint64_t seed) {
         nodes_.resize(all);
         for (NodeId node = 0; node < all; ++node) nodes_[node] = node;
-        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-            const std::uint64_t other = rank + below(random_bits(mix(seed), rank, 1), all - rank);
-            std::swap(nodes_[rank], nodes_[other]);
+        for (std::uint32_t node = 0; node < nodes; ++node) {
+            const std::uint64_t other = node + below(random_bits(mix(seed), node, 1), all - node);
+            std::swap(nodes_[node], nodes_[other]);
         }
-        nodes_.resize(ranks);
+        nodes_.resize(nodes);
         nodes_.shrink_to_fit();
     }
 
-    void check(std::uint32_t ranks, NodeId all) const {
-        if (nodes_.size() != ranks) {
-            throw std::invalid_argument("allocation.nodes: " + std::to_string(nodes_.size()) + " nodes for " +
-                                        std::to_string(ranks) + " ranks");
+    void check(std::uint32_t nodes, NodeId all) const {
+        if (nodes_.size() != nodes) {
+            throw std::invalid_argument("allocation.nodes: " + std::to_string(nodes_.size()) + " nodes for a job of " +
+                                        std::to_string(nodes));
         }
         std::vector<bool> taken(all);
         for (const NodeId node : nodes_) {
@@ -72,6 +84,7 @@ private:
         }
     }
 
+    std::uint32_t nics_;
     std::vector<NodeId> nodes_;
 };
 

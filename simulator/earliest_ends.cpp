@@ -22,9 +22,10 @@ struct Work {
 
 class Paths {
 public:
-    Paths(const Machine& machine, const Topology& topology, const Allocation& allocation)
+    Paths(const Machine& machine, const Topology& topology, const Places& places, const Allocation& allocation)
         : parameters_(machine),
           topology_(topology),
+          places_(places),
           allocation_(allocation),
           slowest_(std::max({parameters_.injection_slot, parameters_.crossbar_slot, parameters_.link_slot})),
           any_route_(topology.non_minimal_may_be_shorter() && rule_of(machine.routing).non_minimal()) {}
@@ -32,9 +33,11 @@ public:
     [[nodiscard]] const Parameters& parameters() const { return parameters_; }
 
     [[nodiscard]] Ticks time(Rank from, Rank to, std::int64_t bytes) const {
-        const SwitchId source = switch_of(from), target = switch_of(to);
+        const NodeId from_node = node_of(from), to_node = node_of(to);
         const Parameters& p = parameters_;
         const auto n = static_cast<Ticks>(bytes);
+        if (places_.several() && from_node == to_node) return p.node_latency + checked_product(n, p.node_slot);
+        const SwitchId source = switch_of(from_node), target = switch_of(to_node);
         if (bytes == 0 || bytes <= p.negligible_size) {
             return p.logp_out_in_latency + checked_product(topology_.distance(source, target), p.logp_hop_latency) +
                    checked_product(n, p.logp_slot);
@@ -44,12 +47,14 @@ public:
     }
 
 private:
-    [[nodiscard]] SwitchId switch_of(Rank rank) const {
-        return topology_.switch_of(allocation_.node(static_cast<std::uint32_t>(rank)));
+    [[nodiscard]] NodeId node_of(Rank rank) const {
+        return places_.node_of(places_.of(static_cast<std::uint32_t>(rank)));
     }
+    [[nodiscard]] SwitchId switch_of(NodeId node) const { return topology_.switch_of(allocation_.node(node)); }
 
     const Parameters parameters_;
     const Topology& topology_;
+    const Places& places_;
     const Allocation& allocation_;
     const Ticks slowest_;
     const bool any_route_;
@@ -78,12 +83,13 @@ Ticks send_all(const Schedule& schedule, const Paths& paths, Rank rank, std::int
 }  // namespace
 
 EarliestEnds earliest_ends(const Machine& machine, const Schedule& schedule, std::uint64_t seed,
-                           const AllocationRule& rule) {
+                           const AllocationRule& rule, const PlacesRule& places_rule) {
     if (machine.model != "default") throw std::invalid_argument("model: a bound is known for the default only");
     const auto topology = make_topology(machine);
     const auto ranks = static_cast<std::size_t>(schedule.ranks());
-    const Allocation allocation(rule, static_cast<std::uint32_t>(ranks), *topology, seed);
-    const Paths paths(machine, *topology, allocation);
+    const Places places(places_rule, static_cast<std::uint32_t>(ranks), machine);
+    const Allocation allocation(rule, places.nodes(), *topology, seed, places.nics());
+    const Paths paths(machine, *topology, places, allocation);
 
     std::vector<Work> work(ranks);
     std::vector<Ticks> posted(ranks);

@@ -8,6 +8,7 @@
 
 #include "allocation.hpp"
 #include "machine.hpp"
+#include "places.hpp"
 #include "schedule.hpp"
 
 namespace tramontane {
@@ -19,12 +20,13 @@ struct EarliestEnds {
 };
 
 /// What is counted of a message: the copies of its two ends, of which a rank makes one after the other; the latencies
-/// of a shortest path; its bytes at the slowest server on the way. What is left out only delays: everybody else's
-/// packets, buffers and credits, handshakes of the protocols, second copies of what comes early, late starts.
+/// of a shortest path, or of the way inside a node; its bytes at the slowest server on the way. What is left out only
+/// delays: everybody else's packets, buffers and credits, who else shares a node's NICs and memory, handshakes of the
+/// protocols, second copies of what comes early, late starts.
 ///
 /// \throws std::invalid_argument for a machine that cannot work, or of another model than the default;
 ///     std::runtime_error where a rank ends beyond the range of time
 [[nodiscard]] EarliestEnds earliest_ends(const Machine& machine, const Schedule& schedule, std::uint64_t seed,
-                                         const AllocationRule& rule = {});
+                                         const AllocationRule& rule = {}, const PlacesRule& places = {});
 
 }  // namespace tramontane

@@ -15,6 +15,7 @@
 #include "ledger.hpp"
 #include "machine.hpp"
 #include "mailboxes.hpp"
+#include "places.hpp"
 #include "records.hpp"
 
 namespace tramontane {
@@ -36,14 +37,14 @@ enum class EventKind : std::uint32_t {
 [[nodiscard]] constexpr std::uint32_t event_code(EventKind kind, std::uint32_t port = 0, std::uint32_t channel = 0) {
     return static_cast<std::uint32_t>(kind) | channel << 4 | port << 12;
 }
-/// Of a message that arrives: it carries its source, which ends the event's key.
-[[nodiscard]] constexpr std::uint32_t message_code(std::uint32_t source) {
-    return static_cast<std::uint32_t>(EventKind::message_arrival) | source << 4;
+/// Of a node: which of its ranks, or of its NICs, and what of it. The arrival of a message carries its source, too,
+/// which ends the event's key.
+[[nodiscard]] constexpr std::uint32_t node_code(EventKind kind, std::uint32_t what) {
+    return static_cast<std::uint32_t>(kind) | what << 4;
 }
 inline constexpr std::uint32_t max_ranks = 1U << 28;  ///< whose numbers fit beside an event's kind
 [[nodiscard]] constexpr EventKind kind_of(std::uint32_t code) { return static_cast<EventKind>(code & 15); }
-/// Of a message's arrival.
-[[nodiscard]] constexpr std::uint32_t source_of(std::uint32_t code) { return code >> 4; }
+[[nodiscard]] constexpr std::uint32_t what_of(std::uint32_t code) { return code >> 4; }
 [[nodiscard]] constexpr std::uint8_t channel_of(std::uint32_t code) {
     return static_cast<std::uint8_t>(code >> 4 & 255);
 }
@@ -65,12 +66,16 @@ struct Parameters {
           logp_out_in_latency(from_picoseconds(m.logp_out_in_latency)),
           send_overhead(from_picoseconds(m.send_overhead)),
           receive_overhead(from_picoseconds(m.receive_overhead)),
+          node_latency(from_picoseconds(m.node_latency)),
+          node_memory_slot(m.node_memory_bandwidth == 0 ? 0 : byte_time(m.node_memory_bandwidth)),
+          node_slot(m.node_bandwidth == 0 ? 0 : std::max(byte_time(m.node_bandwidth), node_memory_slot)),
           packet(static_cast<std::uint32_t>(m.packet)),
           buffer(m.buffer),
           eager_limit(m.eager_limit),
           short_limit(m.short_limit),
           negligible_size(m.negligible_size),
-          round_robin(m.round_robin_injection) {}
+          round_robin(m.round_robin_injection),
+          hardware_progress(m.hardware_progress) {}
 
     [[nodiscard]] Ticks lookahead() const { return std::min({link_latency, injection_latency, logp_out_in_latency}); }
 
@@ -90,10 +95,12 @@ struct Parameters {
     Ticks link_slot, injection_slot, crossbar_slot, slowest_slot, logp_slot, memory_slot, instruction;
     Ticks link_latency, injection_latency, logp_hop_latency, logp_out_in_latency;
     Ticks send_overhead, receive_overhead;
+    Ticks node_latency, node_memory_slot, node_slot;  ///< between two ranks of a node; the slower of its servers
     std::uint32_t packet;
     std::int64_t buffer;
     std::int64_t eager_limit, short_limit, negligible_size;
     bool round_robin;
+    bool hardware_progress;  ///< messages go on while their rank works
 };
 
 struct Statistics {
@@ -124,12 +131,13 @@ public:
     /// \param mailboxes with other parts; null where there are none
     /// \param window [ticks] how long LPs are handled one after the other, at most the look-ahead; 0: as long.
     ///     Results do not depend on it.
-    Engine(const Machine& machine, std::uint64_t seed_, SwitchId switches_, LpId lps_, Mailboxes* mailboxes,
+    Engine(const Machine& machine, std::uint64_t seed_, SwitchId switches_, const Places& places_, Mailboxes* mailboxes,
            Ticks window = 0)
         : parameters(machine),
           seed(seed_),
           switches(switches_),
-          lps(lps_),
+          places(places_),
+          lps(switches + places.nodes()),
           window_(window == 0 ? parameters.lookahead() : std::min(window, parameters.lookahead())),
           queue_(window_, lps),
           mailboxes_(mailboxes) {}
@@ -139,6 +147,7 @@ public:
         : parameters(first.parameters),
           seed(first.seed),
           switches(first.switches),
+          places(first.places),
           lps(first.lps),
           transactions(Pool<Transaction>::SameAs{first.transactions}),
           messages(Pool<Message>::SameAs{first.messages}),
@@ -151,12 +160,14 @@ public:
     const Parameters parameters;
     const std::uint64_t seed;
     const SwitchId switches;
+    const Places& places;
     const LpId lps;
     Pool<Packet> packets;
     Pool<Transaction> transactions;
     Pool<Message> messages;
     Pool<Credits> credits;
     Pool<Gaps> gaps;
+    Pool<OpenRound> open_rounds;
     Statistics statistics;
     Delays delays;
     Ledger ledger;  ///< where invariants are checked
@@ -164,7 +175,19 @@ public:
     /// Counts what begins to wait; compared within one queue only.
     [[nodiscard]] std::uint32_t next_order() { return order_++; }
 
-    [[nodiscard]] LpId lp_of(std::uint32_t rank) const { return switches + rank; }
+    /// The LP of a place's node.
+    [[nodiscard]] LpId lp_of(std::uint32_t place) const { return switches + places.node_of(place); }
+    /// The place that an event of a node happens at, or the NIC of that place.
+    [[nodiscard]] std::uint32_t place_of(const Event& event) const {
+        if (!places.several()) return event.lp - switches;
+        const std::uint32_t local = what_of(event.code) & ((1U << places.bits()) - 1);
+        return places.at({event.lp - switches, local});
+    }
+    /// Schedules what a rank or NIC does, at its own node.
+    void schedule_at(std::uint32_t place, Ticks time, EventKind kind) {
+        const Address address = places.address(place);
+        schedule(time, switches + address.node, node_code(kind, address.local));
+    }
 
     /// Brings what a packet belongs to into the cache.
     void prefetch_message(const Packet& packet) const {
@@ -175,22 +198,19 @@ public:
         }
     }
 
-    /// A message of `bytes` bytes reaches its target's node.
+    /// A message of `bytes` bytes reaches its target's node, from another node.
     /// \param tie orders it among others of that tick
     void arrive(Index item, std::uint32_t source, std::uint32_t target, std::int64_t bytes, Ticks time,
                 std::uint32_t tie) {
-        Transaction& transaction = transactions[item];
-        if (transaction.carries_payload()) statistics.delivered_bytes += static_cast<std::uint64_t>(bytes);
-        if (transaction.is_eager_payload()) {
-            if (bytes > std::numeric_limits<std::uint32_t>::max()) {
-                throw std::runtime_error("simulator: an eager message of 4 GiB or more");
-            }
-            transaction.bytes = static_cast<std::uint32_t>(bytes);
-        } else {
-            transaction.peer = source;
-        }
-        transaction.tie = tie;
-        send(time, lp_of(target), message_code(source), item);
+        const Address address = places.address(places.of(target));
+        send(time, switches + address.node, arrival(address.local, item, source, bytes, tie), item);
+    }
+
+    /// The same where the target is of the same node.
+    void arrive_inside(Index item, std::uint32_t source, std::uint32_t target, std::int64_t bytes, Ticks time,
+                       std::uint32_t tie) {
+        const Address address = places.address(places.of(target));
+        schedule(time, switches + address.node, arrival(address.local, item, source, bytes, tie), item);
     }
 
     void schedule(Ticks time, LpId lp, std::uint32_t code, Index item = none) {
@@ -358,6 +378,7 @@ public:
         pool(packets, true);
         pool(credits, true);
         pool(gaps, true);
+        pool(open_rounds, true);
         pool(transactions, first);
         pool(messages, first);
         file(statistics);
@@ -368,6 +389,23 @@ public:
     }
 
 private:
+    /// Makes a message say what its arrival needs to know. Returns the event's code.
+    std::uint32_t arrival(std::uint32_t local, Index item, std::uint32_t source, std::int64_t bytes,
+                          std::uint32_t tie) {
+        Transaction& transaction = transactions[item];
+        if (transaction.carries_payload()) statistics.delivered_bytes += static_cast<std::uint64_t>(bytes);
+        if (transaction.is_eager_payload()) {
+            if (bytes > std::numeric_limits<std::uint32_t>::max()) {
+                throw std::runtime_error("simulator: an eager message of 4 GiB or more");
+            }
+            transaction.bytes = static_cast<std::uint32_t>(bytes);
+        } else {
+            transaction.peer = source;
+        }
+        transaction.tie = tie;
+        return node_code(EventKind::message_arrival, source << places.bits() | local);
+    }
+
     Mailbox& mail(Ticks time, LpId lp, std::uint32_t code, Index item) {
         if constexpr (checks) {
             if (time < end_) throw std::logic_error("simulator: an event reaches another part within a window");
@@ -423,7 +461,7 @@ private:
             }
             case EventKind::message_arrival: {
                 const Transaction& transaction = transactions[event.item];
-                return {source_of(event.code), transaction.round, transaction.what()};
+                return {what_of(event.code) >> places.bits(), transaction.round, transaction.what()};
             }
             default:
                 return {};

@@ -22,7 +22,7 @@
 
 namespace tramontane {
 
-/// A logical process (LP): a switch (0 ... switches - 1) or a node, that is its NIC and rank (from there on).
+/// A logical process (LP): a switch (0 ... switches - 1) or a node, that is its NICs and ranks (from there on).
 using LpId = std::uint32_t;
 
 struct alignas(16) Event {

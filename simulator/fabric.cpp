@@ -4,7 +4,7 @@
 
 namespace tramontane {
 
-Fabric::Fabric(Engine& engine, const Topology& topology, const Router& router, std::uint32_t ranks)
+Fabric::Fabric(Engine& engine, const Topology& topology, const Router& router)
     : engine_(engine),
       topology_(topology),
       router_(router),
@@ -17,8 +17,9 @@ Fabric::Fabric(Engine& engine, const Topology& topology, const Router& router, s
       switches_a_page_(std::max<std::size_t>(1, large_page / (lines_ * sizeof(CacheLine)))),
       memory_(std::uint64_t{router.counters()} * sizeof(std::uint32_t)),
       counters_(router.counters()),
-      injection_(allocate_pages<Injection>(ranks)) {
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) injection_[rank].channel = NodeChannel(engine.parameters.buffer);
+      injection_(allocate_pages<Injection>(engine.places.count())) {
+    const std::uint32_t places = engine.places.count();
+    for (std::uint32_t nic = 0; nic < places; ++nic) injection_[nic].channel = NodeChannel(engine.parameters.buffer);
 }
 
 Fabric::Fabric(const Fabric& first, Engine& engine)
@@ -59,7 +60,7 @@ void Fabric::keep(StateFile& file, bool first) {
         if (file.reading()) create(at);
         file.array(switches_[at], lines_);
     }
-    if (first) file.array(injection_.get(), engine_.lps - engine_.switches);
+    if (first) file.array(injection_.get(), engine_.places.count());
 }
 
 void Fabric::route(SwitchId at, Packet& packet, Ticks now) {
@@ -93,10 +94,10 @@ void Fabric::route(SwitchId at, Packet& packet, Ticks now) {
             engine_.send_credit(time, packet.upstream, packet.upstream_port, packet.upstream_channel, packet.bytes);
         }
     } else {
-        const std::uint32_t rank = packet.upstream - engine_.switches;
+        const std::uint32_t nic = packet.upstream - engine_.switches;
         const Ticks time = leaves + engine_.parameters.injection_latency;
-        injection_[rank].channel.give(engine_.credits, time, packet.bytes);
-        if (injection_[rank].wake == never && !injection_[rank].channel.waiting.empty()) wake_injection(rank, time);
+        injection_[nic].channel.give(engine_.credits, time, packet.bytes);
+        if (injection_[nic].wake == never && !injection_[nic].channel.waiting.empty()) wake_injection(nic, time);
     }
     if (leaves == now) {
         leave_crossbar(at, item, now);
@@ -174,7 +175,7 @@ void Fabric::route(SwitchId at, Packet& packet, Ticks now) {
         message.missing -= packet.bytes;
         if constexpr (checks) {
             // What has not been sent only its own part may look at.
-            if (engine_.owns(engine_.lp_of(message.source)) && message.missing < message.unsent) {
+            if (engine_.owns(engine_.lp_of(engine_.places.of(message.source))) && message.missing < message.unsent) {
                 throw std::logic_error("simulator: more bytes of a message arrived than were sent");
             }
         }

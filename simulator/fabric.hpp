@@ -20,7 +20,7 @@ namespace tramontane {
 
 class Fabric {
 public:
-    Fabric(Engine& engine, const Topology& topology, const Router& router, std::uint32_t ranks);
+    Fabric(Engine& engine, const Topology& topology, const Router& router);
     /// The same fabric as another part sees it: only nodes' links are common, each used by its owner.
     Fabric(const Fabric& first, Engine& engine);
 
@@ -58,30 +58,20 @@ public:
 
     static constexpr Ticks never = ~Ticks{0};
 
-    /// Between the injection buffer of a rank's node and its switch; not divided by virtual channels.
+    /// Between the injection buffer of a NIC and its switch; not divided by virtual channels.
     struct alignas(64) Injection {
         NodeChannel channel;
         Ticks wake = never;  ///< when the NIC goes on; never: with the next message, or credit if packets wait
     };
     static_assert(sizeof(Injection) == 64);
-    [[nodiscard]] Injection& injection(std::uint32_t rank) {
-        touch(injection_[rank]);
-        return injection_[rank];
+    [[nodiscard]] Injection& injection(std::uint32_t nic) {
+        touch(injection_[nic]);
+        return injection_[nic];
     }
     /// Lets the NIC go on at `time`.
-    void wake_injection(std::uint32_t rank, Ticks time) {
-        injection_[rank].wake = time;
-        engine_.schedule(time, engine_.lp_of(rank), event_code(EventKind::nic_wake));
-    }
-    void prefetch_injection(std::uint32_t rank) const { prefetch_line(&injection_[rank]); }
-    void approach_injection(std::uint32_t rank) const {
-        injection_[rank].channel.prefetch(engine_.credits);
-        engine_.packets.prefetch(injection_[rank].channel.waiting.first_full());
-        engine_.packets.prefetch(injection_[rank].channel.waiting.last_full());
-        engine_.packets.prefetch(injection_[rank].channel.waiting.last_other());
-    }
-    void reach_injection(std::uint32_t rank) const {
-        engine_.packets.prefetch(injection_[rank].channel.waiting.first_other(engine_.packets));
+    void wake_injection(std::uint32_t nic, Ticks time) {
+        injection_[nic].wake = time;
+        engine_.schedule_at(nic, time, EventKind::nic_wake);
     }
 
     /// Bytes of switch state; switches that no packet met have none.

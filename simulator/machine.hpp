@@ -32,14 +32,20 @@ struct Machine {
     std::int64_t logp_bandwidth = 0, logp_hop_latency = 0, logp_out_in_latency = 0;
     std::int64_t memory_bandwidth = 0;
     std::int64_t processor_frequency = 0;
-    std::int64_t send_overhead = 0;     ///< LogP's o of the sender: its processor's time a message
-    std::int64_t receive_overhead = 0;  ///< and of the receiver
+    std::int64_t send_overhead = 0;          ///< LogP's o of the sender: its processor's time a message
+    std::int64_t receive_overhead = 0;       ///< and of the receiver
+    std::int64_t nics = 1;                   ///< of a node: consecutive nodes of the topology, on one switch
+    bool nics_in_turn = false;               ///< a rank's messages take them in turn; else a rank has one
+    std::int64_t node_latency = 0;           ///< of a message between two ranks of a node; 0: not said
+    std::int64_t node_bandwidth = 0;         ///< of such a message; 0: not said
+    std::int64_t node_memory_bandwidth = 0;  ///< of all such messages of a node together; 0: unlimited
     std::int64_t packet = 0;
     std::int64_t buffer = 0;  ///< of each link, divided by the virtual channels
 
     std::int64_t eager_limit = 0;      ///< larger messages use rendezvous
     std::int64_t short_limit = 0;      ///< messages up to here travel with their transaction
     std::int64_t negligible_size = 0;  ///< messages up to here bypass the packet network
+    bool hardware_progress = false;    ///< rendezvous go on while ranks work; else only within MPI calls
 };
 
 }  // namespace tramontane

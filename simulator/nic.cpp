@@ -1,4 +1,4 @@
-// The network interface of a node, and the protocol it serves: see node.hpp.
+// The network interfaces of a node, the way between its ranks, and the protocol they serve: see node.hpp.
 #include <stdexcept>
 
 #include "node.hpp"
@@ -6,21 +6,25 @@
 namespace tramontane {
 
 /// Sends the transaction back where it came from, as the protocol's next message.
-void Nodes::answer(Node& node, std::uint32_t rank, Index item, Transaction::Kind kind, Ticks now) {
+void Nodes::answer(std::uint32_t rank, Index item, Transaction::Kind kind, Ticks now) {
     Transaction& e = engine_.transactions[item];
     e.become(kind);
     // Data are longer than short_limit; how long, matters only where even longer messages bypass the packet network.
     const Parameters& p = engine_.parameters;
     const bool certain = e.carries_payload() && p.negligible_size <= p.short_limit;
-    post(node, rank, item, certain ? p.short_limit + 1 : size(rank, e), now);
+    post(rank, item, certain ? p.short_limit + 1 : size(rank, e), now);
 }
 
 /// \param bytes its size, or less where that decides whether it bypasses the packet network as well
-void Nodes::post(Node& node, std::uint32_t rank, Index item, std::int64_t bytes, Ticks now) {
-    const Transaction& e = engine_.transactions[item];
+void Nodes::post(std::uint32_t rank, Index item, std::int64_t bytes, Ticks now) {
+    Transaction& e = engine_.transactions[item];
     const Parameters& p = engine_.parameters;
+    const std::uint32_t place = places_.of(rank);
+    if (places_.several() && places_.node_of(place) == places_.node_of(places_.of(e.peer))) {
+        return hand_over(rank, item, now);
+    }
     if (bytes <= p.negligible_size || bytes == 0) {  // LogP: no contention
-        const auto hops = topology_.distance(switch_of(rank), switch_of(e.peer));
+        const auto hops = topology_.distance(switch_of(place), switch_of(places_.of(e.peer)));
         const auto packets = (static_cast<std::uint64_t>(bytes) + p.packet - 1) / p.packet;
         if (e.carries_payload()) engine_.delays.add(0, rank, e.peer, packets);
         const Ticks arrival = now + p.logp_out_in_latency + checked_product(hops, p.logp_hop_latency) +
@@ -29,9 +33,36 @@ void Nodes::post(Node& node, std::uint32_t rank, Index item, std::int64_t bytes,
         return;
     }
     if constexpr (checks) engine_.ledger.post(size(rank, e));
+    std::uint32_t nic = place;
+    if (places_.several()) {
+        nic = places_.nic_of(place, e.round, e.index());
+        e.peer = places_.with_local(e.peer, places_.address(place).local);
+    }
+    Node& node = this->node(nic);
     const bool alone = node.nic.waiting.empty();
     node.nic.waiting.append(engine_.transactions, item);
-    if (alone) take_buffer_credits(node, rank, now);
+    if (alone) take_buffer_credits(node, nic, now);
+}
+
+/// Gives a message to another rank of the node. It begins when the node's memory has served the payloads before it, and
+/// passes at the slower of its own bandwidth and the memory's.
+void Nodes::hand_over(std::uint32_t rank, Index item, Ticks now) {
+    const Transaction& e = engine_.transactions[item];
+    const Parameters& p = engine_.parameters;
+    const std::int64_t bytes = size(rank, e);
+    const auto count = static_cast<std::uint64_t>(bytes);
+    Ticks begin = now;
+    if (e.carries_payload()) {
+        engine_.delays.add(0, rank, e.peer, (count + p.packet - 1) / p.packet);
+        if (memory_until_) {
+            Ticks& until = memory_until_[places_.node_of(places_.of(rank))];
+            begin = std::max(now, until);
+            until = begin + checked_product(count, p.node_memory_slot);
+            check_event(until);
+        }
+    }
+    const Ticks arrival = begin + p.node_latency + checked_product(count, p.node_slot);
+    engine_.arrive_inside(item, rank, e.peer, bytes, arrival, tie(rank, e));
 }
 
 /// Random; orders messages past the packet network that arrive at the same tick.
@@ -47,8 +78,8 @@ std::uint32_t Nodes::tie(std::uint32_t source, const Transaction& e) const {
     return bits;
 }
 
-void Nodes::wake(Node& node, std::uint32_t rank, Ticks now) {
-    const auto& [link, due] = fabric_.injection(rank);
+void Nodes::wake(Node& node, std::uint32_t nic, Ticks now) {
+    const auto& [link, due] = fabric_.injection(nic);
     Ticks time = Fabric::never;
     if (node.nic.awaited()) {  // its credits come as packets leave, before the port is free
         time = node.busy_until;
@@ -56,31 +87,31 @@ void Nodes::wake(Node& node, std::uint32_t rank, Ticks now) {
         time = std::max(node.busy_until, link.next_time());
     }
     time = std::max(time, now);
-    if (time < due) fabric_.wake_injection(rank, time);
+    if (time < due) fabric_.wake_injection(nic, time);
 }
 
-void Nodes::apply_returned_credits(Node& node, std::uint32_t rank, Ticks now) {
-    NicChannel& nic = node.nic;
-    NodeChannel& link = fabric_.injection(rank).channel;
+void Nodes::apply_returned_credits(Node& node, std::uint32_t nic, Ticks now) {
+    const NicChannel& buffer = node.nic;
+    const NodeChannel& link = fabric_.injection(nic).channel;
     while (true) {
-        const Ticks from_buffer = nic.awaited() ? nic.next_time() : Fabric::never;
+        const Ticks from_buffer = buffer.awaited() ? buffer.next_time() : Fabric::never;
         const Ticks from_switch = link.awaited() ? link.next_time() : Fabric::never;
         if (std::min(from_buffer, from_switch) > now) return;
         if (from_switch <= from_buffer) {  // at the same tick the switch's credits are first
-            take_switch_credits(node, rank, from_switch);
+            take_switch_credits(node, nic, from_switch);
         } else {
-            take_buffer_credits(node, rank, from_buffer);
+            take_buffer_credits(node, nic, from_buffer);
         }
     }
 }
 
-void Nodes::take_buffer_credits(Node& node, std::uint32_t rank, Ticks now) {
+void Nodes::take_buffer_credits(Node& node, std::uint32_t nic, Ticks now) {
     const Parameters& p = engine_.parameters;
     IntrusiveQueue& lane = node.nic.waiting;
     node.nic.apply(engine_.credits, now);
     while (!lane.empty() && node.nic.credits() >= p.packet) {
         const Index item = lane.pop(engine_.transactions);
-        if (!cut_packet(node, rank, item, now)) continue;
+        if (!cut_packet(node, nic, item, now)) continue;
         if (p.round_robin) {
             lane.append(engine_.transactions, item);
         } else {
@@ -89,17 +120,26 @@ void Nodes::take_buffer_credits(Node& node, std::uint32_t rank, Ticks now) {
     }
 }
 
+/// The rank that a message in a NIC comes from, which the message no longer says then.
+std::uint32_t Nodes::sender_of(std::uint32_t nic, Transaction& e) const {
+    if (!places_.several()) return places_.rank_at(nic);
+    const std::uint32_t local = places_.local_in(e.peer);
+    e.peer = places_.rank_in(e.peer);
+    return places_.rank_at(places_.at({places_.node_of(nic), local}));
+}
+
 /// Hands the message's next packet to the injection buffer; whether there are more. As in PISCES, space for a whole
 /// packet must be there, whatever the packet's size.
-bool Nodes::cut_packet(Node& node, std::uint32_t rank, Index item, Ticks now) {
+bool Nodes::cut_packet(Node& node, std::uint32_t nic, Index item, Ticks now) {
     const Index index = engine_.packets.take();
     Packet& packet = engine_.packets[index];
     packet = {};
     packet.due = now;
-    packet.upstream = engine_.lp_of(rank);
-    packet.tie = packet_tie(engine_.seed, rank, node.injected++);
+    packet.upstream = engine_.switches + nic;
     Transaction& e = engine_.transactions[item];
+    std::uint32_t rank = 0;  // that it comes from
     if (!e.begun()) {
+        rank = sender_of(nic, e);
         const std::int64_t bytes = size(rank, e);
         if (bytes <= engine_.parameters.packet) {
             packet.whole = true;
@@ -107,7 +147,7 @@ bool Nodes::cut_packet(Node& node, std::uint32_t rank, Index item, Ticks now) {
             packet.bytes = static_cast<std::uint32_t>(bytes);
             e.target = e.peer;
             e.peer = rank;
-            packet.route.destination = allocation_.node(e.target);
+            packet.route.destination = destination(e.target, e);
         } else {
             const Index message = engine_.messages.take();
             engine_.messages[message] = {bytes, bytes, bytes, 0, rank, e.peer, 0, item, e.carries_payload()};
@@ -119,17 +159,20 @@ bool Nodes::cut_packet(Node& node, std::uint32_t rank, Index item, Ticks now) {
         Message& m = engine_.messages[e.message];
         packet.message = e.message;
         packet.bytes = static_cast<std::uint32_t>(std::min<std::int64_t>(m.unsent, engine_.parameters.packet));
-        packet.route.destination = allocation_.node(m.target);
+        packet.route.destination = destination(m.target, e);
+        rank = m.source;
         m.unsent -= packet.bytes;
         more = m.unsent > 0;
     }
+    Node& sender = places_.several() ? nodes_[places_.of(rank)] : node;
+    packet.tie = packet_tie(engine_.seed, rank, sender.injected++);
     if constexpr (checks) engine_.ledger.cut(packet.bytes);
     if (!e.carries_payload()) ++engine_.statistics.control_packets;
     node.nic.take(packet.bytes);
-    NodeChannel& link = fabric_.injection(rank).channel;
+    NodeChannel& link = fabric_.injection(nic).channel;
     if (link.waiting.empty()) link.apply(engine_.credits, now);
     if (link.credits() >= packet.bytes) {
-        inject(node, rank, index, now);
+        inject(node, nic, index, now);
     } else {
         packet.order = engine_.next_order();
         link.waiting.append(engine_.packets, index, engine_.parameters.packet);
@@ -137,26 +180,36 @@ bool Nodes::cut_packet(Node& node, std::uint32_t rank, Index item, Ticks now) {
     return more;
 }
 
-void Nodes::inject(Node& node, std::uint32_t rank, Index index, Ticks now) {
+void Nodes::inject(Node& node, std::uint32_t nic, Index index, Ticks now) {
     const Parameters& p = engine_.parameters;
     Packet& packet = engine_.packets[index];
-    fabric_.injection(rank).channel.take(packet.bytes);
+    fabric_.injection(nic).channel.take(packet.bytes);
     packet.due = std::max(packet.due, node.busy_until) + p.injection_latency + packet.bytes * p.slowest_slot;
     const Ticks leaves = std::max(node.busy_until, now);
     node.busy_until = leaves + packet.bytes * p.injection_slot;
     packet.spacing = static_cast<std::uint32_t>(p.injection_slot);
     node.nic.give(engine_.credits, leaves, packet.bytes);
-    engine_.schedule(leaves + p.injection_latency, switch_of(rank), event_code(EventKind::head_arrival), index);
+    engine_.schedule(leaves + p.injection_latency, switch_of(nic), event_code(EventKind::head_arrival), index);
 }
 
-void Nodes::take_switch_credits(Node& node, std::uint32_t rank, Ticks now) {
-    NodeChannel& link = fabric_.injection(rank).channel;
+void Nodes::take_switch_credits(Node& node, std::uint32_t nic, Ticks now) {
+    NodeChannel& link = fabric_.injection(nic).channel;
     link.apply(engine_.credits, now);
     while (true) {
         const Index index = link.waiting.take_fitting(engine_.packets, link.credits(), engine_.parameters.packet);
         if (index == none) break;
-        inject(node, rank, index, now);
+        inject(node, nic, index, now);
     }
+}
+
+/// A NIC that matches messages by itself takes what needs no copy, whatever the rank is doing. A header whose receive
+/// is not posted waits there for it.
+bool Nodes::take_by_hardware(Node& node, std::uint32_t rank, Index item, Ticks now) {
+    using Kind = Transaction::Kind;
+    const Transaction& e = engine_.transactions[item];
+    if (e.kind() != Kind::header && e.kind() != Kind::data && e.kind() != Kind::acknowledgement) return false;
+    take(node, rank, item, now);
+    return true;
 }
 
 void Nodes::deliver(Node& node, std::uint32_t rank, Index item, Ticks now) {
@@ -164,15 +217,16 @@ void Nodes::deliver(Node& node, std::uint32_t rank, Index item, Ticks now) {
     const Transaction& e = engine_.transactions[item];
     if (e.kind() == Kind::get || e.kind() == Kind::eager_get) {
         --node.unanswered;
-        return answer(node, rank, item, e.kind() == Kind::get ? Kind::data : Kind::eager_data, now);
+        return answer(rank, item, e.kind() == Kind::get ? Kind::data : Kind::eager_data, now);
     }
+    const bool taken = engine_.parameters.hardware_progress && take_by_hardware(node, rank, item, now);
     const bool waits = node.state == RankState::waits ||
                        (node.state == RankState::busy_nothing_arrived && is_free_for_message(node, rank, now));
-    node.arrived.append(engine_.transactions, item);
+    if (!taken) node.arrived.append(engine_.transactions, item);
     if (!waits) return;
     if (is_interrupted(rank, now)) {
         node.state = RankState::busy;
-        return resume_after(rank, now, 0);
+        return resume_at(rank, noise_.end(rank, now, 0));
     }
     run(node, rank, now);
 }

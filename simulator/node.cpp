@@ -12,26 +12,34 @@ std::uint32_t checked_rounds(std::int64_t rounds) {
 
 }  // namespace
 
-Nodes::Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const Allocation& allocation,
-             const Schedule& schedule, const Noise& noise, const Repeats& repeats)
+Nodes::Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const Places& places,
+             const Allocation& allocation, const Schedule& schedule, const Noise& noise, const Repeats& repeats)
     : engine_(engine),
       fabric_(fabric),
       topology_(topology),
+      places_(places),
       allocation_(allocation),
       schedule_(schedule),
       noise_(noise),
       repeats_(repeats),
       rounds_(checked_rounds(schedule.rounds())),
       ranks_(static_cast<std::uint32_t>(schedule.ranks())),
-      nodes_(allocate_pages<Node>(ranks_)),
-      phases_(schedule.phases().size()) {
-    for (std::uint32_t rank = 0; rank < ranks_; ++rank) nodes_[rank].nic = NicChannel(engine.parameters.buffer);
+      nodes_(allocate_pages<Node>(places.count())),
+      open_(allocate_zeros<Index>(ranks_)),
+      phases_(schedule.phases().size()),
+      totals_(phases_.size()) {
+    const std::uint32_t count = places.count();
+    for (std::uint32_t nic = 0; nic < count; ++nic) nodes_[nic].nic = NicChannel(engine.parameters.buffer);
+    if (places.several() && engine.parameters.node_memory_slot > 0) {
+        memory_until_ = std::make_shared<Ticks[]>(places.nodes());
+    }
 }
 
 Nodes::Nodes(const Nodes& first, Engine& engine, Fabric& fabric)
     : engine_(engine),
       fabric_(fabric),
       topology_(first.topology_),
+      places_(first.places_),
       allocation_(first.allocation_),
       schedule_(first.schedule_),
       noise_(first.noise_),
@@ -39,98 +47,115 @@ Nodes::Nodes(const Nodes& first, Engine& engine, Fabric& fabric)
       rounds_(first.rounds_),
       ranks_(first.ranks_),
       nodes_(first.nodes_),
-      phases_(first.phases_.size()) {}
+      memory_until_(first.memory_until_),
+      open_(first.open_),
+      phases_(first.phases_.size()),
+      totals_(phases_.size()) {}
 
 // --- events ----------------------------------------------------------------------------------------------------------
 
 void Nodes::AnyEvent::fetch(const Nodes& nodes, const Event& event) {
-    const std::uint32_t rank = nodes.rank_of(event);
-    const auto* node = reinterpret_cast<const std::byte*>(&nodes.nodes_[rank]);
-    for (std::size_t line = 0; line < sizeof(Node); line += 64) prefetch_line(node + line);
-    prefetch_line(&nodes.fabric_.injection(rank));
+    const std::uint32_t place = nodes.engine_.place_of(event), nic = nodes.places_.nic_of(place);
+    const auto fetch_node = [&](std::uint32_t of) {
+        const auto* node = reinterpret_cast<const std::byte*>(&nodes.nodes_[of]);
+        for (std::size_t line = 0; line < sizeof(Node); line += 64) prefetch_line(node + line);
+    };
+    fetch_node(place);
+    if (nic != place) fetch_node(nic);
+    prefetch_line(&nodes.fabric_.injection(nic));
 }
 
 /// What the next packet of the rank will need.
 void Nodes::AnyEvent::approach(const Nodes& nodes, const Event& event) {
-    const std::uint32_t rank = nodes.rank_of(event);
     const Engine& engine = nodes.engine_;
-    Node& node = nodes.nodes_[rank];
-    const NodeChannel& link = nodes.fabric_.injection(rank).channel;
-    node.nic.prefetch(engine.credits);
+    const std::uint32_t place = engine.place_of(event), nic = nodes.places_.nic_of(place);
+    Node& node = nodes.nodes_[place];
+    const NicChannel& messages = nodes.nodes_[nic].nic;
+    const NodeChannel& link = nodes.fabric_.injection(nic).channel;
+    messages.prefetch(engine.credits);
     link.prefetch(engine.credits);
     engine.packets.prefetch(link.waiting.first_full());
     engine.packets.prefetch(link.waiting.last_full());
     engine.packets.prefetch(link.waiting.last_other());
-    engine.transactions.prefetch(node.nic.waiting.first);
+    engine.transactions.prefetch(messages.waiting.first);
     engine.transactions.prefetch(node.arrived.first);
     engine.transactions.prefetch(node.early_of(node.round + 1).top());
 }
 
 /// The record of the message that the next packet will be cut from, and the first messages of the next round.
 void Nodes::AnyEvent::reach(const Nodes& nodes, const Event& event) {
-    const std::uint32_t rank = nodes.rank_of(event);
     const Engine& engine = nodes.engine_;
-    Node& node = nodes.nodes_[rank];
-    const Index first = node.nic.waiting.first;
+    const std::uint32_t place = engine.place_of(event), nic = nodes.places_.nic_of(place);
+    Node& node = nodes.nodes_[place];
+    const Index first = nodes.nodes_[nic].nic.waiting.first;
     if (first != none && engine.transactions[first].begun())
         engine.messages.prefetch(engine.transactions[first].message);
-    engine.packets.prefetch(nodes.fabric_.injection(rank).channel.waiting.first_other(engine.packets));
+    engine.packets.prefetch(nodes.fabric_.injection(nic).channel.waiting.first_other(engine.packets));
     const Index early = node.early_of(node.round + 1).top();
     if (early != none) engine.transactions.prefetch(engine.transactions[early].next);
 }
 
 void Nodes::NicWake::handle(Nodes& nodes, const Event& event, Ticks now) {
-    const std::uint32_t rank = nodes.rank_of(event);
-    Ticks& due = nodes.fabric_.injection(rank).wake;
+    const std::uint32_t nic = nodes.engine_.place_of(event);
+    Ticks& due = nodes.fabric_.injection(nic).wake;
     if (due != now) return;  // an earlier one has seen to everything
     due = Fabric::never;
-    Node& node = nodes.node(rank);
-    nodes.apply_returned_credits(node, rank, now);
-    nodes.wake(node, rank, now);
+    Node& node = nodes.node(nic);
+    nodes.apply_returned_credits(node, nic, now);
+    nodes.wake(node, nic, now);
 }
 
 void Nodes::Start::handle(Nodes& nodes, const Event& event, Ticks now) {
-    const std::uint32_t rank = nodes.rank_of(event);
+    const std::uint32_t place = nodes.engine_.place_of(event), rank = nodes.places_.rank_at(place);
     nodes.span_.begin = std::min(nodes.span_.begin, now);
-    if (nodes.is_interrupted(rank, now)) return nodes.resume_after(rank, now, 0);
-    nodes.resume(rank, now);
+    if (nodes.is_interrupted(rank, now)) return nodes.resume_at(rank, nodes.noise_.end(rank, now, 0));
+    nodes.resume(place, now);
 }
 
-void Nodes::Resume::handle(Nodes& nodes, const Event& event, Ticks now) { nodes.resume(nodes.rank_of(event), now); }
+void Nodes::Resume::handle(Nodes& nodes, const Event& event, Ticks now) {
+    nodes.resume(nodes.engine_.place_of(event), now);
+}
 
 void Nodes::MessageArrival::handle(Nodes& nodes, const Event& event, Ticks now) {
-    const std::uint32_t rank = nodes.rank_of(event);
-    Node& node = nodes.node(rank);
-    nodes.apply_returned_credits(node, rank, now);
-    nodes.deliver(node, rank, event.item, now);
-    nodes.wake(node, rank, now);
+    const std::uint32_t place = nodes.engine_.place_of(event);
+    nodes.apply_returned_credits_of(place, now);
+    nodes.deliver(nodes.node(place), nodes.places_.rank_at(place), event.item, now);
+    nodes.wake_of(place, now);
 }
 
 // --- results ---------------------------------------------------------------------------------------------------------
 
-void Nodes::verify(std::uint32_t rank, bool idle) const {
+void Nodes::verify(std::uint32_t node, bool idle) const {
     const auto check = [&](const auto& buffer) {
         const std::int64_t promised = buffer.credits_at(engine_.credits, std::numeric_limits<Ticks>::max() - 1);
         verify_buffer(buffer.credits(), promised, engine_.parameters.buffer, idle);
     };
-    check(nodes_[rank].nic);
-    check(fabric_.injection(rank).channel);
+    for (std::uint32_t i = 0; i < places_.nics(); ++i) {
+        const std::uint32_t nic = places_.at({node, i});
+        check(nodes_[nic].nic);
+        check(fabric_.injection(nic).channel);
+    }
 }
 
 void Nodes::keep(StateFile& file, bool first) {
-    if (first) file.array(nodes_.get(), ranks_);
+    if (first) {
+        file.array(nodes_.get(), places_.count());
+        file.array(open_.get(), ranks_);
+        if (memory_until_) file.array(memory_until_.get(), places_.nodes());
+    }
     repeats_.keep(file);
     file(rounds_);
     file(span_);
     file(phases_);
+    file(totals_);
     file(ended_);
 }
 
 double Nodes::imbalance() const {
     std::uint64_t most = 0, sum = 0;
-    for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-        most = std::max(most, nodes_[rank].bytes);
-        sum += nodes_[rank].bytes;
+    for (std::uint32_t place = 0; place < places_.count(); ++place) {
+        most = std::max(most, nodes_[place].bytes);
+        sum += nodes_[place].bytes;
     }
     return sum == 0 ? 1.0 : static_cast<double>(most) * static_cast<double>(ranks_) / static_cast<double>(sum);
 }
@@ -138,10 +163,10 @@ double Nodes::imbalance() const {
 std::string Nodes::waiting(int limit) const {
     std::string text;
     for (std::uint32_t rank = 0; rank < ranks_ && limit > 0; ++rank) {
-        const Node& node = nodes_[rank];
+        const Node& node = nodes_[places_.of(rank)];
         if (node.state == RankState::ended) continue;
         text += "; rank " + std::to_string(rank) + " in round " + std::to_string(node.round) + " waits for " +
-                std::to_string(node.receives_left) + " receives and " + std::to_string(node.sends_left) + " sends";
+                std::to_string(node.left.receives) + " receives and " + std::to_string(node.left.sends) + " sends";
         --limit;
     }
     return text;

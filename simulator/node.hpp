@@ -1,11 +1,16 @@
 /// \file
-/// The nodes: a network interface (NIC) and the rank behind it, which executes its part of the schedule.
+/// The nodes: network interfaces (NICs) and the ranks behind them, each of which executes its part of the schedule.
 ///
 /// A rank posts the receives of a round, then its sends, then waits for all of them. What MPI does in between is the
 /// protocol of SST/macro 16.0: eager up to `short_limit`, header + get + payload up to `eager_limit`, rendezvous
 /// beyond; a rank looks at what has arrived only while it waits, one message after the other; get requests are
 /// answered by the NIC alone. Receives are counted, not stored: rounds are numbered alike on both sides, so a message
 /// is expected if its round is the rank's current one.
+///
+/// All ranks and NICs of a node are one logical process, because they share what changes without delay: its NICs, and
+/// its memory, through which messages between two ranks of the node pass. Usually there is one of each. A rank and a
+/// NIC have a record together, at their place (places.hpp); a node with fewer NICs than ranks leaves the others' parts
+/// idle.
 #pragma once
 
 #include <algorithm>
@@ -20,6 +25,7 @@
 #include "engine.hpp"
 #include "fabric.hpp"
 #include "noise.hpp"
+#include "places.hpp"
 #include "random.hpp"
 #include "schedule.hpp"
 #include "steady.hpp"
@@ -28,7 +34,7 @@ namespace tramontane {
 
 class Nodes {
 public:
-    Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const Allocation& allocation,
+    Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const Places& places, const Allocation& allocation,
           const Schedule& schedule, const Noise& noise, const Repeats& repeats);
     /// The same nodes as another part sees them; each node is used by its owner only.
     Nodes(const Nodes& first, Engine& engine, Fabric& fabric);
@@ -40,13 +46,13 @@ public:
         static void approach(const Nodes& nodes, const Event& event);
         static void reach(const Nodes& nodes, const Event& event);
     };
-    struct NicWake : AnyEvent {  ///< the NIC goes on; packets or messages wait there
+    struct NicWake : AnyEvent {  ///< a NIC goes on; packets or messages wait there
         static void handle(Nodes& nodes, const Event& event, Ticks now);
     };
-    struct Start : AnyEvent {  ///< the rank starts
+    struct Start : AnyEvent {  ///< a rank starts
         static void handle(Nodes& nodes, const Event& event, Ticks now);
     };
-    struct Resume : AnyEvent {  ///< the rank goes on: its work is done, or the operating system has given it back
+    struct Resume : AnyEvent {  ///< a rank goes on: its work is done, or the operating system has given it back
         static void handle(Nodes& nodes, const Event& event, Ticks now);
     };
     struct MessageArrival : AnyEvent {  ///< a message's last byte arrives
@@ -62,15 +68,29 @@ public:
             end = std::max(end, other.end);
         }
     };
+    /// Sums over all ranks, and over all rounds of a phase [ticks].
+    struct Totals {
+        __extension__ using Wide = unsigned __int128;
+        Wide begun = 0, ended = 0;  ///< moments; their difference is what the ranks spent in the phase, ...
+        Wide work = 0;              ///< ... and these are parts of it: work, ...
+        Wide busy = 0;              ///< ... and the processor's time for messages
+        void add(const Totals& other) {
+            begun += other.begun;
+            ended += other.ended;
+            work += other.work;
+            busy += other.busy;
+        }
+    };
+    [[nodiscard]] const std::vector<Totals>& totals() const { return totals_; }
     /// First start and last end over all ranks of this part; `phases` likewise, and how many have `ended`.
     [[nodiscard]] const Span& span() const { return span_; }
     [[nodiscard]] const std::vector<Span>& phases() const { return phases_; }
     [[nodiscard]] std::uint32_t ended() const { return ended_; }
-    /// Checks the buffers of a rank's node; see ledger.hpp. \param idle nothing is under way
-    void verify(std::uint32_t rank, bool idle) const;
+    /// Checks the buffers of a node's NICs; see ledger.hpp. \param idle nothing is under way
+    void verify(std::uint32_t node, bool idle) const;
     void verify_all_idle() const {
-        for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-            if (engine_.owns(engine_.lp_of(rank))) verify(rank, true);
+        for (std::uint32_t node = 0; node < places_.nodes(); ++node) {
+            if (engine_.owns(engine_.switches + node)) verify(node, true);
         }
     }
 
@@ -79,7 +99,7 @@ public:
     void keep(StateFile& file, bool first);
 
     /// Bytes of the ranks' state, without messages.
-    [[nodiscard]] std::uint64_t memory() const { return std::uint64_t{ranks_} * (sizeof(Node) + sizeof(NodeChannel)); }
+    [[nodiscard]] std::uint64_t memory() const { return places_.count() * (sizeof(Node) + sizeof(NodeChannel)); }
     [[nodiscard]] const Repeats& repeats() const { return repeats_; }
     /// Bytes the busiest rank sends over the mean.
     [[nodiscard]] double imbalance() const;
@@ -95,8 +115,12 @@ private:
     ///       |                  prepares_send                 busy <-+-- copies
     ///       |                                                       |
     ///       '------------- everything has been sent and received ---'
+    ///
+    /// A round of work goes from begins_round to works, and on when that is done. A round that does not wait goes on
+    /// when all is posted, and a later one begins where it waits.
     enum class RankState : std::uint8_t {
         begins_round,
+        works,
         sends,
         prepares_send,  ///< overhead and copy
         waits,
@@ -123,7 +147,9 @@ private:
     //
     // Both credits are known in advance. When exactly packets move up nobody can see while the port is busy; so the NIC
     // has an event (NicWake) only when the port is free, and applies the credits that have returned in the meantime
-    // before anything else happens at its node.
+    // before anything else happens at its node to a rank that uses it.
+
+    static constexpr std::int32_t sends_freely = 0, left_open = -1;
 
     struct alignas(64) Node {
         // NIC
@@ -134,13 +160,13 @@ private:
         std::uint32_t injected = 0;            ///< packets so far; counts random numbers
         // rank
         std::uint32_t round = 0;
-        std::int32_t receives_left = 0;
-        std::int32_t sends_left = 0;
+        Left left;
         std::int32_t next_send = 0;
         std::int32_t sends = 0;
-        std::int32_t window = 0;
+        std::int32_t window = 0;  ///< sends_freely: all at once; left_open: so, and the round does not wait
         std::int16_t phase = -1;
         RankState state = RankState::begins_round;
+        std::uint8_t open = 0;   ///< rounds that were left open
         Ticks free_at = 0;       ///< busy_nothing_arrived: until then
         IntrusiveQueue arrived;  ///< messages the rank has not looked at
         /// Messages of later rounds it has looked at, by the last bits of the round: they have left the cache, so that
@@ -152,28 +178,43 @@ private:
     };
     static_assert(sizeof(Node) == 128);
 
-    /// Whether the next send may start: complete are `sends - sends_left`.
+    /// Whether the next send may start: complete are `sends - left.sends`.
     [[nodiscard]] static bool may_send(const Node& node) {
         return node.next_send < node.sends &&
-               (node.window == 0 || node.next_send - (node.sends - node.sends_left) < node.window);
+               (node.window <= 0 || node.next_send - (node.sends - node.left.sends) < node.window);
     }
-    [[nodiscard]] std::uint32_t rank_of(const Event& event) const { return event.lp - engine_.switches; }
-    [[nodiscard]] Node& node(std::uint32_t rank) {
-        touch(nodes_[rank]);
-        return nodes_[rank];
+    [[nodiscard]] Node& node(std::uint32_t place) {
+        touch(nodes_[place]);
+        return nodes_[place];
     }
-    void resume(std::uint32_t rank, Ticks now);
+    void resume(std::uint32_t place, Ticks now);
     void run(Node& node, std::uint32_t rank, Ticks now);
     Step begin_round(Node& node, std::uint32_t rank, Ticks now, Ticks time);
+    Step end_round(Node& node, Ticks time);
+    Step wait(Node& node, std::uint32_t rank, Ticks now, Ticks time);
+    void leave_open(Node& node, std::uint32_t rank);
+    void close(Node& node, std::uint32_t rank);
+    /// The record of a round that was left open and still has transfers under way; none if there is no such.
+    [[nodiscard]] Index open_round(const Node& node, std::uint32_t rank, std::uint32_t round) const;
+    /// Transfers under way of a round, where its receives are posted; else null.
+    [[nodiscard]] Left* left_of(Node& node, std::uint32_t rank, std::uint32_t round);
+    /// Transfers that the rank waits for.
+    [[nodiscard]] const Left& awaited(Node& node, std::uint32_t rank);
+    /// The rank's processor is busy for its messages.
+    [[nodiscard]] Ticks busy_until(const Node& node, std::uint32_t rank, Ticks now, Ticks work) {
+        const Ticks end = noise_.end(rank, now, work);
+        totals_[static_cast<std::size_t>(node.phase)].busy += end - now;
+        return end;
+    }
     Ticks take_early(Node& node, std::uint32_t rank, Ticks now);
     Step post_sends(Node& node, std::uint32_t rank, Ticks now, Ticks time);
     Step progress(Node& node, std::uint32_t rank, Ticks now, Ticks time);
     Ticks take(Node& node, std::uint32_t rank, Index item, Ticks now);
-    void resume_at(std::uint32_t rank, Ticks time) {
-        engine_.schedule(time, engine_.lp_of(rank), event_code(EventKind::resume));
-    }
+    void resume_at(std::uint32_t rank, Ticks time) { engine_.schedule_at(places_.of(rank), time, EventKind::resume); }
     /// The rank goes on when its processor has done `work`.
-    void resume_after(std::uint32_t rank, Ticks now, Ticks work) { resume_at(rank, noise_.end(rank, now, work)); }
+    void resume_after(const Node& node, std::uint32_t rank, Ticks now, Ticks work) {
+        resume_at(rank, busy_until(node, rank, now, work));
+    }
     [[nodiscard]] bool is_interrupted(std::uint32_t rank, Ticks now) const { return noise_.end(rank, now, 0) > now; }
     /// Has the rank look at what has arrived at `time`; where nothing has, there is no event unless a message comes
     /// before.
@@ -183,37 +224,63 @@ private:
     bool is_free_for_message(Node& node, std::uint32_t rank, Ticks now);
     bool goes_ahead(Node& node, std::uint32_t rank, std::int64_t bytes, Ticks time);
 
-    [[nodiscard]] SwitchId switch_of(std::uint32_t rank) const { return topology_.switch_of(allocation_.node(rank)); }
-    /// Bytes of the message that waits at `rank`'s node [B].
+    /// The switch of a place's node.
+    [[nodiscard]] SwitchId switch_of(std::uint32_t place) const {
+        return topology_.switch_of(allocation_.node(places_.node_of(place)));
+    }
+    /// The NIC through which a rank gets a message, as the topology calls it.
+    [[nodiscard]] NodeId destination(std::uint32_t rank, const Transaction& e) const {
+        const std::uint32_t place = places_.of(rank);
+        if (!places_.several()) return allocation_.node(place);
+        const Address nic = places_.address(places_.nic_of(place, e.round, e.index()));
+        return allocation_.node(nic.node, nic.local);
+    }
+    /// Bytes of the message that `rank` sends [B].
     [[nodiscard]] std::int64_t size(std::uint32_t rank, const Transaction& e) const {
         if (!e.carries_payload()) return control_bytes;
         return schedule_.send(static_cast<Rank>(rank), e.round, static_cast<std::int32_t>(e.index())).bytes;
     }
-    void post(Node& node, std::uint32_t rank, Index transaction, std::int64_t bytes, Ticks now);
+    void post(std::uint32_t rank, Index transaction, std::int64_t bytes, Ticks now);
+    [[gnu::noinline]] void hand_over(std::uint32_t rank, Index transaction, Ticks now);
     [[nodiscard]] std::uint32_t tie(std::uint32_t source, const Transaction& e) const;
-    void answer(Node& node, std::uint32_t rank, Index transaction, Transaction::Kind kind, Ticks now);
+    void answer(std::uint32_t rank, Index transaction, Transaction::Kind kind, Ticks now);
+    // The parts of a NIC: `node` is the record at its place.
     /// Moves messages and packets up as credits returned until now, in the order of their times.
-    void apply_returned_credits(Node& node, std::uint32_t rank, Ticks now);
-    void take_buffer_credits(Node& node, std::uint32_t rank, Ticks now);
-    void take_switch_credits(Node& node, std::uint32_t rank, Ticks now);
+    void apply_returned_credits(Node& node, std::uint32_t nic, Ticks now);
+    void take_buffer_credits(Node& node, std::uint32_t nic, Ticks now);
+    void take_switch_credits(Node& node, std::uint32_t nic, Ticks now);
     /// Sees to it that the NIC goes on in time.
-    void wake(Node& node, std::uint32_t rank, Ticks now);
-    bool cut_packet(Node& node, std::uint32_t rank, Index transaction, Ticks now);
-    void inject(Node& node, std::uint32_t rank, Index packet, Ticks now);
+    void wake(Node& node, std::uint32_t nic, Ticks now);
+    /// The same for all NICs that a place uses.
+    void apply_returned_credits_of(std::uint32_t place, Ticks now) {
+        places_.each_nic(place, [&](std::uint32_t nic) { apply_returned_credits(node(nic), nic, now); });
+    }
+    void wake_of(std::uint32_t place, Ticks now) {
+        places_.each_nic(place, [&](std::uint32_t nic) { wake(node(nic), nic, now); });
+    }
+    std::uint32_t sender_of(std::uint32_t nic, Transaction& e) const;
+    bool cut_packet(Node& node, std::uint32_t nic, Index transaction, Ticks now);
+    void inject(Node& node, std::uint32_t nic, Index packet, Ticks now);
+    bool take_by_hardware(Node& node, std::uint32_t rank, Index item, Ticks now);
     void deliver(Node& node, std::uint32_t rank, Index transaction, Ticks now);
 
     Engine& engine_;
     Fabric& fabric_;
     const Topology& topology_;
+    const Places& places_;
     const Allocation& allocation_;
     const Schedule& schedule_;
     const Noise noise_;
     Repeats repeats_;
     std::uint32_t rounds_;
     const std::uint32_t ranks_;
-    std::shared_ptr<Node[]> nodes_;
+    std::shared_ptr<Node[]> nodes_;          // by place
+    std::shared_ptr<Ticks[]> memory_until_;  // by node of the job: when its memory is free; null where it is unlimited
     Span span_;
+    /// The first record of each rank's open rounds, plus 1. Pages that nobody touches take no memory.
+    std::shared_ptr<Index[]> open_;
     std::vector<Span> phases_;
+    std::vector<Totals> totals_;
     std::uint32_t ended_ = 0;
 };
 

@@ -45,6 +45,15 @@ template <class T>
     return Pages<T>(array);
 }
 
+/// An array of zeros, of which pages that nobody touches take no memory.
+template <class T>
+[[nodiscard]] Pages<T> allocate_zeros(std::size_t count) {
+    static_assert(std::is_unsigned_v<T>);
+    void* const memory = std::calloc(std::max<std::size_t>(count, 1), sizeof(T));
+    if (memory == nullptr) throw std::bad_alloc();
+    return Pages<T>(static_cast<T*>(memory));
+}
+
 /// A range of addresses to which memory comes large page by large page. An array in it grows without moving, and each
 /// of its elements is one addition away. There are as many addresses as the machine has memory; unused ones cost
 /// nothing. Where addresses are limited (ulimit -v), each of the few arrays of a simulation has its share of them.

@@ -19,11 +19,12 @@ namespace tramontane {
 class Partition {
 public:
     /// \param parts that are wanted, at most 256; there are no more than switches whose nodes have ranks
-    Partition(const Topology& topology, const Allocation& allocation, std::uint32_t ranks, std::uint32_t parts)
-        : owners_(std::size_t{topology.switches()} + ranks) {
+    /// \param nodes of the job
+    Partition(const Topology& topology, const Allocation& allocation, std::uint32_t nodes, std::uint32_t parts)
+        : owners_(std::size_t{topology.switches()} + nodes) {
         const SwitchId switches = topology.switches();
         std::vector<bool> occupied(switches);
-        for (std::uint32_t rank = 0; rank < ranks; ++rank) occupied[topology.switch_of(allocation.node(rank))] = true;
+        for (std::uint32_t node = 0; node < nodes; ++node) occupied[topology.switch_of(allocation.node(node))] = true;
         const auto all = static_cast<std::uint64_t>(std::count(occupied.begin(), occupied.end(), true));
         parts_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(parts, all));
         const std::uint64_t blocks = parts_ * std::min<std::uint64_t>(blocks_a_part, all / parts_);
@@ -31,8 +32,8 @@ public:
         for (SwitchId at = 0; at < switches; ++at) {
             owners_[at] = static_cast<std::uint8_t>((occupied[at] ? with_ranks++ * blocks / all : without++) % parts_);
         }
-        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-            owners_[switches + rank] = owners_[topology.switch_of(allocation.node(rank))];
+        for (std::uint32_t node = 0; node < nodes; ++node) {
+            owners_[switches + node] = owners_[topology.switch_of(allocation.node(node))];
         }
     }
 

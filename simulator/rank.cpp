@@ -5,11 +5,10 @@
 
 namespace tramontane {
 
-void Nodes::resume(std::uint32_t rank, Ticks now) {
-    Node& node = this->node(rank);
-    apply_returned_credits(node, rank, now);
-    run(node, rank, now);
-    wake(node, rank, now);
+void Nodes::resume(std::uint32_t place, Ticks now) {
+    apply_returned_credits_of(place, now);
+    run(node(place), places_.rank_at(place), now);
+    wake_of(place, now);
 }
 
 /// Goes on until the rank is busy, waits for the network, or has ended.
@@ -21,6 +20,9 @@ void Nodes::run(Node& node, std::uint32_t rank, Ticks now) {
         switch (node.state) {
             case RankState::begins_round:
                 step = begin_round(node, rank, now, step.time);
+                break;
+            case RankState::works:
+                step = end_round(node, step.time);
                 break;
             case RankState::prepares_send:
             case RankState::sends:
@@ -43,13 +45,16 @@ void Nodes::run(Node& node, std::uint32_t rank, Ticks now) {
 /// \param time when the round before is over
 /// \return when messages that were here before are copied
 Nodes::Step Nodes::begin_round(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
-    if (time > now && (repeats_.watches(node.round) || !node.early_of(node.round).empty())) {
+    // Where the NIC makes progress by itself, what is posted is seen at once.
+    const bool is_seen = engine_.parameters.hardware_progress || !node.early_of(node.round).empty();
+    if (time > now && (is_seen || repeats_.watches(node.round))) {
         resume_at(rank, time);
         return Step::blocked();
     }
     if (node.phase >= 0) {
-        Span& before = phases_[static_cast<std::size_t>(node.phase)];
-        before.end = std::max(before.end, time);
+        const auto before = static_cast<std::size_t>(node.phase);
+        phases_[before].end = std::max(phases_[before].end, time);
+        totals_[before].ended += time;
     }
     if (repeats_.watched()) {
         repeats_.ended(node.round, span_.begin, time);
@@ -66,16 +71,87 @@ Nodes::Step Nodes::begin_round(Node& node, std::uint32_t rank, Ticks now, Ticks 
         throw std::invalid_argument("workload: too many sends in a round");
     }
     node.phase = static_cast<std::int16_t>(round.phase);
-    node.window = round.window;
-    Span& phase = phases_[static_cast<std::size_t>(round.phase)];
-    phase.begin = std::min(phase.begin, time);
-    node.sends = node.sends_left = round.sends;
-    node.receives_left = round.receives;
+    const auto phase = static_cast<std::size_t>(round.phase);
+    phases_[phase].begin = std::min(phases_[phase].begin, time);
+    totals_[phase].begun += time;
+    node.window = round.waits ? round.window : left_open;
+    node.sends = round.sends;
+    node.left = {round.receives, round.sends};
     node.next_send = 0;
+    if (round.work > 0) {
+        const Ticks work = from_picoseconds(round.work);
+        totals_[phase].work += work;
+        node.state = RankState::works;
+        resume_at(rank, noise_.end(rank, time, work));
+        return Step::blocked();
+    }
+    if (round.ends > 0) return wait(node, rank, now, time);
     node.state = RankState::sends;
     const Ticks copying = take_early(node, rank, time);
-    return Step::until(copying > 0 ? noise_.end(rank, time, copying) : time);
+    return Step::until(copying > 0 ? busy_until(node, rank, time, copying) : time);
 }
+
+Nodes::Step Nodes::end_round(Node& node, Ticks time) {
+    ++node.round;
+    node.state = RankState::begins_round;
+    return Step::until(time);
+}
+
+/// \param time from which on the rank looks at what arrives
+Nodes::Step Nodes::wait(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
+    if (time > now && awaited(node, rank).any()) {
+        wait_from(node, rank, time);
+        return Step::blocked();
+    }
+    node.state = RankState::waits;
+    return Step::until(time);
+}
+
+// --- rounds that were left open --------------------------------------------------------------------------------------
+
+void Nodes::leave_open(Node& node, std::uint32_t rank) {
+    if (!node.left.any()) return;
+    const Index item = engine_.open_rounds.take();
+    engine_.open_rounds[item] = {node.round, node.left, open_[rank]};
+    open_[rank] = item + 1;
+    ++node.open;
+}
+
+Index Nodes::open_round(const Node& node, std::uint32_t rank, std::uint32_t round) const {
+    if (node.open == 0) return none;
+    Index item = open_[rank];
+    while (item != 0 && engine_.open_rounds[item - 1].round != round) item = engine_.open_rounds[item - 1].next;
+    return item == 0 ? none : item - 1;
+}
+
+Left* Nodes::left_of(Node& node, std::uint32_t rank, std::uint32_t round) {
+    if (round == node.round) [[likely]]
+        return &node.left;
+    const Index item = open_round(node, rank, round);
+    return item == none ? nullptr : &engine_.open_rounds[item].left;
+}
+
+const Left& Nodes::awaited(Node& node, std::uint32_t rank) {
+    if (node.open == 0) [[likely]]
+        return node.left;
+    const std::int64_t ends = schedule_.round(static_cast<Rank>(rank), node.round).ends;
+    const Index item = ends > 0 ? open_round(node, rank, node.round - static_cast<std::uint32_t>(ends)) : none;
+    return item == none ? node.left : engine_.open_rounds[item].left;
+}
+
+/// Forgets the round that this one has ended, if its transfers took that long.
+void Nodes::close(Node& node, std::uint32_t rank) {
+    const std::int64_t ends = schedule_.round(static_cast<Rank>(rank), node.round).ends;
+    const Index closed = ends > 0 ? open_round(node, rank, node.round - static_cast<std::uint32_t>(ends)) : none;
+    if (closed == none) return;
+    Index* link = &open_[rank];
+    while (*link != closed + 1) link = &engine_.open_rounds[*link - 1].next;
+    *link = engine_.open_rounds[closed].next;
+    engine_.open_rounds.give_back(closed);
+    --node.open;
+}
+
+// --- messages --------------------------------------------------------------------------------------------------------
 
 /// Posts the receives of messages that were here before. Returns how long copying them takes.
 Ticks Nodes::take_early(Node& node, std::uint32_t rank, Ticks now) {
@@ -86,11 +162,11 @@ Ticks Nodes::take_early(Node& node, std::uint32_t rank, Ticks now) {
         const Index item = taken.pop(engine_.transactions);
         const Transaction& e = engine_.transactions[item];
         if (e.kind() == Transaction::Kind::header) {
-            answer(node, rank, item, Transaction::Kind::get, now);
+            answer(rank, item, Transaction::Kind::get, now);
         } else {
             copying += engine_.parameters.copy(e.bytes);
             check_step(copying);
-            --node.receives_left;
+            --node.left.receives;
             engine_.transactions.give_back(item);
         }
     }
@@ -106,7 +182,7 @@ Nodes::Step Nodes::post_sends(Node& node, std::uint32_t rank, Ticks now, Ticks t
         Transaction::Kind kind = Transaction::Kind::header;
         const Ticks work = p.send_overhead + (t.bytes <= p.short_limit ? p.copy(t.bytes) : 0);
         if (work > 0 && node.state == RankState::sends) {
-            time = noise_.end(rank, time, work);
+            time = busy_until(node, rank, time, work);
             node.state = RankState::prepares_send;
         }
         if (time > now && (t.bytes > p.short_limit || !goes_ahead(node, rank, t.bytes, time))) {
@@ -119,7 +195,7 @@ Nodes::Step Nodes::post_sends(Node& node, std::uint32_t rank, Ticks now, Ticks t
         } else if (t.bytes <= p.eager_limit) {
             kind = Transaction::Kind::eager_header;
         }
-        if (kind != Transaction::Kind::header) --node.sends_left;
+        if (kind != Transaction::Kind::header) --node.left.sends;
         if (kind != Transaction::Kind::eager) ++node.unanswered;
         ++engine_.statistics.messages;
         engine_.statistics.bytes += static_cast<std::uint64_t>(t.bytes);
@@ -128,20 +204,20 @@ Nodes::Step Nodes::post_sends(Node& node, std::uint32_t rank, Ticks now, Ticks t
         const Index item = engine_.transactions.take();
         Transaction& e = engine_.transactions[item];
         e.address(static_cast<std::uint32_t>(t.peer), node.round, static_cast<std::uint32_t>(node.next_send), kind);
-        post(node, rank, item, kind == Transaction::Kind::eager ? t.bytes : control_bytes, time);
+        post(rank, item, kind == Transaction::Kind::eager ? t.bytes : control_bytes, time);
     }
-    if (time > now && (node.receives_left > 0 || node.sends_left > 0)) {
-        wait_from(node, rank, time);
-        return Step::blocked();
+    if (node.window == left_open) {
+        leave_open(node, rank);
+        return end_round(node, time);
     }
-    node.state = RankState::waits;
-    return Step::until(time);
+    return wait(node, rank, now, time);
 }
 
 /// Whether an eager message that is posted at `time`, later than now, waits for no credits in the NIC, and nothing else
-/// is posted before it: only get requests are answered without the rank.
+/// is posted before it: only get requests are answered without the rank, and no other rank shares its node.
 bool Nodes::goes_ahead(Node& node, std::uint32_t rank, std::int64_t bytes, Ticks time) {
-    NodeChannel& link = fabric_.injection(rank).channel;
+    if (places_.several()) return false;
+    NodeChannel& link = fabric_.injection(places_.of(rank)).channel;
     if (node.unanswered > 0 || !node.nic.waiting.empty() || !link.waiting.empty()) return false;
     node.nic.apply(engine_.credits, time);
     link.apply(engine_.credits, time);
@@ -151,19 +227,23 @@ bool Nodes::goes_ahead(Node& node, std::uint32_t rank, std::int64_t bytes, Ticks
 /// Looks at what has arrived until the round is over.
 /// \return when it is, later than `now` where it ends with a copy; or that the rank has more to send
 Nodes::Step Nodes::progress(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
-    while (node.receives_left > 0 || node.sends_left > 0) {
+    while (awaited(node, rank).any()) {
+        if (engine_.parameters.hardware_progress && may_send(node)) {  // the NIC has taken an acknowledgement
+            node.state = RankState::sends;
+            return Step::until(time);
+        }
         if (node.arrived.empty()) return Step::blocked();
         if (engine_.parameters.receive_overhead > 0 && engine_.transactions[node.arrived.first].carries_payload() &&
             node.state == RankState::waits) {
             node.state = RankState::receives;
-            resume_after(rank, now, engine_.parameters.receive_overhead);
+            resume_after(node, rank, now, engine_.parameters.receive_overhead);
             return Step::blocked();
         }
         node.state = RankState::waits;
         const Ticks copying = take(node, rank, node.arrived.pop(engine_.transactions), now);
         if (copying > 0) {
-            time = noise_.end(rank, now, copying);
-            if (node.receives_left == 0 && node.sends_left == 0) break;
+            time = busy_until(node, rank, now, copying);
+            if (!awaited(node, rank).any()) break;
             wait_from(node, rank, time);
             return Step::blocked();
         }
@@ -172,9 +252,8 @@ Nodes::Step Nodes::progress(Node& node, std::uint32_t rank, Ticks now, Ticks tim
             return Step::until(time);
         }
     }
-    ++node.round;
-    node.state = RankState::begins_round;
-    return Step::until(time);
+    if (node.open > 0) close(node, rank);
+    return end_round(node, time);
 }
 
 void Nodes::wait_from(Node& node, std::uint32_t rank, Ticks time) {
@@ -200,7 +279,8 @@ bool Nodes::is_free_for_message(Node& node, std::uint32_t rank, Ticks now) {
 /// One message out of the queue of arrivals. Returns how long the rank is busy with it.
 Ticks Nodes::take(Node& node, std::uint32_t rank, Index item, Ticks now) {
     const Transaction& e = engine_.transactions[item];
-    const bool expected = e.round == node.round;
+    Left* const left = left_of(node, rank, e.round);
+    const bool expected = left != nullptr;
     switch (e.kind()) {
         case Transaction::Kind::eager: {
             const Ticks copying = engine_.parameters.copy(e.bytes);
@@ -208,16 +288,16 @@ Ticks Nodes::take(Node& node, std::uint32_t rank, Index item, Ticks now) {
                 node.early_of(e.round).push(engine_.transactions, item);
             } else {
                 engine_.transactions.give_back(item);
-                --node.receives_left;
+                --left->receives;
             }
             return copying;
         }
         case Transaction::Kind::eager_header:
-            answer(node, rank, item, Transaction::Kind::eager_get, now);
+            answer(rank, item, Transaction::Kind::eager_get, now);
             return 0;
         case Transaction::Kind::header:
             if (expected) {
-                answer(node, rank, item, Transaction::Kind::get, now);
+                answer(rank, item, Transaction::Kind::get, now);
             } else {
                 node.early_of(e.round).push(engine_.transactions, item);
             }
@@ -229,15 +309,15 @@ Ticks Nodes::take(Node& node, std::uint32_t rank, Index item, Ticks now) {
             }
             const Ticks copying = engine_.parameters.copy(e.bytes);
             engine_.transactions.give_back(item);
-            --node.receives_left;
+            --left->receives;
             return copying;
         }
         case Transaction::Kind::data:
-            --node.receives_left;
-            answer(node, rank, item, Transaction::Kind::acknowledgement, now);
+            --left->receives;
+            answer(rank, item, Transaction::Kind::acknowledgement, now);
             return 0;
         case Transaction::Kind::acknowledgement:
-            --node.sends_left;
+            --left->sends;
             engine_.transactions.give_back(item);
             return 0;
         case Transaction::Kind::eager_get:

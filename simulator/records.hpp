@@ -30,7 +30,9 @@ struct Transaction {
     static constexpr int index_bits = 28;
 
     union {
-        std::uint32_t peer;   ///< at a node: the rank at the other end; on its way: that it comes from
+        /// At a node: the rank at the other end, in a NIC beside the one it comes from (Places::with_local); on its
+        /// way: that it comes from.
+        std::uint32_t peer;
         Index message;        ///< partly cut into packets: its record
         std::uint32_t bytes;  ///< an eager payload that has arrived: its size [B]
     };
@@ -74,6 +76,20 @@ private:
 };
 static_assert(sizeof(Transaction) == 16);
 
+/// Transfers of a round that are not complete.
+struct Left {
+    std::int32_t receives = 0;
+    std::int32_t sends = 0;
+    [[nodiscard]] bool any() const { return receives > 0 || sends > 0; }
+};
+
+/// A round whose transfers go on while its rank does something else (split phase).
+struct OpenRound {
+    std::uint32_t round;
+    Left left;
+    Index next;  ///< of its rank, plus 1; 0: none
+};
+
 /// A message of several packets, from the first one's cut to the arrival of all.
 struct alignas(64) Message {
     std::int64_t bytes;
@@ -100,7 +116,8 @@ struct alignas(64) Packet {
                           ///< at the same tick, and picks the intermediate switch
     std::uint32_t order;  ///< when it began to wait, as a count
     std::uint32_t bound;  ///< no packet that waits in this lane is smaller; valid in its last packet
-    std::uint32_t upstream;  ///< LP whose output this packet came from and whose credit it holds
+    std::uint32_t upstream;  ///< switch whose output, or from `switches` on NIC, this packet came from and whose credit
+                             ///< it holds
     Port upstream_port;
     std::uint8_t upstream_channel;
     std::uint8_t channel;  ///< taken at the current switch

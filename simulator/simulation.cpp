@@ -57,11 +57,10 @@ std::uint32_t threads_of(const Machine& machine, const Run& run) {
 /// What one thread simulates; all of it where there is one.
 struct alignas(64) Part {
     Part(const Machine& machine, const Schedule& schedule, const Run& run, const Topology& topology,
-         const Router& router, const Allocation& allocation, Mailboxes* mailboxes)
-        : engine(machine, run.seed, topology.switches(),
-                 topology.switches() + static_cast<std::uint32_t>(schedule.ranks()), mailboxes, run.window),
-          fabric(engine, topology, router, static_cast<std::uint32_t>(schedule.ranks())),
-          nodes(engine, fabric, topology, allocation, schedule, Noise(run.noise, run.seed),
+         const Router& router, const Places& places, const Allocation& allocation, Mailboxes* mailboxes)
+        : engine(machine, run.seed, topology.switches(), places, mailboxes, run.window),
+          fabric(engine, topology, router),
+          nodes(engine, fabric, topology, places, allocation, schedule, Noise(run.noise, run.seed),
                 Repeats(schedule.ranks(), schedule.rounds(), schedule.repeats(), run.steady_error, run.limit)),
           in_time_order(looks_elsewhere(machine)) {
         engine.delays = Delays(run.congestion_bins, static_cast<std::uint32_t>(schedule.ranks()));
@@ -121,13 +120,14 @@ struct Parts {
         : topology(make_topology(machine)),
           router(*topology, machine.routing),
           ranks(checked_ranks(schedule.ranks())),
-          allocation(run.allocation, ranks, *topology, run.seed) {
+          places(run.places, ranks, machine),
+          allocation(run.allocation, places.nodes(), *topology, run.seed, places.nics()) {
         check(machine, router);
         if (const std::uint32_t threads = threads_of(machine, run); threads > 1) {
-            partition.emplace(*topology, allocation, ranks, threads);
+            partition.emplace(*topology, allocation, places.nodes(), threads);
             if (partition->parts() > 1) mailboxes.emplace(*partition);
         }
-        parts.push_back(std::make_unique<Part>(machine, schedule, run, *topology, router, allocation,
+        parts.push_back(std::make_unique<Part>(machine, schedule, run, *topology, router, places, allocation,
                                                mailboxes ? &*mailboxes : nullptr));
         while (mailboxes && parts.size() < mailboxes->parts()) {
             parts.push_back(std::make_unique<Part>(*parts[0], static_cast<std::uint32_t>(parts.size())));
@@ -137,8 +137,9 @@ struct Parts {
     void start(const Run& run) {
         for (std::uint32_t rank = 0; rank < ranks; ++rank) {
             const Ticks delay = below(random_bits(~run.seed, rank, 0), from_picoseconds(run.start_jitter) + 1);
-            const LpId lp = topology->switches() + rank;
-            owner(lp).engine.start_at(delay, lp, event_code(EventKind::start));
+            const Address address = places.address(places.of(rank));
+            const LpId lp = topology->switches() + address.node;
+            owner(lp).engine.start_at(delay, lp, node_code(EventKind::start, address.local));
         }
     }
     void read(StateFile& file) {
@@ -158,6 +159,7 @@ struct Parts {
     const std::unique_ptr<Topology> topology;
     const Router router;
     const std::uint32_t ranks;
+    const Places places;
     const Allocation allocation;
     std::optional<Partition> partition;
     std::optional<Mailboxes> mailboxes;  // where there are several parts
@@ -288,13 +290,17 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& gi
     Statistics s;
     Nodes::Span span;
     std::vector<Nodes::Span> phases(nodes.phases().size());
+    std::vector<Nodes::Totals> totals(phases.size());
     std::uint32_t ended = 0;
     std::uint64_t packets = 0, messages = 0;
     for (const auto& part : parts.parts) {
         s.add(part->engine.statistics);
         outcome.delays.add(part->engine.delays);
         span.add(part->nodes.span());
-        for (std::size_t i = 0; i < phases.size(); ++i) phases[i].add(part->nodes.phases()[i]);
+        for (std::size_t i = 0; i < phases.size(); ++i) {
+            phases[i].add(part->nodes.phases()[i]);
+            totals[i].add(part->nodes.totals()[i]);
+        }
         ended += part->nodes.ended();
         packets += part->engine.packets.used();
         messages += part->engine.transactions.used();
@@ -319,6 +325,9 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& gi
     const auto names = schedule.phases();
     for (std::size_t i = 0; i < names.size(); ++i) {
         outcome.phases.emplace_back(names[i], to_seconds(phases[i].length()));
+        const auto mean = [&](Nodes::Totals::Wide sum) { return static_cast<double>(sum) / ranks * seconds_per_tick; };
+        outcome.steps.push_back(
+            {names[i], mean(totals[i].ended - totals[i].begun), mean(totals[i].work), mean(totals[i].busy)});
     }
     outcome.messages = s.messages;
     outcome.packets = s.packets;

@@ -13,6 +13,7 @@
 #include "delays.hpp"
 #include "machine.hpp"
 #include "noise.hpp"
+#include "places.hpp"
 #include "schedule.hpp"
 #include "steady.hpp"
 
@@ -27,6 +28,7 @@ inline constexpr std::uint32_t max_threads = 64;  ///< of one simulation
 struct Run {
     std::uint64_t seed = 1;
     std::int64_t start_jitter = 0;  ///< [ps] ranks start at a uniformly random time up to this
+    PlacesRule places;
     AllocationRule allocation;
     NoiseRule noise;
     double steady_error = 0;               ///< of the time, relative, at which repeats may be cut short; 0: never
@@ -41,8 +43,16 @@ struct Run {
 /// Of repeats that were cut short, times and counts are those of all; `events`, `delays` and the costs are those of the
 /// repeats that were simulated. Where the run was ended because it exceeds a limit, all are of what was simulated.
 struct Outcome {
+    /// Means over ranks of all that they spent in a phase [s].
+    struct Step {
+        std::string name;
+        double time = 0;  ///< in all; of it:
+        double work = 0;
+        double busy = 0;  ///< processor's time for messages; the rest it waits
+    };
     double time_s = 0;                                   ///< last end minus first start over all ranks
     std::vector<std::pair<std::string, double>> phases;  ///< likewise, by phase
+    std::vector<Step> steps;                             ///< by phase
     std::uint64_t messages = 0, packets = 0, bytes = 0;  ///< the workload's own
     std::uint64_t control_packets = 0;
     std::uint64_t hops = 0;  ///< switch visits of all packets

@@ -287,6 +287,16 @@ public:
         return message(rank, stage, false);
     }
 
+    [[nodiscard]] const PairedFold& fold() const { return fold_; }
+    /// What a member is in charge of after `halvings`: its lowest bit chooses the half, the next one the quarter, ...
+    [[nodiscard]] Range share(Rank member, int halvings) const {
+        Rank begin = 0;
+        for (int bit = 0; bit < halvings; ++bit) {
+            begin += ((member >> bit) & 1) << (fold_.bits() - 1 - bit);
+        }
+        return {blocks_.first(begin), blocks_.first(begin + (fold_.members() >> halvings))};
+    }
+
 private:
     [[nodiscard]] bool first(std::int32_t stage) const { return fold_.folds() && stage == 0; }
     [[nodiscard]] bool last(std::int32_t stage) const { return fold_.folds() && stage == 2 * fold_.bits() + 1; }
@@ -310,15 +320,6 @@ private:
         const Rank other = own ^ (Rank{1} << bit);
         // Halving: I get my half and give the other's. Doubling: the same the other way round.
         return {fold_.rank(other), share(halving == sending ? other : own, bit + 1), halving};
-    }
-
-    /// What a member is in charge of after `halvings`: its lowest bit chooses the half, the next one the quarter, ...
-    [[nodiscard]] Range share(Rank member, int halvings) const {
-        Rank begin = 0;
-        for (int bit = 0; bit < halvings; ++bit) {
-            begin += ((member >> bit) & 1) << (fold_.bits() - 1 - bit);
-        }
-        return {blocks_.first(begin), blocks_.first(begin + (fold_.members() >> halvings))};
     }
 
     Rank ranks_;
@@ -364,6 +365,9 @@ private:
 };
 
 /// `repeats` allreduces of `count` doubles, one after the other: GCR with N iterations needs 2 N (section 3.3).
+///
+/// An algorithm may have phases(), and phase(stage), of its own, and result(rank): the elements of which a rank has the
+/// sum in the end, where that are not all.
 template <AllreduceAlgorithm Algorithm>
 class Allreduce final : public ContentSchedule {
 public:
@@ -377,11 +381,16 @@ public:
     [[nodiscard]] Rank ranks() const override { return algorithm_.ranks(); }
     [[nodiscard]] std::int64_t rounds() const override { return rounds_; }
     [[nodiscard]] std::int64_t repeats() const override { return repeats_; }
-    [[nodiscard]] std::vector<std::string> phases() const override { return {"allreduce"}; }
+    [[nodiscard]] std::vector<std::string> phases() const override {
+        if constexpr (requires { algorithm_.phases(); }) return algorithm_.phases();
+        return {"allreduce"};
+    }
 
     [[nodiscard]] Round round(Rank rank, std::int64_t round) const override {
         const std::int32_t stage = stage_of(round);
-        return {0, algorithm_.sends(rank, stage), algorithm_.receives(rank, stage)};
+        std::int32_t phase = 0;
+        if constexpr (requires { algorithm_.phase(stage); }) phase = algorithm_.phase(stage);
+        return {phase, algorithm_.sends(rank, stage), algorithm_.receives(rank, stage)};
     }
 
     [[nodiscard]] Transfer send(Rank rank, std::int64_t round, std::int32_t index) const override {
@@ -402,7 +411,12 @@ public:
     }
 
     /// The vector: count x 1 x 1.
-    [[nodiscard]] Box held(Rank, std::int32_t) const override { return vector({0, algorithm_.count()}); }
+    [[nodiscard]] Box held(Rank rank, std::int32_t phase) const override {
+        if constexpr (requires { algorithm_.result(rank); }) {
+            if (phase == static_cast<std::int32_t>(phases().size())) return vector(algorithm_.result(rank));
+        }
+        return vector({0, algorithm_.count()});
+    }
 
 private:
     [[nodiscard]] std::int32_t stage_of(std::int64_t round) const {

@@ -211,7 +211,7 @@ struct SlabSizes {
 /// Its global index space is ragged: element x of the block from y to z. A rank begins with all z of its own y and ends
 /// with all y of its own z, but for the block it keeps.
 template <class Sizes>
-class AlltoallSchedule final : public ContentSchedule {
+class AlltoallSchedule : public ContentSchedule {
 public:
     AlltoallSchedule(Alltoall alltoall, Sizes sizes) : alltoall_{alltoall}, sizes_{std::move(sizes)} {}
 

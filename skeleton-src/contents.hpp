@@ -58,11 +58,15 @@ public:
     [[nodiscard]] virtual Box held(Rank rank, std::int32_t phase) const = 0;
 
     /// Points along x, y, z of the field whose boxes the ranks hold. Nothing: each rank has a vector of its own, and in
-    /// each repeat the vectors of all ranks are added up.
+    /// each repeat the vectors of all ranks are added up; what a rank holds in the end is the part of the sum it has.
     [[nodiscard]] virtual std::optional<Grid> field() const { return std::nullopt; }
     /// The rank that has a point of the field when phase 0 begins; 0 <= x < nx, 0 <= y < ny.
     [[nodiscard]] virtual Rank owner(std::int64_t /*x*/, std::int64_t /*y*/) const {
         throw std::logic_error("no field, no owner of a point");
+    }
+    /// The same of a field that is cut along z, too; 0 <= z < nz.
+    [[nodiscard]] virtual Rank owner_in_space(std::int64_t x, std::int64_t y, std::int64_t /*z*/) const {
+        return owner(x, y);
     }
     /// Whether the boxes of all phases are parts of the last one, so that what a rank has stays in its place. Otherwise
     /// every phase has a box of its own, and the rank copies what it keeps.

@@ -124,6 +124,15 @@ public:
 
     [[nodiscard]] const std::vector<std::pair<std::string, Value>>& all() const { return all_; }
 
+    /// Those whose keys begin with a prefix, without it.
+    [[nodiscard]] Values within(const std::string& prefix) const {
+        Values found;
+        for (const auto& [key, value] : all_) {
+            if (key.starts_with(prefix)) found.all_.emplace_back(key.substr(prefix.size()), value);
+        }
+        return found;
+    }
+
 private:
     template <class T>
     [[nodiscard]] const T& get(std::string_view key) const {
@@ -160,6 +169,35 @@ public:
                 elsewhere_.push_back({&key, key.with + " " + values.shown(key.with)});
             }
         }
+    }
+
+    /// What was given by that name; null: nothing was.
+    [[nodiscard]] const Argument* find(const std::string& name) const {
+        const auto found =
+            std::find_if(given_.begin(), given_.end(), [&](const Argument& each) { return each.key == name; });
+        return found == given_.end() ? nullptr : &*found;
+    }
+
+    /// The names of blocks within a block, in the order given: of `steps.0.kind`, that in `steps.` is 0.
+    [[nodiscard]] std::vector<std::string> names_within(const std::string& prefix) const {
+        std::vector<std::string> names;
+        for (const Argument& each : given_) {
+            if (!each.key.starts_with(prefix)) continue;
+            const std::string name = each.key.substr(prefix.size(), each.key.find('.', prefix.size()) - prefix.size());
+            if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+        }
+        return names;
+    }
+
+    /// What was given with a prefix, without it; another reader reads that.
+    [[nodiscard]] std::vector<Argument> take_within(const std::string& prefix) {
+        std::vector<Argument> taken;
+        for (std::size_t i = 0; i < given_.size(); ++i) {
+            if (!given_[i].key.starts_with(prefix)) continue;
+            read_[i] = true;
+            taken.push_back({given_[i].key.substr(prefix.size()), given_[i].value, given_[i].shown});
+        }
+        return taken;
     }
 
     /// To be called when everything has been read.

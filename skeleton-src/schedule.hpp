@@ -8,6 +8,9 @@
 /// a round just has no transfers in it. A substrate executes a round as the paper's skeleton does (section 3): post all
 /// receives, then all sends, in order of their index, then wait for all of them. With a window, it posts that many
 /// sends and another one whenever one of them is complete (as MPI_Waitany says).
+///
+/// A round may also be work between messages; or leave its messages under way (split phase), for a later round to wait
+/// for them.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +20,6 @@
 namespace tramontane {
 
 using Rank = std::int32_t;
-
-class ContentSchedule;
 
 /// One message, seen from one of its two ends.
 struct Transfer {
@@ -33,7 +34,12 @@ struct Round {
     std::int32_t sends;
     std::int32_t receives;
     std::int32_t window = 0;  ///< sends that may be under way at a time, 0: all
+    bool waits = true;        ///< for all of its transfers; else a later round does
+    std::int64_t work = 0;    ///< of the rank's processor [ps]; then there are no transfers
+    std::int64_t ends = 0;    ///< waits for the round that is so many before; then there are no transfers
 };
+
+class ContentSchedule;
 
 class Schedule {
 public:
@@ -50,8 +56,7 @@ public:
     /// The `index`-th send (receive) of `rank` in `round`; 0 <= index < round(rank, round).sends (.receives).
     [[nodiscard]] virtual Transfer send(Rank rank, std::int64_t round, std::int32_t index) const = 0;
     [[nodiscard]] virtual Transfer receive(Rank rank, std::int64_t round, std::int32_t index) const = 0;
-
-    /// This schedule with what its messages carry, if it says so; nullptr: only their lengths are known.
+    /// Itself, if it says what its messages carry.
     [[nodiscard]] virtual const ContentSchedule* contents() const { return nullptr; }
 };
 

@@ -2,6 +2,7 @@
 /// All kinds of workloads, and the way from the keys of one, as a point states them, to its schedule.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <string>
@@ -10,16 +11,25 @@
 
 #include "keys.hpp"
 #include "workloads/allreduce.hpp"
+#include "workloads/collective.hpp"
 #include "workloads/halo.hpp"
 #include "workloads/kind.hpp"
 #include "workloads/pattern.hpp"
+#include "workloads/program.hpp"
 #include "workloads/transposition.hpp"
 
 namespace tramontane {
 
 [[nodiscard]] inline const std::vector<WorkloadKind>& workload_kinds() {
-    static const std::vector<WorkloadKind> kinds{transposition_kind(), halo_kind(), allreduce_kind(), pattern_kind()};
+    static const std::vector<WorkloadKind> kinds{transposition_kind(), halo_kind(), allreduce_kind(), collective_kind(),
+                                                 pattern_kind(), program_kind()};
     return kinds;
+}
+
+/// \pre there is such a kind
+[[nodiscard]] inline const WorkloadKind& workload_kind(const std::string& name) {
+    const auto& kinds = workload_kinds();
+    return *std::find_if(kinds.begin(), kinds.end(), [&](const WorkloadKind& each) { return each.name == name; });
 }
 
 /// Reads `kind`, and then the keys that it has.
@@ -34,6 +44,7 @@ namespace tramontane {
     for (const WorkloadKind& each : workload_kinds()) {
         if (!values.is("kind", each.name)) continue;
         reader.read(each.keys, values, "workload.");
+        if (each.read_more != nullptr) each.read_more(reader, values);
         return each;
     }
     refuse(kind.name, "nothing", kind.allowed());

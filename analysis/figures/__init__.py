@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from analysis.figures import agreement, calibration, congestion, delays, pattern, radix, scaling, substrates
+from analysis.figures import agreement, calibration, congestion, delays, pattern, radix, scaling, steps, substrates
 from analysis.figures.panel import Drawn, Panel, columns_of, compose, empty
 from analysis.spec import FigureSpec, spec_of
 from analysis.table import Table
@@ -34,6 +34,7 @@ FAMILIES: dict[str, Family] = {
     "congestion-matrix": Family(congestion.panels, congestion.numbers),
     "pattern": Family(pattern.panels, pattern.numbers),
     "radix": Family(radix.panels, radix.numbers),
+    "steps": Family(steps.panels, steps.numbers),
     "substrates": Family(substrates.panels, substrates.numbers, substrates.summaries),
 }
 #: Families of datasets that no experiment makes: `tramontane compare --dataset` and `tramontane calibrate` write those.

@@ -170,11 +170,12 @@ def _make_room(axes: "Axes", handles: "Sequence[Artist]") -> None:
 
 
 def _occupied(axes: "Axes") -> "np.ndarray[Any, np.dtype[np.float64]]":
-    """Points in pixels, close together, along all lines and edges of bands."""
+    """Points in pixels, close together, along all lines and edges of bands and bars."""
     pieces = []
     for line in axes.get_lines():
         xy = np.column_stack([np.asarray(line.get_xdata(), float), np.asarray(line.get_ydata(), float)])
         pieces.append(axes.transData.transform(xy))
+    pieces += [patch.get_transform().transform(patch.get_path().vertices) for patch in axes.patches]
     for collection in axes.collections:
         pieces += [axes.transData.transform(path.vertices) for path in collection.get_paths()]
     dense = [_densify(piece[np.isfinite(piece).all(axis=1)]) for piece in pieces if len(piece)]

@@ -14,10 +14,10 @@
 
 #include "../families.hpp"
 #include "../pisces16/network.hpp"
-#include "../random.hpp"
 #include "../routing.hpp"
 #include "dict.hpp"
 #include "machine_dict.hpp"
+#include "random.hpp"
 #include "simulation.hpp"
 
 namespace nb = nanobind;

@@ -18,6 +18,7 @@
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -53,11 +54,28 @@ std::optional<Value> value_of(const nb::handle& value) {
     return std::nullopt;
 }
 
+/// Adds all keys of a block; those of a block within are `name.key`, those of the blocks of a list `name.0.key`.
+void add_arguments(const nb::dict& source, const std::string& prefix, std::vector<Argument>& given) {
+    for (const auto& [key, value] : source) {
+        const std::string name = prefix + nb::str(key).c_str();
+        if (nb::isinstance<nb::dict>(value)) {
+            add_arguments(nb::cast<nb::dict>(value), name + ".", given);
+            continue;
+        }
+        std::size_t number = 0;
+        if (nb::isinstance<nb::list>(value)) {
+            for (const nb::handle each : nb::cast<nb::list>(value)) {
+                if (!nb::isinstance<nb::dict>(each)) break;
+                add_arguments(nb::cast<nb::dict>(each), name + "." + std::to_string(number++) + ".", given);
+            }
+        }
+        if (number == 0) given.push_back({name, value_of(value), nb::repr(value).c_str()});
+    }
+}
+
 std::vector<Argument> arguments_in(const nb::dict& source) {
     std::vector<Argument> given;
-    for (const auto& [key, value] : source) {
-        given.push_back({nb::str(key).c_str(), value_of(value), nb::repr(value).c_str()});
-    }
+    add_arguments(source, "", given);
     return given;
 }
 
@@ -101,16 +119,30 @@ public:
         return schedule_->round(static_cast<Rank>(rank), round);
     }
 
+    /// \throws std::invalid_argument for a schedule that does not say what its messages carry
+    const ContentSchedule& contents() const {
+        if (schedule_->contents() == nullptr) throw std::invalid_argument("schedule: says not what its messages carry");
+        return *schedule_->contents();
+    }
+    template <auto Member>
+    const auto& owner() const {
+        if constexpr (std::is_invocable_v<decltype(Member), const Schedule&, Rank, std::int64_t, std::int32_t>) {
+            return *schedule_;
+        } else {
+            return contents();
+        }
+    }
+
     template <auto Member>
     auto sent(std::int64_t rank, std::int64_t round, std::int64_t index) const {
         check(index, this->round(rank, round).sends, "index");
-        return (with(Member).*Member)(static_cast<Rank>(rank), round, static_cast<std::int32_t>(index));
+        return (owner<Member>().*Member)(static_cast<Rank>(rank), round, static_cast<std::int32_t>(index));
     }
 
     template <auto Member>
     auto received(std::int64_t rank, std::int64_t round, std::int64_t index) const {
         check(index, this->round(rank, round).receives, "index");
-        return (with(Member).*Member)(static_cast<Rank>(rank), round, static_cast<std::int32_t>(index));
+        return (owner<Member>().*Member)(static_cast<Rank>(rank), round, static_cast<std::int32_t>(index));
     }
 
     Box held(std::int64_t rank, std::int64_t phase) const {
@@ -172,22 +204,6 @@ public:
     }
 
 private:
-    const ContentSchedule& contents() const {
-        if (schedule_->contents() == nullptr) {
-            throw std::invalid_argument("contents: found messages of which only the lengths are known");
-        }
-        return *schedule_->contents();
-    }
-    /// The schedule, as the class that has a member.
-    template <class... Given>
-    const Schedule& with(Transfer (Schedule::* /*member*/)(Given...) const) const {
-        return *schedule_;
-    }
-    template <class... Given>
-    const ContentSchedule& with(std::vector<Piece> (ContentSchedule::* /*member*/)(Given...) const) const {
-        return contents();
-    }
-
     static void check(std::int64_t value, std::int64_t end, const char* what) {
         if (value < 0 || value >= end) {
             throw nb::index_error(
@@ -344,6 +360,9 @@ void bind_schedule(nb::module_& module) {
         .def_ro("sends", &Round::sends)
         .def_ro("receives", &Round::receives)
         .def_ro("window", &Round::window, "Sends that may be under way at a time; 0: all.")
+        .def_ro("waits", &Round::waits, "For all of its transfers; else a later round does.")
+        .def_ro("work", &Round::work, "Of the rank's processor [ps].")
+        .def_ro("ends", &Round::ends, "It waits for the round that is so many before; 0: for its own transfers.")
         .def("__repr__", [](const Round& r) {
             return "Round(phase=" + std::to_string(r.phase) + ", sends=" + std::to_string(r.sends) +
                    ", receives=" + std::to_string(r.receives) + ")";

@@ -10,6 +10,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -43,16 +44,17 @@ std::int64_t latency(const nb::dict& d, const char* block, const char* key) {
     return bounded(d, block, key, 1, max_latency, "1 ... 10^12 ps (1 s)");
 }
 
-std::int64_t bandwidth(const nb::dict& d, const char* block) {
-    return bounded(d, block, "bandwidth", min_bandwidth, max_bandwidth, "10^6 ... 2 x 10^14 B/s");
+std::int64_t bandwidth(const nb::dict& d, const char* block, const char* key = "bandwidth") {
+    return bounded(d, block, key, min_bandwidth, max_bandwidth, "10^6 ... 2 x 10^14 B/s");
 }
 
-/// Of a crossbar; 0 where none limits.
-std::int64_t crossbar_bandwidth(const nb::dict& d) {
-    if (!d.contains("crossbar")) return 0;
-    const nb::object value = get<nb::dict>(d, "crossbar")["bandwidth"];
+/// 0 where none limits.
+std::int64_t bandwidth_or_unlimited(const nb::dict& d, const char* block, const char* key = "bandwidth") {
+    if (!d.contains(block)) return 0;
+    const auto within = get<nb::dict>(d, block);
+    const nb::object value = within.contains(key) ? nb::object(within[key]) : nb::none();
     if (nb::isinstance<nb::str>(value) && nb::cast<std::string>(value) == "unlimited") return 0;
-    return bandwidth(d, "crossbar");
+    return bandwidth(d, block, key);
 }
 
 /// A name, or {"nodes": [...]}.
@@ -61,6 +63,34 @@ AllocationRule allocation_of(const nb::dict& point) {
     if (!nb::isinstance<nb::dict>(point["allocation"])) return {get<std::string>(point, "allocation"), {}};
     const auto given = get<nb::dict>(point, "allocation");
     return {"given", get<std::vector<NodeId>>(given, "nodes")};
+}
+
+/// Two whole numbers, of x and y; zeros for anything else.
+std::array<std::uint32_t, 2> pair_of(const nb::dict& d, const char* key) {
+    std::vector<std::uint32_t> both;
+    if (!d.contains(key) || !nb::try_cast(d[key], both, /*convert=*/false) || both.size() != 2) return {};
+    return {both[0], both[1]};
+}
+
+/// A name, {"tile": [a, b]} or {"nodes": [...]}; and how many ranks a node has.
+PlacesRule places_of(const nb::dict& point) {
+    PlacesRule rule;
+    rule.ranks_per_node = get_or<std::uint32_t>(point, "ranks_per_node", 1);
+    if (!point.contains("mapping")) return rule;
+    if (!nb::isinstance<nb::dict>(point["mapping"])) {
+        rule.mapping = get<std::string>(point, "mapping");
+        return rule;
+    }
+    const auto given = get<nb::dict>(point, "mapping");
+    if (given.contains("tile")) {
+        rule.mapping = "tile";
+        rule.tile = pair_of(given, "tile");
+        rule.grid = pair_of(get<nb::dict>(point, "workload"), "decomposition");
+    } else {
+        rule.mapping = "given";
+        rule.nodes = get<std::vector<std::uint32_t>>(given, "nodes");
+    }
+    return rule;
 }
 
 }  // namespace
@@ -76,7 +106,7 @@ Machine machine_from_dict(const nb::dict& d) {
     if (injection.contains("service")) {
         m.round_robin_injection = get<std::string>(injection, "service") == "round-robin";
     }
-    m.crossbar_bandwidth = crossbar_bandwidth(d);
+    m.crossbar_bandwidth = bandwidth_or_unlimited(d, "crossbar");
     m.logp_bandwidth = bandwidth(d, "logp");
     m.logp_hop_latency = latency(d, "logp", "hop_latency");
     m.logp_out_in_latency = latency(d, "logp", "out_in_latency");
@@ -87,12 +117,21 @@ Machine machine_from_dict(const nb::dict& d) {
         m.send_overhead = bounded(d, "overhead", "send", 0, max_time, "0 ... 10^15 ps (1000 s)");
         m.receive_overhead = bounded(d, "overhead", "receive", 0, max_time, "0 ... 10^15 ps (1000 s)");
     }
+    if (d.contains("node")) {
+        const auto node = get<nb::dict>(d, "node");
+        m.nics = get_or<std::int64_t>(node, "nics", 1);
+        m.nics_in_turn = get_or<std::string>(node, "nic_choice", "rank") == "round-robin";
+        if (node.contains("latency")) m.node_latency = latency(d, "node", "latency");
+        if (node.contains("bandwidth")) m.node_bandwidth = bandwidth(d, "node");
+        m.node_memory_bandwidth = bandwidth_or_unlimited(d, "node", "memory_bandwidth");
+    }
     m.packet = get<std::int64_t>(d, "packet");
     m.buffer = get<std::int64_t>(d, "buffer");
     const auto protocol = get<nb::dict>(d, "protocol");
     m.eager_limit = bounded(d, "protocol", "eager_limit", 0, max_eager_limit, "0 ... 10^9 B");
     m.short_limit = get<std::int64_t>(protocol, "short_limit");
     m.negligible_size = get<std::int64_t>(protocol, "negligible_size");
+    m.hardware_progress = protocol.contains("progress") && get<std::string>(protocol, "progress") == "hardware";
     return m;
 }
 
@@ -179,19 +218,21 @@ nb::dict describe_congestion(const CongestionMatrix& matrix, std::int64_t ranks)
 
 /// Ranks without points in some layout are refused in what users write (tramontane.study); points measured with another
 /// simulator may have them.
-std::unique_ptr<Schedule> schedule_of(const nb::dict& point) {
+std::unique_ptr<Workload> workload_of(const nb::dict& point) {
     return workload_from_dict(get<nb::dict>(point, "workload"), get<std::int64_t>(point, "ranks"),
-                              {.empty_blocks = true})
-        ->schedule();
+                              {.empty_blocks = true});
 }
+std::unique_ptr<Schedule> schedule_of(const nb::dict& point) { return workload_of(point)->schedule(); }
 
 /// A point as the simulator takes it.
 struct Task {
     explicit Task(const nb::dict& point, std::uint32_t threads = 1, Limit limit = {}, Ticks window = 0)
         : machine(machine_from_dict(get<nb::dict>(point, "machine"))),
-          schedule(schedule_of(point)),
+          workload(workload_of(point)),
+          schedule(workload->schedule()),
           run{.seed = static_cast<std::uint64_t>(get<std::int64_t>(point, "seed")),
               .start_jitter = start_jitter_of(point),
+              .places = places_of(point),
               .allocation = allocation_of(point),
               .noise = noise_of(point),
               .steady_error = steady_error_of(point),
@@ -201,6 +242,7 @@ struct Task {
               .window = window} {}
 
     const Machine machine;
+    const std::unique_ptr<Workload> workload;
     const std::unique_ptr<Schedule> schedule;
     const Run run;
 };
@@ -286,6 +328,18 @@ nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double long
     for (const auto& [name, time] : o.phases) phases[name.c_str()] = time;
     result["time_s"] = o.time_s;
     result["phases"] = phases;
+    if (task.workload->has_steps()) {
+        nb::list steps;  // in the program's order
+        for (const Outcome::Step& step : o.steps) {
+            nb::dict times;
+            times["name"] = step.name;
+            times["time_s"] = step.time;
+            times["work_s"] = step.work;
+            times["busy_s"] = step.busy;
+            steps.append(times);
+        }
+        result["steps"] = steps;
+    }
     result["messages"] = o.messages;
     result["packets"] = o.packets;
     result["control_packets"] = o.control_packets;
@@ -308,7 +362,7 @@ nb::tuple earliest_ends_of_point(const nb::dict& point) {
     const Machine machine = machine_from_dict(get<nb::dict>(point, "machine"));
     const auto schedule = schedule_of(point);
     const auto seed = static_cast<std::uint64_t>(get<std::int64_t>(point, "seed"));
-    const EarliestEnds ends = earliest_ends(machine, *schedule, seed, allocation_of(point));
+    const EarliestEnds ends = earliest_ends(machine, *schedule, seed, allocation_of(point), places_of(point));
     return_memory();
     return nb::make_tuple(ends.first_s, ends.last_s);
 }

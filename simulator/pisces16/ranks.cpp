@@ -4,7 +4,7 @@
 #include <bit>
 #include <stdexcept>
 
-#include "../random.hpp"
+#include "random.hpp"
 
 namespace tramontane::pisces16 {
 namespace {

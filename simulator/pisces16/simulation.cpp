@@ -25,6 +25,9 @@ void check(const Machine& m, const Network& network, std::uint32_t ranks, const 
     if (run.allocation.kind != "first-available") {
         throw std::invalid_argument("allocation: model pisces-16 has first-available only");
     }
+    if (run.places.ranks_per_node != 1 || run.places.mapping != "block" || m.nics != 1) {
+        throw std::invalid_argument("ranks_per_node: model pisces-16 has one rank a node");
+    }
     if (ranks > network.nodes()) {
         throw std::invalid_argument("ranks: " + std::to_string(ranks) + " do not fit on " +
                                     std::to_string(network.nodes()) + " nodes");

@@ -28,9 +28,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "../../skeleton-src/random.hpp"
 #include "../allocation.hpp"
 #include "../machine.hpp"
-#include "../random.hpp"
 #include "../topology.hpp"
 
 namespace tramontane {

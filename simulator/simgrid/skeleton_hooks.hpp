@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <simgrid/s4u.hpp>
 
-#include "../random.hpp"
+#include "../../skeleton-src/random.hpp"
 #include "ticks.hpp"
 
 namespace tramontane::simgrid {
@@ -53,4 +53,5 @@ inline void start_together() {
 
 #define TRAMONTANE_NULL_BUFFER(bytes) ::tramontane::simgrid::shared_block(bytes)
 #define TRAMONTANE_FREE_BUFFER(pointer) static_cast<void>(pointer)
+#define TRAMONTANE_WORK(seconds) ::simgrid::s4u::this_actor::sleep_for(seconds)
 #define TRAMONTANE_START_TOGETHER() ::tramontane::simgrid::start_together()

@@ -21,10 +21,6 @@ namespace tramontane::executor {
 /// \throws std::invalid_argument beyond 2^31 - 1
 [[nodiscard]] int element_count(std::int64_t bytes);
 
-/// The same of a message of bytes that are no elements of any field.
-/// \throws std::invalid_argument beyond 2^31 - 1
-[[nodiscard]] int byte_count(std::int64_t bytes);
-
 class Exchange {
 public:
     virtual ~Exchange() = default;
@@ -32,8 +28,17 @@ public:
     virtual void run(std::int64_t round) = 0;
 };
 
+/// An exchange whose rounds may be left open, several at a time.
+class OpenExchange : public Exchange {
+public:
+    /// Posts all messages of a round.
+    virtual void begin(std::int64_t round) = 0;
+    /// Waits for them.
+    virtual void end(std::int64_t round) = 0;
+};
+
 /// Our own way: post all receives, then all sends, in the order of their index, and wait for all of them.
-[[nodiscard]] std::unique_ptr<Exchange> make_point_to_point(const Schedule& schedule, Rank rank, Payload& payload);
+[[nodiscard]] std::unique_ptr<OpenExchange> make_point_to_point(const Schedule& schedule, Rank rank, Payload& payload);
 
 /// The library's: one MPI_Alltoallv (transposition) or MPI_Neighbor_alltoallv (halo exchange) a round, or their
 /// nonblocking or persistent forms. Everybody must call it, for it creates communicators.

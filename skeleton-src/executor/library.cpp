@@ -133,8 +133,8 @@ protected:
             }
             legs_.emplace_back();
             Leg& leg = legs_.back();
-            leg.from = sends.empty() ? nullptr : outgoing(number, 0);
-            leg.to = receives.empty() ? nullptr : incoming(number, 0);
+            leg.from = sends.empty() ? nullptr : payload_.outgoing(number, 0);
+            leg.to = receives.empty() ? nullptr : payload_.incoming(number, 0);
             connect(leg, number, sends, receives);
             if (implementation_ == Implementation::persistent) {
                 make_persistent(leg);
@@ -151,20 +151,13 @@ protected:
 
     [[nodiscard]] Rank rank() const { return rank_; }
     [[nodiscard]] int sent_from(const Leg& leg, std::int64_t round, std::size_t index) const {
-        return displacement(leg.from, outgoing(round, index));
+        return displacement(leg.from, payload_.outgoing(round, static_cast<std::int32_t>(index)));
     }
     [[nodiscard]] int received_at(const Leg& leg, std::int64_t round, std::size_t index) const {
-        return displacement(leg.to, incoming(round, index));
+        return displacement(leg.to, payload_.incoming(round, static_cast<std::int32_t>(index)));
     }
 
 private:
-    [[nodiscard]] const double* outgoing(std::int64_t round, std::size_t index) const {
-        return static_cast<const double*>(payload_.outgoing(round, static_cast<std::int32_t>(index)));
-    }
-    [[nodiscard]] double* incoming(std::int64_t round, std::size_t index) const {
-        return static_cast<double*>(payload_.incoming(round, static_cast<std::int32_t>(index)));
-    }
-
     Implementation implementation_;
     const Schedule& schedule_;
     Rank rank_;

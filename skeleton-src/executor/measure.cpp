@@ -81,7 +81,7 @@ Summary summary(std::vector<double> values) {
 Measurement measure(const Options& options, const Schedule& schedule, Operation& operation, Rank rank,
                     std::string& complaint) {
     Measurement measurement;
-    CheckedPayload* const data = options.verify ? operation.data() : nullptr;
+    CheckedData* const data = options.verify ? operation.data() : nullptr;
     Times times;
     std::int64_t executions = 0;
     if (data != nullptr) {

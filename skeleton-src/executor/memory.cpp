@@ -43,7 +43,9 @@ Memory::Memory(const ContentSchedule& schedule, Rank rank, Fault fault)
         }
     }
     const auto phases = static_cast<std::int32_t>(phase_names_.size());
-    for (std::int32_t phase = schedule.in_place() ? phases : 0; phase <= phases; ++phase) {
+    // A vector is summed where it stands, which may be more than the part whose sum is wanted.
+    const std::int32_t only = field_ ? phases : 0;
+    for (std::int32_t phase = schedule.in_place() ? only : 0; phase <= (schedule.in_place() ? only : phases); ++phase) {
         const Box box = schedule_.held(rank_, phase);
         areas_.push_back({box, std::vector<double>(static_cast<std::size_t>(box.size()))});
     }
@@ -207,14 +209,14 @@ void Memory::end_phase(std::int32_t phase) {
     for (const Copy& each : phases_[static_cast<std::size_t>(phase)].after) {
         copy(each);
     }
-    if (checking()) {
+    if (checking_) {
         check_phase(phase + 1);
     }
 }
 
 void Memory::pack(std::int64_t round) {
     if (!field_ && round % period_ == 0 && round > 0) {
-        if (checking()) {
+        if (checking_) {
             check_sums(round / period_ - 1);
         }
         write_contribution(round / period_);
@@ -237,11 +239,11 @@ void Memory::unpack(std::int64_t round) {
     }
 }
 
-const void* Memory::outgoing(std::int64_t round, std::int32_t index) const {
+const double* Memory::outgoing(std::int64_t round, std::int32_t index) const {
     return sending_.data() + plan(round).send_at[static_cast<std::size_t>(index)];
 }
 
-void* Memory::incoming(std::int64_t round, std::int32_t index) {
+double* Memory::incoming(std::int64_t round, std::int32_t index) {
     return receiving_.data() + plan(round).receive_at[static_cast<std::size_t>(index)];
 }
 
@@ -256,7 +258,7 @@ void Memory::end_allreduce(std::int64_t repeat) {
         const auto count = static_cast<std::int64_t>(own_.size());
         corrupt(reduced(), count, count);
     }
-    if (checking()) {
+    if (checking_) {
         check_sums(repeat);
     }
 }
@@ -335,25 +337,26 @@ void Memory::corrupt(double* values, std::int64_t count, std::int64_t message) {
 void Memory::check_result() { check_phase(static_cast<std::int32_t>(phases_.size())); }
 
 void Memory::check_phase(std::int32_t phase) {
-    if (!field_) {
-        check_sums(schedule_.repeats() - 1);
-    } else {
+    if (field_) {
         check_field(phase);
+    } else if (phase == static_cast<std::int32_t>(phases_.size())) {
+        check_sums(schedule_.repeats() - 1);
     }
 }
 
 void Memory::check_sums(std::int64_t repeat) {
     const std::int64_t instance = repetition_ * schedule_.repeats() + repeat;
-    for (std::int64_t i = 0; i < static_cast<std::int64_t>(own_.size()); ++i) {
+    const Range summed = schedule_.held(rank_, static_cast<std::int32_t>(phases_.size())).x;
+    for (std::int64_t i = summed.first; i < summed.last; ++i) {
         double expected = 0;
         for (Rank rank = 0; rank < schedule_.ranks(); ++rank) {
             expected += contribution(rank, i, instance);
         }
-        const double held = areas_.front().values[static_cast<std::size_t>(i)];
-        ++outcome().checked;
-        if (!same(held, expected)) {
-            outcome().report(rank_, "allreduce " + std::to_string(repeat) + ", element " + std::to_string(i),
-                             std::to_string(held), std::to_string(expected));
+        const double found = areas_.front().values[static_cast<std::size_t>(i)];
+        ++findings_.checked;
+        if (!same(found, expected)) {
+            report("allreduce " + std::to_string(repeat) + ", element " + std::to_string(i), std::to_string(found),
+                   std::to_string(expected));
         }
     }
 }
@@ -363,33 +366,39 @@ void Memory::check_field(std::int32_t phase) {
     const Box box = schedule_.held(rank_, phase);
     const Part held = part(area_of(phase), box);
     for (std::int64_t z = box.z.first; z < box.z.last; ++z) {
+        const std::int64_t gz = modulo(z, nz);
         for (std::int64_t y = box.y.first; y < box.y.last; ++y) {
             const std::int64_t gy = modulo(y, ny);
             const double* const values = areas_[held.area].values.data() + held.first +
                                          held.stride_y * (y - box.y.first) + held.stride_z * (z - box.z.first);
             for (std::int64_t x = box.x.first; x < box.x.last; ++x) {
                 const std::int64_t gx = modulo(x, nx);
-                const Rank origin = schedule_.owner(gx, gy);
+                const Rank origin = schedule_.owner_in_space(gx, gy, gz);
                 const double found = values[x - box.x.first];
-                if (!same(found, encode({repetition_ % 16, origin, gx + nx * (gy + ny * z)}))) {
+                if (!same(found, encode({repetition_ % 16, origin, gx + nx * (gy + ny * gz)}))) {
                     const Origin is = decode(found);
                     const std::string what = same(found, nothing())
                                                  ? "nothing"
                                                  : "what rank " + std::to_string(is.rank) + " had at " +
                                                        point(is.index % nx, is.index / nx % ny, is.index / nx / ny) +
                                                        " in repetition " + std::to_string(is.repetition);
-                    outcome().report(rank_,
-                                     "after phase " +
-                                         (phase > 0 ? phase_names_[static_cast<std::size_t>(phase - 1)] : "0") +
-                                         ", point " + point(x, y, z),
-                                     what,
-                                     "what rank " + std::to_string(origin) + " had at " + point(gx, gy, z) +
-                                         " in repetition " + std::to_string(repetition_ % 16));
+                    report("after phase " + (phase > 0 ? phase_names_[static_cast<std::size_t>(phase - 1)] : "0") +
+                               ", point " + point(x, y, z),
+                           what,
+                           "what rank " + std::to_string(origin) + " had at " + point(gx, gy, gz) + " in repetition " +
+                               std::to_string(repetition_ % 16));
                 }
             }
-            outcome().checked += box.x.size();
+            findings_.checked += box.x.size();
         }
     }
+}
+
+void Memory::report(const std::string& where, const std::string& found, const std::string& expected) {
+    if (findings_.wrong == 0) {
+        findings_.first = "rank " + std::to_string(rank_) + " " + where + ": found " + found + ", expected " + expected;
+    }
+    ++findings_.wrong;
 }
 
 }  // namespace tramontane::executor

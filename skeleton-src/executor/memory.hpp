@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "contents.hpp"
+#include "findings.hpp"
 #include "pattern.hpp"
 #include "payload.hpp"
 
@@ -16,22 +17,27 @@ namespace tramontane::executor {
 
 /// Holds a rank's part of a field, one for each phase or one for all, or a vector that is added to those of all ranks:
 /// as the schedule says of its contents. All copies are worked out when it is made, so that a run only moves data.
-class Memory final : public CheckedPayload {
+class Memory final : public Payload, public CheckedData {
 public:
     /// \param schedule must outlive this
     /// \throws std::invalid_argument if ranks or grid are beyond what a pattern can tell apart
     Memory(const ContentSchedule& schedule, Rank rank, Fault fault = Fault::none);
 
     /// Writes the pattern of a repetition to what the rank holds at first, and nothing() everywhere else.
-    void fill(std::int64_t repetition) override;
+    void fill(std::int64_t repetition);
+
+    /// Whether to check every phase, and every one of repeated allreduces, as soon as it is done.
+    void check_as_it_runs(bool wanted) override { checking_ = wanted; }
+    /// Checks what the rank holds when all is done.
     void check_result() override;
+    [[nodiscard]] const Findings& findings() const override { return findings_; }
 
     void begin_phase(std::int32_t phase) override;
     void end_phase(std::int32_t phase) override;
     void pack(std::int64_t round) override;
     void unpack(std::int64_t round) override;
-    [[nodiscard]] const void* outgoing(std::int64_t round, std::int32_t index) const override;
-    [[nodiscard]] void* incoming(std::int64_t round, std::int32_t index) override;
+    [[nodiscard]] const double* outgoing(std::int64_t round, std::int32_t index) const override;
+    [[nodiscard]] double* incoming(std::int64_t round, std::int32_t index) override;
 
     /// For a library's own allreduce: the vector that goes in, and where the result is wanted.
     /// \param repeat number of the allreduce in the repetition
@@ -103,6 +109,7 @@ private:
     void check_phase(std::int32_t phase);
     void check_sums(std::int64_t repeat);
     void check_field(std::int32_t phase);
+    void report(const std::string& where, const std::string& found, const std::string& expected);
 
     const ContentSchedule& schedule_;
     std::optional<Grid> field_;  ///< without one, a vector is summed
@@ -116,6 +123,8 @@ private:
     std::vector<RoundPlan> rounds_;
     std::vector<double> sending_, receiving_, own_;
     std::int64_t repetition_ = 0;
+    bool checking_ = false;
+    Findings findings_;
 };
 
 }  // namespace tramontane::executor

@@ -6,11 +6,10 @@
 #include <optional>
 #include <utility>
 
-#include "contents.hpp"
 #include "exchange.hpp"
-#include "memory.hpp"
 #include "null_buffer.hpp"
-#include "stamps.hpp"
+#include "processor.hpp"
+#include "stamped.hpp"
 
 namespace tramontane::executor {
 namespace {
@@ -30,17 +29,6 @@ namespace {
     return longest;
 }
 
-/// Refuses messages that MPI can't count, on all ranks alike; everybody must call it.
-void refuse_uncountable([[maybe_unused]] const Schedule& schedule, [[maybe_unused]] Rank rank) {
-#if !defined(TRAMONTANE_SIMULATED_MPI)  // where it would leave its mark on the network
-    if (schedule.contents() != nullptr) return;
-    long long mine = longest_message(schedule, rank);
-    long long longest = 0;
-    MPI_Allreduce(&mine, &longest, 1, MPI_LONG_LONG, MPI_MAX, MPI_COMM_WORLD);
-    static_cast<void>(byte_count(longest));
-#endif
-}
-
 /// Adds the time of a call to a sum.
 template <class Call>
 void timed(double& sum, Call&& call) {
@@ -52,12 +40,10 @@ void timed(double& sum, Call&& call) {
 /// What all operations share: the data, real or not.
 class DataOperation : public Operation {
 public:
-    DataOperation(const Options& options, const Schedule& schedule, Rank rank, std::int64_t longest)
+    DataOperation(const Options& options, const ContentSchedule& schedule, Rank rank, std::int64_t longest)
         : schedule_{schedule}, rank_{rank} {
-        if (options.real_data && schedule.contents() != nullptr) {
-            memory_.emplace(*schedule.contents(), rank, options.fault);
-        } else if (options.real_data) {
-            stamps_.emplace(schedule, rank, options.fault);
+        if (options.real_data) {
+            memory_.emplace(schedule, rank, options.fault);
         } else {
             outgoing_.emplace(longest);
             incoming_.emplace(longest);
@@ -66,27 +52,23 @@ public:
     }
 
     void fill(std::int64_t repetition) override {
-        if (data() != nullptr) {
-            data()->fill(repetition);
+        if (memory_) {
+            memory_->fill(repetition);
         }
     }
-    [[nodiscard]] CheckedPayload* data() final {
-        return memory_ ? &*memory_ : stamps_ ? static_cast<CheckedPayload*>(&*stamps_) : nullptr;
-    }
+    [[nodiscard]] CheckedData* data() override { return memory(); }
 
 protected:
-    [[nodiscard]] const Schedule& schedule() const { return schedule_; }
-    [[nodiscard]] Rank rank() const { return rank_; }
     [[nodiscard]] Memory* memory() { return memory_ ? &*memory_ : nullptr; }
-    [[nodiscard]] Payload& payload() { return data() != nullptr ? static_cast<Payload&>(*data()) : *nothing_; }
-    [[nodiscard]] const double* null_outgoing() { return outgoing_ ? outgoing_->data() : nullptr; }
+    [[nodiscard]] const ContentSchedule& schedule() const { return schedule_; }
+    [[nodiscard]] Rank rank() const { return rank_; }
+    [[nodiscard]] Payload& payload() { return memory_ ? static_cast<Payload&>(*memory_) : *nothing_; }
     [[nodiscard]] double* null_incoming() { return incoming_ ? incoming_->data() : nullptr; }
 
 private:
-    const Schedule& schedule_;
+    const ContentSchedule& schedule_;
     Rank rank_;
     std::optional<Memory> memory_;
-    std::optional<Stamps> stamps_;
     std::optional<NullBuffer> outgoing_, incoming_;
     std::optional<NullPayload> nothing_;
 };
@@ -94,7 +76,7 @@ private:
 /// Rounds, one after the other, each packed, exchanged and unpacked.
 class RoundOperation final : public DataOperation {
 public:
-    RoundOperation(const Options& options, const Schedule& schedule, Rank rank)
+    RoundOperation(const Options& options, const ContentSchedule& schedule, Rank rank)
         : DataOperation{options, schedule, rank, options.real_data ? 0 : longest_message(schedule, rank)},
           exchange_{options.implementation == Implementation::schedule
                         ? make_point_to_point(schedule, rank, payload())
@@ -134,20 +116,20 @@ public:
         : DataOperation{options, schedule, rank, schedule.held(rank, 0).size() * element_bytes},
           repeats_{schedule.repeats()},
           allreduce_{make_library_allreduce(
-              options.implementation, memory() ? memory()->contributed() : null_outgoing(),
+              options.implementation, memory() ? memory()->contributed() : payload().outgoing(0, 0),
               memory() ? memory()->reduced() : null_incoming(), schedule.held(rank, 0).size())} {}
 
     void run(Times& times) override {
-        Memory* const vectors = memory();
+        Memory* const data = memory();
         times.copying = 0;
         times.begin = MPI_Wtime();
         for (std::int64_t repeat = 0; repeat < repeats_; ++repeat) {
-            if (vectors != nullptr) {
-                timed(times.copying, [&] { vectors->begin_allreduce(repeat); });
+            if (data != nullptr) {
+                timed(times.copying, [&] { data->begin_allreduce(repeat); });
             }
             allreduce_->run();
-            if (vectors != nullptr) {
-                vectors->end_allreduce(repeat);
+            if (data != nullptr) {
+                data->end_allreduce(repeat);
             }
         }
         times.end = MPI_Wtime();
@@ -160,12 +142,79 @@ private:
     std::unique_ptr<LibraryAllreduce> allreduce_;
 };
 
+/// Rounds of a schedule that does not say what its messages carry: some leave messages under way, some are work.
+class StampedOperation final : public Operation {
+public:
+    StampedOperation(const Options& options, const Schedule& schedule, Rank rank) : schedule_{schedule}, rank_{rank} {
+        if (options.real_data) {
+            stamped_.emplace(schedule, rank, options.fault);
+        } else {
+            const std::int64_t longest = longest_message(schedule, rank);
+            outgoing_.emplace(longest);
+            incoming_.emplace(longest);
+            nothing_.emplace(outgoing_->data(), incoming_->data());
+        }
+        exchange_ = make_point_to_point(schedule, rank, payload());
+        for (std::int64_t number = 0; number < schedule.rounds() && !processor_; ++number) {
+            if (schedule.round(rank, number).work > 0) processor_.emplace();
+        }
+    }
+
+    void fill(std::int64_t repetition) override {
+        if (stamped_) stamped_->fill(repetition);
+    }
+    [[nodiscard]] CheckedData* data() override { return stamped_ ? &*stamped_ : nullptr; }
+
+    /// A phase lasts from its first round's begin to its last round's end, with what is between.
+    void run(Times& times) override {
+        const std::size_t phases = schedule_.phases().size();
+        times.copying = 0;
+        times.begin = MPI_Wtime();
+        times.phase_begin.assign(phases, 0);
+        times.phase_end.assign(phases, 0);
+        std::vector<bool> begun(phases);
+        double now = times.begin;
+        for (std::int64_t number = 0; number < schedule_.rounds(); ++number) {
+            const Round round = schedule_.round(rank_, number);
+            const auto phase = static_cast<std::size_t>(round.phase);
+            if (!begun[phase]) times.phase_begin[phase] = now;
+            begun[phase] = true;
+            run(number, round, times);
+            times.phase_end[phase] = now = MPI_Wtime();
+        }
+        times.end = now;
+    }
+
+private:
+    void run(std::int64_t number, const Round& round, Times& times) {
+        if (round.work > 0) return processor_->work(round.work);
+        if (round.ends > 0) return end(number - round.ends, times);
+        timed(times.copying, [&] { payload().pack(number); });
+        exchange_->begin(number);
+        if (round.waits) end(number, times);
+    }
+    void end(std::int64_t number, Times& times) {
+        exchange_->end(number);
+        timed(times.copying, [&] { payload().unpack(number); });
+    }
+    [[nodiscard]] Payload& payload() { return stamped_ ? static_cast<Payload&>(*stamped_) : *nothing_; }
+
+    const Schedule& schedule_;
+    Rank rank_;
+    std::optional<Stamped> stamped_;
+    std::optional<NullBuffer> outgoing_, incoming_;
+    std::optional<NullPayload> nothing_;
+    std::unique_ptr<OpenExchange> exchange_;
+    std::optional<Processor> processor_;  ///< where there is work
+};
+
 }  // namespace
 
 std::unique_ptr<Operation> make_operation(const Options& options, const Schedule& schedule, Rank rank) {
-    refuse_uncountable(schedule, rank);
-    if (options.in_one_call()) return std::make_unique<AllreduceOperation>(options, *schedule.contents(), rank);
-    return std::make_unique<RoundOperation>(options, schedule, rank);
+    const ContentSchedule* const contents = schedule.contents();
+    if (contents == nullptr) return std::make_unique<StampedOperation>(options, schedule, rank);
+    if (options.in_one_call()) return std::make_unique<AllreduceOperation>(options, *contents, rank);
+    return std::make_unique<RoundOperation>(options, *contents, rank);
 }
 
 }  // namespace tramontane::executor

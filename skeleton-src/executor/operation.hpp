@@ -5,9 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "memory.hpp"
 #include "options.hpp"
-#include "payload.hpp"
-#include "schedule.hpp"
 
 namespace tramontane::executor {
 
@@ -27,10 +26,9 @@ public:
     virtual void fill(std::int64_t repetition) = 0;
     virtual void run(Times& times) = 0;
     /// The data, or nullptr with data=null.
-    [[nodiscard]] virtual CheckedPayload* data() = 0;
+    [[nodiscard]] virtual CheckedData* data() = 0;
 };
 
-/// Real data are the fields that the schedule's messages carry, or stamps where it knows their lengths only.
 /// \param schedule must outlive the operation; of the library's implementations it gives sizes and contents
 [[nodiscard]] std::unique_ptr<Operation> make_operation(const Options& options, const Schedule& schedule, Rank rank);
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <string>
 
 #include "exchange.hpp"
@@ -15,31 +16,26 @@ int element_count(std::int64_t bytes) {
     return static_cast<int>(elements);
 }
 
-int byte_count(std::int64_t bytes) {
-    if (bytes > std::numeric_limits<int>::max()) {
-        refuse("bytes", std::to_string(bytes), "less than 2^31 in each message");
-    }
-    return static_cast<int>(bytes);
-}
-
 namespace {
 
-class PointToPoint final : public Exchange {
+class PointToPoint final : public OpenExchange {
 public:
     PointToPoint(const Schedule& schedule, Rank rank, Payload& payload)
-        : schedule_{schedule},
-          rank_{rank},
-          payload_{payload},
-          type_{schedule.contents() != nullptr ? element_type() : MPI_BYTE},
-          count_{schedule.contents() != nullptr ? element_count : byte_count} {}
+        : schedule_{schedule}, rank_{rank}, payload_{payload} {}
 
     void run(std::int64_t number) override {
+        begin(number);
+        end(number);
+    }
+
+    void begin(std::int64_t number) override {
         const Round round = schedule_.round(rank_, number);
-        requests_.resize(static_cast<std::size_t>(round.receives) + static_cast<std::size_t>(round.sends));
-        MPI_Request* request = requests_.data();
+        std::vector<MPI_Request>& requests = under_way_[number];
+        requests.resize(static_cast<std::size_t>(round.receives) + static_cast<std::size_t>(round.sends));
+        MPI_Request* request = requests.data();
         for (std::int32_t index = 0; index < round.receives; ++index) {
             const Transfer from = schedule_.receive(rank_, number, index);
-            MPI_Irecv(payload_.incoming(number, index), count_(from.bytes), type_, from.peer, from.tag, MPI_COMM_WORLD,
+            MPI_Irecv(payload_.incoming(number, index), count(from.bytes), type(), from.peer, from.tag, MPI_COMM_WORLD,
                       request++);
         }
         const std::int32_t at_once = round.window > 0 ? std::min(round.window, round.sends) : round.sends;
@@ -50,27 +46,40 @@ public:
             MPI_Waitany(at_once, sends, &done, MPI_STATUS_IGNORE);
             post_send(number, index, sends[done]);
         }
-        requests_.resize(static_cast<std::size_t>(round.receives) + static_cast<std::size_t>(at_once));
-        MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
+        requests.resize(static_cast<std::size_t>(round.receives) + static_cast<std::size_t>(at_once));
+    }
+
+    void end(std::int64_t number) override {
+        const auto found = under_way_.find(number);
+        std::vector<MPI_Request>& requests = found->second;
+        MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+        under_way_.erase(found);
     }
 
 private:
     void post_send(std::int64_t number, std::int32_t index, MPI_Request& request) {
         const Transfer to = schedule_.send(rank_, number, index);
-        MPI_Isend(payload_.outgoing(number, index), count_(to.bytes), type_, to.peer, to.tag, MPI_COMM_WORLD, &request);
+        MPI_Isend(payload_.outgoing(number, index), count(to.bytes), type(), to.peer, to.tag, MPI_COMM_WORLD, &request);
+    }
+
+    [[nodiscard]] MPI_Datatype type() const { return payload_.counts_bytes() ? MPI_BYTE : element_type(); }
+    [[nodiscard]] int count(std::int64_t bytes) const {
+        if (!payload_.counts_bytes()) return element_count(bytes);
+        if (bytes > std::numeric_limits<int>::max()) {
+            refuse("kind", "a message of " + std::to_string(bytes) + " B", "less than 2^31 B in each message");
+        }
+        return static_cast<int>(bytes);
     }
 
     const Schedule& schedule_;
     Rank rank_;
     Payload& payload_;
-    MPI_Datatype type_;
-    int (*count_)(std::int64_t bytes);
-    std::vector<MPI_Request> requests_;
+    std::map<std::int64_t, std::vector<MPI_Request>> under_way_;
 };
 
 }  // namespace
 
-std::unique_ptr<Exchange> make_point_to_point(const Schedule& schedule, Rank rank, Payload& payload) {
+std::unique_ptr<OpenExchange> make_point_to_point(const Schedule& schedule, Rank rank, Payload& payload) {
     return std::make_unique<PointToPoint>(schedule, rank, payload);
 }
 

@@ -11,9 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
@@ -29,13 +27,13 @@ class MappedFile {
 public:
     /// \throws std::invalid_argument if there is none
     explicit MappedFile(const std::string& path) {
-        const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+        const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
         struct stat status{};
         void* memory = MAP_FAILED;
         if (file >= 0 && fstat(file, &status) == 0 && status.st_size > 0) {
             memory = mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_SHARED, file, 0);
         }
-        if (file >= 0) close(file);
+        if (file >= 0) ::close(file);
         if (memory == MAP_FAILED) refuse("table", "'" + path + "'", "a file that can be read");
         bytes_ = {static_cast<const std::byte*>(memory), static_cast<std::size_t>(status.st_size)};
     }
@@ -72,19 +70,6 @@ public:
         std::uint32_t send;  ///< its place among the sends of all
     };
     static constexpr std::array<char, 8> format{'T', 'R', 'M', 'P', 'A', 'T', 'T', '1'};
-
-    /// The table in a file. As long as anybody has it, others in this process get the same: in a simulator's process
-    /// these are all ranks.
-    /// \throws std::invalid_argument if the file is no table
-    [[nodiscard]] static std::shared_ptr<const PatternTable> open(const std::string& path) {
-        static std::mutex mutex;
-        static std::map<std::string, std::weak_ptr<const PatternTable>> tables;
-        const std::lock_guard lock{mutex};
-        std::weak_ptr<const PatternTable>& known = tables[path];
-        std::shared_ptr<const PatternTable> table = known.lock();
-        if (table == nullptr) known = table = std::make_shared<const PatternTable>(path);
-        return table;
-    }
 
     /// \throws std::invalid_argument if the file is no table
     explicit PatternTable(const std::string& path) : file_{path} {

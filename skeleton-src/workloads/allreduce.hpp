@@ -18,7 +18,7 @@
 namespace tramontane {
 
 template <AllreduceAlgorithm Algorithm>
-[[nodiscard]] std::unique_ptr<Schedule> repeated(Algorithm algorithm, std::int64_t repeats) {
+[[nodiscard]] std::unique_ptr<ContentSchedule> repeated(Algorithm algorithm, std::int64_t repeats) {
     std::int64_t rounds = 0;
     if (__builtin_mul_overflow(algorithm.stages(), repeats, &rounds) || rounds > std::numeric_limits<Rank>::max()) {
         refuse("repeats", std::to_string(repeats),
@@ -31,7 +31,7 @@ template <AllreduceAlgorithm Algorithm>
 struct AllreduceForm {
     const char* name;
     std::vector<Key> (*keys)();
-    std::unique_ptr<Schedule> (*make)(Rank ranks, std::int64_t count, const Values& values);
+    std::unique_ptr<ContentSchedule> (*make)(Rank ranks, std::int64_t count, const Values& values);
 };
 
 namespace detail {
@@ -42,7 +42,8 @@ namespace detail {
     return {Key::integer("radix", 2), Key::word("remainder", {"paper", "adjacent"}, "paper")};
 }
 
-[[nodiscard]] inline std::unique_ptr<Schedule> make_recursive_k(Rank ranks, std::int64_t count, const Values& values) {
+[[nodiscard]] inline std::unique_ptr<ContentSchedule> make_recursive_k(Rank ranks, std::int64_t count,
+                                                                       const Values& values) {
     const std::int64_t radix = values.integer("radix"), repeats = values.integer("repeats");
     if (values.is("remainder", "adjacent")) return repeated(AdjacentRecursiveK{ranks, radix, count}, repeats);
     return repeated(RecursiveK{ranks, radix, count}, repeats);
@@ -50,7 +51,7 @@ namespace detail {
 
 /// Of an algorithm without keys of its own.
 template <class Algorithm>
-[[nodiscard]] std::unique_ptr<Schedule> make_allreduce(Rank ranks, std::int64_t count, const Values& values) {
+[[nodiscard]] std::unique_ptr<ContentSchedule> make_allreduce(Rank ranks, std::int64_t count, const Values& values) {
     return repeated(Algorithm{ranks, count}, values.integer("repeats"));
 }
 

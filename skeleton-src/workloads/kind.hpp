@@ -53,6 +53,9 @@ public:
     /// How far a decomposition may cut the grid; nothing where there is none.
     [[nodiscard]] virtual std::optional<DecompositionLimits> limits() const { return std::nullopt; }
 
+    /// Whether its phases are steps, with work among them.
+    [[nodiscard]] virtual bool has_steps() const { return false; }
+
     /// The MPI library's operation that would do the same.
     [[nodiscard]] virtual Collective collective() const { return Collective::none; }
 
@@ -79,6 +82,8 @@ struct WorkloadKind {
     std::string library_algorithm;
     /// \throws std::invalid_argument for what is not possible, with one line: key, what was found, what is allowed
     std::unique_ptr<Workload> (*make)(Values values, Rank ranks, const Permissions& permissions);
+    /// Reads keys whose names depend on what is given; null: there are none.
+    void (*read_more)(KeyReader& reader, Values& values) = nullptr;
 };
 
 /// The key `algorithm` and those keys that only some algorithms have.

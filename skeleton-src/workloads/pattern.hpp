@@ -20,7 +20,7 @@ class PatternWorkload final : public Workload {
 public:
     PatternWorkload(Values values, Rank ranks)
         : Workload{std::move(values), ranks},
-          table_{PatternTable::open(this->values().word("table"))},
+          table_{std::make_shared<const PatternTable>(this->values().word("table"))},
           repeats_{this->values().integer("repeats")} {
         if (table_->ranks() > ranks) {
             refuse("file", "rank " + std::to_string(table_->ranks() - 1),

@@ -17,6 +17,7 @@ namespace tramontane::testing {
 [[nodiscard]] inline std::vector<double> numbers(const Outcome& o) {
     std::vector<double> all{o.time_s, o.imbalance, o.delays.total.sum(), static_cast<double>(o.delays.total.max)};
     for (const auto& [name, time] : o.phases) all.push_back(time);
+    for (const Outcome::Step& step : o.steps) all.insert(all.end(), {step.time, step.work, step.busy});
     for (const std::uint64_t count : {o.messages, o.packets, o.bytes, o.control_packets, o.hops, o.events,
                                       o.delays.total.packets, o.network_bytes}) {
         all.push_back(static_cast<double>(count));
@@ -31,7 +32,21 @@ namespace tramontane::testing {
     return all;
 }
 
-/// A small point that is drawn at random: workload, protocol, buffers, noise, allocation.
+/// Exchanges whole and in split phase, two of them under way at a time, work, and collectives on communicators.
+inline constexpr const char* small_program =
+    "kind=program repeat=2 communicators.rows.consecutive=5 communicators.columns.every=3 "
+    "communicators.some.range=1,1 "
+    "steps.0.kind=halo steps.0.width=2 steps.0.grid=30x30x4 steps.0.begin=first "
+    "steps.1.kind=work steps.1.per_point=3000 steps.1.grid=30x30x4 steps.1.imbalance=300000 steps.1.noise=100000 "
+    "steps.2.kind=halo steps.2.width=5 steps.2.grid=30x30x4 steps.2.begin=second "
+    "steps.3.kind=allreduce steps.3.algorithm=ring steps.3.count=40 steps.3.repeats=1 steps.3.communicator=columns "
+    "steps.4.kind=end steps.4.of=first "
+    "steps.5.kind=allreduce steps.5.algorithm=rabenseifner steps.5.count=300 steps.5.repeats=2 "
+    "steps.5.communicator=rows "
+    "steps.6.kind=end steps.6.of=second "
+    "steps.7.kind=halo steps.7.width=1 steps.7.grid=9x9x9 steps.7.communicator=some";
+
+/// A small point that is drawn at random: workload, protocol, buffers, noise, allocation, ranks on a node.
 struct Drawn {
     Drawn(Machine any, std::uint64_t number) : machine(std::move(any)) {
         std::uint64_t count = 0;
@@ -45,20 +60,46 @@ struct Drawn {
         machine.eager_limit = draw(2) == 0 ? 256 : 2048;
         machine.negligible_size = draw(3) == 0 ? 100 : 0;
         machine.round_robin_injection = draw(2) == 0;
+        machine.hardware_progress = draw(2) == 0;
         if (draw(3) == 0) machine.send_overhead = machine.receive_overhead = 200'000;
 
         static const std::vector<const char*> kinds{
             "kind=transposition algorithm=ring-k radix=3", "kind=transposition algorithm=burst",
             "kind=transposition algorithm=bruck radix=3",  "kind=halo width=3",
-            "kind=allreduce algorithm=recursive-doubling", "kind=allreduce algorithm=rabenseifner"};
+            "kind=allreduce algorithm=recursive-doubling", "kind=allreduce algorithm=rabenseifner", small_program};
         workload = kinds[draw(kinds.size())];
-        ranks = static_cast<Rank>(2 + draw(23));
+        ranks = static_cast<Rank>((workload == small_program ? 5 : 2) + draw(20));
 
         run.seed = number;
         run.start_jitter = draw(2) == 0 ? 0 : 1'000'000;
         run.congestion_bins = static_cast<std::uint32_t>(draw(5));
         run.allocation.kind = draw(2) == 0 ? "first-available" : "random";
         if (draw(3) == 0) run.noise = {.period = 10'000'000, .duration = 1'000'000, .random = draw(2) == 0};
+        if (draw(2) == 0) share_nodes(draw);
+    }
+
+    /// Puts several ranks on a node, by one of the mappings.
+    template <class Draw>
+    void share_nodes(Draw&& draw) {
+        const auto each = static_cast<std::uint32_t>(2 + draw(5));
+        const std::int64_t on_switch = machine.nodes_per_switch == 0 ? 3 : machine.nodes_per_switch;
+        if (on_switch <= each && draw(2) == 0) machine.nics = on_switch;
+        machine.nics_in_turn = draw(2) == 0;
+        machine.node_latency = draw(2) == 0 ? 10'000 : 500'000;
+        machine.node_bandwidth = draw(2) == 0 ? 2'000'000'000 : 50'000'000'000;
+        machine.node_memory_bandwidth = draw(2) == 0 ? 0 : 20'000'000'000;
+        run.places.ranks_per_node = each;
+        run.places.mapping = draw(3) == 0 ? "block" : draw(2) == 0 ? "cyclic" : "given";
+        if (run.places.mapping != "given") return;
+        const auto nodes = (static_cast<std::uint32_t>(ranks) + each - 1) / each;
+        for (std::uint32_t rank = 0; rank < static_cast<std::uint32_t>(ranks); ++rank) {
+            run.places.nodes.push_back(rank * 5 % 24 < 12 ? rank % nodes : nodes - 1 - rank % nodes);
+        }
+        std::vector<std::uint32_t> held(nodes);
+        for (std::uint32_t& node : run.places.nodes) {
+            while (held[node] == each) node = (node + 1) % nodes;
+            ++held[node];
+        }
     }
 
     [[nodiscard]] Outcome simulate(std::uint32_t threads, std::uint32_t grain) const {

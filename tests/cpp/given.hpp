@@ -67,7 +67,10 @@ private:
 /// \param words `kind` and what distinguishes it, with blanks between them
 inline std::unique_ptr<Schedule> small_workload(const std::string& words, Rank ranks) {
     const bool counted = words.find("kind=allreduce") == 0, repeats = words.find("repeats=") != std::string::npos;
-    std::istringstream stream(words + (counted ? " count=200" : " grid=24x24x12") +
+    const bool complete = words.find("kind=program") == 0;
+    std::istringstream stream(words + (complete  ? ""
+                                       : counted ? " count=200"
+                                                 : " grid=24x24x12") +
                               (counted && !repeats ? " repeats=2" : ""));
     std::vector<std::string> arguments{std::istream_iterator<std::string>(stream), {}};
     return make_workload(split_arguments(arguments), ranks, {.empty_blocks = true})->schedule();

@@ -14,6 +14,19 @@ HALO = "kind=halo grid=26x13x3 decomposition=8x2"
 ALLREDUCE = "kind=allreduce count=7 repeats=3"
 LIBRARY = ("library", "nonblocking", "persistent")
 
+COLLECTIVES = [
+    *(f"operation=barrier algorithm={name}" for name in ("dissemination", "tree")),
+    *(f"operation=broadcast count=50 root=3 algorithm={name}" for name in ("binomial", "scatter-allgather")),
+    "operation=broadcast count=50 root=3 algorithm=chain segments=4",
+    *(f"operation=reduce count=50 root=3 algorithm={name}" for name in ("binomial", "rabenseifner")),
+    *(f"operation={name} count=5 root=3 algorithm=linear" for name in ("gather", "scatter")),
+    *(f"operation={name} count=5 root=3 algorithm=binomial" for name in ("gather", "scatter")),
+    *(f"operation=allgather count=5 algorithm={name}" for name in ("ring", "bruck", "bruck radix=3")),
+    *(f"operation=alltoall count=5 algorithm={name}" for name in ("ring-k radix=2", "burst", "bruck", "pairwise")),
+    *(f"operation=alltoall count=5 algorithm={name} group=4" for name in ("leaders", "multi-leader radix=1")),
+    *(f"operation=allreduce count=50 algorithm={name}" for name in ("ring", "rabenseifner", "hierarchical group=4")),
+    *(f"operation=neighbourhood count=3 dims=P algorithm={name}" for name in ("direct", "sweeps")),
+]
 WORKLOADS = [
     *(f"{TRANSPOSITION} algorithm={name}" for name in ("burst", "bruck", "ring-k radix=1", "ring-k radix=4")),
     *(f"{TRANSPOSITION} algorithm={name}" for name in ("pairwise", "bruck radix=3", "sliding-window radix=2")),
@@ -26,6 +39,9 @@ WORKLOADS = [
     *(f"{ALLREDUCE} algorithm={name}" for name in ("recursive-doubling", "ring", "rabenseifner")),
     *(f"{ALLREDUCE} algorithm=recursive-k radix={radix}" for radix in (2, 3, 16)),
     *(f"{ALLREDUCE} implementation={name}" for name in LIBRARY),
+    "kind=collective operation=allgather algorithm=recursive-doubling count=5",
+    "kind=collective operation=neighbourhood count=3 dims=4x2x2 algorithm=sweeps",
+    "kind=collective operation=alltoall count=5 algorithm=multi-leader group=4 radix=1",
 ]
 
 
@@ -39,6 +55,13 @@ def test_every_element_arrives_where_it_belongs(mpi: Program, line: str) -> None
     assert printed["time_s"]["min"] > 0
 
 
+@pytest.mark.parametrize("line", COLLECTIVES)
+def test_collectives_arrive_on_any_number_of_ranks(any_mpi: Program, line: str) -> None:
+    for ranks, root in ((1, 0), (7, 3), (12, 11)):
+        words = line.replace("root=3", f"root={root}").replace("dims=P", f"dims={ranks}")
+        assert any_mpi(ranks, f"kind=collective {words}")["verified"] is True
+
+
 @pytest.mark.parametrize(
     ("line", "elements"),
     [
@@ -48,6 +71,15 @@ def test_every_element_arrives_where_it_belongs(mpi: Program, line: str) -> None
         (f"{HALO} width=7", 3 * (26 + 8 * 14) * (13 + 2 * (13 + 2 * 14))),
         (f"{ALLREDUCE} algorithm=ring", 4 * 7 * RANKS),
         (f"{ALLREDUCE} implementation=library", 4 * 7 * RANKS),
+        # What all ranks have in the end, twice; of the leaders, what they hold between the phases, too.
+        ("kind=collective operation=broadcast algorithm=binomial count=50 root=3", 2 * 50 * RANKS),
+        ("kind=collective operation=reduce algorithm=rabenseifner count=50 root=3", 2 * 50),
+        ("kind=collective operation=gather algorithm=binomial count=5 root=3", 2 * 5 * (2 * RANKS - 1)),
+        ("kind=collective operation=scatter algorithm=binomial count=5 root=3", 2 * 5 * RANKS),
+        ("kind=collective operation=allgather algorithm=bruck count=5", 2 * 5 * RANKS**2),
+        ("kind=collective operation=alltoall algorithm=leaders group=4 count=5", 4 * 5 * RANKS**2),
+        ("kind=collective operation=allreduce algorithm=hierarchical group=4 count=50", 2 * 50 * RANKS),
+        ("kind=collective operation=neighbourhood algorithm=sweeps dims=4x4 count=3", 2 * 3 * 9 * RANKS),
     ],
 )
 def test_nothing_is_left_unchecked(any_mpi: Program, line: str, elements: int) -> None:
@@ -67,6 +99,10 @@ def test_nothing_is_left_unchecked(any_mpi: Program, line: str, elements: int) -
         f"{ALLREDUCE} algorithm=recursive-k radix=3",
         f"{ALLREDUCE} algorithm=rabenseifner",
         f"{ALLREDUCE} implementation=library",
+        "kind=collective operation=scatter algorithm=binomial count=5 root=3",
+        "kind=collective operation=alltoall algorithm=multi-leader group=2 count=5",
+        "kind=collective operation=neighbourhood algorithm=sweeps dims=3x2 count=5",
+        "kind=collective operation=reduce algorithm=rabenseifner count=50 root=0",
     ],
 )
 def test_wrong_data_are_noticed(any_mpi: Program, line: str, fault: str) -> None:
@@ -135,7 +171,9 @@ def test_without_data_nothing_is_verified(any_mpi: Program) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("", "kind: found nothing, allowed: transposition, halo, allreduce"),
+        ("", "kind: found nothing, allowed: transposition, halo, allreduce, collective"),
+        ("kind=collective operation=gather algorithm=ring count=1", "found 'ring', allowed: linear, binomial"),
+        ("kind=collective operation=gather algorithm=linear count=1 root=2", "workload.root: found 2, allowed: a rank"),
         ("kind=halo algorith=x width=1 grid=8x8x8", "algorith: found an unknown key, allowed: the keys"),
         ("transposition", "arguments: found 'transposition', allowed: key=value"),
         ("kind=halo width=0 grid=8x8x8", "width: found '0', allowed: an integer from 1"),

@@ -74,7 +74,7 @@ def test_random_is_drawn_from_the_seed() -> None:
     ("allocation", "message"),
     [
         ("best", "allocation: 'best' is unknown"),
-        ({"nodes": [1, 2, 3]}, "allocation.nodes: 3 nodes for 2 ranks"),
+        ({"nodes": [1, 2, 3]}, "allocation.nodes: 3 nodes for a job of 2"),
         ({"nodes": [5, 5]}, "allocation.nodes: node 5 twice"),
         ({"nodes": [5, 128]}, "allocation.nodes: no node 128"),
     ],

@@ -15,6 +15,7 @@ from tramontane.archive.contents import CHECKSUMS, CLAIMS, CRATE, README, VERSIO
 from tramontane.errors import InputError
 from tramontane.results.proof import RECORD, UNSOUND, checked, parse
 from tramontane.results.store import Store
+from tramontane.study import patterns
 from tramontane.support.layout import Layout
 
 _CHUNK = 1 << 20

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tramontane.study.workloads import DOUBLE, Allreduce, Workload
+from tramontane.study.programs import Workload
+from tramontane.study.workloads import DOUBLE, Allreduce
 
 Values = npt.NDArray[np.float64]
 

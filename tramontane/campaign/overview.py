@@ -1,5 +1,6 @@
 """What there is of experiments, and what is still to be run of them; `list`, `describe` and `estimate` tell it."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,8 @@ from tramontane.campaign.plan import (
 from tramontane.campaign.selection import choose
 from tramontane.results.store import Store
 from tramontane.study import SCALES, Experiment, expand, list_experiments, load_experiment
+from tramontane.study.program_text import lines
+from tramontane.study.programs import Program
 from tramontane.support import host
 from tramontane.support.formatting import plural
 
@@ -79,6 +82,11 @@ class Description:
     jobs: list[Job]
     failed: int
     excluded: int
+
+    def programs(self) -> list[tuple[int, list[str]]]:
+        """Return the different programs of its points in words, each with how many points have it."""
+        texts = [tuple(lines(job.point.workload)) for job in self.jobs if isinstance(job.point.workload, Program)]
+        return [(number, list(text)) for text, number in Counter(texts).items()]
 
 
 def describe(root: Path, name: str, scale: str) -> Description:

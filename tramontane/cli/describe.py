@@ -11,7 +11,7 @@ def describe(name: Name, scale: Scale = "laptop") -> None:
 
     from tramontane.campaign.overview import describe
     from tramontane.study import find_root
-    from tramontane.support.formatting import about_bytes, about_seconds
+    from tramontane.support.formatting import about_bytes, about_seconds, plural
 
     found = describe(find_root(), name, scale)
     experiment, planned = found.experiment, found.planned
@@ -37,3 +37,7 @@ def describe(name: Name, scale: Scale = "laptop") -> None:
             f"{about_seconds(max(job.seconds for job in found.jobs))} for the longest point, "
             f"up to {about_bytes(max(job.memory for job in found.jobs))} of memory"
         )
+    for number, text in found.programs():
+        print()
+        print(f"program of a rank, at {plural(number, 'point')}:")
+        print("\n".join(f"  {line}" for line in text))

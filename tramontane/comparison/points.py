@@ -14,8 +14,8 @@ from tramontane.comparison.rows import Row
 from tramontane.errors import closest
 from tramontane.study.machines import Machine
 from tramontane.study.points import Point
+from tramontane.study.programs import Workload
 from tramontane.study.schedules import described
-from tramontane.study.workloads import Workload
 
 ALLTOALL = {"ring": "ring-k", "burst": "burst", "bruck": "bruck"}
 #: Column ``alg`` of rows that measured the MPI library's own collective, which is an algorithm of that library.

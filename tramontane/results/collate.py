@@ -13,7 +13,7 @@ from tramontane.results.published import MARK
 from tramontane.results.revisions import CURRENT
 from tramontane.results.store import Store
 from tramontane.study import Expansion, Experiment
-from tramontane.study.quantities import OPTIONAL, PHASE_TIME, QUANTITIES, Quantity
+from tramontane.study.quantities import OPTIONAL, PHASE_TIME, QUANTITIES, STEPS, Quantity
 
 _DELAY_PACKETS = Quantity("delay_packets", "1", "Packets by their queueing delay")
 _DELAY_TOTALS = {
@@ -63,7 +63,8 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
     xarray.Dataset
         Over the swept parameters in order of declaration: the `QUANTITIES` as float64 (NaN where there is no result),
         ``id``, ``status`` (ok, failed, missing or excluded) and, over ``phase`` too, ``phase_time_s``. Where records
-        have them: ``best_radix``; ``repeats_simulated``, ``repeats_left_out`` and ``steady_error``; ``delay_sum``,
+        have them: ``step_time_s``, ``step_work_s`` and ``step_busy_s`` over ``step``; ``best_radix``;
+        ``repeats_simulated``, ``repeats_left_out`` and ``steady_error``; ``delay_sum``,
         ``delay_max`` and, over ``delay_bin``, ``delay_packets``; and over ``source_bin`` and ``destination_bin``
         ``congestion_packets``, ``_sum``, ``_max`` and ``_mean``. The same manifest and records give the same dataset.
     """
@@ -93,7 +94,8 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
     if phases:
         dataset = dataset.assign_coords(phase=_coordinate("phase", phases))
         dataset[PHASE_TIME.name] = ((*dims, "phase"), phase_times, _attributes(PHASE_TIME))
-    dataset = dataset.assign(_delays(dims, rows, places)).assign(_congestion(dims, rows, places))
+    for of in (_steps, _delays, _congestion):
+        dataset = dataset.assign(of(dims, rows, places))
     substrates = sorted({row.substrate for row in rows if row.substrate})
     attributes = _global_attributes(data, [row.provenance for row in rows if row.provenance])
     return dataset.assign_attrs(attributes | {"substrates": ", ".join(substrates)})
@@ -104,6 +106,7 @@ class _Row(NamedTuple):
     status: str
     numbers: dict[str, float] = {}  # noqa: RUF012 (never written to)
     phases: dict[str, float] = {}  # noqa: RUF012
+    steps: dict[str, dict[str, float]] = {}  # noqa: RUF012
     delays: dict[str, Any] = {}  # noqa: RUF012
     congestion: dict[str, Any] = {}  # noqa: RUF012
     provenance: dict[str, Any] = {}  # noqa: RUF012
@@ -128,10 +131,30 @@ def _row(point: dict[str, Any], store: Store) -> _Row:
         "ok",
         known,
         result.get("phases", {}),
+        {step["name"]: {key: step[key] for key in STEPS} for step in result.get("steps", ())},
         result.get("delays", {}),
         store.read_congestion(identity) or {},
         record["provenance"],
         str(result.get("substrate", "")),
+    )
+
+
+def _steps(dims: Mapping[str, list[Any]], rows: list[_Row], places: list[tuple[int, ...]]) -> xr.Dataset:
+    """Return the times of programs' steps; those that a program has not are NaN."""
+    steps = list(dict.fromkeys(name for row in rows for name in row.steps))
+    if not steps:
+        return xr.Dataset()
+    values = {key: np.full((*(len(each) for each in dims.values()), len(steps)), np.nan) for key in STEPS}
+    for row, place in zip(rows, places, strict=True):
+        for name, times in row.steps.items():
+            for key, value in times.items():
+                values[key][(*place, steps.index(name))] = value
+    return xr.Dataset(
+        {
+            quantity.name: ((*dims, "step"), values[key], _attributes(quantity))
+            for key, quantity in STEPS.items()
+        },
+        coords={"step": _coordinate("step", steps)},
     )
 
 

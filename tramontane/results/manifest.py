@@ -6,7 +6,7 @@ of the points).
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 from typing import Any
 
@@ -55,11 +55,23 @@ def manifest(experiment: Experiment, expansion: Expansion, revision: int | None 
         },
         "figure": described.get("figure", {}),
         "base": common(canonical),
-        "grids": distinct(point["workload"]["grid"] for point in canonical if "grid" in point["workload"]),
+        "grids": distinct(grid for point in canonical for grid in _grids(point["workload"])),
         "machines": {name: common(variants) for name, variants in machines.items()},
         "dims": [{"name": name, "values": list(values)} for name, values in expansion.dims.items()],
         "points": points,
     }
+
+
+def _grids(workload: object) -> Iterator[list[int]]:
+    """Yield all grids of a workload, those of a program's steps among them."""
+    if isinstance(workload, dict):
+        if "grid" in workload:
+            yield workload["grid"]
+        for inner in workload.values():
+            yield from _grids(inner)
+    elif isinstance(workload, list):
+        for inner in workload:
+            yield from _grids(inner)
 
 
 def dump(data: Manifest) -> str:

@@ -152,14 +152,23 @@ def resolve_names(layers: Layers, root: Path) -> None:
             origin = layers.origins["system", "name"]
             raise InputError(origin.source, origin.key, system, ", ".join(known), hint=closest(system, known))
         _check_parts(layers, root / SYSTEMS / f"{system}.yaml")
-    file = layers.get(("workload", "file"))
-    if isinstance(file, str):
-        origin = layers.origins["workload", "file"]
-        layers.set(("workload", "file"), str(find_file(file, root, origin)), origin)
-    grid = layers.get(("workload", "grid"))
-    if isinstance(grid, str):
-        origin = layers.origins["workload", "grid"]
-        layers.set(("workload", "grid"), grid_points(grid, root, origin), origin)
+    for path, value in list(layers.leaves()):
+        if path[0] == "workload":
+            origin = layers.origins[path]
+            layers.set(path, _with_names(value, path[-1], root, origin), origin)
+
+
+def _with_names(value: object, key: str, root: Path, origin: Origin) -> object:
+    """Return a value of a workload with the names of grids and files replaced, also those in lists of steps."""
+    if key == "grid" and isinstance(value, str):
+        return grid_points(value, root, origin)
+    if key == "file" and isinstance(value, str):
+        return str(find_file(value, root, origin))
+    if isinstance(value, dict):
+        return {name: _with_names(inner, str(name), root, origin.below(str(name))) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_with_names(inner, "", root, origin.below(f"[{place}]")) for place, inner in enumerate(value)]
+    return value
 
 
 def find_file(name: str, root: Path, origin: Origin) -> Path:

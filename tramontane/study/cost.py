@@ -13,6 +13,7 @@ from importlib import resources
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from ruamel.yaml import YAML
 
 from tramontane.study.network import Network, Nodes
@@ -79,10 +80,13 @@ def estimate(point: Point, posted: float | None = None) -> Cost:
     net = machine.facts
     protocol, packet = machine.protocol, machine.packet
     parts = traffic(point.workload, point.ranks)
-    control = [part.control(protocol) for part in parts]
-    travelling = [part.packets(packet, above=protocol.negligible_size) for part in parts]
-    entering = [own + extra for own, extra in zip(travelling, control, strict=True)]
     place = Placement(point)
+    leaving = [place.leaving(part, part.pair_load(packet, protocol)) for part in parts]
+    control = [round(part.control(protocol) * share) for part, share in zip(parts, leaving, strict=True)]
+    travelling = [
+        part.packets(packet, above=protocol.negligible_size) * share for part, share in zip(parts, leaving, strict=True)
+    ]
+    entering = [own + extra for own, extra in zip(travelling, control, strict=True)]
     visits = [mean_visits(net, part, place, part.pair_load(packet, protocol)) for part in parts]
     hops = math.fsum(number * each for number, each in zip(entering, visits, strict=True))
     messages = sum(part.messages for part in parts)
@@ -91,10 +95,11 @@ def estimate(point: Point, posted: float | None = None) -> Cost:
     if point.substrate in speed["others"]:
         seconds, memory = _elsewhere(point, messages, hops)
     else:
-        ports = used_ports(net, ranks, scattered=point.allocation != "first-available")
+        nodes = point.rank_mapping.nodes
+        ports = used_ports(net, nodes * machine.node.nics, scattered=point.allocation != "first-available")
         state = (
             ports * (speed["bytes_per_port"] + net.virtual_channels * speed["bytes_per_channel"])
-            + ranks * speed["bytes_per_rank"]
+            + nodes * point.ranks_per_node * speed["bytes_per_rank"]
             + max(
                 (_bytes_at_once(point, part, each, posted) for part, each in zip(parts, visits, strict=True)), default=0
             )
@@ -248,35 +253,55 @@ class Placement:
     """
 
     def __init__(self, point: Point) -> None:
-        net, self._rule = point.network.facts, point.allocation
-        self._nodes, self._groups = net.nodes, net.groups
+        self._rule, self._mapping = point.allocation, point.rank_mapping
+        self._nodes, self._groups, self._nics = point.nodes, point.network.facts.groups, point.network.node.nics
 
     def nodes(self, ranks: Nodes) -> Nodes:
-        """Return the nodes of some ranks."""
+        """Return the nodes of some ranks as the topology counts them; with several interfaces, the first of each."""
+        return self._allocated(self._mapping.node_of(ranks)) * self._nics
+
+    def _allocated(self, nodes: Nodes) -> Nodes:
         if isinstance(self._rule, tuple):
-            return np.asarray(self._rule, dtype=np.int64)[ranks]
+            return np.asarray(self._rule, dtype=np.int64)[nodes]
         if self._rule == "random":
-            return np.random.default_rng(2).permutation(self._nodes)[ranks]
+            return np.random.default_rng(2).permutation(self._nodes)[nodes]
         if self._rule == "round-robin-groups":
-            return ranks % self._groups * (self._nodes // self._groups) + ranks // self._groups
-        return ranks
+            return nodes % self._groups * (self._nodes // self._groups) + nodes // self._groups
+        return nodes
+
+    def leave(self, part: Traffic) -> NDArray[np.bool_]:
+        """Tell which of the pairs of `part` are on different nodes."""
+        if self._mapping.ranks_per_node == 1:
+            return np.ones(len(part.source), dtype=bool)
+        return np.not_equal(self._mapping.node_of(part.source), self._mapping.node_of(part.destination))
+
+    def leaving(self, part: Traffic, load: Floats) -> float:
+        """Return the share of `part` that leaves its nodes, from pairs of ranks and the packets of each."""
+        return float(load[self.leave(part)].sum() / load.sum())
 
 
-def used_ports(net: Network, ranks: int, *, scattered: bool = False) -> int:
+def used_ports(net: Network, nodes: int, *, scattered: bool = False) -> int:
     """Return how many ports packets can meet; only those take memory.
 
-    Minimal routes stay near the first nodes, if these are the ranks'. Non-minimal ones lead everywhere, and so do ranks
+    Minimal routes stay near the first nodes, if these are the ranks'. Non-minimal ones lead everywhere, and so do nodes
     that are `scattered`.
     """
-    own = -(-ranks // net.nodes_per_switch)
+    own = -(-nodes // net.nodes_per_switch)
     close = not net.routing.non_minimal and not scattered
-    return (net.switches_near(own) if close else net.switches) * net.ports + ranks
+    return (net.switches_near(own) if close else net.switches) * net.ports + nodes
 
 
 def mean_visits(net: Network, part: Traffic, place: Placement, load: Floats) -> float:
-    """Return the mean number of switches a packet of `part` visits, from pairs of ranks and the packets of each."""
+    """Return the mean number of switches a packet of `part` visits, from pairs of ranks and the packets of each.
+
+    Packets that stay inside a node are not counted.
+    """
+    leave = place.leave(part)
+    load = load[leave]
+    if not load.size:
+        return 0.0
     # Ranks beyond the last node are for the simulator to refuse.
-    source, target = (place.nodes(ranks) % net.nodes for ranks in (part.source, part.destination))
+    source, target = (place.nodes(ranks[leave]) % net.nodes for ranks in (part.source, part.destination))
     shortest = float(np.average(net.visits(source, target), weights=load))
     if not net.routing.non_minimal:
         return shortest

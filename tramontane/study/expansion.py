@@ -20,7 +20,7 @@ from tramontane.study.expressions import evaluate
 from tramontane.study.layers import Keys, Layers, Origin, split
 from tramontane.study.loading import build_point
 from tramontane.study.points import Point
-from tramontane.study.workloads import WORKLOADS
+from tramontane.study.programs import WORKLOADS
 
 Coordinate = str | int | float | bool
 MAX_MEMBERS = 1000

@@ -64,17 +64,20 @@ class WholeList:
         How many entries at the end may be left out.
     word : str
         A word that may be written instead, and stays.
+    least : int
+        The smallest number.
     """
 
     names: tuple[str, ...]
     instead: str = ""
     optional: int = 0
     word: str = ""
+    least: int = 1
 
     @property
     def allowed(self) -> str:
         """What may be written, as the end of an error line."""
-        text = f"a list of whole numbers [{', '.join(self.names)}], each 1 or more"
+        text = f"a list of whole numbers [{', '.join(self.names)}], each {self.least} or more"
         if self.word:
             text += f", or {self.word}"
         return f"{text}, or {self.instead}" if self.instead else text
@@ -86,7 +89,7 @@ class WholeList:
         lengths = range(len(self.names) - self.optional, len(self.names) + 1)
         if not isinstance(value, list | tuple) or len(value) not in lengths:
             raise problem(f"found {show(value)}", self.allowed)
-        whole = _whole_numbers(value)
+        whole = _whole_numbers(value, self.least)
         if whole is None:
             raise problem(f"found {show(value)}", self.allowed)
         return whole
@@ -97,7 +100,7 @@ class WholeList:
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         numbers = {
             "type": "array",
-            "items": {"type": "integer", "minimum": 1},
+            "items": {"type": "integer", "minimum": self.least},
             "minItems": len(self.names) - self.optional,
             "maxItems": len(self.names),
         }
@@ -183,6 +186,11 @@ class Choice:
     words: tuple[str, ...]
 
     @property
+    def spelled(self) -> tuple[str, ...]:
+        """All that may be written."""
+        return self.words
+
+    @property
     def allowed(self) -> str:
         """What may be written, as the end of an error line."""
         return ", ".join(self.words)
@@ -198,6 +206,15 @@ class Choice:
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {"type": "string", "enum": list(self.words)}
+
+
+@dataclass(frozen=True)
+class DependentChoice(Choice):
+    """One word of a list, of which another key allows some: whoever knows that one refuses the others."""
+
+    def read(self, value: object) -> object:
+        """Return any text."""
+        return Words().read(value)
 
 
 @dataclass(frozen=True)
@@ -243,6 +260,11 @@ class ChoiceOrNumbers:
     key: str
 
     @property
+    def spelled(self) -> tuple[str, ...]:
+        """All that may be written."""
+        return (*self.words, f"{{{self.key}: [...]}}")
+
+    @property
     def allowed(self) -> str:
         """What may be written, as the end of an error line."""
         return f"{', '.join(self.words)}, or {{{self.key}: [...]}} with different whole numbers, each 0 or more"
@@ -266,6 +288,75 @@ class ChoiceOrNumbers:
         numbers = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1, "uniqueItems": True}
         given = {"type": "object", "properties": {self.key: numbers}, "required": [self.key]}
         return {"anyOf": [{"type": "string", "enum": list(self.words)}, given | {"additionalProperties": False}]}
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A list of whole numbers below 2^31, at least `minimum`; of `length`, where that is not 0."""
+
+    minimum: int
+    length: int = 0
+
+    def read(self, value: object) -> tuple[int, ...] | None:
+        """Return the numbers as a tuple; None for anything else."""
+        numbers = _whole_numbers(value, self.minimum)
+        return numbers if numbers is None or self.length in (0, len(numbers)) else None
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The list in a JSON schema."""
+        bounds = {"maxItems": self.length} if self.length else {}
+        items = {"type": "integer", "minimum": self.minimum}
+        return {"type": "array", "items": items, "minItems": max(1, self.length), **bounds}
+
+
+@dataclass(frozen=True)
+class ChoiceOrLists:
+    """One word of a list, or a mapping of one of some keys to its list of numbers.
+
+    Attributes
+    ----------
+    words : tuple of str
+        The words.
+    lists : tuple of (str, Numbers, str)
+        Each key, what it may say, and that in words.
+    """
+
+    words: tuple[str, ...]
+    lists: tuple[tuple[str, Numbers, str], ...]
+
+    @property
+    def spelled(self) -> tuple[str, ...]:
+        """All that may be written."""
+        return (*self.words, *(f"{{{key}: {text}}}" for key, _, text in self.lists))
+
+    @property
+    def allowed(self) -> str:
+        """What may be written, as the end of an error line."""
+        return ", ".join(self.spelled)
+
+    def read(self, value: object) -> object:
+        """Return the word, or the pair of key and numbers, or raise the error that says what is allowed."""
+        if isinstance(value, tuple) and len(value) == 2:  # has been read before
+            value = {value[0]: value[1]}
+        if isinstance(value, dict) and len(value) == 1:
+            for key, numbers, _ in self.lists:
+                found = numbers.read(value.get(key))
+                if found is not None:
+                    return key, found
+        elif isinstance(value, str) and value in self.words:
+            return value
+        raise problem(f"found {show(value)}", self.allowed, hint=closest(value, self.words))
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        options: list[dict[str, Any]] = [{"type": "string", "enum": list(self.words)}]
+        for key, numbers, _ in self.lists:
+            given = {"type": "object", "properties": {key: numbers.schema}, "required": [key]}
+            options.append(given | {"additionalProperties": False})
+        return {"anyOf": options}
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ FIGURE_KINDS = {
     "congestion-matrix": "congestion between ranks, a matrix for each series",
     "pattern": "who sends how much to whom, drawn from the schedule",
     "radix": "statistics of the best radix over all points",
+    "steps": "a program's time against a swept number, and the share of each of its steps",
     "substrates": "the same points on several substrates: times, their ratios, and what each costs",
 }
 """Families of figures and what they show."""
@@ -23,7 +24,7 @@ FIGURE_KINDS = {
 OTHER_KINDS = ("agreement", "calibration")
 """Families of datasets that no experiment makes, but `tramontane compare --dataset` and `tramontane calibrate`."""
 
-AGAINST_X = ("scaling", "substrates")
+AGAINST_X = ("scaling", "steps", "substrates")
 """Families that have a dimension along the horizontal axis."""
 
 REDUCTIONS = ("min", "max", "median")

@@ -20,12 +20,21 @@ from tramontane.study.catalogue import find_root, list_machines, load_machine
 from tramontane.study.checking import NamedGrid, PrintedAlgorithm, PrintedNetwork, Reference
 from tramontane.study.claims import Claims, Judgement
 from tramontane.study.experiments import SCALES, Experiment
-from tramontane.study.fields import Choice, ChoiceOrNumbers, Geometry, Whole, WholeList, WholeOrWord, Words
+from tramontane.study.fields import (
+    Choice,
+    ChoiceOrLists,
+    ChoiceOrNumbers,
+    Geometry,
+    Whole,
+    WholeList,
+    WholeOrWord,
+    Words,
+)
 from tramontane.study.machines import Machine
 from tramontane.study.messages import elements, entries, submodels, tag
 from tramontane.study.points import Point, SystemChoice
+from tramontane.study.programs import WORKLOADS
 from tramontane.study.systems import System
-from tramontane.study.workloads import WORKLOADS
 
 COMMAND = "python -m tramontane.study.generate"
 SCHEMAS = Path("workflow/schemas")
@@ -175,7 +184,7 @@ def _default(field: FieldInfo) -> Any:
     if field.is_required() or value is None or isinstance(value, BaseModel | dict | list):
         return None
     quantity = next((item for item in field.metadata if isinstance(item, units.Quantity)), None)
-    return units.format_quantity(value, quantity.dimension) if quantity else value
+    return units.format_quantity(value, quantity.dimension) if quantity and value != quantity.word else value
 
 
 def _experiment() -> Json:
@@ -315,13 +324,14 @@ def _annotation_text(item: object) -> str | None:
     match item:
         case units.Quantity():
             return f"{item.dimension.name}, e.g. `{item.dimension.examples[0]}`"
-        case Choice() | ChoiceOrNumbers():
-            words = [*item.words, f"{{{item.key}: [...]}}"] if isinstance(item, ChoiceOrNumbers) else item.words
-            return ", ".join(f"`{word}`" for word in words)
+        case Choice() | ChoiceOrNumbers() | ChoiceOrLists():
+            return ", ".join(f"`{word}`" for word in item.spelled)
         case Whole() | WholeOrWord():
             return f"whole number, {item.range}" + (f", or `{item.word}`" if isinstance(item, WholeOrWord) else "")
         case WholeList():
-            numbers = "list of 2 or 3 whole numbers" if item.optional else f"`[{', '.join(item.names)}]`"
+            most, to = len(item.names), "or" if item.optional == 1 else "to"
+            several = f"list of {most - item.optional} {to} {most} whole numbers"
+            numbers = several if item.optional else f"`[{', '.join(item.names)}]`"
             if item.word:
                 numbers += f" or `{item.word}`"
             return f"{numbers} or a name" if item.instead else numbers

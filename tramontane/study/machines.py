@@ -7,7 +7,7 @@ from pydantic import Field, field_serializer, model_validator
 from tramontane.study import network
 from tramontane.study.fields import Choice, Count, Geometry, Text
 from tramontane.study.messages import problem
-from tramontane.study.settings import Settings
+from tramontane.study.settings import Settings, filled
 from tramontane.study.units import (
     BANDWIDTH,
     SIZE,
@@ -27,7 +27,12 @@ from tramontane.study.units import (
 MAX_BUFFER = 2**31 - 1  # the simulator counts a buffer's free bytes in 32 bits
 MAX_PORTS = 10**9  # the simulator reserves room for all of them
 SERVICES = ("fifo", "round-robin")
+NIC_CHOICES = ("rank", "round-robin")
 NETWORK_MODELS = ("default", "pisces-16")
+
+
+PROGRESS = ("calls", "hardware")
+"""What moves a rendezvous on while its rank works."""
 
 
 class Link(Settings):
@@ -89,6 +94,47 @@ class Overhead(Settings):
     receive: Time = Field(0, description="Time a receiver's processor is busy with a message that has arrived.")
 
 
+class Node(Settings):
+    """A node with several ranks: its network interfaces (NICs), and the way between two of its ranks.
+
+    It says nothing where points have one rank a node.
+    """
+
+    nics: Count = Field(
+        1,
+        description="Network interfaces of a node, at most `ranks_per_node`. Each is one of the nodes that the "
+        "topology counts: consecutive ones, of one switch.",
+    )
+    nic_choice: Annotated[str, Choice(NIC_CHOICES)] = Field(
+        "rank",
+        description="Which of them a message leaves and enters by: one for each rank, by its index on the node modulo "
+        "`nics`; or each in turn, by that index plus the numbers of the round and of the message in it.",
+    )
+    latency: Latency | None = Field(
+        None,
+        description="Time a message takes between two ranks of a node, without its bytes. Needed with several ranks a "
+        "node.",
+        examples=["500 ns"],
+    )
+    bandwidth: Bandwidth | None = Field(
+        None,
+        description="Bandwidth of a message between two ranks of a node. Needed with several ranks a node.",
+        examples=["10 GB/s"],
+    )
+    memory_bandwidth: BandwidthOrUnlimited = Field(
+        UNLIMITED,
+        description="Bandwidth of a node's memory, which serves the payloads between its ranks one after the other; "
+        f"or `{UNLIMITED}`.",
+        examples=["100 GB/s"],
+    )
+
+    @model_validator(mode="after")
+    def _chosen(self) -> Self:
+        if self.nics == 1:
+            self._fill(nic_choice=NIC_CHOICES[0])
+        return self
+
+
 class Protocol(Settings):
     """Message sizes at which the MPI library changes its protocol."""
 
@@ -99,6 +145,17 @@ class Protocol(Settings):
     negligible_size: EagerSize = Field(
         0, description="Messages up to this size bypass the packet network and take the contention-free path."
     )
+    progress: Annotated[str, Choice(PROGRESS)] | None = Field(
+        None,
+        description="Who answers a rendezvous while its rank works: nobody, it waits until the rank calls MPI (calls); "
+        "or the network interface (hardware). Default: calls.",
+    )
+
+    @model_validator(mode="after")
+    def _by_default(self) -> Self:
+        if self.progress == PROGRESS[0]:
+            self._fill(progress=None)
+        return self
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -156,6 +213,7 @@ class Machine(Settings):
     memory: Memory = Field(Memory(), description="Memory of the nodes.")
     processor: Processor = Field(Processor(), description="Processors of the nodes.")
     overhead: Overhead = Field(Overhead(), description="Time of the processors a message.")
+    node: Node = Field(Node(), description="What several ranks of a node share.")
     packet: PacketSize = Field(4096, description="Messages are cut into packets of this size.")
     buffer: PositiveSize = Field(
         64_000, description="Buffer of a link, divided by the virtual channels of the routing."
@@ -178,6 +236,9 @@ class Machine(Settings):
             routing=facts.routing.name,
         )
         self._check_model()
+        if filled(self.nodes_per_switch) % self.node.nics:
+            allowed = f"what divides nodes_per_switch, {self.nodes_per_switch}: a node is on one switch"
+            raise problem(f"found {self.node.nics}", allowed, key="node.nics")
         logp = LogP.model_construct(
             bandwidth=self.logp.bandwidth or self.link.bandwidth,
             hop_latency=self.link.latency if self.logp.hop_latency is None else self.logp.hop_latency,

@@ -11,13 +11,15 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, field_serializer, model_validator
 
-from tramontane.study.fields import Choice, ChoiceOrNumbers, Count, NonNegative, Text, Whole
-from tramontane.study.machines import Machine
+from tramontane.study.fields import Choice, ChoiceOrLists, ChoiceOrNumbers, Count, NonNegative, Numbers, Text, Whole
+from tramontane.study.machines import Machine, Node
+from tramontane.study.mapping import MAPPINGS, MAX_RANKS_PER_NODE, NODES, TILE, Mapping
 from tramontane.study.messages import problem
+from tramontane.study.programs import Workload
 from tramontane.study.schedules import kinds_with
 from tramontane.study.settings import Settings, filled
 from tramontane.study.units import FRACTION, TIME, PositiveTime, Share, Time, format_quantity
-from tramontane.study.workloads import OPTIMAL, Workload
+from tramontane.study.workloads import OPTIMAL
 
 ALLOCATIONS = ("first-available", "random", "round-robin-groups")
 NOISE_PATTERNS = ("periodic", "random")
@@ -28,6 +30,9 @@ SUBSTRATES = ("simulator", "mpi", "simgrid", "sstmacro")
 MEASURED = "mpi"
 """The substrate that runs on a real machine, where a system takes the place of the network."""
 DEFAULT_SYSTEM = "generic"
+
+
+RANK_MAPPING = ChoiceOrLists(MAPPINGS, ((TILE, Numbers(1, 2), "[a, b]"), (NODES, Numbers(0), "[...]")))
 
 
 class SystemChoice(Settings):
@@ -105,7 +110,7 @@ class Point(Settings):
         Identity: 16 hexadecimal digits that depend on the physics only, not on how it was written.
     """
 
-    ranks: Count = Field(description="Number of MPI processes, one a node.", examples=[256])
+    ranks: Count = Field(description="Number of MPI processes, by default one a node.", examples=[256])
     workload: Workload = Field(description="What is communicated.")
     machine: Machine | None = Field(
         None,
@@ -116,7 +121,16 @@ class Point(Settings):
         "first-available",
         description="Which nodes the ranks get: the first ones, in order; random ones, by the seed; those of all "
         "groups in turn (groups of a dragonfly, subtrees below the top of a fat tree, planes of a torus); or those "
-        "given, by rank.",
+        "given, by rank, or by node of the job where a node has several ranks.",
+    )
+    ranks_per_node: Annotated[int, Whole(1, MAX_RANKS_PER_NODE)] = Field(
+        1, description="Places for ranks on a node. Several need `machine.node`, and the simulator.", examples=[48]
+    )
+    mapping: Annotated[str | tuple[str, tuple[int, ...]], RANK_MAPPING] = Field(
+        "block",
+        description="Which node of the job a rank is on: neighbours fill node by node; cyclic: rank modulo nodes; "
+        "tile: a node has a tile of the workload's processes [cx, cy], with a b = ranks_per_node; or the node given "
+        "for each rank. Ranks of a node are numbered on it in order.",
     )
     substrate: Annotated[str, Choice(SUBSTRATES)] = Field("simulator", description="What runs the point.")
     system: SystemChoice | None = Field(
@@ -146,6 +160,7 @@ class Point(Settings):
         if self.workload.is_search and self.substrate != "simulator":
             raise problem(f"found {OPTIMAL} with substrate {self.substrate}", "a whole number", key="workload.radix")
         self._fill(workload=self.workload.for_ranks(self.ranks))
+        self._check_places()
         return self
 
     def _check_machine(self) -> None:
@@ -153,20 +168,31 @@ class Point(Settings):
         if self.machine is None:
             description = str(type(self).model_fields["machine"].description)
             raise problem("missing", description, key="machine")
-        nodes = self.machine.facts.nodes
-        if self.ranks > nodes:
+        nics, several = self.machine.node.nics, self.ranks_per_node > 1
+        if nics > self.ranks_per_node:
+            allowed = f"at most ranks_per_node, {self.ranks_per_node}"
+            raise problem(f"found {nics}", allowed, key="machine.node.nics")
+        nodes = self.nodes
+        if self.ranks > nodes * self.ranks_per_node:
+            each, what = (f" of {self.ranks_per_node} places", "places") if several else ("", "nodes")
             raise problem(
-                f"found {self.ranks} ranks on {nodes} nodes",
-                f"at most {nodes}, the nodes of {self.machine.label}",
+                f"found {self.ranks} ranks on {nodes} nodes{each}",
+                f"at most {nodes * self.ranks_per_node}, the {what} of {self.machine.label}",
                 key="ranks",
             )
-        if isinstance(self.allocation, tuple):
-            self._check_nodes(self.allocation, self.machine)
         if self.machine.model == "pisces-16" and self.allocation != "first-available":
             found = self.allocation if isinstance(self.allocation, str) else "a list of nodes"
             raise problem(f"found {found} with model pisces-16", "first-available", key="allocation")
-        if self.machine.model == "pisces-16" and self.workload.chosen == "sliding-window":
-            raise problem("found 'sliding-window' with model pisces-16", "any other", key="workload.algorithm")
+        if self.machine.model == "pisces-16" and self.workload.kind == "program":
+            raise problem("found 'program' with model pisces-16", "any other", key="workload.kind")
+        if self.machine.model == "pisces-16" and self.workload.windowed:
+            found = f"found '{self.workload.chosen}' with model pisces-16, which posts all sends of a round at once"
+            raise problem(found, "any other", key="workload.algorithm")
+        progress = self.machine.protocol.progress
+        if progress and (self.substrate != "simulator" or self.machine.model == "pisces-16"):
+            where = f"substrate {self.substrate}" if self.substrate != "simulator" else "model pisces-16"
+            allowed = "calls; hardware only with simulator and model default"
+            raise problem(f"found {progress} with {where}", allowed, key="machine.protocol.progress")
         if self.substrate == "simulator" and self.workload.by_library:
             allowed = ", ".join(self.workload.own_algorithms or ("nothing",))
             raise problem(
@@ -202,12 +228,47 @@ class Point(Settings):
                 value = format_quantity(self.steady.error, FRACTION)
                 raise problem(f"found {value} with {found}", allowed, key="steady.error")
 
-    def _check_nodes(self, given: tuple[int, ...], machine: Machine) -> None:
-        if len(given) != self.ranks:
-            raise problem(f"found {len(given)} nodes", f"{self.ranks}, one for each rank", key="allocation.nodes")
-        if max(given) >= machine.facts.nodes:
-            last = machine.facts.nodes - 1
-            raise problem(f"found {max(given)}", f"nodes 0 ... {last} of {machine.label}", key="allocation.nodes")
+    def _check_places(self) -> None:
+        """Refuse ranks that can't share nodes like this, and leave out what says nothing."""
+        several = self.ranks_per_node > 1
+        self.rank_mapping.check()
+        if not several and self.rank_mapping.kind != NODES:
+            self._fill(mapping="block")
+        if several or self.mapping != "block":
+            self._check_sharing()
+        if self.machine is None:
+            return
+        node, needed = self.machine.node, self.rank_mapping.nodes
+        if not several:
+            self._fill(machine=self.machine.changed(node=Node()))
+        for key, example in (("latency", "500 ns"), ("bandwidth", "10 GB/s")):
+            if several and getattr(node, key) is None:
+                allowed = f"e.g. {example}, with {self.ranks_per_node} ranks a node"
+                raise problem("missing", allowed, key=f"machine.node.{key}")
+        if needed > self.nodes:
+            allowed = f"nodes 0 ... {self.nodes - 1} of {self.machine.label}"
+            raise problem(f"found node {needed - 1}", allowed, key="mapping.nodes")
+        if isinstance(self.allocation, tuple):
+            self._check_nodes(self.allocation, needed, self.machine.label)
+
+    def _check_sharing(self) -> None:
+        """Refuse several ranks a node, or another mapping, where nothing would heed it."""
+        key = "ranks_per_node" if self.ranks_per_node > 1 else "mapping"
+        if self.substrate == MEASURED:
+            raise problem(f"found some with substrate {MEASURED}", "only with simulator", key=key)
+        if self.machine and self.machine.model == "pisces-16":
+            raise problem("found some with model pisces-16", "none", key=key)
+
+    def _check_nodes(self, given: tuple[int, ...], needed: int, label: str) -> None:
+        each = "rank" if self.ranks_per_node == 1 else "node of the job"
+        if len(given) != needed:
+            raise problem(f"found {len(given)} nodes", f"{needed}, one for each {each}", key="allocation.nodes")
+        if max(given) >= self.nodes:
+            raise problem(f"found {max(given)}", f"nodes 0 ... {self.nodes - 1} of {label}", key="allocation.nodes")
+
+    @field_serializer("mapping", when_used="json")
+    def _spell_mapping(self, mapping: str | tuple[str, tuple[int, ...]]) -> str | dict[str, list[int]]:
+        return mapping if isinstance(mapping, str) else {mapping[0]: list(mapping[1])}
 
     @field_serializer("allocation", when_used="json")
     def _spell_allocation(self, allocation: str | tuple[int, ...]) -> str | dict[str, list[int]]:
@@ -222,6 +283,17 @@ class Point(Settings):
     def network(self) -> Machine:
         """The machine of a point that is simulated; where a system takes its place, there is none (ValueError)."""
         return filled(self.machine)
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of the network; with several interfaces a node, each is a node of the topology."""
+        return self.network.facts.nodes // self.network.node.nics
+
+    @property
+    def rank_mapping(self) -> Mapping:
+        """Which node of the job each rank is on."""
+        grid = getattr(self.workload, "decomposition", None)
+        return Mapping(self.mapping, self.ranks, self.ranks_per_node, grid if isinstance(grid, tuple) else None)
 
     @property
     def imbalance(self) -> float:
@@ -242,21 +314,18 @@ class Point(Settings):
     def canonical(self) -> dict[str, Any]:
         """Return plain data in base units (ps, B/s, B, Hz), defaults filled in and keys sorted.
 
-        Overhead, noise, steady and statistics are left out where they ask for nothing.
+        Overhead, node, ranks_per_node, mapping, noise, steady and statistics are left out where they ask for nothing.
         """
         return dict(json.loads(self._canonical_text))
-
-    def executable(self) -> dict[str, Any]:
-        """Return the canonical form, with files in place of their digests: what the extension is given."""
-        return {**self.canonical(), "workload": self.workload.executable()}
 
     @cached_property
     def _canonical_text(self) -> str:
         # What asks for nothing is left out, so that a new option renames no point.
         off = {name for name in ("noise", "steady", "statistics") if getattr(self, name).is_default}
         remarks = {"name", "extends", "description", "source"}
-        if self.machine and self.machine.overhead.is_default:
-            remarks.add("overhead")
+        if self.machine:
+            remarks |= {name for name in ("overhead", "node") if getattr(self.machine, name).is_default}
+        off |= {name for name, value in (("ranks_per_node", 1), ("mapping", "block")) if getattr(self, name) == value}
         data = self.model_dump(mode="json", exclude_none=True, exclude={"machine": remarks, **dict.fromkeys(off, True)})
         return json.dumps(data, sort_keys=True, separators=(",", ":"))
 

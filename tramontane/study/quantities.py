@@ -31,6 +31,13 @@ QUANTITIES = (
 
 PHASE_TIME = Quantity("phase_time_s", "s", "Communication time of a phase", "last end minus first start over all ranks")
 
+STEPS = {
+    "time_s": Quantity("step_time_s", "s", "Time in a step", "mean over ranks of all times the step is done"),
+    "work_s": Quantity("step_work_s", "s", "Work in a step", "part of step_time_s, likewise"),
+    "busy_s": Quantity("step_busy_s", "s", "Processor's time for messages", "part of step_time_s, likewise"),
+}
+"""What is known of a program's steps, by the name in a record: variables over `step`."""
+
 #: What only some records have; a variable where at least one has it.
 OPTIONAL = (
     Quantity("cpu_s", "s", "Processor time", "set-up included; older records lack it"),

@@ -19,7 +19,7 @@ from tramontane.study.messages import problem
 
 @dataclass(frozen=True)
 class Key:
-    """A key that a kind of workload has, or some of its algorithms.
+    """A key that a kind of workload has, or that it has in some cases.
 
     Attributes
     ----------
@@ -29,14 +29,14 @@ class Key:
         Values that are words.
     default : object
         Its value if it is left out; None: there is none.
-    algorithm : str or None
-        The algorithm that has it; None: all of them have.
+    within : tuple of str, or None
+        Another key and the value that it must have for this one to exist; None: it always does.
     """
 
     name: str
     words: tuple[str, ...]
     default: Any
-    algorithm: str | None
+    within: tuple[str, str] | None
 
 
 @cache
@@ -46,16 +46,14 @@ def _kinds() -> Any:
 
 @cache
 def keys(kind: str) -> tuple[Key, ...]:
-    """Return the keys of a kind of workload, beside `kind`; those of several algorithms once for each."""
-    return tuple(
-        Key(key["name"], tuple(key["words"]), key["default"], key["with"] and key["with"][1])
-        for key in _kinds()[kind]["keys"]
-    )
+    """Return the keys of a kind of workload, beside `kind`; those that exist in several cases once for each."""
+    return tuple(Key(key["name"], tuple(key["words"]), key["default"], key["with"]) for key in _kinds()[kind]["keys"])
 
 
-def words(kind: str, name: str) -> tuple[str, ...]:
-    """Return the words that a key may be."""
-    return next(key.words for key in keys(kind) if key.name == name)
+def words(kind: str, name: str, within: tuple[str, str] | None = None) -> tuple[str, ...]:
+    """Return the words that a key may be: in one case, or in any."""
+    found = [key.words for key in keys(kind) if key.name == name and within in (None, key.within)]
+    return tuple(dict.fromkeys(word for words in found for word in words))
 
 
 def default(kind: str, name: str) -> Any:

@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from tramontane.study import schedules
 from tramontane.study.machines import Protocol
-from tramontane.study.workloads import Workload
+from tramontane.study.programs import Workload
 
 CONTROL = 64
 """Bytes of a header, a get request or an acknowledgement."""

@@ -1,4 +1,5 @@
-"""The typed descriptions of what is communicated: transposition, halo exchange, allreduce, messages from a table.
+"""The typed descriptions of what is communicated: transposition, halo exchange, allreduce, other collectives, and
+messages from a table.
 
 Types, explanations and what only a study knows stand here, because schemas and tables for users are made from them.
 What keys an algorithm has and what is possible is asked of the compiled descriptions
@@ -7,10 +8,10 @@ What keys an algorithm has and what is possible is asked of the compiled descrip
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, TypeAdapter, model_validator
+from pydantic import Field, model_validator
 
 from tramontane.study import patterns, schedules
-from tramontane.study.fields import Choice, Count, Digest, Text, WholeList, WholeOrWord
+from tramontane.study.fields import Choice, Count, DependentChoice, Digest, NonNegative, Text, WholeList, WholeOrWord
 from tramontane.study.messages import problem
 from tramontane.study.settings import Settings
 
@@ -18,6 +19,7 @@ DOUBLE = 8
 """Bytes of one grid-point value; the paper's fields are in double precision."""
 TRANSPOSITION_ALGORITHMS = schedules.words("transposition", "algorithm")
 ALLREDUCE_ALGORITHMS = schedules.words("allreduce", "algorithm")
+COLLECTIVES = schedules.words("collective", "operation")
 BISECTION = "bisection"
 OPTIMAL = "optimal"
 MOST_ROUNDS = 10
@@ -32,6 +34,7 @@ LIBRARY_ALGORITHMS = ("library", "library-nonblocking", "library-persistent")
 GRID = WholeList(("nx", "ny", "nz"), instead="the name of a grid in configs/workloads/grids.yaml")
 Grid = Annotated[tuple[int, int, int], GRID]
 Decomposition = Annotated[tuple[int, int], WholeList(("cx", "cy"))]
+DIMS = WholeList(("nx", "ny", "nz"), optional=2)
 HaloDecomposition = Annotated[tuple[int, int] | Literal["bisection"], WholeList(("cx", "cy"), word=BISECTION)]
 
 
@@ -49,6 +52,11 @@ class Communication(Settings):
         return self.chosen in LIBRARY_ALGORITHMS
 
     @property
+    def windowed(self) -> bool:
+        """Whether only so many sends may be under way at a time."""
+        return self.chosen == "sliding-window"
+
+    @property
     def own_algorithms(self) -> tuple[str, ...]:
         """Algorithms that need no MPI library."""
         return schedules.words(self._kind, "algorithm") if "algorithm" in self._compiled_keys else ()
@@ -63,13 +71,9 @@ class Communication(Settings):
         """Whether it stands for the best of several workloads."""
         return False
 
-    def executable(self) -> dict[str, Any]:
-        """Return the canonical form, with the file of a table in place of its digest: what a substrate is given."""
-        return self.canonical()
-
     def schedule_keys(self) -> dict[str, Any]:
         """Return the keys that the compiled description reads; of a library's operation, those of messages like it."""
-        keys = self.executable()
+        keys = self.canonical()
         if self.by_library:
             keys["algorithm"] = schedules.library_algorithm(self._kind)
         return {key: value for key, value in keys.items() if value is not None}
@@ -89,6 +93,8 @@ class Communication(Settings):
     @property
     def limits(self) -> tuple[int, int] | None:
         """The largest cx and cy that its grid can be cut into; None without a decomposition [cx, cy]."""
+        if "decomposition" not in self._compiled_keys:
+            return None
         whole = {
             key: value for key, value in self.schedule_keys().items() if not isinstance(value, list) or key == "grid"
         }
@@ -106,9 +112,12 @@ class Communication(Settings):
     @model_validator(mode="after")
     def _possible(self) -> Self:
         schedules.check_keys(self.schedule_keys())
-        # What only some algorithms have is left out where it says nothing, so that a new key renames no point.
-        own = [key for key in schedules.keys(self._kind) if key.algorithm == self.chosen]
-        unsaid = [key.name for key in own if key.algorithm and getattr(self, key.name) == key.default]
+        # What exists only in some cases is left out where it says nothing, so that a new key renames no point.
+        unsaid = [
+            key.name
+            for key in schedules.keys(self._kind)
+            if key.within and getattr(self, key.within[0]) == key.within[1] and getattr(self, key.name) == key.default
+        ]
         self._fill(**dict.fromkeys(unsaid))
         return self
 
@@ -242,6 +251,61 @@ class Allreduce(Communication):
         return self.changed(radix=radix, radices=None, exhaustive=None)
 
 
+class Collective(Communication):
+    """A collective of the catalogue, once, among all ranks."""
+
+    kind: Literal["collective"] = Field(description="Kind of workload.")
+    operation: Annotated[str, Choice(COLLECTIVES)] = Field(
+        description="What the ranks do together: " + ", ".join(COLLECTIVES) + "."
+    )
+    algorithm: Annotated[str, DependentChoice(schedules.words("collective", "algorithm"))] = Field(
+        description="Of "
+        + "; of ".join(
+            f"{name}: " + ", ".join(schedules.words("collective", "algorithm", ("operation", name)))
+            for name in COLLECTIVES
+        )
+        + "."
+    )
+    count: Count | None = Field(
+        None,
+        description="Doubles of the vector (broadcast, reduce, allreduce), or of each block. Required, but by barrier.",
+    )
+    root: NonNegative | None = Field(
+        None, description="Rank that has, or gets, the data. Only for broadcast, reduce, gather, scatter. Default: 0."
+    )
+    dims: Annotated[tuple[int, ...], DIMS] | None = Field(
+        None,
+        description="Sizes of the periodic process grid, along x first; their product is the number of ranks. Only for "
+        "neighbourhood.",
+        examples=[[4, 4]],
+    )
+    group: Count | None = Field(
+        None,
+        description="Consecutive ranks of a group, such as those of a node; the last one may be smaller. Only for "
+        "hierarchical, leaders and multi-leader.",
+    )
+    segments: Count | None = Field(None, description="Parts in which the vector goes down a chain. Only for chain.")
+    radix: Count | None = Field(
+        None,
+        description="k of ring-k, recursive-k and sliding-window, as in transposition and allreduce; of bruck: base of "
+        "the digits by which blocks travel, by default 2; of leaders and multi-leader: sends under way at once between "
+        "groups, by default all. Only for these.",
+    )
+    remainder: Annotated[str, Choice(schedules.words("collective", "remainder"))] | None = Field(
+        None, description="As in allreduce. Only for recursive-k. Default: paper."
+    )
+
+    @property
+    def by_library(self) -> bool:
+        """False: no algorithm of the catalogue is a library's."""
+        return False
+
+    @property
+    def windowed(self) -> bool:
+        """Whether only so many sends may be under way at a time."""
+        return super().windowed or (self.algorithm in ("leaders", "multi-leader") and self.radix is not None)
+
+
 class Pattern(Communication):
     """The messages of a table: a sparse exchange of any model."""
 
@@ -259,9 +323,9 @@ class Pattern(Communication):
         schedules.default("pattern", "repeats"), description="How often all steps come one after the other."
     )
 
-    def executable(self) -> dict[str, Any]:
-        """Return the canonical form, with the path of the table, which is as its digest says."""
-        return {**self.canonical(), "table": str(patterns.table(str(self.table)))}
+    def schedule_keys(self) -> dict[str, Any]:
+        """Return the keys that the compiled description reads: the path of the table, which is as its digest says."""
+        return super().schedule_keys() | {"table": str(patterns.table(str(self.table)))}
 
     @model_validator(mode="before")
     @classmethod
@@ -277,12 +341,3 @@ class Pattern(Communication):
         if planned not in (None, found):
             raise problem(f"found a table with digest {found}", f"the one with digest {planned}", key="file")
         return {**{key: value for key, value in data.items() if key != "file"}, "table": found}
-
-
-Workload = Annotated[Transposition | Halo | Allreduce | Pattern, Field(discriminator="kind")]
-WORKLOADS: tuple[type[Settings], ...] = (Transposition, Halo, Allreduce, Pattern)
-
-
-def canonical_workload(data: object) -> Workload:
-    """Return the workload with a canonical form, checked as far as it can be without its point (ValidationError)."""
-    return TypeAdapter[Workload](Workload).validate_python(data, context={"canonical": True})

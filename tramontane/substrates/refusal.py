@@ -47,13 +47,20 @@ def simulator_only(point: Point, known: Sequence[str] = ()) -> Refusal | None:
     known : sequence of str
         Keys that a substrate has, too.
     """
+    only = "only the embedded simulator has it"
+    for key, value, usual in (
+        ("ranks_per_node", point.ranks_per_node, 1),
+        ("mapping", point.rank_mapping.kind, "block"),
+    ):
+        if value != usual:
+            return Refusal(key, value, str(usual), only)
     asked: dict[str, Settings] = {
         "machine.overhead": point.network.overhead,
         "noise": point.noise,
         "steady": point.steady,
         "statistics": point.statistics,
     }
-    found = ((key, value) for key, value in asked.items() if key not in known and not value.is_default)
-    for key, value in found:
-        return Refusal(key, value.canonical(), "none", "only the embedded simulator has it")
+    found = ((key, block) for key, block in asked.items() if key not in known and not block.is_default)
+    for key, block in found:
+        return Refusal(key, block.canonical(), "none", only)
     return None

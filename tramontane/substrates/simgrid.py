@@ -121,7 +121,7 @@ def build_program() -> Path:
     """
     hooks = Path(skeleton.ROOT, "simulator", "simgrid", "skeleton_hooks.hpp")
     sources, options = skeleton.sources(), [*_OPTIONS, *skeleton.options(), "-include", str(hooks)]
-    headers = [*skeleton.headers(), hooks, Path(hooks.parents[1], "random.hpp")]
+    headers = [*skeleton.headers(), hooks]
     return _once("smpicxx", options, sources, headers, [*skeleton.LIBRARIES, "-o", PROGRAM]) / PROGRAM
 
 

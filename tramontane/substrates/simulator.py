@@ -9,7 +9,7 @@ from typing import Any
 from tramontane.errors import InputError
 from tramontane.extension import simulator as _extension
 from tramontane.study.points import Point
-from tramontane.study.workloads import Workload
+from tramontane.study.programs import Workload
 from tramontane.substrates import spack
 from tramontane.substrates.checkpoints import Checkpoint
 from tramontane.substrates.search import is_search, search
@@ -81,7 +81,7 @@ class Simulator:
         def run(chosen: Point, *limit: Any) -> dict[str, Any]:
             return {
                 "substrate": self.name,
-                **simulate(chosen.executable(), self._threads, *limit),
+                **simulate(_as_simulated(chosen), self._threads, *limit),
                 "imbalance": chosen.imbalance,
                 "model_revision": self.revision(),
             }
@@ -92,9 +92,14 @@ class Simulator:
         return run(point)
 
 
+def _as_simulated(point: Point) -> dict[str, Any]:
+    """Return the canonical point with the keys of its workload that the compiled description reads."""
+    return point.canonical() | {"workload": point.workload.schedule_keys()}
+
+
 def earliest_ends(point: Point) -> tuple[list[float], list[float]]:
     """Return lower bounds of the ends of a point's repeats; see :data:`tramontane.substrates.search.EarliestEnds`."""
-    first, last = _extension().earliest_ends(point.executable())
+    first, last = _extension().earliest_ends(_as_simulated(point))
     return first, last
 
 
@@ -108,7 +113,7 @@ def schedule(workload: Workload, ranks: int) -> Any:
     ranks : int
         Number of processes.
     """
-    return _extension().schedule.Schedule(workload.executable(), ranks)
+    return _extension().schedule.Schedule(workload.schedule_keys(), ranks)
 
 
 @functools.cache

@@ -6,7 +6,7 @@ from typing import Any
 
 from tramontane import __version__
 from tramontane.study.points import Point
-from tramontane.substrates.mpi.program import IMPLEMENTATIONS, ROOT, complaint, headers, last_object, sources, spelled
+from tramontane.substrates.mpi.program import ROOT, complaint, headers, last_object, sources, workload_arguments
 
 __all__ = [
     "LIBRARIES",
@@ -37,13 +37,8 @@ def simulated_arguments(point: Point) -> list[str]:
     On a simulator nothing is to be warmed up, a second repetition gives what the first one gave, and what messages hold
     is nobody's business.
     """
-    workload = point.workload.executable()
-    implementation = IMPLEMENTATIONS.get(workload.get("algorithm", ""))
-    if implementation:
-        del workload["algorithm"]
-    words = [f"{key}={spelled(workload[key])}" for key in sorted(workload)]
     once = ["warmup=0", "repetitions=1", "data=null", "verify=0", "clock=global"]
-    return [*words, f"implementation={implementation or 'schedule'}", *once]
+    return [*workload_arguments(point.workload), *once]
 
 
 def calls_library(point: Point) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 from tramontane import __version__
 from tramontane.study.machines import Machine
 from tramontane.study.network import TOPOLOGIES
+from tramontane.study.patterns import named
 from tramontane.study.points import Point
 from tramontane.study.settings import filled
 from tramontane.substrates import skeleton, spack
@@ -197,10 +198,7 @@ def _once(options: list[str], sources: list[Path], headers: list[Path], library:
 
 
 def _table_refusal(point: Point) -> Refusal | None:
-    """Refuse a table that the program can't be told of: its arguments are words with blanks between them."""
-    words = skeleton.simulated_arguments(point)
-    blank = next((word for word in words if any(map(str.isspace, word))), None)
-    return blank and Refusal("workload.file", blank, "a project's folder without blanks", "sstmacro has no such argument")
+    return Refusal("workload", "pattern", "any other", "not yet for sstmacro") if named(point.canonical()) else None
 
 
 def parameters(point: Point, application: Path, plugin: Path, setup: str | None = None) -> Parameters:

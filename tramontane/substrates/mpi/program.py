@@ -1,10 +1,12 @@
 """The skeleton program's arguments, its sources, and the line it prints (`skeleton-src/executor/`)."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from tramontane.study.points import Point
+from tramontane.study.programs import Workload
 
 #: Root of the checkout this package runs from, where the sources are.
 ROOT = Path(__file__).resolve().parents[3]
@@ -30,18 +32,35 @@ def headers() -> list[Path]:
 
 def arguments(point: Point, warmup: int = WARMUP, repetitions: int = REPETITIONS) -> list[str]:
     """Return the program's arguments for measuring a point with real, verified data."""
-    workload = dict(sorted(point.workload.executable().items()))
-    implementation = IMPLEMENTATIONS.get(workload.get("algorithm", ""))
-    if implementation:
-        del workload["algorithm"]
-    words = [f"{key}={spelled(value)}" for key, value in workload.items()]
     timing = [f"warmup={warmup}", f"repetitions={repetitions}"]
-    return [*words, f"implementation={implementation or 'schedule'}", "data=real", "verify=1", *timing]
+    return [*workload_arguments(point.workload), "data=real", "verify=1", *timing]
 
 
-def spelled(value: Any) -> str:
+def workload_arguments(workload: Workload) -> list[str]:
+    """Return the program's arguments for a workload: `key=value`, a key of a block within being `block.key`."""
+    keys = workload.schedule_keys()
+    if workload.by_library:
+        del keys["algorithm"]
+    words = [f"{key}={_spelled(value)}" for key, value in sorted(_flat(keys, ""))]
+    return [*words, f"implementation={IMPLEMENTATIONS.get(workload.chosen or '', 'schedule')}"]
+
+
+def _flat(value: Any, key: str) -> Iterator[tuple[str, Any]]:
+    """Yield keys and values of blocks within blocks, and of lists of blocks by number."""
+    within = f"{key}." if key else ""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _flat(inner, f"{within}{name}")
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for number, inner in enumerate(value):
+            yield from _flat(inner, f"{within}{number}")
+    else:
+        yield key, value
+
+
+def _spelled(value: Any) -> str:
     """Return a value of a workload as the program reads it."""
-    return "x".join(map(str, value)) if isinstance(value, list) else str(value)
+    return "x".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def outcome(printed: dict[str, Any]) -> dict[str, Any]:

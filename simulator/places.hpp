@@ -1,0 +1,200 @@
+/// \file
+/// Places: which node of a job each rank is on, and through which of the node's network interfaces (NICs) it speaks.
+///
+/// A job has nodes 0, 1, ...; allocation.hpp says which of the machine's they are. Each has as many places as ranks fit
+/// on it. Places are numbered node by node, so that place, node and index on the node follow from one another. Where
+/// ranks are mapped in blocks, a rank's place is its own number and nothing is stored.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "divisor.hpp"
+#include "machine.hpp"
+#include "refusal.hpp"
+
+namespace tramontane {
+
+inline constexpr std::uint32_t max_ranks_per_node = 1024;
+
+/// What a point says about it.
+struct PlacesRule {
+    std::uint32_t ranks_per_node = 1;
+    std::string mapping = "block";        ///< block | cyclic | tile | given
+    std::array<std::uint32_t, 2> tile{};  ///< of processes on a node, in x and y; only for tile
+    std::array<std::uint32_t, 2> grid{};  ///< of all processes; only for tile
+    std::vector<std::uint32_t> nodes;     ///< of the job, by rank; only where they are given
+};
+
+/// Where a rank is: its node and which of the node's places.
+struct Address {
+    std::uint32_t node;
+    std::uint32_t local;
+};
+
+class Places {
+public:
+    /// \throws std::invalid_argument for a mapping that cannot be, or for a node that several ranks cannot share
+    Places(const PlacesRule& rule, std::uint32_t ranks, const Machine& machine)
+        : per_node_(checked(rule.ranks_per_node)),
+          nics_(checked_nics(machine.nics, rule.ranks_per_node)),
+          nics_in_turn_(machine.nics_in_turn && machine.nics > 1),
+          bits_(static_cast<std::uint32_t>(std::bit_width(rule.ranks_per_node - 1))) {
+        if (several() && (machine.node_latency < 1 || machine.node_bandwidth < 1)) {
+            refuse_key("machine.node", "no latency and bandwidth", "both, where a node has several ranks");
+        }
+        if (ranks >> (most_bits - bits_) != 0) {
+            refuse_key("ranks", std::to_string(ranks),
+                       "less than " + std::to_string(1U << (most_bits - bits_)) + " with " +
+                           std::to_string(rule.ranks_per_node) + " on a node");
+        }
+        nodes_ = ranks / rule.ranks_per_node + (ranks % rule.ranks_per_node == 0 ? 0 : 1);
+        if (rule.mapping == "block" || (rule.mapping == "cyclic" && !several())) return;
+        if (rule.mapping == "cyclic") {
+            place_all(ranks, [&](std::uint32_t rank) { return rank % nodes_; });
+        } else if (rule.mapping == "tile") {
+            check_tiles(rule, ranks);
+            const auto [a, b] = rule.tile;
+            const std::uint32_t cx = rule.grid[0];
+            place_all(ranks, [&](std::uint32_t rank) { return rank / cx / b * (cx / a) + rank % cx / a; });
+        } else if (rule.mapping == "given") {
+            if (rule.nodes.size() != ranks) {
+                refuse_key("mapping.nodes", std::to_string(rule.nodes.size()) + " nodes",
+                           std::to_string(ranks) + ", one for each rank");
+            }
+            for (const std::uint32_t node : rule.nodes) nodes_ = std::max(nodes_, node + 1);
+            if (nodes_ >= (1U << most_bits) / rule.ranks_per_node) {
+                refuse_key("mapping.nodes", "node " + std::to_string(nodes_ - 1),
+                           "nodes below " + std::to_string((1U << most_bits) / rule.ranks_per_node));
+            }
+            place_all(ranks, [&](std::uint32_t rank) { return rule.nodes[rank]; });
+        } else {
+            refuse_key("mapping", "'" + rule.mapping + "'", "block, cyclic, tile or given nodes");
+        }
+    }
+
+    /// Whether a node has several.
+    [[nodiscard]] bool several() const { return per_node_.value() > 1; }
+    /// Nodes of the job.
+    [[nodiscard]] std::uint32_t nodes() const { return nodes_; }
+    [[nodiscard]] std::uint32_t count() const { return nodes_ * per_node_.value(); }
+    [[nodiscard]] std::uint32_t nics() const { return nics_.value(); }
+    /// Bits that an index on a node takes.
+    [[nodiscard]] std::uint32_t bits() const { return bits_; }
+
+    [[nodiscard]] std::uint32_t of(std::uint32_t rank) const { return in_order_ ? rank : places_[rank]; }
+    /// The rank at a place. \pre there is one
+    [[nodiscard]] std::uint32_t rank_at(std::uint32_t place) const { return in_order_ ? place : ranks_[place]; }
+
+    // Nearly all points have one rank a node, so that a place is a node: they don't calculate.
+
+    [[nodiscard]] std::uint32_t at(Address a) const {
+        return several() ? a.node * per_node_.value() + a.local : a.node;
+    }
+    [[nodiscard]] std::uint32_t node_of(std::uint32_t place) const {
+        return several() ? per_node_.quotient(place) : place;
+    }
+    [[nodiscard]] Address address(std::uint32_t place) const {
+        if (!several()) return {place, 0};
+        const std::uint32_t node = per_node_.quotient(place);
+        return {node, place - node * per_node_.value()};
+    }
+
+    // A node's NIC i has its records where those of the rank at the node's place i are: a node has no more NICs than
+    // places.
+
+    /// The NIC that a place has to itself or shares with the same others all the time.
+    [[nodiscard]] std::uint32_t nic_of(std::uint32_t place) const {
+        if (!several()) return place;
+        const Address a = address(place);
+        return place - a.local + nics_.remainder(a.local);
+    }
+    /// The NIC through which a place sends a message of a round, or gets it.
+    [[nodiscard]] std::uint32_t nic_of(std::uint32_t place, std::uint32_t round, std::uint32_t index) const {
+        if (!nics_in_turn_) return nic_of(place);
+        const Address a = address(place);
+        return place - a.local + nics_.remainder(a.local + nics_.remainder(round) + nics_.remainder(index));
+    }
+    /// Calls `visit` with each NIC that a place uses.
+    template <class Visit>
+    void each_nic(std::uint32_t place, Visit&& visit) const {
+        if (!several()) return visit(place);
+        if (!nics_in_turn_) return visit(nic_of(place));
+        const std::uint32_t first = place - address(place).local;
+        for (std::uint32_t i = 0; i < nics_.value(); ++i) visit(first + i);
+    }
+
+    // What waits in a NIC of several ranks says which of them it comes from, in bits that no rank's number needs.
+
+    [[nodiscard]] std::uint32_t with_local(std::uint32_t rank, std::uint32_t local) const {
+        return rank | local << shift();
+    }
+    [[nodiscard]] std::uint32_t rank_in(std::uint32_t both) const { return both & ((1U << shift()) - 1); }
+    [[nodiscard]] std::uint32_t local_in(std::uint32_t both) const { return both >> shift(); }
+
+private:
+    static constexpr std::uint32_t most_bits = 28;  ///< of a rank and its index on a node, beside an event's kind
+
+    [[nodiscard]] std::uint32_t shift() const { return 32 - bits_; }
+
+    static std::uint32_t checked(std::uint32_t ranks_per_node) {
+        if (ranks_per_node < 1 || ranks_per_node > max_ranks_per_node) {
+            refuse_key("ranks_per_node", std::to_string(ranks_per_node), "1 to " + std::to_string(max_ranks_per_node));
+        }
+        return ranks_per_node;
+    }
+
+    static std::uint32_t checked_nics(std::int64_t nics, std::uint32_t ranks_per_node) {
+        if (nics < 1 || nics > ranks_per_node) {
+            refuse_key("machine.node.nics", std::to_string(nics),
+                       "1 to " + std::to_string(ranks_per_node) + ", the ranks of a node");
+        }
+        return static_cast<std::uint32_t>(nics);
+    }
+
+    static void check_tiles(const PlacesRule& rule, std::uint32_t ranks) {
+        const auto [a, b] = rule.tile;
+        const auto [cx, cy] = rule.grid;
+        const auto text = [](std::uint32_t x, std::uint32_t y) {
+            return "[" + std::to_string(x) + ", " + std::to_string(y) + "]";
+        };
+        if (a < 1 || b < 1 || std::uint64_t{a} * b != rule.ranks_per_node || std::uint64_t{cx} * cy != ranks ||
+            cx % a != 0 || cy % b != 0) {
+            refuse_key("mapping.tile", text(a, b),
+                       "[a, b] with a b = ranks_per_node that divides the processes, " + text(cx, cy));
+        }
+    }
+
+    /// Ranks of a node are at its places in order.
+    template <class NodeOf>
+    void place_all(std::uint32_t ranks, NodeOf&& node_of_rank) {
+        in_order_ = false;
+        std::vector<std::uint32_t> taken(nodes_);
+        places_.resize(ranks);
+        ranks_.resize(count());
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+            const std::uint32_t node = node_of_rank(rank);
+            if (taken[node] == per_node_.value()) {
+                refuse_key("mapping.nodes",
+                           "more than " + std::to_string(taken[node]) + " ranks on node " + std::to_string(node),
+                           "as many as a node has places (ranks_per_node)");
+            }
+            places_[rank] = at({node, taken[node]++});
+            ranks_[places_[rank]] = rank;
+        }
+    }
+
+    Divisor per_node_, nics_;
+    bool nics_in_turn_;
+    bool in_order_ = true;  // a rank's place is its number
+    std::uint32_t bits_;
+    std::uint32_t nodes_ = 0;
+    std::vector<std::uint32_t> places_;  // by rank
+    std::vector<std::uint32_t> ranks_;   // by place; none where there is no rank
+};
+
+}  // namespace tramontane

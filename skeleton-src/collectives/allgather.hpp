@@ -1,0 +1,158 @@
+/// \file
+/// Allgather: every rank has a block, and in the end all blocks of all ranks.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <string>
+
+#include "staged.hpp"
+
+namespace tramontane {
+
+/// Every rank, numbered from a root on, passes on to the next one the block that it has just got, its own at first;
+/// P - 1 stages (Thakur, Rabenseifner and Gropp 2005, "Optimization of collective communication operations in MPICH").
+class RingPass {
+public:
+    RingPass(Rank ranks, Rank root) : ranks_{ranks}, root_{root} {}
+
+    [[nodiscard]] Rank ranks() const { return ranks_; }
+    [[nodiscard]] std::int32_t stages() const { return ranks_ - 1; }
+    [[nodiscard]] std::int32_t sends(Rank, std::int32_t) const { return 1; }
+    [[nodiscard]] std::int32_t receives(Rank, std::int32_t) const { return 1; }
+    [[nodiscard]] Parcel send(Rank rank, std::int32_t stage, std::int32_t) const {
+        return {back(rank, ranks_ - 1), {back(back(rank, root_), stage), 1}};
+    }
+    [[nodiscard]] Parcel receive(Rank rank, std::int32_t stage, std::int32_t) const {
+        const Rank before = back(rank, 1);
+        return {before, {back(back(before, root_), stage), 1}};
+    }
+
+private:
+    /// \pre 0 <= by <= P
+    [[nodiscard]] Rank back(Rank number, Rank by) const { return number >= by ? number - by : number + (ranks_ - by); }
+
+    Rank ranks_;
+    Rank root_;
+};
+
+/// After stage s a rank has the blocks of the r^(s+1) ranks from itself on: it gets those from d r^s on, 0 < d < r, of
+/// the rank that far ahead; ceil(log_r P) stages (Bruck et al. 1997, "Efficient algorithms for all-to-all
+/// communications in multiport message-passing systems"; r - 1 is the number of ports).
+class BruckAllgather {
+public:
+    BruckAllgather(Rank ranks, std::int64_t radix)
+        : ranks_{ranks}, radix_{static_cast<Rank>(std::min<std::int64_t>(radix, std::max(ranks, 2)))} {
+        while (weight(stages_) < ranks_) ++stages_;
+    }
+
+    [[nodiscard]] Rank ranks() const { return ranks_; }
+    [[nodiscard]] std::int32_t stages() const { return stages_; }
+    [[nodiscard]] std::int32_t sends(Rank, std::int32_t stage) const {
+        return static_cast<std::int32_t>(std::min<std::int64_t>(radix_ - 1, (ranks_ - 1) / weight(stage)));
+    }
+    [[nodiscard]] std::int32_t receives(Rank rank, std::int32_t stage) const { return sends(rank, stage); }
+    [[nodiscard]] Parcel send(Rank rank, std::int32_t stage, std::int32_t index) const {
+        const Rank by = distance(stage, index);
+        return {rank >= by ? rank - by : rank + (ranks_ - by), {rank, length(stage, by)}};
+    }
+    [[nodiscard]] Parcel receive(Rank rank, std::int32_t stage, std::int32_t index) const {
+        const Rank by = distance(stage, index);
+        const Rank from = rank < ranks_ - by ? rank + by : rank - (ranks_ - by);
+        return {from, {from, length(stage, by)}};
+    }
+
+private:
+    [[nodiscard]] std::int64_t weight(std::int32_t stage) const {
+        std::int64_t product = 1;
+        for (; stage > 0; --stage) product *= radix_;
+        return product;
+    }
+    [[nodiscard]] Rank distance(std::int32_t stage, std::int32_t index) const {
+        return static_cast<Rank>((index + 1) * weight(stage));
+    }
+    [[nodiscard]] Rank length(std::int32_t stage, Rank distance) const {
+        return static_cast<Rank>(std::min<std::int64_t>(weight(stage), ranks_ - distance));
+    }
+
+    Rank ranks_;
+    Rank radix_;
+    std::int32_t stages_ = 0;
+};
+
+/// Stage s exchanges all 2^s blocks that a rank has with the rank that differs in bit s (Thakur et al. 2005).
+class DoublingAllgather {
+public:
+    /// \pre ranks is a power of two
+    explicit DoublingAllgather(Rank ranks) : ranks_{ranks} {}
+
+    [[nodiscard]] Rank ranks() const { return ranks_; }
+    [[nodiscard]] std::int32_t stages() const { return std::countr_zero(static_cast<std::uint32_t>(ranks_)); }
+    [[nodiscard]] std::int32_t sends(Rank, std::int32_t) const { return 1; }
+    [[nodiscard]] std::int32_t receives(Rank, std::int32_t) const { return 1; }
+    [[nodiscard]] Parcel send(Rank rank, std::int32_t stage, std::int32_t) const {
+        return {rank ^ (Rank{1} << stage), of(rank, stage)};
+    }
+    [[nodiscard]] Parcel receive(Rank rank, std::int32_t stage, std::int32_t) const {
+        const Rank from = rank ^ (Rank{1} << stage);
+        return {from, of(from, stage)};
+    }
+
+private:
+    [[nodiscard]] static BlockRun of(Rank rank, std::int32_t stage) {
+        return {(rank >> stage) << stage, Rank{1} << stage};
+    }
+
+    Rank ranks_;
+};
+
+/// Block y has `count` doubles and is that of rank y.
+class AllgatherLayout {
+public:
+    AllgatherLayout(Rank ranks, std::int64_t count) : ranks_{ranks}, count_{count} {}
+
+    [[nodiscard]] Rank blocks() const { return ranks_; }
+    [[nodiscard]] std::int64_t elements(BlockRun run) const { return count_ * run.count; }
+    [[nodiscard]] Piece piece(Rank block, Rank, Rank receiver) const {
+        return {block, receiver, {{0, count_}, {block, block + 1}, {0, 1}}, false};
+    }
+    [[nodiscard]] Box held(Rank rank, bool done) const {
+        return {{0, count_}, done ? Range{0, ranks_} : Range{rank, rank + 1}, {0, 1}};
+    }
+    [[nodiscard]] Grid field() const { return {count_, ranks_, 1}; }
+    [[nodiscard]] Rank owner(std::int64_t, std::int64_t y) const { return static_cast<Rank>(y); }
+    [[nodiscard]] bool in_place() const { return true; }
+
+private:
+    Rank ranks_;
+    std::int64_t count_;
+};
+
+[[nodiscard]] inline CollectiveOperation allgather_operation() {
+    static constexpr const char* name = "allgather";
+    static constexpr auto layout = [](Rank ranks, const Values& values) {
+        return AllgatherLayout{ranks, count_of(values, ranks)};
+    };
+    return {name,
+            {count_key()},
+            {{"ring",
+              {},
+              [](Rank ranks, const Values& values) {
+                  return block_collective(name, RingPass{ranks, 0}, layout(ranks, values));
+              }},
+             {"bruck",
+              {Key::integer("radix", 2, std::int64_t{2})},
+              [](Rank ranks, const Values& values) {
+                  return block_collective(name, BruckAllgather{ranks, values.integer("radix")}, layout(ranks, values));
+              }},
+             {"recursive-doubling", {}, [](Rank ranks, const Values& values) {
+                  if (!std::has_single_bit(static_cast<std::uint32_t>(ranks))) {
+                      refuse("algorithm", "recursive-doubling with " + std::to_string(ranks) + " ranks",
+                             "it with a power of two; ring and bruck with any number");
+                  }
+                  return block_collective(name, DoublingAllgather{ranks}, layout(ranks, values));
+              }}}};
+}
+
+}  // namespace tramontane

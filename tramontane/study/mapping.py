@@ -1,0 +1,92 @@
+"""Which node of a job each rank is on, where nodes hold several.
+
+A job has nodes 0, 1, ...; the allocation says which of the machine's they are.
+"""
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tramontane.study.messages import problem
+
+MAPPINGS = ("block", "cyclic")
+TILE, NODES = "tile", "nodes"
+MAX_RANKS_PER_NODE = 1024
+"""As the simulator has it."""
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """How the ranks of a job are mapped to its nodes.
+
+    Attributes
+    ----------
+    rule : str or tuple
+        A word of `MAPPINGS`; or `tile` with the tile [a, b] of processes on a node, or `nodes` with the node of each
+        rank.
+    ranks, ranks_per_node : int
+        Number of ranks, and of places of a node.
+    grid : tuple of int, optional
+        Processes [cx, cy] of the workload, if it has them.
+    """
+
+    rule: str | tuple[str, tuple[int, ...]]
+    ranks: int
+    ranks_per_node: int
+    grid: tuple[int, int] | None = None
+
+    @property
+    def kind(self) -> str:
+        """One of `MAPPINGS`, `tile` or `nodes`."""
+        return self.rule if isinstance(self.rule, str) else self.rule[0]
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """What is given with the kind: the tile, or the nodes."""
+        return () if isinstance(self.rule, str) else self.rule[1]
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of the job."""
+        full = -(-self.ranks // self.ranks_per_node)
+        return max(full, 1 + max(self.numbers)) if self.kind == NODES else full
+
+    def node_of(self, ranks: Integers) -> Integers:
+        """Return the job's node of some ranks."""
+        if self.kind == "cyclic":
+            return ranks % self.nodes
+        if self.kind == NODES:
+            return np.asarray(self.numbers, dtype=np.int64)[ranks]
+        if self.kind == TILE and self.grid:
+            (a, b), cx = self.numbers, self.grid[0]
+            return ranks // cx // b * (cx // a) + ranks % cx // a
+        return ranks // self.ranks_per_node
+
+    def check(self) -> None:
+        """Raise the error of a point (PydanticCustomError) whose ranks can't be mapped so."""
+        if self.kind == NODES:
+            self._check_nodes()
+        elif self.kind == TILE:
+            self._check_tile()
+
+    def _check_nodes(self) -> None:
+        if len(self.numbers) != self.ranks:
+            raise problem(f"found {len(self.numbers)} nodes", f"{self.ranks}, one for each rank", key="mapping.nodes")
+        node, held = Counter(self.numbers).most_common(1)[0]
+        if held > self.ranks_per_node:
+            allowed = f"at most {self.ranks_per_node}, the places of a node"
+            raise problem(f"found {held} ranks on node {node}", allowed, key="mapping.nodes")
+
+    def _check_tile(self) -> None:
+        found = f"found {list(self.numbers)}"
+        if self.grid is None:
+            raise problem(f"{found} for a workload without processes [cx, cy]", "any other", key="mapping.tile")
+        if math.prod(self.numbers) != self.ranks_per_node:
+            raise problem(found, f"[a, b] with a b = {self.ranks_per_node}, ranks_per_node", key="mapping.tile")
+        if any(size % part for size, part in zip(self.grid, self.numbers, strict=True)):
+            raise problem(found, f"[a, b] that divides the processes, {list(self.grid)}", key="mapping.tile")

@@ -1,0 +1,319 @@
+"""The typed description of programs, what a model does in a time step, and the union of all kinds of workloads.
+
+A program is a sequence of steps: workloads of the other kinds, on all ranks or on a communicator, and work between them
+or while they are under way.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, TypeAdapter, model_validator
+
+from tramontane.study.fields import Count, Name, NonNegative, WholeList
+from tramontane.study.messages import problem
+from tramontane.study.settings import Settings
+from tramontane.study.units import FRACTION, Share, Time, format_quantity
+from tramontane.study.workloads import (
+    COLLECTIVES,
+    OPTIMAL,
+    Allreduce,
+    Collective,
+    Communication,
+    Decomposition,
+    Grid,
+    Halo,
+    Pattern,
+    Transposition,
+)
+
+ALL = "all"
+"""The communicator of all ranks."""
+WHOLE = 1_000_000
+"""100 % [ppm]."""
+
+
+class Communicator(Settings):
+    """A set of ranks, or several alike, that communicate among themselves: one rule of these."""
+
+    consecutive: Count | None = Field(
+        None,
+        description="Groups of so many ranks one after the other; the last may be smaller. With cx ranks they are the "
+        "rows of processes [cx, cy].",
+    )
+    every: Count | None = Field(
+        None,
+        description="So many groups, each of the ranks that are alike modulo this. With cx they are the columns of "
+        "processes [cx, cy].",
+    )
+    leaders: Count | None = Field(None, description="One group: the first rank of each of so many consecutive ones.")
+    range: Annotated[tuple[int, int], WholeList(("first", "ranks"), least=0)] | None = Field(
+        None, description="One group: the number of its first rank, and how many there are.", examples=[[0, 16]]
+    )
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        given = list(self.canonical())
+        if len(given) != 1:
+            found = f"found {', '.join(given)}" if given else "found no rule"
+            raise problem(found, f"one of {', '.join(type(self).model_fields)}")
+        return self
+
+
+class StepOf(Communication):
+    """What a step has beside the keys of its kind."""
+
+    name: Name | None = Field(
+        None, description="Name of its phase; steps of the same name share one. Default: its kind.", examples=["halo"]
+    )
+    communicator: Name | None = Field(
+        None, description="Communicator: a name of `communicators`. Default: all, that is all ranks.", examples=["rows"]
+    )
+    begin: Name | None = Field(
+        None,
+        description="A label, for a step `end` that waits for the messages; until then the program goes on. Of several "
+        "rounds the first is begun, and the rest done at the end.",
+    )
+
+    def schedule_keys(self) -> dict[str, Any]:
+        """Return the keys of its kind."""
+        return {key: value for key, value in super().schedule_keys().items() if key not in StepOf.model_fields}
+
+    def step_keys(self) -> dict[str, Any]:
+        """Return all keys, as the compiled description reads them."""
+        own = {key: getattr(self, key) for key in StepOf.model_fields if getattr(self, key) is not None}
+        return self.schedule_keys() | own
+
+    @model_validator(mode="after")
+    def _own_messages(self) -> Self:
+        if self.by_library:
+            allowed = ", ".join(self.own_algorithms or ("nothing",))
+            raise problem(
+                f"found '{self.chosen}' in a program, which has messages of its own", allowed, key="algorithm"
+            )
+        if self.is_search:
+            raise problem(f"found {OPTIMAL} in a program", "a whole number", key="radix")
+        return self
+
+
+class TranspositionStep(StepOf, Transposition):
+    """A transposition in a program."""
+
+
+class HaloStep(StepOf, Halo):
+    """A halo exchange in a program."""
+
+
+class AllreduceStep(StepOf, Allreduce):
+    """Allreduces in a program."""
+
+    repeats: Count = Field(1, description="Allreduces one after the other.")
+
+
+class CollectiveStep(StepOf, Collective):
+    """A collective of the catalogue in a program."""
+
+
+class PatternStep(StepOf, Pattern):
+    """The messages of a table in a program."""
+
+
+class Work(Settings):
+    """Work of the ranks' processors."""
+
+    kind: Literal["work"] = Field("work", description="Kind of step.")
+    name: Name | None = Field(None, description="Name of its phase. Default: work.", examples=["dynamics"])
+    time: Time = Field(0, description="Work of each rank.", examples=["100 us"])
+    per_point: Time = Field(
+        0, description="Work for each point that a rank has of `grid`; comes on top of `time`.", examples=["2 ns"]
+    )
+    grid: Grid | None = Field(None, description="Grid points [nx, ny, nz]. For `per_point`.")
+    decomposition: Decomposition | None = Field(
+        None, description="Processes [cx, cy] that share the grid. For `per_point`. Default: nearest to a square."
+    )
+    imbalance: Share = Field(
+        0,
+        description="Ranks work up to so much more or less than that, by a random factor of each that stays the same.",
+        examples=["10 %"],
+    )
+    noise: Share = Field(0, description="The same, drawn anew each time the step is done.", examples=["2 %"])
+    seed: NonNegative = Field(1, description="Seed of imbalance and noise.")
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if self.time == 0 and self.per_point == 0:
+            raise problem("found no work", "time or per_point of more than 0 s")
+        for key in ("imbalance", "noise"):
+            if getattr(self, key) > WHOLE:
+                found = f"found {format_quantity(getattr(self, key), FRACTION)}"
+                raise problem(found, f"at most {format_quantity(WHOLE, FRACTION)}", key=key)
+        if self.per_point and self.grid is None:
+            raise problem(
+                "missing, but per_point needs it", str(type(self).model_fields["grid"].description), key="grid"
+            )
+        return self
+
+    def step_keys(self) -> dict[str, Any]:
+        """Return all keys, as the compiled description reads them."""
+        return self.canonical()
+
+
+class End(Settings):
+    """Waits for the messages of an exchange that was begun."""
+
+    kind: Literal["end"] = Field("end", description="Kind of step.")
+    of: Name = Field(description="The label of the exchange, which is begun before, in the same repetition.")
+
+    def step_keys(self) -> dict[str, Any]:
+        """Return all keys, as the compiled description reads them."""
+        return self.canonical()
+
+
+Exchange = Annotated[
+    TranspositionStep | HaloStep | AllreduceStep | CollectiveStep | PatternStep, Field(discriminator="kind")
+]
+
+
+class Overlap(Settings):
+    """An exchange, and work while its messages are under way: begins the one, does the other, ends the one."""
+
+    kind: Literal["overlap"] = Field("overlap", description="Kind of step.")
+    exchange: Exchange = Field(description="What is begun and ended.")
+    work: Work = Field(description="What is done in between.")
+
+
+Basic = TranspositionStep | HaloStep | AllreduceStep | CollectiveStep | PatternStep | Work | Overlap | End
+OneStep = Annotated[Basic, Field(discriminator="kind")]
+
+
+class Loop(Settings):
+    """Steps that a time step does several times, such as the iterations of a solver."""
+
+    kind: Literal["loop"] = Field("loop", description="Kind of step.")
+    times: Count = Field(description="How often.")
+    steps: list[OneStep] = Field(min_length=1, description="What is done each time; no loops.")
+
+
+Step = Annotated[Basic | Loop, Field(discriminator="kind")]
+_KINDS = ("transposition", "halo", "allreduce", "collective", "pattern", "work", "overlap", "end", "loop")
+MOST_STEPS = 10_000
+"""Steps of a repetition, those of loops counted each time."""
+
+
+class Program(Communication):
+    """What the ranks of a model do in a time step, again and again: exchanges, collectives and work."""
+
+    kind: Literal["program"] = Field(description="Kind of workload.")
+    repeat: Count = Field(1, description="Time steps, one after the other.")
+    grid: Grid | None = Field(None, description="Grid points [nx, ny, nz] of all steps that say none.")
+    decomposition: Decomposition | None = Field(
+        None, description="Processes [cx, cy] of all steps that say none, but have a grid."
+    )
+    communicators: dict[Name, Communicator] = Field(
+        {}, description=f"Sets of ranks by name, beside {ALL}.", examples=[{"rows": {"consecutive": 16}}]
+    )
+    steps: list[Step] = Field(
+        min_length=1,
+        description="What is done, one after the other. `{halo: {width: 5}}` is short for `{kind: halo, width: 5}`.",
+    )
+
+    _on_grid: ClassVar[tuple[str, ...]] = ("transposition", "halo")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _spelled_out(cls, data: Any) -> Any:
+        """Write short forms in full, and the program's grid and decomposition where a step has none of its own."""
+        if not isinstance(data, dict) or not isinstance(data.get("steps"), list):
+            return data
+        shared = {key: data[key] for key in ("grid", "decomposition") if data.get(key) is not None}
+        return data | {"steps": cls._all_in_full(data["steps"], shared)}
+
+    @classmethod
+    def _all_in_full(cls, steps: list[Any], shared: dict[str, Any]) -> list[Any]:
+        return [cls._in_full(step, shared) for step in steps]
+
+    @classmethod
+    def _in_full(cls, step: Any, shared: dict[str, Any]) -> Any:
+        if not isinstance(step, dict):
+            return step
+        if len(step) == 1:
+            step = cls._with_kind(*next(iter(step.items())), step)
+        if step.get("kind") == "loop" and isinstance(step.get("steps"), list):
+            return step | {"steps": cls._all_in_full(step["steps"], shared)}
+        if step.get("kind") == "overlap":
+            inner = {key: cls._in_full(step[key], shared) for key in ("exchange", "work") if key in step}
+            if isinstance(inner.get("work"), dict):
+                inner["work"] = cls._in_full({"kind": "work", **inner["work"]}, shared)
+            return step | inner
+        if step.get("kind") in cls._on_grid or (step.get("kind") == "work" and "per_point" in step):
+            return (shared if "grid" not in step else {}) | step
+        return step
+
+    @staticmethod
+    def _with_kind(word: Any, keys: Any, otherwise: dict[Any, Any]) -> dict[Any, Any]:
+        """Return a step that is written by its kind, or by the operation of a collective, and its keys alone."""
+        if not isinstance(keys, dict):
+            return otherwise
+        if word in _KINDS:
+            return {"kind": word, **keys}
+        if word in COLLECTIVES:
+            usual = {"algorithm": "dissemination"} if word == "barrier" else {}
+            return {"kind": "collective", "operation": word, **usual, **keys}
+        return otherwise
+
+    @model_validator(mode="after")
+    def _countable(self) -> Self:
+        steps = sum(step.times * len(step.steps) if isinstance(step, Loop) else 1 for step in self.steps)
+        if steps > MOST_STEPS:
+            raise problem(f"found {steps} steps, those of loops each time", f"at most {MOST_STEPS}", key="steps")
+        return self
+
+    @model_validator(mode="after")
+    def _shared(self) -> Self:
+        self._fill(grid=None, decomposition=None)  # the steps have it now
+        return self
+
+    def __hash__(self) -> int:
+        return hash(json.dumps(self.canonical(), sort_keys=True))
+
+    def _unrolled(self) -> Iterator[Basic]:
+        """Yield the steps of a repetition, those of loops each time."""
+        for step in self.steps:
+            if isinstance(step, Loop):
+                for _ in range(step.times):
+                    yield from step.steps
+            else:
+                yield step
+
+    @property
+    def own_algorithms(self) -> tuple[str, ...]:
+        """None: its steps have them."""
+        return ()
+
+    @property
+    def limits(self) -> tuple[int, int] | None:
+        """None: its steps have them."""
+        return None
+
+    def schedule_keys(self) -> dict[str, Any]:
+        """Return the keys that the compiled description reads: no short forms."""
+        steps: list[dict[str, Any]] = []
+        for step in self._unrolled():
+            if not isinstance(step, Overlap):
+                steps.append(step.step_keys())
+                continue
+            label = f"overlap-{len(steps)}"
+            steps += [step.exchange.step_keys() | {"begin": label}, step.work.step_keys(), End(of=label).step_keys()]
+        communicators = {name: each.canonical() for name, each in self.communicators.items()}
+        return {"kind": self.kind, "repeat": self.repeat, "steps": steps, "communicators": communicators}
+
+
+Workload = Annotated[Transposition | Halo | Allreduce | Collective | Pattern | Program, Field(discriminator="kind")]
+WORKLOADS: tuple[type[Settings], ...] = (Transposition, Halo, Allreduce, Collective, Pattern, Program)
+STEPS: tuple[type[Settings], ...] = (Work, Overlap, End, Loop)
+"""What only programs have."""
+
+
+def canonical_workload(data: object) -> Workload:
+    """Return the workload with a canonical form, checked as far as it can be without its point (ValidationError)."""
+    return TypeAdapter[Workload](Workload).validate_python(data, context={"canonical": True})
