@@ -92,8 +92,8 @@ def _tables(layout: Layout) -> Iterator[Path]:
     store = Store(layout.root)
     points = (store.read(identity)["point"] for identity in _identities(layout) if store.has(identity))
     for digest in sorted(set().union(*map(patterns.named, points))):
-        if (path := patterns.place(layout.root, digest)).exists():
-            yield path
+        files = (patterns.place(layout.root, digest), patterns.note_of(layout.root, digest))
+        yield from (path for path in files if path.exists())
 
 
 def _identities(layout: Layout) -> list[str]:

@@ -394,7 +394,8 @@ class Pattern(Words):
         return text
 
 
-def _is_digest(text: str) -> bool:
+def is_digest(text: str) -> bool:
+    """Tell whether a text may be a SHA-256 digest."""
     return re.fullmatch("[0-9a-f]{64}", text) is not None
 
 
@@ -421,7 +422,7 @@ def _is_command(text: str) -> bool:
 Count = Annotated[int, Whole(1)]
 NonNegative = Annotated[int, Whole(0)]
 Text = Annotated[str, Words()]
-Digest = Annotated[str, Pattern("64 hexadecimal digits", _is_digest)]
+Digest = Annotated[str, Pattern("64 hexadecimal digits", is_digest)]
 Name = Annotated[str, Pattern(f"a name of {ALLOWED}", is_name)]
 Letter = Annotated[str, Pattern("a letter or digit, three at most", _is_letter)]
 Regular = Annotated[str, Pattern("a regular expression without nested repetitions", _is_regular)]

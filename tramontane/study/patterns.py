@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from tramontane.errors import InputError, closest, show
 from tramontane.study.catalogue import find_root
-from tramontane.support.files import write_atomically
+from tramontane.study.reading import read_json
+from tramontane.support.files import dump, write_atomically
 from tramontane.support.layout import tables
 
 PROJECT = "TRAMONTANE_PROJECT"
@@ -46,7 +47,6 @@ _HEADER = np.dtype([("format", "S8"), ("ranks", "<i8"), ("steps", "<i8"), ("mess
 _SEND = np.dtype([("target", "<i4"), ("tag", "<i4"), ("bytes", "<i8")])
 _RECEIVE = np.dtype([("source", "<i4"), ("send", "<u4")])
 _WHOLE = re.compile(r"\s*[+-]?\d{1,25}\s*")
-_CHUNK = 1 << 22
 
 Column = NDArray[np.int64]
 
@@ -69,19 +69,24 @@ def kept(file: str | Path) -> str:
         status = path.stat()
     except (OSError, ValueError):
         raise InputError(path, "", None, "a table of messages (.csv, .npz, .nc)", problem="no such file") from None
-    return _kept(path, status.st_mtime_ns, status.st_size, _root())
+    named = (path, status.st_mtime_ns, status.st_size, _root())
+    digest = _kept(*named)
+    return digest if place(_root(), digest).exists() else _kept.__wrapped__(*named)
 
 
 @functools.lru_cache(maxsize=256)
 def _kept(path: Path, changed: int, size: int, root: Path) -> str:
     content = packed(read(path), path)
     digest = hashlib.sha256(content).hexdigest()
-    table = place(root, digest)
-    if not _is_whole(table, digest):
-        try:
+    table, note = place(root, digest), note_of(root, digest)
+    try:
+        if not _is_whole(table, digest):
             write_atomically(table, content)
-        except OSError as error:
-            raise InputError(table, "", None, "a place to write to", problem=f"{error.strerror}") from None
+        if not note.exists():
+            name = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+            write_atomically(note, dump({"file": name, "sha256": _sha256(path)}))
+    except OSError as error:
+        raise InputError(table, "", None, "a place to write to", problem=f"{error.strerror}") from None
     return digest
 
 
@@ -116,13 +121,24 @@ def named(canonical: object) -> set[str]:
         return set().union(*map(named, canonical))
     if not isinstance(canonical, dict):
         return set()
-    own = {canonical["table"]} if canonical.get("kind") == "pattern" and isinstance(canonical.get("table"), str) else set()
-    return own.union(*map(named, canonical.values()))
+    table = canonical.get("table") if canonical.get("kind") == "pattern" else None
+    return ({table} if isinstance(table, str) else set()).union(*map(named, canonical.values()))
 
 
 def place(root: Path, digest: str) -> Path:
     """Return the file of a table in a project."""
     return tables(root) / f"{digest}.pattern"
+
+
+def note_of(root: Path, digest: str) -> Path:
+    """Return the file that says from what a table was made first: name and digest of that file."""
+    return tables(root) / f"{digest}.json"
+
+
+def origins(root: Path, canonical: object) -> dict[str, Any]:
+    """Return from what file each table of a point was made, by its digest, as far as that is known."""
+    notes = {digest: note_of(root, digest) for digest in sorted(named(canonical))}
+    return {digest: read_json(note) for digest, note in notes.items() if note.exists()}
 
 
 def _is_whole(path: Path, digest: str) -> bool:
@@ -135,14 +151,15 @@ def _is_whole(path: Path, digest: str) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def _is_right(path: Path, digest: str, changed: int, size: int) -> bool:
-    found = hashlib.sha256()
     try:
-        with path.open("rb") as stream:
-            while chunk := stream.read(_CHUNK):
-                found.update(chunk)
+        return _sha256(path) == digest
     except OSError:
         return False
-    return found.hexdigest() == digest
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def read(path: Path) -> dict[str, Column]:

@@ -10,8 +10,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from tramontane.errors import InputError, display_path
 from tramontane.study import patterns, schedules
-from tramontane.study.fields import Choice, Count, DependentChoice, Digest, NonNegative, Text, WholeList, WholeOrWord
+from tramontane.study.fields import Choice, Count, DependentChoice, Digest, NonNegative, Text, WholeList, WholeOrWord, is_digest
 from tramontane.study.messages import problem
 from tramontane.study.settings import Settings
 
@@ -330,14 +331,21 @@ class Pattern(Communication):
     @model_validator(mode="before")
     @classmethod
     def _read(cls, data: Any) -> Any:
+        """Put the digest of the table in the place of its file."""
         if not isinstance(data, dict):
             return data
-        file, planned = data.get("file"), data.get("table")
-        if file is None and planned is None:
+        file, table = data.get("file"), data.get("table")
+        if file is None and table is None:
             raise problem("missing", "a table of messages, .csv, .npz or .nc", key="file")
-        if not isinstance(file, str):
-            return data
-        found = patterns.kept(file)
-        if planned not in (None, found):
-            raise problem(f"found a table with digest {found}", f"the one with digest {planned}", key="file")
-        return {**{key: value for key, value in data.items() if key != "file"}, "table": found}
+        try:
+            if isinstance(file, str):
+                found = patterns.kept(file)
+                if table not in (None, found):
+                    raise problem(f"found one with digest {found}", f"the one planned, {table}", key="file")
+                return {**{key: value for key, value in data.items() if key != "file"}, "table": found}
+            if isinstance(table, str) and is_digest(table):
+                patterns.table(table)
+        except InputError as error:
+            named = ": ".join(part for part in (display_path(error.source), error.key, error.problem) if part)
+            raise problem(named, error.allowed, key="table" if file is None else "file", hint=error.hint) from None
+        return data
