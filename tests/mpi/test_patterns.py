@@ -67,9 +67,12 @@ def test_any_pattern_arrives(any_mpi: Program, tables: Path, drawn: list[tuple[i
     assert printed["messages"] == 2 * len(drawn)
 
 
-def test_a_wrong_byte_is_found(any_mpi: Program, tmp_path: Path) -> None:
-    done = any_mpi.start(RANKS, *line_of(pattern(tmp_path, TABLE)).split(), "fault=corrupt", "warmup=0", "repetitions=1")
-    assert done.status != 0 or '"verified": true' not in done.stdout
+@pytest.mark.parametrize("fault", ["value", "missing"])
+def test_a_wrong_byte_is_found(any_mpi: Program, tmp_path: Path, fault: str) -> None:
+    words = line_of(pattern(tmp_path, TABLE)).split()
+    done = any_mpi.start(RANKS, *words, f"fault={fault}", "warmup=0", "repetitions=1")
+    assert done.status == 1
+    assert '"verified": false' in done.stdout
 
 
 def test_a_table_that_is_not_whole_is_refused_in_one_line(any_mpi: Program, tmp_path: Path, tables: Path) -> None:
