@@ -40,8 +40,8 @@ else
 CAMPAIGN := $(BIN)
 READY := .venv/.compiled
 endif
-SOURCES := CMakeLists.txt pyproject.toml $(wildcard skeleton-src/*.hpp skeleton-src/collectives/*.hpp \
-             skeleton-src/patterns/*.hpp skeleton-src/programs/*.hpp skeleton-src/workloads/*.hpp simulator/*.hpp simulator/*.cpp simulator/pisces16/*.hpp simulator/pisces16/*.cpp simulator/topologies/*.hpp \
+SOURCES := CMakeLists.txt pyproject.toml $(wildcard skeleton-src/*.hpp $(patsubst %,skeleton-src/%/*.hpp,collectives patterns programs workloads) \
+             simulator/*.hpp simulator/*.cpp simulator/pisces16/*.hpp simulator/pisces16/*.cpp simulator/topologies/*.hpp \
              simulator/topologies/*.cpp simulator/bindings/*.hpp simulator/bindings/*.cpp)
 
 # A virtual environment can't be moved: where the folder was, everything is set up anew.

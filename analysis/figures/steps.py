@@ -1,8 +1,8 @@
 """The time steps of a model: how they scale, and what their time goes to, step by step.
 
 Left, time against the number of processes, as in every scaling figure. Right, a bar for each number of processes and
-series: what each step takes of a rank's time, the mean over ranks, as a part of the slowest series' time at this number;
-work is hatched.
+series: what each step takes of a rank's time, the mean over ranks, as a part of the slowest series' time at this
+number; work is hatched.
 """
 
 from typing import TYPE_CHECKING
@@ -59,11 +59,11 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
     shares = _shares(dataset, spec)
     steps = list(dict.fromkeys(shares["step"]))
     rows = []
-    for (label, x), own in shares.groupby(["label", "x"], sort=False):
+    for (label, _), own in shares.groupby(["label", "x"], sort=False):
         by_step = own.set_index("step")
         cells = [f"{by_step['share'].get(step, np.nan):.1f}" if step in by_step.index else "" for step in steps]
         series = [] if (shares["label"] == ALL).all() else [str(label)]
-        rows.append([*series, formatting.number(x), formatting.number(own["time"].sum() * 1e3), *cells])
+        rows.append([*series, formatting.number(own["x"].iloc[0]), formatting.number(own["time"].sum() * 1e3), *cells])
     series = [] if (shares["label"] == ALL).all() else ["Series"]
     return Table([*series, "Processes", "Time in all steps, ms", *(f"{step}, %" for step in steps)], rows)
 
@@ -109,7 +109,7 @@ def _draw_bars(axes: "Axes", shares: pd.DataFrame, x_text: str) -> "list[Artist]
         own = shares[shares["label"] == label]
         places = own["x"].map({x: place for place, x in enumerate(numbers_of_ranks)})
         places = places + (number - (len(labels) - 1) / 2) * width
-        bottom = {place: 0.0 for place in places}
+        bottom = dict.fromkeys(places, 0.0)
         for place, (_, row) in zip(places, own.iterrows(), strict=True):
             axes.bar(
                 place,

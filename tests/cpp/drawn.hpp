@@ -63,10 +63,13 @@ struct Drawn {
         machine.hardware_progress = draw(2) == 0;
         if (draw(3) == 0) machine.send_overhead = machine.receive_overhead = 200'000;
 
-        static const std::vector<const char*> kinds{
-            "kind=transposition algorithm=ring-k radix=3", "kind=transposition algorithm=burst",
-            "kind=transposition algorithm=bruck radix=3",  "kind=halo width=3",
-            "kind=allreduce algorithm=recursive-doubling", "kind=allreduce algorithm=rabenseifner", small_program};
+        static const std::vector<const char*> kinds{"kind=transposition algorithm=ring-k radix=3",
+                                                    "kind=transposition algorithm=burst",
+                                                    "kind=transposition algorithm=bruck radix=3",
+                                                    "kind=halo width=3",
+                                                    "kind=allreduce algorithm=recursive-doubling",
+                                                    "kind=allreduce algorithm=rabenseifner",
+                                                    small_program};
         workload = kinds[draw(kinds.size())];
         ranks = static_cast<Rank>((workload == small_program ? 5 : 2) + draw(20));
 

@@ -68,9 +68,10 @@ private:
 inline std::unique_ptr<Schedule> small_workload(const std::string& words, Rank ranks) {
     const bool counted = words.find("kind=allreduce") == 0, repeats = words.find("repeats=") != std::string::npos;
     const bool complete = words.find("kind=program") == 0;
-    std::istringstream stream(words + (complete  ? ""
-                                       : counted ? " count=200"
-                                                 : " grid=24x24x12") +
+    std::istringstream stream(words +
+                              (complete  ? ""
+                               : counted ? " count=200"
+                                         : " grid=24x24x12") +
                               (counted && !repeats ? " repeats=2" : ""));
     std::vector<std::string> arguments{std::istream_iterator<std::string>(stream), {}};
     return make_workload(split_arguments(arguments), ranks, {.empty_blocks = true})->schedule();

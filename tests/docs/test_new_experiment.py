@@ -1,4 +1,4 @@
-"""The page for newcomers, followed to the letter: its commands are run, its changes are made."""
+"""The pages for newcomers, followed to the letter: commands are run, changes are made, files are written."""
 
 import os
 import re
@@ -14,15 +14,21 @@ from tramontane.study import SCALES, expand, load_experiment, validate_file
 from tramontane.study.template import new_experiment
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "new-experiment.md"
+PAGE, PROGRAMS = ROOT / "docs" / "new-experiment.md", ROOT / "docs" / "programs.md"
 FILE = Path("configs", "experiments", "halo-latency.yaml")
 
 
-def steps() -> list[tuple[str, str]]:
-    """Return the page's commands (indented) and changes (in fences called diff), in order."""
-    pattern = re.compile(r"^    (?P<command>\S[^\n]*)$|^```diff\n(?P<change>.*?)^```$", flags=re.MULTILINE | re.DOTALL)
-    matches = pattern.finditer(PAGE.read_text())
-    return [("command", own["command"]) if own["command"] else ("change", own["change"]) for own in matches]
+def steps(page: Path = PAGE) -> list[tuple[str, str]]:
+    """Return the page's commands (indented), changes (in fences called diff) and files (whose first line is their path
+    in a comment), in order.
+    """
+    pattern = re.compile(
+        r"^```diff\n(?P<change>.*?)^```$|^```yaml\n(?P<file># configs/.*?)^```$|^```.*?^```$"
+        r"|^    (?P<command>\S[^\n]*)$",
+        flags=re.MULTILINE | re.DOTALL,
+    )
+    found = (own.groupdict().items() for own in pattern.finditer(page.read_text()))
+    return [(kind, text) for own in found for kind, text in own if text]
 
 
 def changed(text: str, change: str) -> str:
@@ -44,18 +50,40 @@ def scratch(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def shell(command: str, scratch: Path) -> subprocess.CompletedProcess[str]:
+    """Run a page's command, which must succeed."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=scratch, capture_output=True, text=True, check=False, env=environment, timeout=600
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done
+
+
+@pytest.mark.slow
+def test_a_program_leads_to_a_figure(scratch: Path) -> None:
+    printed = ""
+    for kind, text in steps(PROGRAMS):
+        if kind == "file":
+            (scratch / text.split()[1]).write_text(text)
+        else:
+            printed += shell(text, scratch).stdout
+    words = re.search(r"```\n(program of a rank.*?)```", PROGRAMS.read_text(), flags=re.DOTALL)
+    assert words is not None
+    assert words[1] in printed
+    assert printed.splitlines()[-1] == "results/smoke/report.html"
+    table = (scratch / "results" / "smoke" / "figures" / "hidden-halo.md").read_text()
+    assert all(f"| {series} | 64 |" in table for series in ("plain", "overlap", "overlap by hardware"))
+
+
 @pytest.mark.slow
 def test_the_page_leads_to_a_figure(scratch: Path) -> None:
     figures = []
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     for kind, text in steps():
         if kind == "change":
             (scratch / FILE).write_text(changed((scratch / FILE).read_text(), text))
             continue
-        done = subprocess.run(
-            ["sh", "-c", text], cwd=scratch, capture_output=True, text=True, check=False, env=environment, timeout=600
-        )
-        assert done.returncode == 0, f"{text}\n{done.stdout}{done.stderr}"
+        done = shell(text, scratch)
         if " reproduce " in text:
             assert done.stdout.splitlines()[-1] == "results/smoke/report.html"
             figures.append((scratch / "results" / "smoke" / "figures" / "halo-latency.svg").read_text())

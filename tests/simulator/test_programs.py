@@ -25,7 +25,7 @@ HEADER = 0.3 * US
 def point(steps: list[Any], ranks: int = 2, net: dict[str, Any] | None = None, **more: Any) -> Point:
     machine = dict(net or (PAIR if ranks == 2 else TORUS))
     protocol = {key: more.pop(key) for key in ("progress", "eager_limit", "short_limit") if key in more}
-    program = {key: more.pop(key) for key in ("repeat", "communicators") if key in more}
+    program: dict[str, Any] = {key: more.pop(key) for key in ("repeat", "communicators") if key in more}
     workload = {"kind": "program", "steps": steps, **program}
     return Point.model_validate(
         {"ranks": ranks, "workload": workload, "machine": machine | {"protocol": protocol}, **more}
@@ -146,7 +146,9 @@ def test_a_step_on_rows_is_that_of_each_row_alone() -> None:
 def test_ranks_outside_a_communicator_pass_by() -> None:
     some = {"some": {"range": [3, 4]}, "first": {"leaders": 8}}
     reduce = {"kind": "allreduce", "algorithm": "ring", "count": 100}
-    result = run([reduce | {"communicator": "some"}, reduce | {"communicator": "first", "name": "f"}], 32, communicators=some)
+    result = run(
+        [reduce | {"communicator": "some"}, reduce | {"communicator": "first", "name": "f"}], 32, communicators=some
+    )
     alone = run([reduce], ranks=4)
     assert result["messages"] == 2 * alone["messages"]  # 4 ranks, and 4 leaders
 
@@ -171,7 +173,12 @@ STEPS = st.lists(
 @given(steps=STEPS, ranks=st.integers(5, 24), repeat=st.integers(1, 3), progress=st.sampled_from(["calls", "hardware"]))
 def test_threads_never_matter_and_every_byte_arrives(steps: list[Any], ranks: int, repeat: int, progress: str) -> None:
     communicators = {"rows": {"consecutive": 5}, "columns": {"every": 3}}
-    more = {"repeat": repeat, "communicators": communicators, "progress": progress, "start_jitter": "1 us"}
+    more: dict[str, Any] = {
+        "repeat": repeat,
+        "communicators": communicators,
+        "progress": progress,
+        "start_jitter": "1 us",
+    }
     first = run(steps, ranks, **more)
     costs = ("wall_s", "setup_s", "threads", "events")
     second = run(steps, ranks, threads=3, **more)
@@ -193,7 +200,11 @@ def test_threads_never_matter_and_every_byte_arrives(steps: list[Any], ranks: in
         ([work("0 s", per_point="900 s", grid=[4000, 4000, 100])], "found 900", "at most 1000 s of work in all"),
         ([HALO | {"width": 0}], "found 0", "a whole number, 1 or more"),
         ([{"kind": "allreduce", "algorithm": "library"}], "found 'library' in a program", "recursive-k"),
-        ([{"kind": "allreduce", "algorithm": "recursive-k", "radix": "optimal"}], "found optimal in a program", "whole"),
+        (
+            [{"kind": "allreduce", "algorithm": "recursive-k", "radix": "optimal"}],
+            "found optimal in a program",
+            "whole",
+        ),
         ([HALO | {"decomposition": [3, 1]}], "found [3, 1], that is 3 processes", "cx * cy = 2"),
         ([{"kind": "program", "steps": []}], "program", "transposition"),
         ([], "", ""),
@@ -223,7 +234,10 @@ def test_bad_communicators_are_refused(rule: dict[str, Any], found: str) -> None
 
 def test_a_program_takes_what_it_shares_and_keeps_its_identity() -> None:
     short = {"kind": "program", "grid": GRID, "steps": [{"halo": {"width": 4}}, {"work": {"time": "1 us"}}]}
-    full = {"kind": "program", "steps": [{"kind": "halo", "width": 4, "grid": GRID}, {"kind": "work", "time": "1000 ns"}]}
+    full = {
+        "kind": "program",
+        "steps": [{"kind": "halo", "width": 4, "grid": GRID}, {"kind": "work", "time": "1000 ns"}],
+    }
     made = [Point.model_validate({"ranks": 2, "workload": each, "machine": PAIR}) for each in (short, full)]
     assert made[0].id == made[1].id
     assert Point.from_canonical(made[0].canonical()) == made[0]

@@ -16,6 +16,7 @@ from tramontane.study import (
 )
 from tramontane.study.network import ROUTINGS, network
 from tramontane.study.workloads import OPTIMAL
+from tramontane.substrates.simulator import Simulator
 
 ROOT = Path(__file__).parents[2]
 NETWORKS: dict[str, dict[str, Any]] = {
@@ -84,7 +85,7 @@ SMALL = {
 @pytest.mark.parametrize("identity", SMALL)
 def test_counts_of_the_smoke_points(identity: str) -> None:
     point = SMALL[identity]
-    cost, counted = estimate(point), _simulator.simulate(point.canonical())
+    cost, counted = estimate(point), Simulator().run(point)
     for name in ("messages", "bytes", "control_packets"):
         assert getattr(cost, name) == counted[name]
     exact = point.workload.chosen != "bruck"

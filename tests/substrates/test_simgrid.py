@@ -135,3 +135,20 @@ def test_allreduce_agrees_with_the_simulator() -> None:
     ours, theirs = get("simulator").run(made), SimGrid().run(made)
     assert ours["messages"] == theirs["messages"]
     assert ours["time_s"] == pytest.approx(theirs["time_s"], rel=0.05)
+
+
+@needs_simgrid
+def test_a_program_agrees_with_the_simulator() -> None:
+    halo = {"kind": "halo", "width": 2, "grid": [64, 64, 16]}
+    steps = [
+        {"overlap": {"exchange": halo, "work": {"time": "300 us", "imbalance": "20 %"}}},
+        {"kind": "work", "time": "100 us", "name": "more"},
+        {"kind": "allreduce", "algorithm": "recursive-doubling", "communicator": "rows"},
+        {"barrier": {}},
+    ]
+    program = {"kind": "program", "repeat": 2, "steps": steps, "communicators": {"rows": {"consecutive": 4}}}
+    made = point(ranks=16, workload=program, machine={"geometry": [4, 4, 1], "nodes_per_switch": 1})
+    ours, theirs = get("simulator").run(made), SimGrid().run(made)
+    assert (ours["messages"], ours["bytes"]) == (theirs["messages"], theirs["bytes"])
+    assert ours["time_s"] == pytest.approx(theirs["time_s"], rel=0.05)
+    assert theirs["time_s"] > 2 * 400e-6

@@ -150,10 +150,7 @@ def _steps(dims: Mapping[str, list[Any]], rows: list[_Row], places: list[tuple[i
             for key, value in times.items():
                 values[key][(*place, steps.index(name))] = value
     return xr.Dataset(
-        {
-            quantity.name: ((*dims, "step"), values[key], _attributes(quantity))
-            for key, quantity in STEPS.items()
-        },
+        {quantity.name: ((*dims, "step"), values[key], _attributes(quantity)) for key, quantity in STEPS.items()},
         coords={"step": _coordinate("step", steps)},
     )
 

@@ -33,8 +33,9 @@ from tramontane.study.fields import (
 from tramontane.study.machines import Machine
 from tramontane.study.messages import elements, entries, submodels, tag
 from tramontane.study.points import Point, SystemChoice
-from tramontane.study.programs import WORKLOADS
+from tramontane.study.programs import STEPS, WORKLOADS, CollectiveStep, Program, StepOf
 from tramontane.study.systems import System
+from tramontane.study.workloads import COLLECTIVES
 
 COMMAND = "python -m tramontane.study.generate"
 SCHEMAS = Path("workflow/schemas")
@@ -44,6 +45,7 @@ Json = dict[str, Any]
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _SCALE_VALUE: Json = {"type": "string", "pattern": r"^\$[A-Za-z_]\w*$", "description": "A value of the chosen scale."}
 _REFERENCE: Json = {"$ref": "#/$defs/scale_value"}
+_STEP: Json = {"$ref": "#/$defs/step"}
 _LIST_OR_REFERENCE: Json = {"anyOf": [{"type": "array", "minItems": 1}, _REFERENCE]}
 _FILE_ONLY = ("name",)
 
@@ -103,7 +105,10 @@ def schemas() -> dict[str, Json]:
 
 
 def _titled(title: str, schema: Json) -> Json:
-    return {"$schema": _DRAFT, "title": title} | {key: value for key, value in schema.items() if value != []}
+    own = {key: value for key, value in schema.items() if value != []}
+    if _STEP["$ref"] in json.dumps(own):
+        own["$defs"] = own.get("$defs", {}) | {"scale_value": _SCALE_VALUE, "step": _step()}
+    return {"$schema": _DRAFT, "title": title} | own
 
 
 def _by_name(model: type[BaseModel]) -> Json:
@@ -168,7 +173,7 @@ def _leaf(raw: Json, models: list[type[BaseModel]], named: list[type[BaseModel]]
     """Return pydantic's schema of a value without what editors don't need."""
     schema = {key: value for key, value in raw.items() if key not in ("title", "default", "description")}
     if models:
-        return {"type": "array", "items": _object(models)}
+        return {"type": "array", "items": _STEP if tag(models[0]) else _object(models)}
     if named:
         return {"type": "object", "additionalProperties": _object(named)}
     options = [option for option in schema.get("anyOf", []) if option != {"type": "null"}]
@@ -176,6 +181,20 @@ def _leaf(raw: Json, models: list[type[BaseModel]], named: list[type[BaseModel]]
         only: Json = options[0]
         return only | {key: value for key, value in schema.items() if key != "anyOf"}
     return schema | ({"anyOf": options} if options else {})
+
+
+def _step() -> Json:
+    """Return the schema of a program's step: its kind beside its keys, or its kind alone with the keys below it.
+
+    Nothing is required, because steps take what they lack from the program.
+    """
+    models = elements(Program.model_fields["steps"])
+    full = [_object([model], partial=True) | {"required": ["kind"]} for model in models]
+    short = {str(tag(model)): _object([model], skip=("kind",), partial=True) for model in models}
+    collective = _object([CollectiveStep], skip=("kind", "operation"), partial=True)
+    properties = dict.fromkeys(COLLECTIVES, collective) | short
+    only = {"type": "object", "properties": properties, "additionalProperties": False, "maxProperties": 1}
+    return {"anyOf": [*full, only]}
 
 
 def _default(field: FieldInfo) -> Any:
@@ -272,7 +291,8 @@ def tables(root: Path) -> dict[str, str]:
         "grid": _model_table(NamedGrid),
         "reference": _model_table(Reference),
     }
-    return made | {tag(model) or "": _model_table(model) for model in WORKLOADS}
+    made |= {tag(model) or "": _model_table(model) for model in (*WORKLOADS, *STEPS)}
+    return made | {"step": _model_table(StepOf)}
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
@@ -299,7 +319,8 @@ def _rows(model: Any, prefix: str) -> Iterator[list[str]]:
             continue
         yield [f"`{path}`", _value_text(field), _default_text(field), field.description or ""]
         for model_inside in elements(field):
-            yield from _rows(model_inside, f"{path}[].")
+            if tag(model_inside) is None:  # steps have tables of their own
+                yield from _rows(model_inside, f"{path}[].")
         for model_inside in entries(field):
             yield from _rows(model_inside, f"{path}.NAME.")
 
