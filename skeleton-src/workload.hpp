@@ -21,8 +21,8 @@
 namespace tramontane {
 
 [[nodiscard]] inline const std::vector<WorkloadKind>& workload_kinds() {
-    static const std::vector<WorkloadKind> kinds{transposition_kind(), halo_kind(), allreduce_kind(), collective_kind(),
-                                                 pattern_kind(), program_kind()};
+    static const std::vector<WorkloadKind> kinds{transposition_kind(), halo_kind(),    allreduce_kind(),
+                                                 collective_kind(),    pattern_kind(), program_kind()};
     return kinds;
 }
 

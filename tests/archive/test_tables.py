@@ -61,12 +61,14 @@ def test_tables_travel_in_archives_and_records_find_them(
     write_archive(campaign, "smoke", bundle)
     assert verify_archive(bundle).problems == ()
     name = f"results/tables/{table.name}"
-    assert f"{name} is missing" in verify_archive(
-        rewritten(bundle, lambda own, data: None if own == name else data)
-    ).problems
-    assert f"{name} is not what its name says" in verify_archive(
-        rewritten(bundle, lambda own, data: data[:-1] + b"x" if own == name else data)
-    ).problems
+    assert (
+        f"{name} is missing"
+        in verify_archive(rewritten(bundle, lambda own, data: None if own == name else data)).problems
+    )
+    assert (
+        f"{name} is not what its name says"
+        in verify_archive(rewritten(bundle, lambda own, data: data[:-1] + b"x" if own == name else data)).problems
+    )
 
     # Elsewhere, without the file that the table was made of, records run again.
     elsewhere = tmp_path / "elsewhere"

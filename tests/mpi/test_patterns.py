@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,15 @@ from tramontane.substrates.simulator import Simulator
 pytestmark = pytest.mark.usefixtures("tables")
 
 RANKS = 12
-TABLE = [(source, (source + hop) % RANKS, 1 + 97 * hop, tag, hop % 2) for source in range(RANKS) for hop, tag in ((1, 0), (1, 3), (4, 0), (5, 2))]
+TABLE = [
+    (source, (source + hop) % RANKS, 1 + 97 * hop, tag, hop % 2)
+    for source in range(RANKS)
+    for hop, tag in ((1, 0), (1, 3), (4, 0), (5, 2))
+]
 MACHINE = {"topology": "torus", "geometry": [4, 3, 1], "nodes_per_switch": 1}
 
 
-def pattern(folder: Path, rows: list[tuple[int, ...]]) -> Point:
+def pattern(folder: Path, rows: Sequence[tuple[int, ...]]) -> Point:
     file = folder / f"{abs(hash(tuple(rows)))}.csv"
     lines = ["source,target,bytes,tag,step", *(",".join(map(str, row)) for row in rows)]
     file.write_text("\n".join(lines))

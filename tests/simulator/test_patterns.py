@@ -68,7 +68,8 @@ def test_a_halo_as_a_table_takes_the_same_time(tmp_path: Path, halo: dict[str, A
     for number in range(theirs.rounds):
         for key in ("source", "destination", "bytes", "tag"):  # sends in the very order of the halo
             assert ours.transfers(number, "send")[key].tolist() == theirs.transfers(number, "send")[key].tolist()
-    for more in ({}, {"start_jitter": "1 us", "seed": 3}):
+    drawn: list[dict[str, Any]] = [{}, {"start_jitter": "1 us", "seed": 3}]
+    for more in drawn:
         found, wanted = run(pattern, **more), run(workload, **more)
         for key in ("time_s", "messages", "bytes", "packets", "hops", "control_packets"):
             assert found[key] == wanted[key]

@@ -60,7 +60,12 @@ def test_a_table_is_told_by_what_is_in_it(tmp_path: Path, tables: Path) -> None:
     swapped = "target,source,bytes,tag,step\n0,3,0,0,9\n0,1,8,3,0\n1,0,100,0,0\n1,0,7,1,0\n"
     assert point_of(written(tmp_path, swapped)).id == one.id
     assert point_of(written(tmp_path, CSV.replace("100", "101"))).id != one.id
-    assert point_of(written(tmp_path, CSV.replace("0,1,100,0,0\n1,0,8,3,0\n0,1,7,1,0", "0,1,7,1,0\n1,0,8,3,0\n0,1,100,0,0"))).id != one.id
+    assert (
+        point_of(
+            written(tmp_path, CSV.replace("0,1,100,0,0\n1,0,8,3,0\n0,1,7,1,0", "0,1,7,1,0\n1,0,8,3,0\n0,1,100,0,0"))
+        ).id
+        != one.id
+    )
     assert point_of(arrays, workload=", repeats: 2").id != one.id
 
 
@@ -124,7 +129,9 @@ def test_a_table_that_has_changed_is_refused(tmp_path: Path, tables: Path) -> No
     pinned = point_of(file, workload=f", table: {digest}")
     assert pinned.id == planned.id
     file.write_text(CSV.replace("100", "1000"))
-    with pytest.raises(InputError, match=rf"workload.file: found one with digest \w+; allowed: the one planned, {digest}"):
+    with pytest.raises(
+        InputError, match=rf"workload.file: found one with digest \w+; allowed: the one planned, {digest}"
+    ):
         point_of(file, workload=f", table: {digest}")
     assert Point.from_canonical(planned.canonical()).id == planned.id  # what was planned is kept
     kept = patterns.place(tables, digest)
@@ -266,8 +273,8 @@ def test_grids_of_many_models_are_read(tmp_path: Path, form: str) -> None:
         np.savez(file, neighbours=ring)
     else:
         with h5py.File(file, "w") as netcdf:
-            name, table = ("cellsOnCell", ring + 1) if form == "mpas.nc" else ("neighbor_cell_index", (ring + 1).T)
-            netcdf[name] = table.astype(np.int32)
+            name, neighbours = ("cellsOnCell", ring + 1) if form == "mpas.nc" else ("neighbor_cell_index", (ring + 1).T)
+            netcdf[name] = neighbours.astype(np.int32)
     parts, table = tmp_path / "parts.csv", tmp_path / "made.csv"
     parts.write_text("part\n0\n1\n2\n3\n")
     call("from-partition", "--grid", file, "--partition", parts, "--bytes", 8, "--to", table)
@@ -293,7 +300,7 @@ def test_a_matrix_becomes_its_messages(tmp_path: Path, form: str) -> None:
         begins = [0, *np.cumsum(np.bincount(column if form == "csc" else row, minlength=3))]
         inner = {"indices": row if form == "csc" else column, "indptr": begins}
         where = {"row": row, "col": column} if form == "coo" else inner
-        np.savez(file, format=np.array(form.encode()), shape=(3, 3), data=MATRIX[row, column], **where)  # type: ignore[arg-type]
+        np.savez(file, format=np.array(form.encode()), shape=(3, 3), data=MATRIX[row, column], **where)
     call("from-matrix", file, "--to", table)
     assert table.read_text() == "source,target,bytes\n0,1,5\n1,2,7\n2,0,8589934592\n"
 
@@ -306,7 +313,10 @@ def test_a_matrix_becomes_its_messages(tmp_path: Path, form: str) -> None:
         ("from-matrix zero.csv --to x.csv", "zero.csv: no message in it; allowed: a message or more"),
         ("from-matrix none.csv --to x.csv", "none.csv"),
         ("from-matrix good.csv --to x.txt", "x.txt: found a file '.txt'; allowed: .csv, .npz"),
-        ("from-partition --to x.csv --bytes 8 --parts 2", "--grid: found both or none; allowed: either --grid or --ico"),
+        (
+            "from-partition --to x.csv --bytes 8 --parts 2",
+            "--grid: found both or none; allowed: either --grid or --ico",
+        ),
         ("from-partition --to x.csv --bytes 8 --icosahedron 0", "--parts: found both or none; allowed: either --parts"),
         ("from-partition --to x.csv --bytes 8 --icosahedron 0 --parts 21", "--parts: found 21; allowed: at most 20, t"),
         ("from-partition --to x.csv --bytes 8 --parts 2 --grid bad.csv", "bad.csv: cell: no column 'cell'; allowed: c"),
@@ -330,5 +340,3 @@ def test_what_makes_no_pattern_is_told_in_one_line(
         Path(f"{name}.csv").write_text(text)
     with pytest.raises(InputError, match=re.escape(said)):
         CliRunner().invoke(app, ["pattern", *arguments.split()], catch_exceptions=False)
-
-

@@ -238,7 +238,7 @@ def _entries(arrays: Mapping[str, NDArray[Any]]) -> tuple[NDArray[Any], NDArray[
         row, column = (along, arrays["indices"]) if form == "csr" else (arrays["indices"], along)
     if not len(row) == len(column) == len(arrays["data"]):
         raise ValueError("as many rows as columns and values are needed")
-    if len(row) and not (0 <= min(row.min(), column.min()) and max(row.max(), column.max()) < shape[0]):
+    if len(row) and not (min(row.min(), column.min()) >= 0 and max(row.max(), column.max()) < shape[0]):
         raise ValueError("an entry outside the matrix")
     return row, column, arrays["data"]
 

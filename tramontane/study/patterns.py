@@ -336,7 +336,7 @@ def _read_netcdf(path: Path) -> dict[str, NDArray[Any]]:
     with h5py.File(path) as file:
         # Coordinates of the rows say nothing.
         names = [
-            name for name, value in file.items() if name in known or not value.attrs.get("CLASS") == b"DIMENSION_SCALE"
+            name for name, value in file.items() if name in known or value.attrs.get("CLASS") != b"DIMENSION_SCALE"
         ]
         _check_names(path, names)
         for name in names:

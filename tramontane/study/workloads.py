@@ -1,5 +1,4 @@
-"""The typed descriptions of what is communicated: transposition, halo exchange, allreduce, other collectives, and
-messages from a table.
+"""The typed descriptions of what is communicated: transposition, halo, allreduce, other collectives, tables.
 
 Types, explanations and what only a study knows stand here, because schemas and tables for users are made from them.
 What keys an algorithm has and what is possible is asked of the compiled descriptions
@@ -12,7 +11,17 @@ from pydantic import Field, model_validator
 
 from tramontane.errors import InputError, display_path
 from tramontane.study import patterns, schedules
-from tramontane.study.fields import Choice, Count, DependentChoice, Digest, NonNegative, Text, WholeList, WholeOrWord, is_digest
+from tramontane.study.fields import (
+    Choice,
+    Count,
+    DependentChoice,
+    Digest,
+    NonNegative,
+    Text,
+    WholeList,
+    WholeOrWord,
+    is_digest,
+)
 from tramontane.study.messages import problem
 from tramontane.study.settings import Settings
 
