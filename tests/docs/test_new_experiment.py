@@ -84,7 +84,7 @@ def test_a_table_leads_to_a_figure(scratch: Path) -> None:
             (scratch / text.split()[1]).write_text(text)
         else:
             shell(text, scratch)
-    table = (scratch / "configs" / "patterns" / "mine-16.csv").read_text()
+    table = (scratch / "configs" / "my-16.csv").read_text()
     assert table.startswith("source,target,bytes\n0,1,")
     figure = (scratch / "results" / "smoke" / "figures" / "my-halo.md").read_text()
     assert "| 64 |" in figure

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.mpi.conftest import Program
 from tramontane.study import Point, patterns
+from tramontane.substrates.mpi import result_of
 from tramontane.substrates.mpi.program import workload_arguments
 from tramontane.substrates.simulator import Simulator
 
@@ -45,6 +46,8 @@ def test_messages_are_those_of_the_simulator_and_hold_what_they_should(mpi: Prog
     assert printed["elements_wrong"] == 0
     assert printed["messages"] == simulated["messages"] == 2 * len(TABLE)
     assert printed["bytes"] == simulated["bytes"] == 2 * sum(row[2] for row in TABLE)
+    told = result_of(point, printed, {})["measurement"]["workload"]
+    assert {told["table"]} == patterns.named(point.canonical())  # no path of this machine
 
 
 def test_a_table_is_a_step_of_a_program(any_mpi: Program, tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ that of these bytes. They lie in ``results/tables`` under the digest, where ever
 import csv
 import functools
 import hashlib
+import itertools
+import math
 import os
 import re
 import warnings
@@ -42,13 +44,14 @@ _RANGES = {
     "tag": (0, MOST_TAG),
     "step": (-(2**62), 2**62),
 }
+_SUFFIX = ".pattern"
 _FORMAT = b"TRMPATT1"
 _HEADER = np.dtype([("format", "S8"), ("ranks", "<i8"), ("steps", "<i8"), ("messages", "<i8")])
 _SEND = np.dtype([("target", "<i4"), ("tag", "<i4"), ("bytes", "<i8")])
 _RECEIVE = np.dtype([("source", "<i4"), ("send", "<u4")])
 _WHOLE = re.compile(r"\s*[+-]?\d{1,25}\s*")
 
-Column = NDArray[np.int64]
+Column = NDArray[np.int64] | NDArray[np.int32]
 
 
 def kept(file: str | Path) -> str:
@@ -127,7 +130,13 @@ def named(canonical: object) -> set[str]:
 
 def place(root: Path, digest: str) -> Path:
     """Return the file of a table in a project."""
-    return tables(root) / f"{digest}.pattern"
+    return tables(root) / f"{digest}{_SUFFIX}"
+
+
+def by_digest(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return keys that a program was given with digests in the place of paths of tables, which are a machine's own."""
+    tables = {key: value for key, value in keys.items() if isinstance(value, str) and value.endswith(_SUFFIX)}
+    return {**keys, **{key: Path(value).stem for key, value in tables.items()}}
 
 
 def note_of(root: Path, digest: str) -> Path:
@@ -190,11 +199,11 @@ def read(path: Path) -> dict[str, Column]:
     if number > MOST_MESSAGES:
         raise InputError(path, "", number, f"at most {MOST_MESSAGES}", problem=f"found more than {MOST_MESSAGES} rows")
     checked = {name: _whole(path, name, column) for name, column in columns.items()}
-    zero = np.zeros(number, dtype=np.int64)
+    zero = np.zeros(number, dtype=np.int32)
     return {name: checked.get(name, zero) for name in (*COLUMNS, *OPTIONAL)}
 
 
-def packed(columns: Mapping[str, Column], path: Path) -> bytes:
+def packed(columns: Mapping[str, Column], path: Path) -> memoryview:
     """Return the binary form of messages; `path` is for what has to be refused.
 
     Rows of one step and source stay in their order, in which they are sent. Any other order of the rows says nothing,
@@ -211,36 +220,57 @@ def packed(columns: Mapping[str, Column], path: Path) -> bytes:
         raise _wrong(path, row, "target", int(target[row]), "another rank than the source")
     if float(size.sum(dtype=np.float64)) >= 2.0**62:
         raise InputError(path, "bytes", None, "less than 2^62 in all", problem="found more than 2^62 in all")
-    numbers, step = np.unique(columns["step"], return_inverse=True)
-    ranks, steps = int(max(source.max(), target.max())) + 1, len(numbers)
+    steps, step = _steps(columns["step"])
+    ranks = int(max(source.max(), target.max())) + 1
     if ranks * steps > MOST_PLACES:
         problem = f"found {ranks} ranks in {steps} steps"
         raise InputError(path, "", ranks, f"at most {MOST_PLACES} ranks times steps", problem=problem)
-    by_source = step * ranks + source
-    by_target = step * ranks + target
-    _refuse_alike(path, by_source, target, tag)
-    sent = np.argsort(by_source, kind="stable")
-    received = np.argsort(by_target[sent], kind="stable")
-    sends = np.empty(len(sent), dtype=_SEND)
-    sends["target"], sends["tag"], sends["bytes"] = target[sent], tag[sent], size[sent]
-    receives = np.empty(len(sent), dtype=_RECEIVE)
+    _refuse_alike(path, step, source, target, tag)
+    number, places = len(source), ranks * steps + 1
+    content = np.empty(_HEADER.itemsize + 8 * places + number * (_SEND.itemsize + _RECEIVE.itemsize), dtype=np.uint8)
+    ends = np.cumsum([0, _HEADER.itemsize, 4 * places, 4 * places, number * _SEND.itemsize, number * _RECEIVE.itemsize])
+    parts = [content[begin:end] for begin, end in itertools.pairwise(ends)]
+    header, sends_begin, receives_begin, sends, receives = (
+        part.view(kind) for part, kind in zip(parts, (_HEADER, "<u4", "<u4", _SEND, _RECEIVE), strict=True)
+    )
+    header[0] = (_FORMAT, ranks, steps, number)
+    sent = _ordered(step * ranks + source, sends_begin)
+    for name, column in (("target", target), ("tag", tag), ("bytes", size)):
+        sends[name] = column[sent]
+    received = _ordered((step * ranks + target)[sent], receives_begin)
     receives["source"], receives["send"] = source[sent][received], received
-    header = np.array([(_FORMAT, ranks, steps, len(sent))], dtype=_HEADER)
-    begins = [_begins(places, ranks * steps) for places in (by_source, by_target)]
-    return b"".join(part.tobytes() for part in (header, *begins, sends, receives))
+    return content.data
 
 
-def _begins(places: Column, number: int) -> NDArray[np.uint32]:
-    """Return where the messages of each place begin, and where the last one's end."""
-    begins = np.zeros(number + 1, dtype="<u4")
-    np.cumsum(np.bincount(places, minlength=number), out=begins[1:])
-    return begins
+def _steps(step: Column) -> tuple[int, Any]:
+    """Return the number of steps, and which one each message belongs to, from 0."""
+    if step.min() == step.max():
+        return 1, np.int32(0)
+    numbers, places = np.unique(step, return_inverse=True)
+    return len(numbers), places
 
 
-def _refuse_alike(path: Path, by_source: Column, target: Column, tag: Column) -> None:
-    order = np.lexsort((tag, target, by_source))
+def _ordered(place: Column, begins: NDArray[np.uint32]) -> Column:
+    """Return the messages by place, in their order; fill in where those of each place begin, and the last one's end."""
+    begins[0] = 0
+    np.cumsum(np.bincount(place, minlength=len(begins) - 1), out=begins[1:])
+    order: Column = np.argsort(place, kind="stable")
+    return order
+
+
+def _refuse_alike(path: Path, step: Any, source: Column, target: Column, tag: Column) -> None:
+    most = [int(np.max(column)) + 1 for column in (step, source, target, tag)]
+    if math.prod(most) < 2**63:  # one number tells all, which is quick
+        key = np.asarray(step, dtype=np.int64)
+        for column, end in zip((source, target, tag), most[1:], strict=True):
+            key = key * end + column
+        key.sort()
+        if not (key[1:] == key[:-1]).any():
+            return
+    columns = (np.broadcast_to(step, source.shape), source, target, tag)
+    order = np.lexsort(columns[::-1])
     alike = np.ones(len(order) - 1, dtype=bool)
-    for column in (by_source, target, tag):
+    for column in columns:
         ordered = column[order]
         alike &= ordered[1:] == ordered[:-1]
     if alike.any():
@@ -264,7 +294,8 @@ def _whole(path: Path, name: str, column: NDArray[Any]) -> Column:
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         raise _wrong(path, row, name, column[row].item(), allowed)
-    return column.astype(np.int64)
+    checked: Column = column.astype(np.int32 if most < 2**31 else np.int64, copy=False)
+    return checked
 
 
 def _wrong(path: Path, row: int, name: str, found: object, allowed: str) -> InputError:
