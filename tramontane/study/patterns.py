@@ -294,8 +294,9 @@ def _whole(path: Path, name: str, column: NDArray[Any]) -> Column:
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         raise _wrong(path, row, name, column[row].item(), allowed)
-    checked: Column = column.astype(np.int32 if most < 2**31 else np.int64, copy=False)
-    return checked
+    if most < 2**31:
+        return column.astype(np.int32, copy=False)
+    return column.astype(np.int64, copy=False)
 
 
 def _wrong(path: Path, row: int, name: str, found: object, allowed: str) -> InputError:
