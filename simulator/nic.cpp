@@ -208,7 +208,11 @@ bool Nodes::take_by_hardware(Node& node, std::uint32_t rank, Index item, Ticks n
     using Kind = Transaction::Kind;
     const Transaction& e = engine_.transactions[item];
     if (e.kind() != Kind::header && e.kind() != Kind::data && e.kind() != Kind::acknowledgement) return false;
-    take(node, rank, item, now);
+    if (node.state == RankState::begins_round && e.round == node.round) {  // its receives are not posted yet
+        node.early_of(e.round).push(engine_.transactions, item);
+    } else {
+        take(node, rank, item, now);
+    }
     return true;
 }
 

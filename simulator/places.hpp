@@ -58,8 +58,7 @@ public:
             place_all(ranks, [&](std::uint32_t rank) { return rank % nodes_; });
         } else if (rule.mapping == "tile") {
             check_tiles(rule, ranks);
-            const auto [a, b] = rule.tile;
-            const std::uint32_t cx = rule.grid[0];
+            const std::uint32_t a = rule.tile[0], b = rule.tile[1], cx = rule.grid[0];
             place_all(ranks, [&](std::uint32_t rank) { return rank / cx / b * (cx / a) + rank % cx / a; });
         } else if (rule.mapping == "given") {
             if (rule.nodes.size() != ranks) {

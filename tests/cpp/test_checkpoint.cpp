@@ -92,7 +92,7 @@ TEST_CASE("repeats that may be cut short go on as well") {
     drawn.run.noise = {};
     Run run = drawn.run;
     run.steady_error = 0.05;
-    run.poll_every = 500;
+    run.poll_every = 100;
     const Outcome expected = simulated(drawn, run, [] {});
     CHECK(expected.repeats_simulated < 60);
     REQUIRE(killed_after(drawn, run, 4, "", scratch.path));

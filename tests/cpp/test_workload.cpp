@@ -23,7 +23,7 @@ std::string refusal(const std::vector<std::string>& words, std::int64_t ranks = 
     return "accepted";
 }
 
-std::unique_ptr<ContentSchedule> schedule(const std::vector<std::string>& words, std::int64_t ranks) {
+std::unique_ptr<Schedule> schedule(const std::vector<std::string>& words, std::int64_t ranks) {
     return make_workload(split_arguments(words), ranks)->schedule();
 }
 
@@ -40,9 +40,9 @@ TEST_CASE("a workload makes the schedule that is described") {
 }
 
 TEST_CASE("what cannot be is refused in one line") {
-    REQUIRE(refusal({}) == "workload.kind: found nothing, allowed: transposition, halo, allreduce, collective");
+    REQUIRE(refusal({}) == "workload.kind: found nothing, allowed: transposition, halo, allreduce, collective, program");
     REQUIRE(refusal({"kind=tree"}) ==
-            "workload.kind: found 'tree', allowed: transposition, halo, allreduce, collective");
+            "workload.kind: found 'tree', allowed: transposition, halo, allreduce, collective, program");
     const std::vector<std::string> ring{"kind=transposition", "algorithm=ring-k", "radix=1", "grid=10x10x2"};
     REQUIRE(refusal(ring) == "accepted");
     const auto decomposed = [&](const std::string& by) {

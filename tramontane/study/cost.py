@@ -276,8 +276,10 @@ class Placement:
         return np.not_equal(self._mapping.node_of(part.source), self._mapping.node_of(part.destination))
 
     def leaving(self, part: Traffic, load: Floats) -> float:
-        """Return the share of `part` that leaves its nodes, from pairs of ranks and the packets of each."""
-        return float(load[self.leave(part)].sum() / load.sum())
+        """Return the share of `part` that leaves its nodes, from pairs of ranks and the packets of each; 1 if no pair
+        of the sample says.
+        """
+        return float(load[self.leave(part)].sum() / load.sum()) if load.sum() else 1.0
 
 
 def used_ports(net: Network, nodes: int, *, scattered: bool = False) -> int:

@@ -19,7 +19,7 @@ from tramontane.study.expressions import check_syntax, names_in
 from tramontane.study.fields import Text
 from tramontane.study.figures import Figure
 from tramontane.study.layers import Keys, Origin, split
-from tramontane.study.messages import explain, field_names, problem, submodels
+from tramontane.study.messages import entries, explain, field_names, problem, submodels
 from tramontane.study.names import check_name
 from tramontane.study.points import Point
 from tramontane.study.reading import read_yaml
@@ -167,23 +167,29 @@ def references_in(value: object) -> Iterator[str]:
             yield match[1]
 
 
-def point_keys(path: Keys = ()) -> list[str] | None:
-    """Return the keys a point may have below `path`; None if `path` is a value or does not exist."""
+def _models_at(path: Keys) -> tuple[list[type[BaseModel]], list[type[BaseModel]]]:
+    """Return the models of a mapping of a point, or that of its values where its keys are free names."""
     models: list[type[BaseModel]] = [Point]
+    named: list[type[BaseModel]] = []
     for key in path:
         fields = [model.model_fields[key] for model in models if key in model.model_fields]
-        models = [inner for field in fields for inner in submodels(field.rebuild_annotation())]
-        if not models:
-            return None
-    return field_names(models)
+        models, named = named, [inner for field in fields for inner in entries(field)]
+        models = models + [inner for field in fields for inner in submodels(field.rebuild_annotation())]
+    return models, named
+
+
+def point_keys(path: Keys = ()) -> list[str] | None:
+    """Return the keys a point may have below `path`, none if they are free; None if it is a value or does not exist."""
+    models, named = _models_at(path)
+    return field_names(models) if models or named else None
 
 
 def unknown_key(path: Keys) -> tuple[int, list[str]] | None:
     """Return the position of the first key in `path` that no point has, and those it could be; None if all exist."""
     for depth, key in enumerate(path):
-        allowed = point_keys(path[:depth])
-        if allowed is None or key not in allowed:
-            return depth, allowed or []
+        models, named = _models_at(path[:depth])
+        if not named and key not in (allowed := field_names(models)):
+            return depth, allowed
     return None
 
 

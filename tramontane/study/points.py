@@ -159,7 +159,10 @@ class Point(Settings):
         self._check_steady()
         if self.workload.is_search and self.substrate != "simulator":
             raise problem(f"found {OPTIMAL} with substrate {self.substrate}", "a whole number", key="workload.radix")
-        self._fill(workload=self.workload.for_ranks(self.ranks))
+        on_nodes = self.workload.on_nodes(self.ranks_per_node)
+        if on_nodes is not self.workload and self.mapping != "block":
+            raise problem("found groups of the ranks of a node", "mapping block, or numbers of ranks", key="workload")
+        self._fill(workload=on_nodes.for_ranks(self.ranks))
         self._check_places()
         return self
 

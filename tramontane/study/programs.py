@@ -24,7 +24,9 @@ from tramontane.study.workloads import (
     Grid,
     Halo,
     Pattern,
+    RanksOrNode,
     Transposition,
+    in_numbers,
 )
 
 ALL = "all"
@@ -36,17 +38,19 @@ WHOLE = 1_000_000
 class Communicator(Settings):
     """A set of ranks, or several alike, that communicate among themselves: one rule of these."""
 
-    consecutive: Count | None = Field(
+    consecutive: RanksOrNode | None = Field(
         None,
         description="Groups of so many ranks one after the other; the last may be smaller. With cx ranks they are the "
-        "rows of processes [cx, cy].",
+        "rows of processes [cx, cy]; node: ranks_per_node.",
     )
     every: Count | None = Field(
         None,
         description="So many groups, each of the ranks that are alike modulo this. With cx they are the columns of "
         "processes [cx, cy].",
     )
-    leaders: Count | None = Field(None, description="One group: the first rank of each of so many consecutive ones.")
+    leaders: RanksOrNode | None = Field(
+        None, description="One group: the first rank of each of so many consecutive ones; node: ranks_per_node."
+    )
     range: Annotated[tuple[int, int], WholeList(("first", "ranks"), least=0)] | None = Field(
         None, description="One group: the number of its first rank, and how many there are.", examples=[[0, 16]]
     )
@@ -64,7 +68,7 @@ class StepOf(Communication):
     """What a step has beside the keys of its kind."""
 
     name: Name | None = Field(
-        None, description="Name of its phase; steps of the same name share one. Default: its kind.", examples=["halo"]
+        None, description="Name of its phase; steps of the same name share one. Default: its kind, or a collective's operation.", examples=["halo"]
     )
     communicator: Name | None = Field(
         None, description="Communicator: a name of `communicators`. Default: all, that is all ranks.", examples=["rows"]
@@ -112,6 +116,10 @@ class AllreduceStep(StepOf, Allreduce):
 
 class CollectiveStep(StepOf, Collective):
     """A collective of the catalogue in a program."""
+
+    def step_keys(self) -> dict[str, Any]:
+        """Return all keys, as the compiled description reads them; it is called by its operation."""
+        return {"name": self.operation, **super().step_keys()}
 
 
 class PatternStep(StepOf, Pattern):
@@ -304,7 +312,7 @@ class Program(Communication):
                 continue
             label = f"overlap-{len(steps)}"
             steps += [step.exchange.step_keys() | {"begin": label}, step.work.step_keys(), End(of=label).step_keys()]
-        communicators = {name: each.canonical() for name, each in self.communicators.items()}
+        communicators = {name: in_numbers(each.canonical(), 1) for name, each in self.communicators.items()}
         return {"kind": self.kind, "repeat": self.repeat, "steps": steps, "communicators": communicators}
 
 

@@ -41,11 +41,25 @@ RADICES = (2, 32)
 LIBRARY_ALGORITHMS = ("library", "library-nonblocking", "library-persistent")
 """The MPI library's own operation, in its three forms; only where a workload runs with an MPI library."""
 
+NODE = "node"
+"""Stands for the ranks of a node, where a key is a number of ranks."""
+_OF_NODES = ("group", "consecutive", "leaders")
+RanksOrNode = Annotated[int | Literal["node"], WholeOrWord(1, NODE)]
 GRID = WholeList(("nx", "ny", "nz"), instead="the name of a grid in configs/workloads/grids.yaml")
 Grid = Annotated[tuple[int, int, int], GRID]
 Decomposition = Annotated[tuple[int, int], WholeList(("cx", "cy"))]
 DIMS = WholeList(("nx", "ny", "nz"), optional=2)
 HaloDecomposition = Annotated[tuple[int, int] | Literal["bisection"], WholeList(("cx", "cy"), word=BISECTION)]
+
+
+def in_numbers(data: Any, ranks: int) -> Any:
+    """Return a workload's keys with a number of ranks for the word `node`, where a key is a number of ranks."""
+    if isinstance(data, dict):
+        return {
+            key: ranks if key in _OF_NODES and value == NODE else in_numbers(value, ranks)
+            for key, value in data.items()
+        }
+    return [in_numbers(each, ranks) for each in data] if isinstance(data, list) else data
 
 
 class Communication(Settings):
@@ -86,7 +100,13 @@ class Communication(Settings):
         keys = self.canonical()
         if self.by_library:
             keys["algorithm"] = schedules.library_algorithm(self._kind)
-        return {key: value for key, value in keys.items() if value is not None}
+        return dict(in_numbers({key: value for key, value in keys.items() if value is not None}, 1))
+
+    def on_nodes(self, ranks: int) -> Self:
+        """Return the workload with the ranks of a node in the place of the word that stands for them."""
+        data = self.canonical()
+        numbers = in_numbers(data, ranks)
+        return self if numbers == data else type(self).model_validate(numbers, context={"canonical": True})
 
     def for_ranks(self, ranks: int) -> Self:
         """Return the workload with what was left out and follows from the number of ranks.
@@ -289,9 +309,9 @@ class Collective(Communication):
         "neighbourhood.",
         examples=[[4, 4]],
     )
-    group: Count | None = Field(
+    group: RanksOrNode | None = Field(
         None,
-        description="Consecutive ranks of a group, such as those of a node; the last one may be smaller. Only for "
+        description="Consecutive ranks of a group; the last one may be smaller. node: ranks_per_node. Only for "
         "hierarchical, leaders and multi-leader.",
     )
     segments: Count | None = Field(None, description="Parts in which the vector goes down a chain. Only for chain.")

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t rounds_looked_at = 12, transfers_looked_at = 40;
 
-void look_at(const ContentSchedule& schedule, Rank rank, std::int64_t number) {
+void look_at(const Schedule& schedule, Rank rank, std::int64_t number) {
     const auto phases = static_cast<std::int32_t>(schedule.phases().size());
     const Round round = schedule.round(rank, number);
     expect(0 <= round.phase && round.phase < phases, "a round of no phase");
