@@ -15,15 +15,16 @@
 #include "workloads/halo.hpp"
 #include "workloads/jobs.hpp"
 #include "workloads/kind.hpp"
+#include "workloads/pattern.hpp"
 #include "workloads/program.hpp"
 #include "workloads/transposition.hpp"
 
 namespace tramontane {
 
 [[nodiscard]] inline const std::vector<WorkloadKind>& workload_kinds() {
-    static const std::vector<WorkloadKind> kinds{transposition_kind(), halo_kind(),          allreduce_kind(),
-                                                 collective_kind(),    random_shifts_kind(), program_kind(),
-                                                 jobs_kind()};
+    static const std::vector<WorkloadKind> kinds{transposition_kind(), halo_kind(),    allreduce_kind(),
+                                                 collective_kind(),    pattern_kind(), random_shifts_kind(),
+                                                 program_kind(),       jobs_kind()};
     return kinds;
 }
 

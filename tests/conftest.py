@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 from tramontane.campaign.batch import run_batch
 from tramontane.campaign.plan import Plan, make_plan, write_plan
 from tramontane.study import Point
+from tramontane.study.patterns import PROJECT
 from tramontane.substrates.simulator import Simulator
 
 
@@ -230,3 +231,14 @@ def slurm(request: pytest.FixtureRequest) -> Iterator[PrivateSlurm]:
             yield PrivateSlurm(folder, process)
         finally:
             process.communicate()  # closes its input, which ends it
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The root of an empty project in which tables of messages are kept, in the checkout's place."""
+    root = tmp_path_factory.mktemp("tables")
+    (root / "configs" / "experiments").mkdir(parents=True)
+    (root / "configs" / "machines").symlink_to(Path(__file__).parents[1] / "configs" / "machines")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(PROJECT, str(root))
+        yield root

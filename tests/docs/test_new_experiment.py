@@ -15,6 +15,7 @@ from tramontane.study.template import new_experiment
 
 ROOT = Path(__file__).parents[2]
 PAGE, PROGRAMS = ROOT / "docs" / "new-experiment.md", ROOT / "docs" / "programs.md"
+PATTERNS = ROOT / "docs" / "patterns.md"
 FILE = Path("configs", "experiments", "halo-latency.yaml")
 
 
@@ -74,6 +75,19 @@ def test_a_program_leads_to_a_figure(scratch: Path) -> None:
     assert printed.splitlines()[-1] == "results/smoke/report.html"
     table = (scratch / "results" / "smoke" / "figures" / "hidden-halo.md").read_text()
     assert all(f"| {series} | 64 |" in table for series in ("plain", "overlap", "overlap by hardware"))
+
+
+@pytest.mark.slow
+def test_a_table_leads_to_a_figure(scratch: Path) -> None:
+    for kind, text in steps(PATTERNS):
+        if kind == "file":
+            (scratch / text.split()[1]).write_text(text)
+        else:
+            shell(text, scratch)
+    table = (scratch / "configs" / "my-16.csv").read_text()
+    assert table.startswith("source,target,bytes\n0,1,")
+    figure = (scratch / "results" / "smoke" / "figures" / "my-halo.md").read_text()
+    assert "| 64 |" in figure
 
 
 @pytest.mark.slow

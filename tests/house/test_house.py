@@ -225,6 +225,7 @@ def test_commands_in_the_documentation_exist() -> None:
 
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
     commands = {str(command.name or getattr(command.callback, "__name__", "")) for command in app.registered_commands}
+    commands |= {str(group.name) for group in app.registered_groups}
     found = 0
     for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *files("*.md", below=ROOT / "docs")]:
         for code in re.findall(r"^(?:    |\t)(.*)$|`([^`\n]+)`", path.read_text(), flags=re.MULTILINE):

@@ -119,6 +119,7 @@ Made by Tramontane {about["tramontane"]}: {about["records"]} of {about["points"]
 | `results/{scale}/figures/`, `sheets/`, `schematics/` | figures and captions |
 | `results/{scale}/datasets/` | a NetCDF dataset for each experiment |
 | `results/points/` | a record of each point |
+| `results/tables/` | tables of messages that points name by their digests, if any do |
 | `{CLAIMS}` | what became of the papers' statements |
 | `configs/` | what was studied |
 | `{VERSIONS}`, `requirements.lock` | what made it |

@@ -10,6 +10,7 @@ from typing import Any
 from tramontane.errors import InputError
 from tramontane.results.manifest import is_whole
 from tramontane.results.store import Store
+from tramontane.study import patterns
 from tramontane.study.reading import read_json
 from tramontane.support.layout import CODE, Layout
 
@@ -47,7 +48,7 @@ def sources(root: Path, scale: str) -> Sources:
         allowed = f"a campaign with its report; make one by: tramontane reproduce --scale {scale}"
         raise InputError(layout.report, "", None, allowed, problem="no such file")
     found: Sources = {}
-    for path in (*_files(root / "configs"), *_campaign(layout), *_records(layout)):
+    for path in (*_files(root / "configs"), *_campaign(layout), *_records(layout), *_tables(layout)):
         found[PurePosixPath(path.relative_to(root).as_posix())] = path
     for name in _ABOUT:
         own = next((folder / name for folder in (root, CODE) if (folder / name).exists()), None)
@@ -82,6 +83,18 @@ def _campaign(layout: Layout) -> Iterator[Path]:
 def _records(layout: Layout) -> Iterator[Path]:
     """Yield all that is known of the points of the campaign: records, congestion matrices, failures; each once."""
     store = Store(layout.root)
-    identities = {point["id"] for own in manifests(layout) for point in own["points"] if "id" in point}
-    for identity in sorted(identities):
+    for identity in _identities(layout):
         yield from store.files(identity)
+
+
+def _tables(layout: Layout) -> Iterator[Path]:
+    """Yield the tables of messages that points with a record name."""
+    store = Store(layout.root)
+    points = (store.read(identity)["point"] for identity in _identities(layout) if store.has(identity))
+    for digest in sorted(set().union(*map(patterns.named, points))):
+        files = (patterns.place(layout.root, digest), patterns.note_of(layout.root, digest))
+        yield from (path for path in files if path.exists())
+
+
+def _identities(layout: Layout) -> list[str]:
+    return sorted({point["id"] for own in manifests(layout) for point in own["points"] if "id" in point})

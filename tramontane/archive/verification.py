@@ -15,6 +15,7 @@ from tramontane.archive.contents import CHECKSUMS, CLAIMS, CRATE, README, VERSIO
 from tramontane.errors import InputError
 from tramontane.results.proof import RECORD, UNSOUND, checked, parse
 from tramontane.results.store import Store
+from tramontane.study import patterns
 from tramontane.support.layout import Layout
 
 _CHUNK = 1 << 20
@@ -105,6 +106,7 @@ def _verify(bundle: zipfile.ZipFile, file: Path) -> Finding:
     places = {identity: Store(_ROOT).path(identity).as_posix() for identity in sorted(points)}
     records = {identity: place for identity, place in places.items() if place in names}
     problems += _unproven(bundle, records)
+    problems += _tables(bundle, records, names)
     return Finding(len(names), experiments, len(records), len(points), tuple(dict.fromkeys(problems)))
 
 
@@ -177,6 +179,28 @@ def _unproven(bundle: zipfile.ZipFile, records: dict[str, str]) -> Iterator[str]
             checked(_content(bundle, place), identity, RECORD)
         except (zipfile.BadZipFile, *UNSOUND) as error:
             yield f"{place}: {' '.join(str(error).split())[:200]}"
+
+
+def _tables(bundle: zipfile.ZipFile, records: dict[str, str], names: Container[str]) -> Iterator[str]:
+    """Yield what is wrong with the tables of messages that points name."""
+    wanted: set[str] = set()
+    for place in records.values():
+        try:
+            wanted |= patterns.named(_read(bundle, place).get("point"))
+        except (zipfile.BadZipFile, AttributeError, *UNSOUND):
+            continue  # told already
+    for digest in sorted(wanted):
+        name = patterns.place(_ROOT, digest).as_posix()
+        if name not in names:
+            yield f"{_short(name)} is missing"
+            continue
+        try:
+            with bundle.open(name) as stream:
+                right = hashlib.file_digest(stream, "sha256").hexdigest() == digest  # type: ignore[arg-type]
+        except (zipfile.BadZipFile, zlib.error, EOFError):
+            right = False
+        if not right:
+            yield f"{_short(name)} is not what its name says"
 
 
 def _needed(name: str, layout: Layout) -> list[str]:

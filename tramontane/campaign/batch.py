@@ -19,6 +19,7 @@ from typing import Any, TextIO
 from tramontane.campaign.deaths import TRIES, Deaths
 from tramontane.results.provenance import provenance
 from tramontane.results.store import Store
+from tramontane.study import patterns
 from tramontane.study.loading import canonical_point
 from tramontane.study.points import MEASURED, Point
 from tramontane.substrates import Keeper, Substrate, get, require
@@ -127,9 +128,12 @@ def _begun(batch: Path) -> float:
 def record(identity: str, point: Point, result: dict[str, Any], root: Path, substrate: Substrate) -> dict[str, Any]:
     """Return the record of a finished point. Its threads are where it comes from, not what came of it."""
     of_the_run = {key: value for key, value in result.items() if key in ("threads", "resumed")}
+    canonical = point.canonical()
+    if tables := patterns.origins(root, canonical):
+        of_the_run["tables"] = tables
     return {
         "id": identity,
-        "point": point.canonical(),
+        "point": canonical,
         "result": {"id": identity, **{key: value for key, value in result.items() if key not in of_the_run}},
         "provenance": provenance_of(root, substrate, result.get("build", {}).get("by")) | of_the_run,
     }

@@ -22,6 +22,7 @@ from tramontane.cli.estimate import estimate
 from tramontane.cli.exit import FAILURE, MISTAKE, fail
 from tramontane.cli.listing import list_experiments
 from tramontane.cli.new_experiment import new_experiment
+from tramontane.cli.pattern import pattern
 from tramontane.cli.plan import plan
 from tramontane.cli.publish import publish
 from tramontane.cli.reproduce import reproduce
@@ -60,6 +61,7 @@ app.command()(verify)
 app.command()(archive)
 app.command()(compare)
 app.command()(calibrate)
+app.add_typer(pattern, name="pattern")
 # For the workflow, and for the project itself.
 app.command(hidden=True)(plan)
 app.command(hidden=True)(publish)

@@ -11,13 +11,12 @@ from pathlib import Path
 from tramontane.measurement import calibration
 from tramontane.study import Experiment, Point, System, expand, find_root, list_experiments, load_experiment
 from tramontane.study.loading import canonical_point
+from tramontane.study.patterns import PROJECT
 from tramontane.study.points import MEASURED
 from tramontane.study.systems import Performance
 
 #: The environment variable that names a batch, whose points are then the only cases.
 BATCH = "TRAMONTANE_BATCH"
-#: The environment variable that names the project's folder, where it is not the checkout that the checks are in.
-PROJECT = "TRAMONTANE_PROJECT"
 #: ReFrame's tags for the points of each scale; production is what a centre runs each day.
 TAGS = {"smoke": {"CI"}, "laptop": {"1_node", "production"}, "paper": {"production"}}
 #: Cases of scale smoke of at most so many ranks are also for places with as many cores.

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from tramontane.measurement.cases import BATCH, PROJECT
+from tramontane.measurement.cases import BATCH
 from tramontane.measurement.reframe_report import CaseOutcome, failed_builds, finished_in, outcome_of, outcomes
 from tramontane.measurement.settings import Site, look_around
+from tramontane.study.patterns import PROJECT
 from tramontane.study.points import MEASURED, Point, SystemChoice
 from tramontane.study.settings import filled
 from tramontane.substrates.mpi import result_of

@@ -130,7 +130,7 @@ def locate(layers: Layers, keys: Keys, source: Path) -> Origin:
 
 
 def resolve_names(layers: Layers, root: Path) -> None:
-    """Replace the names of a machine and of a grid in the settings of a point by what they stand for.
+    """Replace the names of a machine, a grid and a table in the settings of a point by what they stand for.
 
     The name of a system stays: what its file says (limits, options, references) is not the point's identity.
 
@@ -155,18 +155,29 @@ def resolve_names(layers: Layers, root: Path) -> None:
     for path, value in list(layers.leaves()):
         if path[0] == "workload":
             origin = layers.origins[path]
-            layers.set(path, _with_grids(value, path[-1], root, origin), origin)
+            layers.set(path, _with_names(value, path[-1], root, origin), origin)
 
 
-def _with_grids(value: object, key: str, root: Path, origin: Origin) -> object:
-    """Return a value of a workload with the names of grids replaced, also those in lists of steps."""
+def _with_names(value: object, key: str, root: Path, origin: Origin) -> object:
+    """Return a value of a workload with the names of grids and files replaced, also those in lists of steps."""
     if key == "grid" and isinstance(value, str):
         return grid_points(value, root, origin)
+    if key == "file" and isinstance(value, str):
+        return str(find_file(value, root, origin))
     if isinstance(value, dict):
-        return {name: _with_grids(inner, str(name), root, origin.below(str(name))) for name, inner in value.items()}
+        return {name: _with_names(inner, str(name), root, origin.below(str(name))) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_with_grids(inner, "", root, origin.below(f"[{place}]")) for place, inner in enumerate(value)]
+        return [_with_names(inner, "", root, origin.below(f"[{place}]")) for place, inner in enumerate(value)]
     return value
+
+
+def find_file(name: str, root: Path, origin: Origin) -> Path:
+    """Return the file that is meant at some place: beside the file where it is named, or below the project's folder."""
+    places = [folder.absolute() / name for folder in (Path(origin.source).parent, root)]
+    for place in places:
+        if place.is_file():
+            return place
+    raise InputError(origin.source, origin.key, name, f"a file beside this one, or below {root}")
 
 
 def _check_parts(layers: Layers, file: Path) -> None:

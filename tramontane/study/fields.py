@@ -394,6 +394,11 @@ class Pattern(Words):
         return text
 
 
+def is_digest(text: str) -> bool:
+    """Tell whether a text may be a SHA-256 digest."""
+    return re.fullmatch("[0-9a-f]{64}", text) is not None
+
+
 def _is_letter(text: str) -> bool:
     return re.fullmatch("[A-Za-z0-9]{1,3}", text) is not None
 
@@ -417,6 +422,7 @@ def _is_command(text: str) -> bool:
 Count = Annotated[int, Whole(1)]
 NonNegative = Annotated[int, Whole(0)]
 Text = Annotated[str, Words()]
+Digest = Annotated[str, Pattern("64 hexadecimal digits", is_digest)]
 Name = Annotated[str, Pattern(f"a name of {ALLOWED}", is_name)]
 Letter = Annotated[str, Pattern("a letter or digit, three at most", _is_letter)]
 Regular = Annotated[str, Pattern("a regular expression without nested repetitions", _is_regular)]

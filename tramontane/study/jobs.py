@@ -11,7 +11,16 @@ from tramontane.study.messages import problem
 from tramontane.study.programs import Program
 from tramontane.study.settings import Settings
 from tramontane.study.units import Time
-from tramontane.study.workloads import OPTIMAL, Allreduce, Collective, Communication, Halo, RandomShifts, Transposition
+from tramontane.study.workloads import (
+    OPTIMAL,
+    Allreduce,
+    Collective,
+    Communication,
+    Halo,
+    Pattern,
+    RandomShifts,
+    Transposition,
+)
 
 
 class Job(Settings):
@@ -25,7 +34,7 @@ class Job(Settings):
         description="Which nodes its ranks get, of those that the jobs before have left. Default: the point's rule.",
     )
     workload: Annotated[
-        Transposition | Halo | Allreduce | Collective | RandomShifts | Program, Field(discriminator="kind")
+        Transposition | Halo | Allreduce | Collective | Pattern | RandomShifts | Program, Field(discriminator="kind")
     ] = Field(description="What it communicates.")
 
     @model_validator(mode="after")

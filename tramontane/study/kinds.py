@@ -7,12 +7,21 @@ from pydantic import Field, TypeAdapter
 from tramontane.study.jobs import Jobs
 from tramontane.study.programs import Program
 from tramontane.study.settings import Settings
-from tramontane.study.workloads import Allreduce, Collective, Halo, RandomShifts, Transposition
+from tramontane.study.workloads import Allreduce, Collective, Halo, Pattern, RandomShifts, Transposition
 
 Workload = Annotated[
-    Transposition | Halo | Allreduce | Collective | RandomShifts | Program | Jobs, Field(discriminator="kind")
+    Transposition | Halo | Allreduce | Collective | Pattern | RandomShifts | Program | Jobs, Field(discriminator="kind")
 ]
-WORKLOADS: tuple[type[Settings], ...] = (Transposition, Halo, Allreduce, Collective, RandomShifts, Program, Jobs)
+WORKLOADS: tuple[type[Settings], ...] = (
+    Transposition,
+    Halo,
+    Allreduce,
+    Collective,
+    Pattern,
+    RandomShifts,
+    Program,
+    Jobs,
+)
 
 
 def canonical_workload(data: object) -> Workload:

@@ -23,6 +23,7 @@ from tramontane.study.workloads import (
     Decomposition,
     Grid,
     Halo,
+    Pattern,
     RanksOrNode,
     Transposition,
     in_numbers,
@@ -123,6 +124,10 @@ class CollectiveStep(StepOf, Collective):
         return {"name": self.operation, **super().step_keys()}
 
 
+class PatternStep(StepOf, Pattern):
+    """The messages of a table in a program."""
+
+
 class Work(Settings):
     """Work of the ranks' processors."""
 
@@ -174,7 +179,9 @@ class End(Settings):
         return self.canonical()
 
 
-Exchange = Annotated[TranspositionStep | HaloStep | AllreduceStep | CollectiveStep, Field(discriminator="kind")]
+Exchange = Annotated[
+    TranspositionStep | HaloStep | AllreduceStep | CollectiveStep | PatternStep, Field(discriminator="kind")
+]
 
 
 class Overlap(Settings):
@@ -185,7 +192,7 @@ class Overlap(Settings):
     work: Work = Field(description="What is done in between.")
 
 
-Basic = TranspositionStep | HaloStep | AllreduceStep | CollectiveStep | Work | Overlap | End
+Basic = TranspositionStep | HaloStep | AllreduceStep | CollectiveStep | PatternStep | Work | Overlap | End
 OneStep = Annotated[Basic, Field(discriminator="kind")]
 
 
@@ -198,7 +205,7 @@ class Loop(Settings):
 
 
 Step = Annotated[Basic | Loop, Field(discriminator="kind")]
-_KINDS = ("transposition", "halo", "allreduce", "collective", "work", "overlap", "end", "loop")
+_KINDS = ("transposition", "halo", "allreduce", "collective", "pattern", "work", "overlap", "end", "loop")
 MOST_STEPS = 10_000
 """Steps of a repetition, those of loops counted each time."""
 

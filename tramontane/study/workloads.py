@@ -1,4 +1,4 @@
-"""The typed descriptions of what is communicated: transposition, halo exchange, allreduce, and other collectives.
+"""The typed descriptions of what is communicated: transposition, halo, allreduce, other collectives, tables.
 
 Types, explanations and what only a study knows stand here, because schemas and tables for users are made from them.
 What keys an algorithm has and what is possible is asked of the compiled descriptions
@@ -9,8 +9,19 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tramontane.study import schedules
-from tramontane.study.fields import Choice, Count, DependentChoice, NonNegative, WholeList, WholeOrWord
+from tramontane.errors import InputError, display_path
+from tramontane.study import patterns, schedules
+from tramontane.study.fields import (
+    Choice,
+    Count,
+    DependentChoice,
+    Digest,
+    NonNegative,
+    Text,
+    WholeList,
+    WholeOrWord,
+    is_digest,
+)
 from tramontane.study.messages import problem
 from tramontane.study.settings import Settings
 from tramontane.study.units import Size
@@ -336,3 +347,47 @@ class RandomShifts(Communication):
         "is the same for all ranks."
     )
     seed: NonNegative = Field(1, description="Seed of these numbers.")
+
+
+class Pattern(Communication):
+    """The messages of a table: a sparse exchange of any model."""
+
+    kind: Literal["pattern"] = Field(description="Kind of workload.")
+    file: Text | None = Field(
+        None,
+        description="Table of messages, a .csv, .npz or .nc file with the columns source, target and bytes, and maybe "
+        "tag and step; beside the YAML file, or below the project's folder. Required, unless the table is known.",
+        examples=["halo.csv"],
+    )
+    table: Digest | None = Field(
+        None, description="Digest of what is in the file, which then may not change. Default: that of the file."
+    )
+    repeats: Count = Field(
+        schedules.default("pattern", "repeats"), description="How often all steps come one after the other."
+    )
+
+    def schedule_keys(self) -> dict[str, Any]:
+        """Return the keys that the compiled description reads: the path of the table, which is as its digest says."""
+        return super().schedule_keys() | {"table": str(patterns.table(str(self.table)))}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, data: Any) -> Any:
+        """Put the digest of the table in the place of its file."""
+        if not isinstance(data, dict):
+            return data
+        file, table = data.get("file"), data.get("table")
+        if file is None and table is None:
+            raise problem("missing", "a table of messages, .csv, .npz or .nc", key="file")
+        try:
+            if isinstance(file, str):
+                found = patterns.kept(file)
+                if table not in (None, found):
+                    raise problem(f"found one with digest {found}", f"the one planned, {table}", key="file")
+                return {**{key: value for key, value in data.items() if key != "file"}, "table": found}
+            if isinstance(table, str) and is_digest(table):
+                patterns.table(table)
+        except InputError as error:
+            named = ": ".join(part for part in (display_path(error.source), error.key, error.problem) if part)
+            raise problem(named, error.allowed, key="table" if file is None else "file", hint=error.hint) from None
+        return data

@@ -17,6 +17,7 @@ from typing import Any
 from tramontane import __version__
 from tramontane.study.machines import Machine
 from tramontane.study.network import TOPOLOGIES
+from tramontane.study.patterns import named
 from tramontane.study.points import Point
 from tramontane.study.settings import filled
 from tramontane.substrates import skeleton, spack
@@ -93,6 +94,7 @@ class SstMacro:
             or _network_refusal(machine)
             or refusal_of("machine.injection.service", machine.injection.service, ("fifo",), "sstmacro has no other")
             or _allocation_refusal(point)
+            or _table_refusal(point)
         )
 
     def run(self, point: Point) -> dict[str, Any]:
@@ -193,6 +195,10 @@ def _once(options: list[str], sources: list[Path], headers: list[Path], library:
     name = digest([*sources, *headers], [tool, version(), str(_compiler()), *options, *closing])
     folder = Path(skeleton.ROOT, "build", "sstmacro", name)
     return once(folder, lambda place: link(tool, options, sources, closing, place)) / library
+
+
+def _table_refusal(point: Point) -> Refusal | None:
+    return Refusal("workload", "pattern", "any other", "not yet for sstmacro") if named(point.canonical()) else None
 
 
 def parameters(point: Point, application: Path, plugin: Path, setup: str | None = None) -> Parameters:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 
-def write_atomically(path: Path, content: str | bytes) -> None:
+def write_atomically(path: Path, content: str | bytes | memoryview) -> None:
     """Write `content` to `path` so that nobody, at no time, sees half of it.
 
     The temporary file lies in the same folder, because a rename is atomic inside one file system only.

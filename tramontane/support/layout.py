@@ -24,6 +24,11 @@ def root_of(planned: Path) -> Path:
     return planned.absolute().parents[4]  # not resolved: `results` may be a link to another file system
 
 
+def tables(root: Path) -> Path:
+    """Return the folder of the tables of messages that points name by their digests."""
+    return Path(root, "results", "tables")
+
+
 def plan_of(batch: Path) -> Path:
     """Return the plan that a batch belongs to."""
     return batch.absolute().parents[1] / "plan.json"

@@ -4,6 +4,7 @@ import re
 import time
 from typing import Any
 
+from tramontane.study import patterns
 from tramontane.study.points import Point
 from tramontane.study.settings import filled
 from tramontane.substrates.mpi import program
@@ -78,6 +79,8 @@ def result_of(point: Point, measured: dict[str, Any], where: dict[str, str]) -> 
     where : dict
         Names of the system and of the environment, for those who look at the result later.
     """
+    if "workload" in measured:
+        measured = measured | {"workload": patterns.by_digest(measured["workload"])}
     return {
         "substrate": Mpi.name,
         **program.outcome(measured),

@@ -1,0 +1,109 @@
+"""Tables of messages travel with a campaign: they are bundled, verified, and found again by those who run a record."""
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from analysis import report
+from analysis.draw import draw_files
+from tests.archive.test_archive import ROOT, rewritten
+from tests.conftest import TINY
+from tramontane.archive import verify_archive, write_archive
+from tramontane.campaign.plan import Plan
+from tramontane.results.collate import collate_manifest
+from tramontane.results.datasets import write
+from tramontane.results.store import Store
+from tramontane.study.patterns import PROJECT
+from tramontane.substrates.simulator import Simulator
+
+PATTERN = (
+    TINY.replace("{kind: allreduce, algorithm: recursive-k, repeats: 1}", "{kind: pattern, file: ring.csv}")
+    .replace("rec-2: {workload.radix: 2}", "rec-2: {workload.repeats: 1}")
+    .replace("rec-3: {workload.radix: 3}", "rec-3: {workload.repeats: 3}")
+)
+
+
+@pytest.fixture
+def campaign(project: Path, execute: Callable[..., Plan], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The root of a project whose campaign of patterns has ended with a report."""
+    monkeypatch.setenv(PROJECT, str(project))
+    for name in ("claims", "machines", "paper", "workloads"):
+        shutil.copytree(ROOT / "configs" / name, project / "configs" / name)
+    shutil.copy(ROOT / "configs" / "references.yaml", project / "configs")
+    (project / "configs" / "experiments" / "tiny.yaml").write_text(PATTERN)
+    (project / "configs" / "experiments" / "ring.csv").write_text("source,target,bytes\n0,1,100\n1,0,5000\n")
+    plan = execute(project, substrate=Simulator())
+    (experiment,) = plan.experiments
+    dataset = plan.layout.dataset(experiment.name)
+    write(collate_manifest(experiment.manifest, Store(project)), dataset)
+    draw_files([dataset], plan.layout.figures(experiment.name)[0].with_suffix(""))
+    report.write([dataset], plan.layout.report, "smoke", "make reproduce SCALE=smoke")
+    return project
+
+
+def test_tables_travel_in_archives_and_records_find_them(
+    campaign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (table,) = (campaign / "results" / "tables").glob("*.pattern")
+    records = list((campaign / "results" / "points").rglob("*.json"))
+    assert len(records) == 5
+    known = Store(campaign).read(records[0].stem)
+    assert known["point"]["workload"]["table"] == table.stem
+    assert known["provenance"]["tables"][table.stem]["file"] == "configs/experiments/ring.csv"
+
+    bundle = tmp_path / "campaign.zip"
+    write_archive(campaign, "smoke", bundle)
+    assert verify_archive(bundle).problems == ()
+    name = f"results/tables/{table.name}"
+    assert (
+        f"{name} is missing"
+        in verify_archive(rewritten(bundle, lambda own, data: None if own == name else data)).problems
+    )
+    assert (
+        f"{name} is not what its name says"
+        in verify_archive(rewritten(bundle, lambda own, data: data[:-1] + b"x" if own == name else data)).problems
+    )
+
+    # Elsewhere, without the file that the table was made of, records run again.
+    elsewhere = tmp_path / "elsewhere"
+    with zipfile.ZipFile(bundle) as opened:
+        opened.extractall(elsewhere)
+    monkeypatch.delenv(PROJECT)
+    source = elsewhere / "configs" / "experiments" / "ring.csv"
+    moved = source.rename(tmp_path / "ring.csv")
+    record = next((elsewhere / "results" / "points").rglob("*.json"))
+    assert called(elsewhere, "-c", AGAIN, str(record)) == (0, "")
+    # All experiments, with it; the table is made anew.
+    moved.rename(source)
+    (elsewhere / name).unlink()
+    assert called(elsewhere, "-m", "tramontane", "verify", "--scale", "smoke", "--sample", "2")[0] == 0
+    assert (elsewhere / name).read_bytes() == table.read_bytes()
+    (elsewhere / name).unlink()
+    status, said = called(elsewhere, "-c", AGAIN, str(record))
+    assert status != 0
+    assert f"{table.name}: no such file; allowed: the table of a point" in said.splitlines()[-1]
+
+
+AGAIN = """
+import json, pathlib, sys
+from tramontane.study.loading import canonical_point
+from tramontane.substrates.simulator import Simulator
+known = json.loads(pathlib.Path(sys.argv[1]).read_text())
+again = Simulator().run(canonical_point(known["point"], sys.argv[1], "point"))
+assert all(again[key] == known["result"][key] for key in ("time_s", "phases", "messages", "packets"))
+"""
+
+
+def called(folder: Path, *arguments: str) -> tuple[int, str]:
+    """Return status and complaints of Python, run in a folder with the checkout's package."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=folder, capture_output=True, text=True, check=False, env=environment
+    )
+    return done.returncode, done.stderr

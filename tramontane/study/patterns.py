@@ -1,0 +1,141 @@
+"""Tables of messages as points name them: told from others, kept, and found again.
+
+A path says nothing about what is simulated, so a point names a table by the digest of its binary form
+(:mod:`tramontane.study.pattern_tables`). Tables lie in ``results/tables`` under their digests, where everybody who runs
+a point finds them.
+"""
+
+import functools
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tramontane.errors import InputError
+from tramontane.study.catalogue import find_root
+from tramontane.study.pattern_tables import packed, read
+from tramontane.study.reading import read_json
+from tramontane.support.files import dump, write_atomically
+from tramontane.support.layout import tables
+
+PROJECT = "TRAMONTANE_PROJECT"
+"""The environment variable that names the project's folder, for programs that run elsewhere."""
+_SUFFIX = ".pattern"
+
+
+def kept(file: str | Path) -> str:
+    """Return the digest of a table of messages, and keep the table where everybody finds it by that.
+
+    Parameters
+    ----------
+    file : path
+        A ``.csv``, ``.npz`` or ``.nc`` file with the columns `source`, `target` and `bytes`, maybe `tag` and `step`.
+
+    Raises
+    ------
+    InputError
+        If it can't be read, or has no such columns, or a row that can't be; the line names it.
+    """
+    path = Path(file).absolute()
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
+        raise InputError(path, "", None, "a table of messages (.csv, .npz, .nc)", problem="no such file") from None
+    named = (path, status.st_mtime_ns, status.st_size, _root())
+    digest = _kept(*named)
+    return digest if place(_root(), digest).exists() else _kept.__wrapped__(*named)
+
+
+@functools.lru_cache(maxsize=256)
+def _kept(path: Path, changed: int, size: int, root: Path) -> str:
+    content = packed(read(path), path)
+    digest = hashlib.sha256(content).hexdigest()
+    table, note = place(root, digest), note_of(root, digest)
+    try:
+        if not _is_whole(table, digest):
+            write_atomically(table, content)
+        if not note.exists():
+            name = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+            write_atomically(note, dump({"file": name, "sha256": _sha256(path)}))
+    except OSError as error:
+        raise InputError(table, "", None, "a place to write to", problem=f"{error.strerror}") from None
+    return digest
+
+
+def _root() -> Path:
+    """Return the project's folder."""
+    return find_root(os.environ.get(PROJECT))
+
+
+def table(digest: str) -> Path:
+    """Return the file of the table with a digest; its content has been checked against that.
+
+    Raises
+    ------
+    InputError
+        If there is none, or it is damaged.
+    """
+    path = place(_root(), digest)
+    try:
+        status = path.stat()
+    except OSError:
+        allowed = "the table of a point, made when its YAML file is read"
+        raise InputError(path, "", None, allowed, problem="no such file") from None
+    if not _is_right(path, digest, status.st_mtime_ns, status.st_size):
+        allowed = "what its name says; remove it, and it is made anew when the point's YAML file is read"
+        raise InputError(path, "", None, allowed, problem="its content has changed")
+    return path
+
+
+def named(canonical: object) -> set[str]:
+    """Return the digests of all tables that the canonical form of a point names, at any depth."""
+    if isinstance(canonical, list):
+        return set().union(*map(named, canonical))
+    if not isinstance(canonical, dict):
+        return set()
+    table = canonical.get("table") if canonical.get("kind") == "pattern" else None
+    return ({table} if isinstance(table, str) else set()).union(*map(named, canonical.values()))
+
+
+def place(root: Path, digest: str) -> Path:
+    """Return the file of a table in a project."""
+    return tables(root) / f"{digest}{_SUFFIX}"
+
+
+def by_digest(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return keys that a program was given with digests in the place of paths of tables, which are a machine's own."""
+    tables = {key: value for key, value in keys.items() if isinstance(value, str) and value.endswith(_SUFFIX)}
+    return {**keys, **{key: Path(value).stem for key, value in tables.items()}}
+
+
+def note_of(root: Path, digest: str) -> Path:
+    """Return the file that says from what a table was made first: name and digest of that file."""
+    return tables(root) / f"{digest}.json"
+
+
+def origins(root: Path, canonical: object) -> dict[str, Any]:
+    """Return from what file each table of a point was made, by its digest, as far as that is known."""
+    notes = {digest: note_of(root, digest) for digest in sorted(named(canonical))}
+    return {digest: read_json(note) for digest, note in notes.items() if note.exists()}
+
+
+def _is_whole(path: Path, digest: str) -> bool:
+    try:
+        status = path.stat()
+    except OSError:
+        return False
+    return _is_right(path, digest, status.st_mtime_ns, status.st_size)
+
+
+@functools.lru_cache(maxsize=256)
+def _is_right(path: Path, digest: str, changed: int, size: int) -> bool:
+    try:
+        return _sha256(path) == digest
+    except OSError:
+        return False
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
