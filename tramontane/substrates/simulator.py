@@ -93,8 +93,13 @@ class Simulator:
 
 
 def _as_simulated(point: Point) -> dict[str, Any]:
-    """Return the canonical point with the keys of its workload that the compiled description reads."""
-    return point.canonical() | {"workload": point.workload.schedule_keys()}
+    """Return the canonical point with the keys of its workload that the compiled description reads.
+
+    Of one-sided steps the schedule says how long calls take, so that it is told what the machine states.
+    """
+    workload = point.workload.schedule_keys()
+    costs = point.network.one_sided.canonical()
+    return point.canonical() | {"workload": workload | ({"one_sided": costs} if costs else {})}
 
 
 def earliest_ends(point: Point) -> tuple[list[float], list[float]]:
