@@ -128,8 +128,7 @@ public:
     Program(Rank ranks, std::int64_t repetitions) : ranks_{ranks}, repetitions_{repetitions} {}
 
     void exchange(const std::string& name, std::shared_ptr<const StepRounds> what) {
-        const std::int64_t rounds = what->rounds();
-        add({.what = std::move(what), .rounds = rounds}, name);
+        add(step_of_exchange(std::move(what), &StepRounds::rounds), name);
     }
     void work(const std::string& name, Work work) {
         works_.push_back(work);
@@ -138,17 +137,18 @@ public:
     /// \param label for its end
     void begin(const std::string& name, const std::string& label, std::shared_ptr<const StepRounds> what) {
         begun_[label] = steps_.size();
-        const std::int64_t rounds = what->begun();
-        add({.what = std::move(what), .rounds = rounds}, name);
+        add(step_of_exchange(std::move(what), &StepRounds::begun), name);
     }
+    /// \param name of its own phases; empty: it has those of what was begun
     /// \pre it has been begun, and not ended
-    void end(const std::string& label) {
+    void end(const std::string& label, const std::string& name = {}) {
         Step step = steps_[begun_.at(label)];
         begun_.erase(label);
         step.skipped = step.rounds;
         step.rounds = step.what->rounds() - step.skipped;
         step.between = per_repetition_ - (step.first + step.skipped);
-        add(std::move(step), {});
+        if (!name.empty()) step.first_phase = -1;
+        add(std::move(step), name);
     }
 
     [[nodiscard]] Rank ranks() const override { return ranks_; }
@@ -198,6 +198,13 @@ private:
         std::int64_t repetition;
     };
 
+    [[nodiscard]] Step step_of_exchange(std::shared_ptr<const StepRounds> what,
+                                        std::int64_t (StepRounds::*rounds)() const) {
+        const std::int64_t count = (*what.*rounds)();
+        const std::int32_t first = windows_;
+        windows_ += what->windows();
+        return {.what = std::move(what), .rounds = count, .first_window = first};
+    }
     void add(Step step, const std::string& name) {
         if (step.first_phase < 0) {
             step.first_phase = static_cast<std::int32_t>(phase_numbers_.size());
@@ -205,8 +212,6 @@ private:
             for (const std::string& each : inner) {
                 phase_numbers_.push_back(phase(inner.size() > 1 ? name + " " + each : name));
             }
-            step.first_window = windows_;
-            if (step.what) windows_ += step.what->windows();
         }
         step.first = per_repetition_;
         per_repetition_ += step.rounds;

@@ -273,7 +273,7 @@ private:
         auto program = std::make_unique<Program>(ranks(), values().integer("repeat"));
         for (const Step& step : steps_) {
             if (step.kind == "end") {
-                program->end(step.label);
+                program->end(step.label, step.name);
                 continue;
             }
             const std::string name = step.name.empty() ? step.kind : step.name;
@@ -346,7 +346,7 @@ inline void read_program(KeyReader& reader, Values& values) {
             if (word == "work" || word == "end") {
                 inner.read({Key::word("kind", {word})}, found, "workload.");
                 std::vector<Key> keys{{.name = "name", .optional = true}};
-                if (word == "end") keys = {Key::word("of", {})};
+                if (word == "end") keys.push_back(Key::word("of", {}));
                 for (Key& key : word == "work" ? detail::work_keys() : std::vector<Key>{})
                     keys.push_back(std::move(key));
                 inner.read(keys, found, "workload.");

@@ -45,7 +45,7 @@ def _sentence(step: Basic) -> str:
         case Work():
             return f"{_work(step)}{_phase(step.name, 'work')}"
         case End():
-            return f"wait for {step.of}"
+            return f"wait for {step.of}{_phase(step.name, step.of)}"
         case Overlap():
             return f"{_exchange(step.exchange)}, and meanwhile {_sentence(step.work)}"
         case _:

@@ -229,6 +229,9 @@ class End(Settings):
     """Waits for the messages of an exchange that was begun."""
 
     kind: Literal["end"] = Field("end", description="Kind of step.")
+    name: Name | None = Field(
+        None, description="Name of a phase of its own. Default: it counts to the phase of what was begun."
+    )
     of: Name = Field(description="The label of the exchange, which is begun before, in the same repetition.")
 
     def step_keys(self) -> dict[str, Any]:
