@@ -130,12 +130,14 @@ public:
                 break;
             case WindowCall::lock:
                 MPI_Win_lock_all(MPI_MODE_NOCHECK, window.handle);
+                window.locked = true;
                 break;
             case WindowCall::flush:
                 MPI_Win_flush_all(window.handle);
                 break;
             case WindowCall::unlock:
                 MPI_Win_unlock_all(window.handle);
+                window.locked = false;
                 break;
             default:
                 break;
@@ -145,13 +147,18 @@ public:
     void read(std::int64_t number) override {
         const Round round = schedule_.round(rank_, number);
         Window& window = of(round);
-        if (round.call == WindowCall::acknowledged_puts) MPI_Win_sync(window.handle);
+        // What others have put without a call of this rank is seen within an epoch of its own only.
+        const bool passive = round.call == WindowCall::acknowledged_puts;
+        const bool locks = passive && !window.locked;
+        if (locks) MPI_Win_lock(MPI_LOCK_SHARED, rank_, 0, window.handle);
+        if (passive) MPI_Win_sync(window.handle);
         const std::byte* const half = window.memory + (window.second ? window.half : 0);
         for (std::int32_t index = 0; index < round.receives; ++index) {
             const std::int64_t bytes = schedule_.receive(rank_, number, index).bytes;
             std::memcpy(payload_.incoming(number, index), half + window.here[static_cast<std::size_t>(index)],
                         static_cast<std::size_t>(bytes));
         }
+        if (locks) MPI_Win_unlock(rank_, window.handle);
     }
 
 private:
@@ -163,6 +170,7 @@ private:
         std::vector<MPI_Aint> halves_there;  ///< of targets, by send
         MPI_Group origins = MPI_GROUP_NULL, targets = MPI_GROUP_NULL;
         bool second = false;  ///< the half in use
+        bool locked = false;  ///< of all ranks
     };
 
     [[nodiscard]] Window make(std::int64_t number) const {
