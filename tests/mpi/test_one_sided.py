@@ -28,7 +28,12 @@ def program(one_sided: dict[str, str], ranks: int, **more: Any) -> Point:
     halo = {"kind": "halo", "width": 3, "grid": [13, 11, 3], "one_sided": one_sided}
     steps = [
         halo,
-        {"overlap": {"exchange": halo | {"width": 1, "name": "narrow"}, "work": {"time": "20 us", "imbalance": "50 %"}}},
+        {
+            "overlap": {
+                "exchange": halo | {"width": 1, "name": "narrow"},
+                "work": {"time": "20 us", "imbalance": "50 %"},
+            }
+        },
         {"allreduce": {"algorithm": "ring", "count": 5}},
         {"halo": {"width": 2, "grid": [21, 20, 1], "decomposition": "bisection", "one_sided": one_sided}},
     ]

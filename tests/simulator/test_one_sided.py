@@ -14,9 +14,9 @@ from pydantic import ValidationError
 from tramontane.study import Point
 from tramontane.study.program_text import lines
 from tramontane.study.programs import SYNCHRONISATIONS, Program
-from tramontane.substrates.sstmacro import SstMacro
 from tramontane.substrates.simgrid import SimGrid
 from tramontane.substrates.simulator import Simulator, schedule
+from tramontane.substrates.sstmacro import SstMacro
 
 NS, US = 1e-9, 1e-6
 PAIR = {"topology": "torus", "geometry": [2, 1, 1], "nodes_per_switch": 1}
@@ -36,7 +36,7 @@ ZERO = dict.fromkeys(COSTS, "0 s")
 
 def point(steps: list[Any], ranks: int = 2, costs: dict[str, str] | None = None, **more: Any) -> Point:
     program = {key: more.pop(key) for key in ("repeat", "communicators") if key in more}
-    machine = dict(PAIR if ranks == 2 else TORUS, one_sided=ZERO if costs is None else costs)
+    machine = {**(PAIR if ranks == 2 else TORUS), "one_sided": ZERO if costs is None else costs}
     workload = {"kind": "program", "steps": steps, **program}
     return Point.model_validate({"ranks": ranks, "workload": workload, "machine": machine, **more})
 
@@ -147,6 +147,7 @@ def test_messages_are_puts_and_those_of_the_synchronisation() -> None:
     ranks, stages = 32, 5
     halo = {"kind": "halo", "width": 2, "grid": [64, 64, 4], "decomposition": [8, 4]}
     sides = 4 * ranks
+
     def sent(synchronisation: str, **more: str) -> int:
         keys = {"one_sided": {"synchronisation": synchronisation, **more}}
         return int(run([halo | keys], ranks)["messages"]) - sides
@@ -168,31 +169,53 @@ def test_the_lock_of_a_passive_target_is_taken_once() -> None:
 
 
 def test_a_step_on_rows_is_that_of_each_row_alone() -> None:
-    fence = {"kind": "halo", "width": 4, "grid": [64, 16, 4], "decomposition": [4, 1], "one_sided": {"synchronisation": "fence"}}
+    fence = {
+        "kind": "halo",
+        "width": 4,
+        "grid": [64, 16, 4],
+        "decomposition": [4, 1],
+        "one_sided": {"synchronisation": "fence"},
+    }
     net = {"topology": "torus", "geometry": [4, 4, 1], "nodes_per_switch": 1, "one_sided": ZERO}
-    rows = Point.model_validate({
-        "ranks": 16, "machine": net,
-        "workload": {"kind": "program", "communicators": {"rows": {"consecutive": 4}}, "steps": [fence | {"communicator": "rows"}]},
-    })
-    alone = Point.model_validate({
-        "ranks": 4, "machine": net | {"geometry": [4, 1, 1]}, "workload": {"kind": "program", "steps": [fence]},
-    })
+    rows = Point.model_validate(
+        {
+            "ranks": 16,
+            "machine": net,
+            "workload": {
+                "kind": "program",
+                "communicators": {"rows": {"consecutive": 4}},
+                "steps": [fence | {"communicator": "rows"}],
+            },
+        }
+    )
+    alone = Point.model_validate(
+        {
+            "ranks": 4,
+            "machine": net | {"geometry": [4, 1, 1]},
+            "workload": {"kind": "program", "steps": [fence]},
+        }
+    )
     of_rows, of_one = Simulator().run(rows), Simulator().run(alone)
     assert of_rows["time_s"] == of_one["time_s"]
     assert of_rows["messages"] == 4 * of_one["messages"]
 
 
 HALOS = st.builds(
-    lambda width, one_sided, split: {
-        "halo": {"width": width, "grid": [40, 30, 4], **({"one_sided": one_sided} if one_sided else {})}
-    }
-    if not split
-    else {
-        "overlap": {
-            "exchange": {"kind": "halo", "width": width, "grid": [40, 30, 4], **({"one_sided": one_sided} if one_sided else {})},
-            "work": {"time": "4 us", "imbalance": "80 %"},
+    lambda width, one_sided, split: (
+        {"halo": {"width": width, "grid": [40, 30, 4], **({"one_sided": one_sided} if one_sided else {})}}
+        if not split
+        else {
+            "overlap": {
+                "exchange": {
+                    "kind": "halo",
+                    "width": width,
+                    "grid": [40, 30, 4],
+                    **({"one_sided": one_sided} if one_sided else {}),
+                },
+                "work": {"time": "4 us", "imbalance": "80 %"},
+            }
         }
-    },
+    ),
     st.integers(1, 12),
     st.sampled_from(
         [
@@ -205,10 +228,12 @@ HALOS = st.builds(
     ),
     st.booleans(),
 )
-OTHERS = st.sampled_from([
-    {"allreduce": {"algorithm": "ring", "count": 900}},
-    {"work": {"time": "3 us", "imbalance": "90 %", "noise": "30 %"}},
-])
+OTHERS = st.sampled_from(
+    [
+        {"allreduce": {"algorithm": "ring", "count": 900}},
+        {"work": {"time": "3 us", "imbalance": "90 %", "noise": "30 %"}},
+    ]
+)
 
 
 @given(
@@ -230,13 +255,15 @@ def test_threads_never_matter_and_every_byte_arrives(
         "protocol": {"progress": progress},
         "node": {"latency": "300 ns", "bandwidth": "20 GB/s"},
     }
-    given_point = Point.model_validate({
-        "ranks": ranks,
-        "ranks_per_node": node,
-        "machine": machine,
-        "workload": {"kind": "program", "steps": steps, "repeat": repeat},
-        "start_jitter": "2 us",
-    })
+    given_point = Point.model_validate(
+        {
+            "ranks": ranks,
+            "ranks_per_node": node,
+            "machine": machine,
+            "workload": {"kind": "program", "steps": steps, "repeat": repeat},
+            "start_jitter": "2 us",
+        }
+    )
     costs = ("wall_s", "setup_s", "threads", "events")
     first, second = (
         {key: value for key, value in Simulator(n).run(given_point).items() if key not in costs} for n in (1, threads)

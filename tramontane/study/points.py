@@ -332,7 +332,8 @@ class Point(Settings):
     def canonical(self) -> dict[str, Any]:
         """Return plain data in base units (ps, B/s, B, Hz), defaults filled in and keys sorted.
 
-        Overhead, node, one_sided, ranks_per_node, mapping, noise, steady and statistics are left out where they ask for nothing.
+        Overhead, node, one_sided, ranks_per_node, mapping, noise, steady and statistics are left out where they ask for
+        nothing.
         """
         return dict(json.loads(self._canonical_text))
 
