@@ -1,4 +1,4 @@
-"""One-sided steps in closed form on an idle network: puts, synchronisations, costs; what they send, and what is refused.
+"""One-sided steps in closed form on an idle network: puts, synchronisations, costs; what they send; what is refused.
 
 Two ranks exchange both sides of a halo in x, two puts to the same rank; in y there is nobody, so that the second window
 of the step has its synchronisation only.
@@ -36,7 +36,7 @@ ZERO = dict.fromkeys(COSTS, "0 s")
 
 def point(steps: list[Any], ranks: int = 2, costs: dict[str, str] | None = None, **more: Any) -> Point:
     program = {key: more.pop(key) for key in ("repeat", "communicators") if key in more}
-    machine = {**(PAIR if ranks == 2 else TORUS), "one_sided": ZERO if costs is None else costs}
+    machine: dict[str, Any] = {**(PAIR if ranks == 2 else TORUS), "one_sided": ZERO if costs is None else costs}
     workload = {"kind": "program", "steps": steps, **program}
     return Point.model_validate({"ranks": ranks, "workload": workload, "machine": machine, **more})
 
