@@ -225,7 +225,8 @@ bool Nodes::take_put(Node& node, std::uint32_t rank, Index item, Ticks now) {
     const std::uint32_t round = engine_.transactions[item].round;
     const WindowCall call = schedule_.round(static_cast<Rank>(rank), round).call;
     if (call != WindowCall::puts && call != WindowCall::acknowledged_puts) return false;
-    Left* const left = left_of(node, rank, round);
+    const bool is_posted = node.state != RankState::begins_round || round != node.round;
+    Left* const left = is_posted ? left_of(node, rank, round) : nullptr;
     if (kind == Kind::acknowledgement) {
         --left->sends;
         engine_.transactions.give_back(item);
