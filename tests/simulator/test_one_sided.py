@@ -35,10 +35,10 @@ ZERO = dict.fromkeys(COSTS, "0 s")
 
 
 def point(steps: list[Any], ranks: int = 2, costs: dict[str, str] | None = None, **more: Any) -> Point:
-    program = {key: more.pop(key) for key in ("repeat", "communicators") if key in more}
+    program: dict[str, Any] = {key: more.pop(key) for key in ("repeat", "communicators") if key in more}
     net: dict[str, Any] = PAIR if ranks == 2 else TORUS
     machine = net | {"one_sided": ZERO if costs is None else costs}
-    workload = {"kind": "program", "steps": steps, **program}
+    workload: dict[str, Any] = {"kind": "program", "steps": steps, **program}
     return Point.model_validate({"ranks": ranks, "workload": workload, "machine": machine, **more})
 
 
