@@ -216,6 +216,37 @@ bool Nodes::take_by_hardware(Node& node, std::uint32_t rank, Index item, Ticks n
     return true;
 }
 
+/// A put, or its acknowledgement: NICs move both, whatever the ranks are doing. A put to a rank that has not begun the
+/// round is remembered for it.
+bool Nodes::take_put(Node& node, std::uint32_t rank, Index item, Ticks now) {
+    using Kind = Transaction::Kind;
+    const Transaction::Kind kind = engine_.transactions[item].kind();
+    if (kind != Kind::data && kind != Kind::acknowledgement) return false;
+    const std::uint32_t round = engine_.transactions[item].round;
+    const WindowCall call = schedule_.round(static_cast<Rank>(rank), round).call;
+    if (call != WindowCall::puts && call != WindowCall::acknowledged_puts) return false;
+    const bool is_posted = node.state != RankState::begins_round || round != node.round;
+    Left* const left = is_posted ? left_of(node, rank, round) : nullptr;
+    if (kind == Kind::acknowledgement) {
+        --left->sends;
+        engine_.transactions.give_back(item);
+        return true;
+    }
+    if (left != nullptr) {
+        --left->receives;
+    } else {
+        const Index early = engine_.transactions.take();
+        engine_.transactions[early] = engine_.transactions[item];
+        node.early_of(round).push(engine_.transactions, early);
+    }
+    if (call == WindowCall::acknowledged_puts) {
+        answer(rank, item, Kind::acknowledgement, now);
+    } else {
+        engine_.transactions.give_back(item);
+    }
+    return true;
+}
+
 void Nodes::deliver(Node& node, std::uint32_t rank, Index item, Ticks now) {
     using Kind = Transaction::Kind;
     const Transaction& e = engine_.transactions[item];
@@ -223,7 +254,8 @@ void Nodes::deliver(Node& node, std::uint32_t rank, Index item, Ticks now) {
         --node.unanswered;
         return answer(rank, item, e.kind() == Kind::get ? Kind::data : Kind::eager_data, now);
     }
-    const bool taken = engine_.parameters.hardware_progress && take_by_hardware(node, rank, item, now);
+    const bool taken = (has_puts_ && take_put(node, rank, item, now)) ||
+                       (engine_.parameters.hardware_progress && take_by_hardware(node, rank, item, now));
     const bool waits = node.state == RankState::waits ||
                        (node.state == RankState::busy_nothing_arrived && is_free_for_message(node, rank, now));
     if (!taken) node.arrived.append(engine_.transactions, item);

@@ -149,7 +149,7 @@ private:
     // has an event (NicWake) only when the port is free, and applies the credits that have returned in the meantime
     // before anything else happens at its node to a rank that uses it.
 
-    static constexpr std::int32_t sends_freely = 0, left_open = -1;
+    static constexpr std::int32_t sends_freely = 0, left_open = -1, puts = -2, acknowledged_puts = -3;
 
     struct alignas(64) Node {
         // NIC
@@ -163,7 +163,7 @@ private:
         Left left;
         std::int32_t next_send = 0;
         std::int32_t sends = 0;
-        std::int32_t window = 0;  ///< sends_freely: all at once; left_open: so, and the round does not wait
+        std::int32_t window = 0;  ///< sends_freely: all at once; else so, and the round is left open
         std::int16_t phase = -1;
         RankState state = RankState::begins_round;
         std::uint8_t open = 0;   ///< rounds that were left open
@@ -198,8 +198,8 @@ private:
     [[nodiscard]] Index open_round(const Node& node, std::uint32_t rank, std::uint32_t round) const;
     /// Transfers under way of a round, where its receives are posted; else null.
     [[nodiscard]] Left* left_of(Node& node, std::uint32_t rank, std::uint32_t round);
-    /// Transfers that the rank waits for.
-    [[nodiscard]] const Left& awaited(Node& node, std::uint32_t rank);
+    /// Whether there are transfers that the rank waits for.
+    [[nodiscard]] bool awaits(const Node& node, std::uint32_t rank) const;
     /// The rank's processor is busy for its messages.
     [[nodiscard]] Ticks busy_until(const Node& node, std::uint32_t rank, Ticks now, Ticks work) {
         const Ticks end = noise_.end(rank, now, work);
@@ -208,6 +208,9 @@ private:
     }
     Ticks take_early(Node& node, std::uint32_t rank, Ticks now);
     Step post_sends(Node& node, std::uint32_t rank, Ticks now, Ticks time);
+    Step post_puts(Node& node, std::uint32_t rank, Ticks now, Ticks time);
+    void post_first(Node& node, std::uint32_t rank, const Transfer& t, Transaction::Kind kind, std::int64_t bytes,
+                    Ticks time);
     Step progress(Node& node, std::uint32_t rank, Ticks now, Ticks time);
     Ticks take(Node& node, std::uint32_t rank, Index item, Ticks now);
     void resume_at(std::uint32_t rank, Ticks time) { engine_.schedule_at(places_.of(rank), time, EventKind::resume); }
@@ -262,6 +265,7 @@ private:
     bool cut_packet(Node& node, std::uint32_t nic, Index transaction, Ticks now);
     void inject(Node& node, std::uint32_t nic, Index packet, Ticks now);
     bool take_by_hardware(Node& node, std::uint32_t rank, Index item, Ticks now);
+    bool take_put(Node& node, std::uint32_t rank, Index item, Ticks now);
     void deliver(Node& node, std::uint32_t rank, Index transaction, Ticks now);
 
     Engine& engine_;
@@ -271,6 +275,7 @@ private:
     const Allocation& allocation_;
     const Schedule& schedule_;
     const Noise noise_;
+    const bool has_puts_;  // in some round
     Repeats repeats_;
     std::uint32_t rounds_;
     const std::uint32_t ranks_;

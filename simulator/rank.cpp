@@ -46,7 +46,7 @@ void Nodes::run(Node& node, std::uint32_t rank, Ticks now) {
 /// \return when messages that were here before are copied
 Nodes::Step Nodes::begin_round(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
     // Where the NIC makes progress by itself, what is posted is seen at once.
-    const bool is_seen = engine_.parameters.hardware_progress || !node.early_of(node.round).empty();
+    const bool is_seen = engine_.parameters.hardware_progress || has_puts_ || !node.early_of(node.round).empty();
     if (time > now && (is_seen || repeats_.watches(node.round))) {
         resume_at(rank, time);
         return Step::blocked();
@@ -74,13 +74,16 @@ Nodes::Step Nodes::begin_round(Node& node, std::uint32_t rank, Ticks now, Ticks 
     const auto phase = static_cast<std::size_t>(round.phase);
     phases_[phase].begin = std::min(phases_[phase].begin, time);
     totals_[phase].begun += time;
-    node.window = round.waits ? round.window : left_open;
+    node.window = round.call == WindowCall::puts                ? puts
+                  : round.call == WindowCall::acknowledged_puts ? acknowledged_puts
+                  : round.waits                                 ? round.window
+                                                                : left_open;
     node.sends = round.sends;
     node.left = {round.receives, round.sends};
     node.next_send = 0;
     if (round.work > 0) {
         const Ticks work = from_picoseconds(round.work);
-        totals_[phase].work += work;
+        (round.call == WindowCall::none ? totals_[phase].work : totals_[phase].busy) += work;
         node.state = RankState::works;
         resume_at(rank, noise_.end(rank, time, work));
         return Step::blocked();
@@ -99,7 +102,7 @@ Nodes::Step Nodes::end_round(Node& node, Ticks time) {
 
 /// \param time from which on the rank looks at what arrives
 Nodes::Step Nodes::wait(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
-    if (time > now && awaited(node, rank).any()) {
+    if (time > now && awaits(node, rank)) {
         wait_from(node, rank, time);
         return Step::blocked();
     }
@@ -131,19 +134,22 @@ Left* Nodes::left_of(Node& node, std::uint32_t rank, std::uint32_t round) {
     return item == none ? nullptr : &engine_.open_rounds[item].left;
 }
 
-const Left& Nodes::awaited(Node& node, std::uint32_t rank) {
+bool Nodes::awaits(const Node& node, std::uint32_t rank) const {
     if (node.open == 0) [[likely]]
-        return node.left;
-    const std::int64_t ends = schedule_.round(static_cast<Rank>(rank), node.round).ends;
-    const Index item = ends > 0 ? open_round(node, rank, node.round - static_cast<std::uint32_t>(ends)) : none;
-    return item == none ? node.left : engine_.open_rounds[item].left;
+        return node.left.any();
+    const Round round = schedule_.round(static_cast<Rank>(rank), node.round);
+    const Index item =
+        round.ends > 0 ? open_round(node, rank, node.round - static_cast<std::uint32_t>(round.ends)) : none;
+    if (item == none) return node.left.any();
+    const Left& left = engine_.open_rounds[item].left;
+    return round.sends_only ? left.sends > 0 : left.any();
 }
 
 /// Forgets the round that this one has ended, if its transfers took that long.
 void Nodes::close(Node& node, std::uint32_t rank) {
     const std::int64_t ends = schedule_.round(static_cast<Rank>(rank), node.round).ends;
     const Index closed = ends > 0 ? open_round(node, rank, node.round - static_cast<std::uint32_t>(ends)) : none;
-    if (closed == none) return;
+    if (closed == none || engine_.open_rounds[closed].left.any()) return;
     Index* link = &open_[rank];
     while (*link != closed + 1) link = &engine_.open_rounds[*link - 1].next;
     *link = engine_.open_rounds[closed].next;
@@ -164,7 +170,7 @@ Ticks Nodes::take_early(Node& node, std::uint32_t rank, Ticks now) {
         if (e.kind() == Transaction::Kind::header) {
             answer(rank, item, Transaction::Kind::get, now);
         } else {
-            copying += engine_.parameters.copy(e.bytes);
+            if (e.is_eager_payload()) copying += engine_.parameters.copy(e.bytes);  // a put is where it belongs
             check_step(copying);
             --node.left.receives;
             engine_.transactions.give_back(item);
@@ -176,6 +182,7 @@ Ticks Nodes::take_early(Node& node, std::uint32_t rank, Ticks now) {
 /// \param time when the first send is prepared
 /// \return when the last is posted
 Nodes::Step Nodes::post_sends(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
+    if (node.window <= puts) return post_puts(node, rank, now, time);
     const Parameters& p = engine_.parameters;
     for (; may_send(node); ++node.next_send) {
         const Transfer t = schedule_.send(static_cast<Rank>(rank), node.round, node.next_send);
@@ -197,14 +204,7 @@ Nodes::Step Nodes::post_sends(Node& node, std::uint32_t rank, Ticks now, Ticks t
         }
         if (kind != Transaction::Kind::header) --node.left.sends;
         if (kind != Transaction::Kind::eager) ++node.unanswered;
-        ++engine_.statistics.messages;
-        engine_.statistics.bytes += static_cast<std::uint64_t>(t.bytes);
-        engine_.statistics.packets += (static_cast<std::uint64_t>(t.bytes) + p.packet - 1) / p.packet;
-        node.bytes += static_cast<std::uint64_t>(t.bytes);
-        const Index item = engine_.transactions.take();
-        Transaction& e = engine_.transactions[item];
-        e.address(static_cast<std::uint32_t>(t.peer), node.round, static_cast<std::uint32_t>(node.next_send), kind);
-        post(rank, item, kind == Transaction::Kind::eager ? t.bytes : control_bytes, time);
+        post_first(node, rank, t, kind, kind == Transaction::Kind::eager ? t.bytes : control_bytes, time);
     }
     if (node.window == left_open) {
         leave_open(node, rank);
@@ -213,10 +213,46 @@ Nodes::Step Nodes::post_sends(Node& node, std::uint32_t rank, Ticks now, Ticks t
     return wait(node, rank, now, time);
 }
 
+/// The same for puts, each of which the rank hands to its NIC as it is, and forgets.
+Nodes::Step Nodes::post_puts(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
+    const Ticks cost = from_picoseconds(schedule_.round(static_cast<Rank>(rank), node.round).put_cost);
+    for (; may_send(node); ++node.next_send) {
+        if (cost > 0 && node.state == RankState::sends) {
+            time = busy_until(node, rank, time, cost);
+            node.state = RankState::prepares_send;
+        }
+        if (time > now) {
+            resume_at(rank, time);
+            return Step::blocked();
+        }
+        node.state = RankState::sends;
+        if (node.window == puts) --node.left.sends;
+        const Transfer t = schedule_.send(static_cast<Rank>(rank), node.round, node.next_send);
+        post_first(node, rank, t, Transaction::Kind::data, t.bytes, time);
+    }
+    leave_open(node, rank);
+    return end_round(node, time);
+}
+
+/// Posts the first message of a transfer of the workload, and counts it.
+/// \param bytes of that message
+void Nodes::post_first(Node& node, std::uint32_t rank, const Transfer& t, Transaction::Kind kind, std::int64_t bytes,
+                       Ticks time) {
+    const std::uint32_t packet = engine_.parameters.packet;
+    ++engine_.statistics.messages;
+    engine_.statistics.bytes += static_cast<std::uint64_t>(t.bytes);
+    engine_.statistics.packets += (static_cast<std::uint64_t>(t.bytes) + packet - 1) / packet;
+    node.bytes += static_cast<std::uint64_t>(t.bytes);
+    const Index item = engine_.transactions.take();
+    Transaction& e = engine_.transactions[item];
+    e.address(static_cast<std::uint32_t>(t.peer), node.round, static_cast<std::uint32_t>(node.next_send), kind);
+    post(rank, item, bytes, time);
+}
+
 /// Whether an eager message that is posted at `time`, later than now, waits for no credits in the NIC, and nothing else
-/// is posted before it: only get requests are answered without the rank, and no other rank shares its node.
+/// is posted before it: only get requests and puts are answered without the rank, and no other rank shares its node.
 bool Nodes::goes_ahead(Node& node, std::uint32_t rank, std::int64_t bytes, Ticks time) {
-    if (places_.several()) return false;
+    if (places_.several() || has_puts_) return false;
     NodeChannel& link = fabric_.injection(places_.of(rank)).channel;
     if (node.unanswered > 0 || !node.nic.waiting.empty() || !link.waiting.empty()) return false;
     node.nic.apply(engine_.credits, time);
@@ -227,7 +263,7 @@ bool Nodes::goes_ahead(Node& node, std::uint32_t rank, std::int64_t bytes, Ticks
 /// Looks at what has arrived until the round is over.
 /// \return when it is, later than `now` where it ends with a copy; or that the rank has more to send
 Nodes::Step Nodes::progress(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
-    while (awaited(node, rank).any()) {
+    while (awaits(node, rank)) {
         if (engine_.parameters.hardware_progress && may_send(node)) {  // the NIC has taken an acknowledgement
             node.state = RankState::sends;
             return Step::until(time);
@@ -243,7 +279,7 @@ Nodes::Step Nodes::progress(Node& node, std::uint32_t rank, Ticks now, Ticks tim
         const Ticks copying = take(node, rank, node.arrived.pop(engine_.transactions), now);
         if (copying > 0) {
             time = busy_until(node, rank, now, copying);
-            if (!awaited(node, rank).any()) break;
+            if (!awaits(node, rank)) break;
             wait_from(node, rank, time);
             return Step::blocked();
         }

@@ -10,7 +10,7 @@
 /// sends and another one whenever one of them is complete (as MPI_Waitany says).
 ///
 /// A round may also be work between messages; or leave its messages under way (split phase), for a later round to wait
-/// for them.
+/// for them. In a one-sided exchange rounds stand for the calls of a window.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,21 @@ struct Transfer {
     std::int64_t bytes;  ///< payload [B]; may be 0
 };
 
+/// What a round is of a one-sided exchange; the same on all ranks (programs/one_sided.hpp).
+enum class WindowCall : std::uint8_t {
+    none,               ///< it is of no such exchange
+    puts,               ///< its messages are written into memory of the receivers, which do nothing for that
+    acknowledged_puts,  ///< and it counts as sent only when the receiver's network interface has answered
+    fence,
+    post_start,
+    complete_wait,
+    lock,    ///< of all ranks
+    flush,   ///< of all ranks
+    unlock,  ///< of all ranks
+    read,    ///< what was put to this rank is there
+    within   ///< of a call that another round stands for
+};
+
 /// How many transfers a rank has in a round, and the phase of the operation the round belongs to.
 struct Round {
     std::int32_t phase;
@@ -37,6 +52,10 @@ struct Round {
     bool waits = true;        ///< for all of its transfers; else a later round does
     std::int64_t work = 0;    ///< of the rank's processor [ps]; then there are no transfers
     std::int64_t ends = 0;    ///< waits for the round that is so many before; then there are no transfers
+    bool sends_only = false;  ///< of the round that it ends, it waits for what this rank sends
+    WindowCall call = WindowCall::none;
+    std::int32_t window_number = 0;  ///< of a window call, within a repeat
+    std::int64_t put_cost = 0;       ///< of the sender's processor for each put [ps]
 };
 
 class ContentSchedule;
@@ -56,6 +75,8 @@ public:
     /// The `index`-th send (receive) of `rank` in `round`; 0 <= index < round(rank, round).sends (.receives).
     [[nodiscard]] virtual Transfer send(Rank rank, std::int64_t round, std::int32_t index) const = 0;
     [[nodiscard]] virtual Transfer receive(Rank rank, std::int64_t round, std::int32_t index) const = 0;
+    /// Whether there are rounds of one-sided exchanges.
+    [[nodiscard]] virtual bool one_sided() const { return false; }
     /// Itself, if it says what its messages carry.
     [[nodiscard]] virtual const ContentSchedule* contents() const { return nullptr; }
 };

@@ -21,6 +21,10 @@ namespace tramontane::executor {
 /// \throws std::invalid_argument beyond 2^31 - 1
 [[nodiscard]] int element_count(std::int64_t bytes);
 
+/// Bytes of a message as MPI counts them.
+/// \throws std::invalid_argument beyond 2^31 - 1
+[[nodiscard]] int byte_count(std::int64_t bytes);
+
 class Exchange {
 public:
     virtual ~Exchange() = default;

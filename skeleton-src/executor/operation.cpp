@@ -10,6 +10,7 @@
 #include "null_buffer.hpp"
 #include "processor.hpp"
 #include "stamped.hpp"
+#include "windows.hpp"
 
 namespace tramontane::executor {
 namespace {
@@ -155,6 +156,9 @@ public:
             nothing_.emplace(outgoing_->data(), incoming_->data());
         }
         exchange_ = make_point_to_point(schedule, rank, payload());
+        if (schedule.one_sided()) {
+            windows_ = make_windows(options.workload->values(), schedule, rank, payload());
+        }
         for (std::int64_t number = 0; number < schedule.rounds() && !processor_; ++number) {
             if (schedule.round(rank, number).work > 0) processor_.emplace();
         }
@@ -187,11 +191,23 @@ public:
 
 private:
     void run(std::int64_t number, const Round& round, Times& times) {
+        if (round.call != WindowCall::none) return run_one_sided(number, round, times);
         if (round.work > 0) return processor_->work(round.work);
         if (round.ends > 0) return end(number - round.ends, times);
         timed(times.copying, [&] { payload().pack(number); });
         exchange_->begin(number);
         if (round.waits) end(number, times);
+    }
+    void run_one_sided(std::int64_t number, const Round& round, Times& times) {
+        if (round.call == WindowCall::puts || round.call == WindowCall::acknowledged_puts) {
+            timed(times.copying, [&] { payload().pack(number); });
+            windows_->put(number);
+        } else if (round.call == WindowCall::read) {
+            if (stamped_) timed(times.copying, [&] { windows_->read(number - round.ends); });
+            timed(times.copying, [&] { payload().unpack(number - round.ends); });
+        } else {
+            windows_->call(round);
+        }
     }
     void end(std::int64_t number, Times& times) {
         exchange_->end(number);
@@ -205,6 +221,7 @@ private:
     std::optional<NullBuffer> outgoing_, incoming_;
     std::optional<NullPayload> nothing_;
     std::unique_ptr<OpenExchange> exchange_;
+    std::unique_ptr<Windows> windows_;    ///< where there are puts
     std::optional<Processor> processor_;  ///< where there is work
 };
 

@@ -16,6 +16,13 @@ int element_count(std::int64_t bytes) {
     return static_cast<int>(elements);
 }
 
+int byte_count(std::int64_t bytes) {
+    if (bytes > std::numeric_limits<int>::max()) {
+        refuse("kind", "a message of " + std::to_string(bytes) + " B", "less than 2^31 B in each message");
+    }
+    return static_cast<int>(bytes);
+}
+
 namespace {
 
 class PointToPoint final : public OpenExchange {
@@ -64,11 +71,7 @@ private:
 
     [[nodiscard]] MPI_Datatype type() const { return payload_.counts_bytes() ? MPI_BYTE : element_type(); }
     [[nodiscard]] int count(std::int64_t bytes) const {
-        if (!payload_.counts_bytes()) return element_count(bytes);
-        if (bytes > std::numeric_limits<int>::max()) {
-            refuse("kind", "a message of " + std::to_string(bytes) + " B", "less than 2^31 B in each message");
-        }
-        return static_cast<int>(bytes);
+        return payload_.counts_bytes() ? byte_count(bytes) : element_count(bytes);
     }
 
     const Schedule& schedule_;

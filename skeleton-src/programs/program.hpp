@@ -18,31 +18,57 @@
 
 namespace tramontane {
 
+/// The repetition that a round is in.
+struct Repetition {
+    std::int64_t number;
+    bool is_last;
+};
+
+/// The rounds of an exchange, of which a program may do the first ones and, with something else in between, the others.
+class StepRounds {
+public:
+    StepRounds() = default;
+    StepRounds(const StepRounds&) = delete;
+    StepRounds& operator=(const StepRounds&) = delete;
+    virtual ~StepRounds() = default;
+
+    [[nodiscard]] virtual std::int64_t rounds() const = 0;
+    /// The first ones, after which messages are under way.
+    [[nodiscard]] virtual std::int64_t begun() const { return rounds(); }
+    /// Windows of a one-sided exchange.
+    [[nodiscard]] virtual std::int32_t windows() const { return 0; }
+    [[nodiscard]] virtual std::vector<std::string> phases() const = 0;
+    [[nodiscard]] virtual Round round(Rank rank, std::int64_t round, Repetition at) const = 0;
+    [[nodiscard]] virtual Transfer send(Rank rank, std::int64_t round, std::int32_t index) const = 0;
+    [[nodiscard]] virtual Transfer receive(Rank rank, std::int64_t round, std::int32_t index) const = 0;
+};
+
 /// A schedule of a communicator's ranks, for each of its groups. Groups of two sizes have two schedules; a group whose
 /// schedule has fewer rounds has nothing to do in the last ones.
-class GroupSchedule {
+class GroupSchedule final : public StepRounds {
 public:
     /// \param largest, smallest schedules of the two sizes; the second may be null if there is one size only
     GroupSchedule(Communicator communicator, std::shared_ptr<const Schedule> largest,
                   std::shared_ptr<const Schedule> smallest)
         : communicator_{communicator}, largest_{std::move(largest)}, smallest_{std::move(smallest)} {}
 
-    [[nodiscard]] std::int64_t rounds() const {
+    [[nodiscard]] std::int64_t rounds() const override {
         return std::max(largest_->rounds(), smallest_ ? smallest_->rounds() : 0);
     }
-    [[nodiscard]] std::vector<std::string> phases() const { return largest_->phases(); }
+    [[nodiscard]] std::vector<std::string> phases() const override { return largest_->phases(); }
+    [[nodiscard]] bool has(Rank rank) const { return communicator_.place(rank).local >= 0; }
 
-    [[nodiscard]] Round round(Rank rank, std::int64_t round) const {
+    [[nodiscard]] Round round(Rank rank, std::int64_t round, Repetition /*at*/) const override {
         const auto at = communicator_.place(rank);
         const Schedule& schedule = of(at);
         const bool idle = at.local < 0 || round >= schedule.rounds();
         return idle ? Round{phase_of(round), 0, 0} : schedule.round(at.local, round);
     }
-    [[nodiscard]] Transfer send(Rank rank, std::int64_t round, std::int32_t index) const {
+    [[nodiscard]] Transfer send(Rank rank, std::int64_t round, std::int32_t index) const override {
         const auto at = communicator_.place(rank);
         return outside(at, of(at).send(at.local, round, index));
     }
-    [[nodiscard]] Transfer receive(Rank rank, std::int64_t round, std::int32_t index) const {
+    [[nodiscard]] Transfer receive(Rank rank, std::int64_t round, std::int32_t index) const override {
         const auto at = communicator_.place(rank);
         return outside(at, of(at).receive(at.local, round, index));
     }
@@ -65,69 +91,84 @@ private:
     std::shared_ptr<const Schedule> largest_, smallest_;
 };
 
+/// An exchange in split phase: what is begun is its first round; where it has more, they follow at its end, because
+/// ranks make progress within MPI calls.
+class SplitRounds final : public StepRounds {
+public:
+    explicit SplitRounds(std::shared_ptr<const StepRounds> whole) : whole_{std::move(whole)} {}
+
+    [[nodiscard]] std::int64_t rounds() const override { return whole_->rounds() + begun(); }
+    [[nodiscard]] std::int64_t begun() const override { return std::min<std::int64_t>(whole_->rounds(), 1); }
+    [[nodiscard]] std::vector<std::string> phases() const override { return whole_->phases(); }
+    [[nodiscard]] Round round(Rank rank, std::int64_t round, Repetition at) const override {
+        if (round > 1) return whole_->round(rank, round - 1, at);
+        Round first = whole_->round(rank, 0, at);
+        first.waits = false;
+        if (round == 0) return first;
+        return {.phase = first.phase, .sends = 0, .receives = 0, .ends = 1};
+    }
+    [[nodiscard]] Transfer send(Rank rank, std::int64_t round, std::int32_t index) const override {
+        return whole_->send(rank, inner(round), index);
+    }
+    [[nodiscard]] Transfer receive(Rank rank, std::int64_t round, std::int32_t index) const override {
+        return whole_->receive(rank, inner(round), index);
+    }
+
+private:
+    [[nodiscard]] static std::int64_t inner(std::int64_t round) { return round > 1 ? round - 1 : round; }
+
+    std::shared_ptr<const StepRounds> whole_;
+};
+
 /// Steps, repeated. All ranks have the same steps, so rounds are numbered alike; a rank that is not in a step's
-/// communicator passes it by, at no cost.
-///
-/// A step may begin an exchange and another one end it, with work or messages in between (split phase). What is begun
-/// is its first round; where it has more, they follow at its end: ranks make progress within MPI calls.
+/// communicator passes it by, at no cost. A step may begin an exchange and another one end it, with work or messages in
+/// between (split phase).
 class Program final : public Schedule {
 public:
     Program(Rank ranks, std::int64_t repetitions) : ranks_{ranks}, repetitions_{repetitions} {}
 
-    void exchange(const std::string& name, std::shared_ptr<const GroupSchedule> what) {
-        const std::int64_t rounds = what->rounds();
-        add({.kind = Kind::exchange, .what = std::move(what), .rounds = rounds}, name);
+    void exchange(const std::string& name, std::shared_ptr<const StepRounds> what) {
+        add(step_of_exchange(std::move(what), &StepRounds::rounds), name);
     }
     void work(const std::string& name, Work work) {
         works_.push_back(work);
-        add({.kind = Kind::work, .work = works_.size() - 1, .rounds = 1}, name);
+        add({.work = works_.size() - 1, .rounds = 1}, name);
     }
     /// \param label for its end
-    void begin(const std::string& name, const std::string& label, std::shared_ptr<const GroupSchedule> what) {
+    void begin(const std::string& name, const std::string& label, std::shared_ptr<const StepRounds> what) {
         begun_[label] = steps_.size();
-        add({.kind = Kind::begin, .what = std::move(what), .rounds = 1}, name);
+        add(step_of_exchange(std::move(what), &StepRounds::begun), name);
     }
+    /// \param name of its own phases; empty: it has those of what was begun
     /// \pre it has been begun, and not ended
-    void end(const std::string& label) {
-        const Step begun = steps_[begun_.at(label)];
+    void end(const std::string& label, const std::string& name = {}) {
+        Step step = steps_[begun_.at(label)];
         begun_.erase(label);
-        const std::int64_t rounds = begun.what->rounds();
-        const std::int64_t distance = per_repetition_ - begun.first;
-        add({.kind = Kind::end, .rounds = 1, .first_phase = begun.first_phase, .distance = distance}, {});
-        if (rounds > 1) {
-            add({.kind = Kind::exchange,
-                 .what = begun.what,
-                 .rounds = rounds - 1,
-                 .skipped = 1,
-                 .first_phase = begun.first_phase},
-                {});
-        }
+        step.skipped = step.rounds;
+        step.rounds = step.what->rounds() - step.skipped;
+        step.between = per_repetition_ - (step.first + step.skipped);
+        if (!name.empty()) step.first_phase = -1;
+        add(std::move(step), name);
     }
 
     [[nodiscard]] Rank ranks() const override { return ranks_; }
     [[nodiscard]] std::int64_t rounds() const override { return per_repetition_ * repetitions_; }
     [[nodiscard]] std::int64_t repeats() const override { return repetitions_; }
     [[nodiscard]] std::vector<std::string> phases() const override { return phases_; }
+    [[nodiscard]] bool one_sided() const override { return windows_ > 0; }
 
     [[nodiscard]] Round round(Rank rank, std::int64_t round) const override {
         const At at = step_of(round);
-        Round found{at.step->first_phase, 0, 0};
-        switch (at.step->kind) {
-            case Kind::work:
-                found.work = works_[at.step->work].of(rank, at.repetition);
-                break;
-            case Kind::end:
-                found.ends = at.step->distance;
-                break;
-            case Kind::begin:
-            case Kind::exchange: {
-                found = at.step->what->round(rank, at.inner);
-                found.phase = phase_numbers_[static_cast<std::size_t>(at.step->first_phase + found.phase)];
-                found.waits = at.step->kind == Kind::exchange;
-                return found;
-            }
+        const Step& step = *at.step;
+        Round found{0, 0, 0};
+        if (step.what) {
+            found = step.what->round(rank, at.inner, {at.repetition, at.repetition + 1 == repetitions_});
+            if (found.ends > at.inner - step.skipped) found.ends += step.between;
+            found.window_number += step.first_window;
+        } else {
+            found.work = works_[step.work].of(rank, at.repetition);
         }
-        found.phase = phase_numbers_[static_cast<std::size_t>(found.phase)];
+        found.phase = phase_numbers_[static_cast<std::size_t>(step.first_phase + found.phase)];
         return found;
     }
     [[nodiscard]] Transfer send(Rank rank, std::int64_t round, std::int32_t index) const override {
@@ -140,25 +181,30 @@ public:
     }
 
 private:
-    enum class Kind : std::uint8_t { exchange, begin, end, work };
-
     struct Step {
-        Kind kind;
-        std::shared_ptr<const GroupSchedule> what{};  ///< of an exchange, whole or begun
+        std::shared_ptr<const StepRounds> what{};  ///< of an exchange; null: work
         std::size_t work = 0;
         std::int64_t rounds = 0;
-        std::int64_t skipped = 0;       ///< rounds of `what` that were before
+        std::int64_t skipped = 0;       ///< rounds of `what` that another step has done, ...
+        std::int64_t between = 0;       ///< ... and rounds since then
         std::int32_t first_phase = -1;  ///< place of its phases in `phase_numbers_`; -1: to be added
-        std::int64_t distance = 0;      ///< of an end: rounds since the beginning
-        std::int64_t first = 0;         ///< round of a repetition
+        std::int32_t first_window = 0;
+        std::int64_t first = 0;  ///< round of a repetition
     };
 
     struct At {
         const Step* step;
-        std::int64_t inner;  ///< round of its schedule
+        std::int64_t inner;  ///< round of its exchange
         std::int64_t repetition;
     };
 
+    [[nodiscard]] Step step_of_exchange(std::shared_ptr<const StepRounds> what,
+                                        std::int64_t (StepRounds::*rounds)() const) {
+        const std::int64_t count = (*what.*rounds)();
+        const std::int32_t first = windows_;
+        windows_ += what->windows();
+        return {.what = std::move(what), .rounds = count, .first_window = first};
+    }
     void add(Step step, const std::string& name) {
         if (step.first_phase < 0) {
             step.first_phase = static_cast<std::int32_t>(phase_numbers_.size());
@@ -191,6 +237,7 @@ private:
     Rank ranks_;
     std::int64_t repetitions_;
     std::int64_t per_repetition_ = 0;
+    std::int32_t windows_ = 0;
     std::vector<Step> steps_;
     std::vector<Work> works_;
     std::vector<std::string> phases_;

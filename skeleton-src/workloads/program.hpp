@@ -13,7 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "../collectives/barrier.hpp"
 #include "../programs/communicator.hpp"
+#include "../programs/one_sided.hpp"
 #include "../programs/program.hpp"
 #include "../programs/work.hpp"
 #include "kind.hpp"
@@ -47,9 +49,63 @@ inline constexpr std::int64_t most_work = 1'000'000'000'000'000;  ///< [ps] of a
 
 /// Keys that every step has, beside those of its kind.
 [[nodiscard]] inline std::vector<Key> step_keys() {
+    const auto word = [](const char* name, std::vector<std::string> words) {
+        return Key{.name = name, .words = std::move(words), .optional = true};
+    };
     return {{.name = "name", .optional = true},
             {.name = "communicator", .optional = true},
-            {.name = "begin", .optional = true}};
+            {.name = "begin", .optional = true},
+            word("one_sided.synchronisation", {"fence", "post-start", "passive", "lock"}),
+            word("one_sided.scope", {"all", "neighbours"}),
+            word("one_sided.opens", {"before", "after"})};
+}
+
+/// What the calls of one-sided steps cost; by default nothing, for those who do not ask for times.
+[[nodiscard]] inline std::vector<Key> one_sided_keys() {
+    std::vector<Key> keys;
+    for (const char* name : {"put", "post", "start", "complete", "wait", "flush", "fence", "lock", "unlock"}) {
+        keys.push_back(
+            {.name = name, .integers = 1, .least = 0, .most = 1'000'000'000'000, .otherwise = std::int64_t{0}});
+    }
+    return keys;
+}
+
+[[nodiscard]] inline OneSidedCosts one_sided_costs(const Values& values) {
+    const auto cost = [&](const char* name) {
+        return values.find(name) == nullptr ? std::int64_t{0} : values.integer(name);
+    };
+    return {.put = cost("put"),
+            .post = cost("post"),
+            .start = cost("start"),
+            .complete = cost("complete"),
+            .wait = cost("wait"),
+            .flush = cost("flush"),
+            .fence = cost("fence"),
+            .lock = cost("lock"),
+            .unlock = cost("unlock")};
+}
+
+/// The synchronisation of a step; nothing for messages of two sides.
+[[nodiscard]] inline std::optional<Synchronisation> synchronisation(const Values& step, const OneSidedCosts& costs) {
+    using Kind = Synchronisation::Kind;
+    const Values keys = step.within("one_sided.");
+    if (keys.all().empty()) return std::nullopt;
+    const std::string name = keys.shown("synchronisation");
+    if (name.empty()) refuse("one_sided.synchronisation", "nothing", "fence, post-start, passive, lock");
+    const Kind kind = name == "fence"        ? Kind::fence
+                      : name == "post-start" ? Kind::post_start
+                      : name == "passive"    ? Kind::passive
+                                             : Kind::lock;
+    const std::string scope = keys.shown("scope");
+    if (kind == Kind::post_start && !scope.empty()) {
+        refuse("one_sided.scope", "'" + scope + "' with post-start, which is between neighbours", "none");
+    }
+    const bool opens = kind == Kind::fence || kind == Kind::post_start;
+    if (!opens && keys.is("opens", "after")) {
+        refuse("one_sided.opens", "'after' with " + name + ", whose targets open nothing", "before");
+    }
+    const bool among_all = scope.empty() ? kind == Kind::fence || kind == Kind::lock : scope == "all";
+    return Synchronisation{kind, among_all && kind != Kind::post_start, keys.is("opens", "after"), costs};
 }
 
 [[nodiscard]] inline std::vector<Key> communicator_keys() {
@@ -89,7 +145,9 @@ inline constexpr std::int64_t most_work = 1'000'000'000'000'000;  ///< [ps] of a
 class ProgramWorkload final : public Workload {
 public:
     ProgramWorkload(Values values, Rank ranks, const Permissions& permissions)
-        : Workload{std::move(values), ranks}, permissions_{permissions} {
+        : Workload{std::move(values), ranks},
+          permissions_{permissions},
+          costs_{detail::one_sided_costs(this->values().within("one_sided."))} {
         for (std::int64_t number = 0;; ++number) {
             const std::string key = "steps." + std::to_string(number);
             Values step = this->values().within(key + ".");
@@ -123,6 +181,7 @@ private:
         std::unique_ptr<Workload> largest{}, smallest{};
         std::optional<Communicator> communicator{};
         std::optional<Work> work{};
+        std::optional<Synchronisation> one_sided{};
     };
 
     void add(const std::string& key, Values values) {
@@ -167,16 +226,19 @@ private:
         const WorkloadKind& kind = workload_kind(step.kind);
         Values own;
         for (const auto& [name, value] : values.all()) {
-            if (name != "name" && name != "communicator" && name != "begin") own.set(name, value);
+            const bool of_step = name == "name" || name == "communicator" || name == "begin";
+            if (!of_step && !name.starts_with("one_sided.")) own.set(name, value);
         }
         step.largest = kind.make(own, step.communicator->largest(), permissions_);
         if (step.communicator->smallest() != step.communicator->largest()) {
             step.smallest = kind.make(own, step.communicator->smallest(), permissions_);
         }
-        if (step.label.empty()) return;
+        step.one_sided = detail::synchronisation(values, costs_);
+        if (step.label.empty() && !step.one_sided) return;
         const auto schedule = step.largest->sampled();
         if (schedule->rounds() > 0 && schedule->round(0, 0).window > 0) {
-            refuse("begin", "an exchange that waits before all is posted", "an algorithm that posts all sends at once");
+            refuse(step.one_sided ? "one_sided" : "begin", "an exchange that waits before all is posted",
+                   "an algorithm that posts all sends at once");
         }
     }
 
@@ -196,7 +258,7 @@ private:
         auto program = std::make_unique<Program>(ranks(), values().integer("repeat"));
         for (const Step& step : steps_) {
             if (step.kind == "end") {
-                program->end(step.label);
+                program->end(step.label, step.name);
                 continue;
             }
             const std::string name = step.name.empty() ? step.kind : step.name;
@@ -204,13 +266,11 @@ private:
                 program->work(name, *step.work);
                 continue;
             }
-            std::shared_ptr<const Schedule> largest = schedule_of(*step.largest), smallest;
-            if (step.smallest) smallest = schedule_of(*step.smallest);
-            auto group = std::make_shared<GroupSchedule>(*step.communicator, std::move(largest), std::move(smallest));
+            auto rounds = rounds_of(step, schedule_of);
             if (step.label.empty()) {
-                program->exchange(name, std::move(group));
+                program->exchange(name, std::move(rounds));
             } else {
-                program->begin(name, step.label, std::move(group));
+                program->begin(name, step.label, std::move(rounds));
             }
         }
         if (program->rounds() > std::numeric_limits<Rank>::max()) {
@@ -219,7 +279,26 @@ private:
         return program;
     }
 
+    template <class ScheduleOf>
+    [[nodiscard]] static std::shared_ptr<const StepRounds> rounds_of(const Step& step, ScheduleOf&& schedule_of) {
+        std::shared_ptr<const Schedule> largest = schedule_of(*step.largest), smallest;
+        if (step.smallest) smallest = schedule_of(*step.smallest);
+        auto group = std::make_shared<GroupSchedule>(*step.communicator, std::move(largest), std::move(smallest));
+        if (step.one_sided) {
+            return std::make_shared<OneSidedRounds>(std::move(group), barrier(*step.communicator), *step.one_sided);
+        }
+        if (step.label.empty()) return group;
+        return std::make_shared<SplitRounds>(std::move(group));
+    }
+    [[nodiscard]] static std::shared_ptr<const GroupSchedule> barrier(const Communicator& communicator) {
+        const auto of = [](Rank ranks) {
+            return std::make_shared<BarrierSchedule<Dissemination>>(Dissemination{ranks});
+        };
+        return std::make_shared<GroupSchedule>(communicator, of(communicator.largest()), of(communicator.smallest()));
+    }
+
     Permissions permissions_;
+    OneSidedCosts costs_;
     std::vector<Step> steps_;
     std::vector<std::string> open_;
 };
@@ -231,6 +310,8 @@ inline void read_program(KeyReader& reader, Values& values) {
             inner.read(detail::communicator_keys(), found, "workload.");
         });
     }
+    read_block("one_sided",
+               [](KeyReader& inner, Values& found) { inner.read(detail::one_sided_keys(), found, "workload."); });
     const auto steps = reader.names_within("steps.").size();
     if (steps == 0) refuse("steps", "nothing", "a list of steps");
     for (std::size_t number = 0; number < steps; ++number) {
@@ -241,7 +322,7 @@ inline void read_program(KeyReader& reader, Values& values) {
             if (word == "work" || word == "end") {
                 inner.read({Key::word("kind", {word})}, found, "workload.");
                 std::vector<Key> keys{{.name = "name", .optional = true}};
-                if (word == "end") keys = {Key::word("of", {})};
+                if (word == "end") keys.push_back(Key::word("of", {}));
                 for (Key& key : word == "work" ? detail::work_keys() : std::vector<Key>{})
                     keys.push_back(std::move(key));
                 inner.read(keys, found, "workload.");

@@ -32,7 +32,7 @@ namespace tramontane::testing {
     return all;
 }
 
-/// Exchanges whole and in split phase, two of them under way at a time, work, and collectives on communicators.
+/// Exchanges whole and in split phase, two of them under way at a time, puts, work, and collectives on communicators.
 inline constexpr const char* small_program =
     "kind=program repeat=2 communicators.rows.consecutive=5 communicators.columns.every=3 "
     "communicators.some.range=1,1 "
@@ -44,7 +44,13 @@ inline constexpr const char* small_program =
     "steps.5.kind=allreduce steps.5.algorithm=rabenseifner steps.5.count=300 steps.5.repeats=2 "
     "steps.5.communicator=rows "
     "steps.6.kind=end steps.6.of=second "
-    "steps.7.kind=halo steps.7.width=1 steps.7.grid=9x9x9 steps.7.communicator=some";
+    "steps.7.kind=halo steps.7.width=1 steps.7.grid=9x9x9 steps.7.communicator=some "
+    "steps.8.kind=halo steps.8.width=5 steps.8.grid=30x30x4 steps.8.begin=puts "
+    "steps.8.one_sided.synchronisation=passive "
+    "steps.9.kind=halo steps.9.width=2 steps.9.grid=30x30x4 steps.9.one_sided.synchronisation=post-start "
+    "steps.9.one_sided.opens=after steps.10.kind=end steps.10.of=puts "
+    "steps.11.kind=halo steps.11.width=3 steps.11.grid=30x30x4 steps.11.one_sided.synchronisation=fence "
+    "one_sided.put=90000 one_sided.post=300000 one_sided.start=200000 one_sided.flush=500000 one_sided.fence=700000";
 
 /// A small point that is drawn at random: workload, protocol, buffers, noise, allocation, ranks on a node.
 struct Drawn {

@@ -16,7 +16,7 @@ SOURCES = tuple(f"{room}/*.{suffix}" for room in ROOMS for suffix in ("cpp", "hp
 #: Rooms that are built or written by runs.
 MADE_ROOMS = {"build", "results"}
 #: Files that a reader makes, and those of other projects.
-NOT_HERE = {"configs/experiments/halo-latency.yaml", "packages.yaml", "spack.lock"}
+NOT_HERE = {"configs/experiments/halo-latency.yaml", "packages.yaml", "spack.lock", "one_sided.lock"}
 #: Functions of other projects: SST/macro.
 FOREIGN = {"PiscesNIC::doSend", "NIC::internodeSend"}
 SUFFIX = re.compile(r"\.(?:cpp|hpp|py|sh|smk|yaml|toml|json|md|csv|lock)$")

@@ -43,6 +43,8 @@ class Job(Settings):
             allowed = ", ".join(self.workload.own_algorithms or ("nothing",))
             found = f"found '{self.workload.chosen}' in a job, which has messages of its own"
             raise problem(found, allowed, key="workload.algorithm")
+        if any(self.workload.puts()):
+            raise problem("found one-sided steps in a job", "messages", key="workload.steps")
         if self.workload.is_search:
             raise problem(f"found {OPTIMAL} in a job", "a whole number", key="workload.radix")
         return self

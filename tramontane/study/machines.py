@@ -14,6 +14,7 @@ from tramontane.study.units import (
     UNLIMITED,
     Bandwidth,
     BandwidthOrUnlimited,
+    CallTime,
     EagerSize,
     Frequency,
     Latency,
@@ -135,6 +136,23 @@ class Node(Settings):
         return self
 
 
+class OneSidedCosts(Settings):
+    """Time of a rank's processor in calls of one-sided exchanges, beside what they wait for; there are no defaults.
+
+    A step needs the costs of its calls (docs/one-sided.md). What no step needs says nothing.
+    """
+
+    put: CallTime | None = Field(None, description="Cost of a put, in place of `overhead` and copies.")
+    post: CallTime | None = Field(None, description="Cost of post for each origin.", examples=["300 ns"])
+    start: CallTime | None = Field(None, description="Cost of start for each target.", examples=["300 ns"])
+    complete: CallTime | None = Field(None, description="Cost of complete for each target.", examples=["300 ns"])
+    wait: CallTime | None = Field(None, description="Cost of wait for each origin.", examples=["300 ns"])
+    flush: CallTime | None = Field(None, description="Cost of flush for each target.", examples=["300 ns"])
+    fence: CallTime | None = Field(None, description="Cost of a fence.", examples=["1 us"])
+    lock: CallTime | None = Field(None, description="Cost of locking the windows of all ranks.", examples=["1 us"])
+    unlock: CallTime | None = Field(None, description="Cost of unlocking them.", examples=["1 us"])
+
+
 class Protocol(Settings):
     """Message sizes at which the MPI library changes its protocol."""
 
@@ -214,6 +232,7 @@ class Machine(Settings):
     processor: Processor = Field(Processor(), description="Processors of the nodes.")
     overhead: Overhead = Field(Overhead(), description="Time of the processors a message.")
     node: Node = Field(Node(), description="What several ranks of a node share.")
+    one_sided: OneSidedCosts = Field(OneSidedCosts(), description="Costs of one-sided exchanges.")
     packet: PacketSize = Field(4096, description="Messages are cut into packets of this size.")
     buffer: PositiveSize = Field(
         64_000, description="Buffer of a link, divided by the virtual channels of the routing."

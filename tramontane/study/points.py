@@ -13,7 +13,7 @@ from pydantic import Field, field_serializer, model_validator
 
 from tramontane.study.fields import Choice, ChoiceOrLists, ChoiceOrNumbers, Count, NonNegative, Numbers, Text, Whole
 from tramontane.study.jobs import Jobs
-from tramontane.study.machines import Machine, Node
+from tramontane.study.machines import Machine, Node, OneSidedCosts
 from tramontane.study.mapping import ALLOCATIONS, MAPPINGS, MAX_RANKS_PER_NODE, NODES, TILE, Mapping
 from tramontane.study.messages import problem
 from tramontane.study.kinds import Workload
@@ -165,6 +165,7 @@ class Point(Settings):
         self._fill(workload=on_nodes.for_ranks(self.ranks))
         self._check_jobs()
         self._check_places()
+        self._check_one_sided()
         return self
 
     def _check_machine(self) -> None:
@@ -271,6 +272,20 @@ class Point(Settings):
                 allowed = f"a multiple of ranks_per_node, {self.ranks_per_node}"
                 raise problem(f"found {job.ranks}", allowed, key=f"workload.jobs.[{number}].ranks")
 
+    def _check_one_sided(self) -> None:
+        """Refuse one-sided steps whose costs are not stated, and leave out costs that no step needs."""
+        if self.machine is None:
+            return
+        stated = self.machine.one_sided
+        needed = {cost: None for each in self.workload.puts() for cost in each.costs}
+        missing = [f"one_sided.{cost}" for cost in needed if getattr(stated, cost) is None]
+        if missing and self.substrate == "simulator":
+            allowed = "a time of each, e.g. 500 ns: the one-sided steps need it"
+            raise problem(f"found no {', '.join(missing)}", allowed, key="machine")
+        said = {cost: getattr(stated, cost) for cost in needed}
+        if stated.canonical().keys() - said.keys():
+            self._fill(machine=self.machine.changed(one_sided=OneSidedCosts.model_construct(**said)))
+
     def _check_sharing(self) -> None:
         """Refuse several ranks a node, or another mapping, where nothing would heed it."""
         key = "ranks_per_node" if self.ranks_per_node > 1 else "mapping"
@@ -334,7 +349,8 @@ class Point(Settings):
     def canonical(self) -> dict[str, Any]:
         """Return plain data in base units (ps, B/s, B, Hz), defaults filled in and keys sorted.
 
-        Overhead, node, ranks_per_node, mapping, noise, steady and statistics are left out where they ask for nothing.
+        Overhead, node, one_sided, ranks_per_node, mapping, noise, steady and statistics are left out where they ask for
+        nothing.
         """
         return dict(json.loads(self._canonical_text))
 
@@ -344,7 +360,7 @@ class Point(Settings):
         off = {name for name in ("noise", "steady", "statistics") if getattr(self, name).is_default}
         remarks = {"name", "extends", "description", "source"}
         if self.machine:
-            remarks |= {name for name in ("overhead", "node") if getattr(self.machine, name).is_default}
+            remarks |= {name for name in ("overhead", "node", "one_sided") if getattr(self.machine, name).is_default}
         off |= {name for name, value in (("ranks_per_node", 1), ("mapping", "block")) if getattr(self, name) == value}
         data = self.model_dump(mode="json", exclude_none=True, exclude={"machine": remarks, **dict.fromkeys(off, True)})
         return json.dumps(data, sort_keys=True, separators=(",", ":"))

@@ -3,10 +3,23 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tramontane.study.programs import ALL, Basic, CollectiveStep, Communicator, End, Loop, Overlap, Program, Work
+from tramontane.study.programs import (
+    ALL,
+    SCOPES,
+    Basic,
+    CollectiveStep,
+    Communicator,
+    End,
+    Loop,
+    OneSided,
+    Overlap,
+    Program,
+    PutStep,
+    Work,
+)
 from tramontane.study.units import FRACTION, TIME, format_quantity
 
-_OF_STEPS = {"kind", "operation", "name", "communicator", "begin", "decomposition"}
+_OF_STEPS = {"kind", "operation", "name", "communicator", "begin", "decomposition", "one_sided"}
 """Keys that are told in other words, or differ from one number of ranks to the next."""
 
 
@@ -32,7 +45,7 @@ def _sentence(step: Basic) -> str:
         case Work():
             return f"{_work(step)}{_phase(step.name, 'work')}"
         case End():
-            return f"wait for {step.of}"
+            return f"wait for {step.of}{_phase(step.name, step.of)}"
         case Overlap():
             return f"{_exchange(step.exchange)}, and meanwhile {_sentence(step.work)}"
         case _:
@@ -45,7 +58,15 @@ def _exchange(step: Any) -> str:
     keys = {name: value for name, value in step.canonical().items() if name not in _OF_STEPS}
     told = ", ".join(f"{name} {_value(value)}" for name, value in keys.items())
     among = "" if step.communicator in (None, ALL) else f" among {step.communicator}"
-    return f"{what}{among}{f' ({told})' if told else ''}{_phase(step.name, what)}"
+    puts = _puts(step.one_sided) if isinstance(step, PutStep) and step.one_sided else ""
+    return f"{what}{among}{f' ({told})' if told else ''}{puts}{_phase(step.name, what)}"
+
+
+def _puts(one_sided: OneSided) -> str:
+    scope = one_sided.scope or SCOPES.get(one_sided.synchronisation)
+    among = f" of {'all ranks' if scope == 'all' else scope}" if scope else ""
+    opens = ", windows open for the next time at once" if one_sided.opens else ""
+    return f" by puts, {one_sided.synchronisation}{among}{opens}"
 
 
 def _work(step: Work) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tramontane.study.fields import Count, Name, NonNegative, WholeList
+from tramontane.study.fields import Choice, Count, Name, NonNegative, WholeList
 from tramontane.study.messages import problem
 from tramontane.study.settings import Settings
 from tramontane.study.units import FRACTION, Share, Time, format_quantity
@@ -102,11 +102,75 @@ class StepOf(Communication):
         return self
 
 
+SYNCHRONISATIONS = {
+    "fence": ("put", "fence"),
+    "post-start": ("put", "post", "start", "complete", "wait"),
+    "passive": ("put", "lock", "flush", "unlock"),
+    "lock": ("put", "lock", "unlock"),
+}
+"""Ways to synchronise one-sided exchanges, and the costs of `machine.one_sided` that each needs."""
+SCOPES = {"fence": "all", "passive": "neighbours", "lock": "all"}
+"""Who synchronises where nothing is said; post-start is between neighbours anyway."""
+
+
+class OneSided(Settings):
+    """Messages as puts into windows of the receivers (docs/one-sided.md)."""
+
+    synchronisation: Annotated[str, Choice(tuple(SYNCHRONISATIONS))] = Field(
+        description="fence: one before the puts and one after them; post-start: post and start before, complete and "
+        "wait after; passive: one lock of all for the whole program, then flush and tell; lock: the same, but locked "
+        "and unlocked each time."
+    )
+    scope: Annotated[str, Choice(("all", "neighbours"))] | None = Field(
+        None,
+        description="Who synchronises in a fence, or is told after a flush or unlock: all ranks of the communicator by "
+        "a barrier, or neighbours by an empty message each. Not for post-start. Default: all; of passive, neighbours.",
+    )
+    opens: Annotated[str, Choice(("before", "after"))] | None = Field(
+        None,
+        description="When windows open, by fence or by post and start: just before the puts, or at once after they "
+        "were closed the time before. Not for passive and lock. Default: before.",
+    )
+
+    @model_validator(mode="after")
+    def _meant(self) -> Self:
+        chosen, usual = self.synchronisation, SCOPES.get(self.synchronisation)
+        if self.scope and usual is None:
+            raise problem(f"found {self.scope} with {chosen}, which is between neighbours", "none", key="scope")
+        if self.opens == "after" and chosen not in ("fence", "post-start"):
+            raise problem(f"found after with {chosen}, whose targets open nothing", "before", key="opens")
+        self._fill(
+            scope=None if self.scope == usual else self.scope, opens=None if self.opens == "before" else self.opens
+        )
+        return self
+
+    @property
+    def costs(self) -> tuple[str, ...]:
+        """The costs of `machine.one_sided` that it needs."""
+        return SYNCHRONISATIONS[self.synchronisation]
+
+
+class PutStep(StepOf):
+    """What a step has whose messages may be puts."""
+
+    one_sided: OneSided | None = Field(
+        None, description="Puts instead of messages of two sides. Default: messages of two sides."
+    )
+
+    def schedule_keys(self) -> dict[str, Any]:
+        """Return the keys of its kind."""
+        return {key: value for key, value in super().schedule_keys().items() if key != "one_sided"}
+
+    def step_keys(self) -> dict[str, Any]:
+        """Return all keys, as the compiled description reads them."""
+        return super().step_keys() | ({"one_sided": self.one_sided.canonical()} if self.one_sided else {})
+
+
 class TranspositionStep(StepOf, Transposition):
     """A transposition in a program."""
 
 
-class HaloStep(StepOf, Halo):
+class HaloStep(PutStep, Halo):
     """A halo exchange in a program."""
 
 
@@ -172,6 +236,9 @@ class End(Settings):
     """Waits for the messages of an exchange that was begun."""
 
     kind: Literal["end"] = Field("end", description="Kind of step.")
+    name: Name | None = Field(
+        None, description="Name of a phase of its own. Default: it counts to the phase of what was begun."
+    )
     of: Name = Field(description="The label of the exchange, which is begun before, in the same repetition.")
 
     def step_keys(self) -> dict[str, Any]:
@@ -294,6 +361,13 @@ class Program(Communication):
                     yield from step.steps
             else:
                 yield step
+
+    def puts(self) -> Iterator[OneSided]:
+        """Yield what steps say whose messages are puts."""
+        for step in self._unrolled():
+            exchange = step.exchange if isinstance(step, Overlap) else step
+            if isinstance(exchange, PutStep) and exchange.one_sided:
+                yield exchange.one_sided
 
     @property
     def own_algorithms(self) -> tuple[str, ...]:

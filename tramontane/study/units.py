@@ -185,6 +185,7 @@ _LEAST_BANDWIDTH, _MOST_BANDWIDTH = 10**6, 2 * 10**14
 MOST_TIME = 1000 * _S
 Time = Annotated[int, Quantity(TIME, most=MOST_TIME)]
 PositiveTime = Annotated[int, Quantity(TIME, least=1, most=MOST_TIME)]
+CallTime = Annotated[int, Quantity(TIME, most=_S)]
 Latency = Annotated[int, Quantity(TIME, least=1, most=_S)]
 Size = Annotated[int, Quantity(SIZE)]
 PositiveSize = Annotated[int, Quantity(SIZE, least=1)]

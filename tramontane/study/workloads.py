@@ -5,6 +5,7 @@ What keys an algorithm has and what is possible is asked of the compiled descrip
 (:mod:`tramontane.study.schedules`).
 """
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -90,6 +91,10 @@ class Communication(Settings):
     def repeated(self) -> int | None:
         """How often the same is done one time after the other; None for a kind that has no such key."""
         return getattr(self, "repeats", None)
+
+    def puts(self) -> Iterable[Any]:
+        """Return what steps say whose messages are puts; only programs have such."""
+        return ()
 
     @property
     def is_search(self) -> bool:

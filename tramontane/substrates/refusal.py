@@ -54,6 +54,9 @@ def simulator_only(point: Point, known: Sequence[str] = ()) -> Refusal | None:
     ):
         if value != usual:
             return Refusal(key, value, str(usual), only)
+    for puts in point.workload.puts():
+        why = "only the embedded simulator and MPI have puts"
+        return Refusal("workload.steps.one_sided.synchronisation", puts.synchronisation, "messages of two sides", why)
     asked: dict[str, Settings] = {
         "machine.overhead": point.network.overhead,
         "noise": point.noise,

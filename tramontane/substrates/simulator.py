@@ -96,8 +96,12 @@ class Simulator:
 
 
 def _as_simulated(point: Point) -> dict[str, Any]:
-    """Return the canonical point with the keys of its workload that the compiled description reads."""
-    read = point.canonical() | {"workload": point.workload.schedule_keys()}
+    """Return the canonical point with the keys of its workload that the compiled description reads.
+
+    Of one-sided steps the schedule says how long calls take, so that it is told what the machine states.
+    """
+    workload, costs = point.workload.schedule_keys(), point.network.one_sided.canonical()
+    read = point.canonical() | {"workload": workload | ({"one_sided": costs} if costs else {})}
     if isinstance(point.workload, Jobs):
         read["allocation"] = point.workload.allocation(str(point.allocation), point.ranks_per_node)
     return read

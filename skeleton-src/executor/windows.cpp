@@ -1,0 +1,215 @@
+#include "windows.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "exchange.hpp"
+#include "refusal.hpp"
+
+namespace tramontane::executor {
+
+#if defined(TRAMONTANE_SIMULATED_MPI)
+
+std::unique_ptr<Windows> make_windows(const Values&, const Schedule&, Rank, Payload&) {
+    refuse("steps.one_sided", "puts with " TRAMONTANE_SIMULATED_MPI, "messages of two sides");
+}
+
+#else
+
+namespace {
+
+constexpr std::size_t most_windows = 500;  // libraries have room for a few thousand
+/// MPICH 4.0.2 as Debian has it corrupts windows of any other multiple.
+constexpr MPI_Aint unit = 16;
+
+[[nodiscard]] MPI_Aint padded(std::int64_t bytes) { return static_cast<MPI_Aint>((bytes + unit - 1) / unit * unit); }
+
+[[nodiscard]] bool is_put(const Round& round) {
+    return round.call == WindowCall::puts || round.call == WindowCall::acknowledged_puts;
+}
+
+/// Where what a rank receives in a round stands, and how much room all takes.
+[[nodiscard]] MPI_Aint place(const Schedule& schedule, Rank rank, std::int64_t round, std::vector<MPI_Aint>& at) {
+    MPI_Aint end = 0;
+    const std::int32_t receives = schedule.round(rank, round).receives;
+    for (std::int32_t index = 0; index < receives; ++index) {
+        at.push_back(end);
+        end += padded(schedule.receive(rank, round, index).bytes);
+    }
+    return end;
+}
+
+template <class TransferOf>
+[[nodiscard]] MPI_Group group(std::int32_t count, TransferOf&& transfer) {
+    std::vector<int> ranks;
+    for (std::int32_t index = 0; index < count; ++index) {
+        const int peer = transfer(index).peer;
+        if (std::find(ranks.begin(), ranks.end(), peer) == ranks.end()) ranks.push_back(peer);
+    }
+    MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &some);
+    MPI_Group_free(&all);
+    return some;
+}
+
+void free_group(MPI_Group& group) {
+    if (group != MPI_GROUP_NULL && group != MPI_GROUP_EMPTY) MPI_Group_free(&group);
+}
+
+/// MPI's windows are of all ranks, and so is a fence.
+void check(const Values& workload) {
+    const std::string end = ".one_sided.synchronisation";
+    for (const auto& [key, value] : workload.all()) {
+        if (!key.ends_with(end) || !workload.is(key, "fence")) continue;
+        const std::string step = key.substr(0, key.size() - end.size());
+        if (workload.is(step + ".one_sided.scope", "neighbours")) {
+            refuse(step + ".one_sided.scope", "neighbours of a fence, but MPI's is of all ranks of a window", "all");
+        }
+        const std::string among = workload.shown(step + ".communicator");
+        if (!among.empty() && among != "all") {
+            refuse(step + ".communicator", "'" + among + "' of a fence, but windows here are of all ranks", "all");
+        }
+    }
+}
+
+class OwnWindows final : public Windows {
+public:
+    OwnWindows(const Schedule& schedule, Rank rank, Payload& payload)
+        : schedule_{schedule}, rank_{rank}, payload_{payload} {
+        std::vector<std::int64_t> puts;
+        for (std::int64_t number = 0; number < schedule.rounds() / schedule.repeats(); ++number) {
+            if (is_put(schedule.round(rank, number))) puts.push_back(number);
+        }
+        if (puts.size() > most_windows) {
+            refuse("steps", std::to_string(puts.size()) + " rounds of puts", "at most " + std::to_string(most_windows));
+        }
+        windows_.resize(puts.size());
+        for (const std::int64_t number : puts) of(schedule.round(rank, number)) = make(number);
+    }
+
+    ~OwnWindows() override {
+        for (Window& window : windows_) {
+            free_group(window.origins);
+            free_group(window.targets);
+            MPI_Win_free(&window.handle);
+        }
+    }
+
+    void put(std::int64_t number) override {
+        const Round round = schedule_.round(rank_, number);
+        Window& window = of(round);
+        window.second = !window.second;
+        for (std::int32_t index = 0; index < round.sends; ++index) {
+            const Transfer to = schedule_.send(rank_, number, index);
+            const auto at = static_cast<std::size_t>(index);
+            const int bytes = byte_count(to.bytes);
+            MPI_Put(payload_.outgoing(number, index), bytes, MPI_BYTE, to.peer,
+                    window.there[at] + (window.second ? window.halves_there[at] : 0), bytes, MPI_BYTE, window.handle);
+        }
+    }
+
+    void call(const Round& round) override {
+        Window& window = of(round);
+        switch (round.call) {
+            case WindowCall::fence:
+                MPI_Win_fence(0, window.handle);
+                break;
+            case WindowCall::post_start:
+                MPI_Win_post(window.origins, 0, window.handle);
+                MPI_Win_start(window.targets, 0, window.handle);
+                break;
+            case WindowCall::complete_wait:
+                MPI_Win_complete(window.handle);
+                MPI_Win_wait(window.handle);
+                break;
+            case WindowCall::lock:
+                MPI_Win_lock_all(MPI_MODE_NOCHECK, window.handle);
+                window.locked = true;
+                break;
+            case WindowCall::flush:
+                MPI_Win_flush_all(window.handle);
+                break;
+            case WindowCall::unlock:
+                MPI_Win_unlock_all(window.handle);
+                window.locked = false;
+                break;
+            default:
+                break;
+        }
+    }
+
+    void read(std::int64_t number) override {
+        const Round round = schedule_.round(rank_, number);
+        Window& window = of(round);
+        // What others have put without a call of this rank is seen within an epoch of its own only.
+        const bool passive = round.call == WindowCall::acknowledged_puts;
+        const bool locks = passive && !window.locked;
+        if (locks) MPI_Win_lock(MPI_LOCK_SHARED, rank_, 0, window.handle);
+        if (passive) MPI_Win_sync(window.handle);
+        const std::byte* const half = window.memory + (window.second ? window.half : 0);
+        for (std::int32_t index = 0; index < round.receives; ++index) {
+            const std::int64_t bytes = schedule_.receive(rank_, number, index).bytes;
+            std::memcpy(payload_.incoming(number, index), half + window.here[static_cast<std::size_t>(index)],
+                        static_cast<std::size_t>(bytes));
+        }
+        if (locks) MPI_Win_unlock(rank_, window.handle);
+    }
+
+private:
+    struct Window {
+        MPI_Win handle = MPI_WIN_NULL;
+        std::byte* memory = nullptr;
+        MPI_Aint half = 0;                   ///< bytes
+        std::vector<MPI_Aint> here, there;   ///< where receives are in a half, and sends in the target's
+        std::vector<MPI_Aint> halves_there;  ///< of targets, by send
+        MPI_Group origins = MPI_GROUP_NULL, targets = MPI_GROUP_NULL;
+        bool second = false;  ///< the half in use
+        bool locked = false;  ///< of all ranks
+    };
+
+    [[nodiscard]] Window make(std::int64_t number) const {
+        Window window;
+        const Round round = schedule_.round(rank_, number);
+        window.half = place(schedule_, rank_, number, window.here);
+        for (std::int32_t index = 0; index < round.sends; ++index) {
+            const Transfer to = schedule_.send(rank_, number, index);
+            std::vector<MPI_Aint> at;
+            window.halves_there.push_back(place(schedule_, to.peer, number, at));
+            for (std::int32_t other = 0; other < static_cast<std::int32_t>(at.size()); ++other) {
+                const Transfer from = schedule_.receive(to.peer, number, other);
+                if (from.peer != rank_ || from.tag != to.tag) continue;
+                window.there.push_back(at[static_cast<std::size_t>(other)]);
+                break;
+            }
+        }
+        window.origins =
+            group(round.receives, [&](std::int32_t index) { return schedule_.receive(rank_, number, index); });
+        window.targets = group(round.sends, [&](std::int32_t index) { return schedule_.send(rank_, number, index); });
+        MPI_Win_allocate(2 * window.half + unit, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window.memory, &window.handle);
+        return window;
+    }
+
+    [[nodiscard]] Window& of(const Round& round) { return windows_[static_cast<std::size_t>(round.window_number)]; }
+
+    const Schedule& schedule_;
+    Rank rank_;
+    Payload& payload_;
+    std::vector<Window> windows_;
+};
+
+}  // namespace
+
+std::unique_ptr<Windows> make_windows(const Values& workload, const Schedule& schedule, Rank rank, Payload& payload) {
+    check(workload);
+    return std::make_unique<OwnWindows>(schedule, rank, payload);
+}
+
+#endif
+
+}  // namespace tramontane::executor

@@ -1,0 +1,37 @@
+/// \file
+/// The windows of one-sided exchanges, by MPI.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "keys.hpp"
+#include "payload.hpp"
+#include "schedule.hpp"
+
+namespace tramontane::executor {
+
+/// A window for each round of puts of a repeat. It has two halves, which are used in turn: a rank may put again while
+/// its neighbour still reads what was put before, but not twice, for it has heard of the neighbour in between.
+class Windows {
+public:
+    Windows() = default;
+    Windows(const Windows&) = delete;
+    Windows& operator=(const Windows&) = delete;
+    virtual ~Windows() = default;
+
+    /// Puts what the payload has packed for a round.
+    virtual void put(std::int64_t round) = 0;
+    /// The MPI calls that a round stands for.
+    virtual void call(const Round& round) = 0;
+    /// Moves what a round of puts has put here out of the window, into the payload.
+    virtual void read(std::int64_t round) = 0;
+};
+
+/// Everybody must call it, and destroy it.
+/// \param workload keys of the program, of which some can't be had with MPI
+/// \throws std::invalid_argument for these, where there are no windows, and for too many of them
+[[nodiscard]] std::unique_ptr<Windows> make_windows(const Values& workload, const Schedule& schedule, Rank rank,
+                                                    Payload& payload);
+
+}  // namespace tramontane::executor

@@ -1,0 +1,94 @@
+"""Puts into real windows: every byte checked, faults found, the messages of the simulator."""
+
+from typing import Any
+
+import pytest
+
+from tests.mpi.conftest import Program
+from tramontane.study import Point
+from tramontane.substrates import mpi as substrate
+from tramontane.substrates.mpi.program import workload_arguments
+from tramontane.substrates.simulator import schedule
+
+RANKS = 7
+WAYS: list[dict[str, str]] = [
+    {"synchronisation": "fence"},
+    {"synchronisation": "fence", "opens": "after"},
+    {"synchronisation": "post-start"},
+    {"synchronisation": "post-start", "opens": "after"},
+    {"synchronisation": "passive"},
+    {"synchronisation": "passive", "scope": "all"},
+    {"synchronisation": "lock"},
+    {"synchronisation": "lock", "scope": "neighbours"},
+]
+
+
+def program(one_sided: dict[str, str], ranks: int, **more: Any) -> Point:
+    """Return a program with a halo of odd sizes, whole and in split phase, wide enough to reach several neighbours."""
+    halo = {"kind": "halo", "width": 3, "grid": [13, 11, 3], "one_sided": one_sided}
+    steps = [
+        halo,
+        {
+            "overlap": {
+                "exchange": halo | {"width": 1, "name": "narrow"},
+                "work": {"time": "20 us", "imbalance": "50 %"},
+            }
+        },
+        {"allreduce": {"algorithm": "ring", "count": 5}},
+        {"halo": {"width": 2, "grid": [21, 20, 1], "decomposition": "bisection", "one_sided": one_sided}},
+    ]
+    workload = {"kind": "program", "steps": steps, "repeat": 3, **more}
+    return Point.model_validate({"ranks": ranks, "workload": workload, "substrate": "mpi"})
+
+
+def line(point: Point) -> str:
+    return " ".join(workload_arguments(point.workload))
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: "-".join(way.values()))
+def test_every_byte_is_put_where_it_belongs(mpi: Program, way: dict[str, str]) -> None:
+    point = program(way, RANKS)
+    printed = mpi(RANKS, line(point))
+    assert printed["verified"] is True
+    assert printed["elements_wrong"] == 0
+    totals = schedule(point.workload, RANKS).totals().values()
+    assert printed["messages"] == sum(messages for messages, _ in totals)
+    assert printed["bytes"] == sum(length for _, length in totals)
+    # All words in the checked execution, and the last ones of the timed one.
+    assert printed["bytes"] <= 8 * printed["elements_checked"] <= 2 * printed["bytes"]
+
+
+@pytest.mark.slow
+def test_many_repetitions_keep_halves_apart(mpi: Program) -> None:
+    """Ranks run ahead of each other: who puts again must not overwrite what is being read."""
+    for way in WAYS:
+        done = mpi.start(4, *line(program(way, 4, repeat=9)).split(), "warmup=1", "repetitions=3")
+        assert done.status == 0, done.stderr
+        assert '"verified": true' in done.stdout
+
+
+@pytest.mark.parametrize("fault", ["value", "place", "missing"])
+@pytest.mark.parametrize("synchronisation", ["fence", "post-start", "passive", "lock"])
+def test_wrong_data_are_noticed(any_mpi: Program, synchronisation: str, fault: str) -> None:
+    words = line(program({"synchronisation": synchronisation}, 6)).split()
+    done = any_mpi.start(6, *words, "warmup=0", "repetitions=1", f"fault={fault}")
+    assert done.status == 1
+    assert '"verified": false' in done.stdout
+    complaints = [text for text in done.stderr.splitlines() if text.startswith("tramontane-mpi: ")]
+    assert len(complaints) == 1
+    assert "is not what was sent" in complaints[0]
+
+
+def test_without_data_puts_go_too(any_mpi: Program) -> None:
+    printed = any_mpi(5, f"{line(program({'synchronisation': 'passive'}, 5))} data=null")
+    assert printed["verified"] is None
+
+
+def test_what_windows_of_all_ranks_are_not_is_a_line(any_mpi: Program) -> None:
+    point = program({"synchronisation": "fence", "scope": "neighbours"}, 4)
+    with pytest.raises(ValueError, match=r"steps.0.one_sided.scope: found neighbours of a fence.*, allowed: all"):
+        substrate.Mpi().run(point)
+    step = "kind=program steps.0.kind=halo steps.0.width=1 steps.0.grid=8x8x8 steps.0.one_sided.synchronisation=fence"
+    done = any_mpi.start(4, *step.split(), "steps.0.communicator=rows", "communicators.rows.consecutive=2")
+    assert done.status == 2
+    assert "workload.steps.0.communicator: found 'rows' of a fence" in done.stderr

@@ -1,0 +1,331 @@
+"""One-sided steps in closed form on an idle network: puts, synchronisations, costs; what they send; what is refused.
+
+Two ranks exchange both sides of a halo in x, two puts to the same rank; in y there is nobody, so that the second window
+of the step has its synchronisation only.
+"""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from tramontane.study import Point
+from tramontane.study.program_text import lines
+from tramontane.study.programs import SYNCHRONISATIONS, Program
+from tramontane.substrates.simgrid import SimGrid
+from tramontane.substrates.simulator import Simulator, schedule
+from tramontane.substrates.sstmacro import SstMacro
+
+NS, US = 1e-9, 1e-6
+PAIR = {"topology": "torus", "geometry": [2, 1, 1], "nodes_per_switch": 1}
+TORUS = {"topology": "torus", "geometry": [4, 4, 2], "nodes_per_switch": 1}
+HALO = {"kind": "halo", "width": 4, "grid": [64, 64, 64], "decomposition": [2, 1]}
+EMPTY = 0.2 * US
+"""An empty message on its way past the network: 100 ns of the nodes, 100 ns of the hop."""
+HEAD = 0.3 * US
+"""The head of any other: 100 ns each of injection, link and ejection."""
+SIDE = 8 * 4 * 64 * 64 / 10e9
+"""Injection of one side."""
+ACKNOWLEDGED = HEAD + 64 / 10e9
+"""An acknowledgement."""
+COSTS = ("put", "post", "start", "complete", "wait", "flush", "fence", "lock", "unlock")
+ZERO = dict.fromkeys(COSTS, "0 s")
+
+
+def point(steps: list[Any], ranks: int = 2, costs: dict[str, str] | None = None, **more: Any) -> Point:
+    program: dict[str, Any] = {key: more.pop(key) for key in ("repeat", "communicators") if key in more}
+    net: dict[str, Any] = PAIR if ranks == 2 else TORUS
+    machine = net | {"one_sided": ZERO if costs is None else costs}
+    workload: dict[str, Any] = {"kind": "program", "steps": steps, **program}
+    return Point.model_validate({"ranks": ranks, "workload": workload, "machine": machine, **more})
+
+
+def run(steps: list[Any], ranks: int = 2, threads: int = 1, **more: Any) -> dict[str, Any]:
+    return Simulator(threads).run(point(steps, ranks, **more))
+
+
+def puts(synchronisation: str, **more: str) -> dict[str, Any]:
+    return HALO | {"one_sided": {"synchronisation": synchronisation, **more}}
+
+
+TIMES = st.fixed_dictionaries({cost: st.integers(0, 20_000) for cost in COSTS})
+
+
+def spelled(costs: dict[str, int]) -> dict[str, str]:
+    return {cost: f"{time} ns" for cost, time in costs.items()}
+
+
+def expected(synchronisation: str, ns: dict[str, int], work: float = 0) -> float:
+    """Return how long the step takes, with work between the puts and what closes the window."""
+    c = {cost: time * NS for cost, time in ns.items()}
+    posted = 2 * c["put"]
+    last = max(posted, c["put"] + SIDE) + HEAD + SIDE  # the second put enters the NIC when the first is through
+    done = posted + work
+    match synchronisation:
+        case "fence":
+            whole = 2 * (c["fence"] + EMPTY)
+            return c["fence"] + EMPTY + max(done + c["fence"], last) + EMPTY + whole
+        case "post-start":
+            told = done + c["complete"] + EMPTY
+            return c["post"] + EMPTY + c["start"] + max(told, last) + c["wait"]
+        case "passive":
+            flushed = max(done + c["flush"], last + ACKNOWLEDGED)
+            return 2 * (c["lock"] + c["unlock"]) + flushed + EMPTY
+        case _:
+            unlocked = max(done + c["unlock"], last + ACKNOWLEDGED)
+            return c["lock"] + unlocked + EMPTY + c["lock"] + c["unlock"] + EMPTY
+
+
+@pytest.mark.parametrize("synchronisation", SYNCHRONISATIONS)
+@given(ns=TIMES)
+@settings(max_examples=30)
+def test_a_step_takes_its_puts_its_synchronisation_and_its_costs(synchronisation: str, ns: dict[str, int]) -> None:
+    result = run([puts(synchronisation)], costs=spelled(ns))
+    assert result["time_s"] == pytest.approx(expected(synchronisation, ns), rel=1e-9)
+
+
+@pytest.mark.parametrize("synchronisation", SYNCHRONISATIONS)
+@given(ns=TIMES, us=st.integers(1, 200))
+@settings(max_examples=20)
+def test_puts_travel_while_their_rank_works(synchronisation: str, ns: dict[str, int], us: int) -> None:
+    """The epoch stays open across the work, whatever makes progress for messages of two sides."""
+    steps = [puts(synchronisation) | {"begin": "h"}, {"work": {"time": f"{us} us"}}, {"kind": "end", "of": "h"}]
+    result = run(steps, costs=spelled(ns))
+    assert result["time_s"] == pytest.approx(expected(synchronisation, ns, us * US), rel=1e-9)
+    overlapped = [{"overlap": {"exchange": puts(synchronisation), "work": {"time": f"{us} us"}}}]
+    assert run(overlapped, costs=spelled(ns))["time_s"] == result["time_s"]
+
+
+def test_puts_need_no_copies_and_no_handshake() -> None:
+    """Those of two sides wait for a header and a get request first; puts cost an opening message instead."""
+    two_sided = run([HALO])
+    one_sided = run([puts("post-start")])
+    assert one_sided["time_s"] == pytest.approx(two_sided["time_s"] - EMPTY - ACKNOWLEDGED, abs=2 * EMPTY)
+    assert one_sided["control_packets"] == 0
+
+
+def test_costs_are_time_of_the_processor_and_not_work() -> None:
+    costs = ZERO | {"post": "5 us", "wait": "2 us"}
+    (step, *_) = run([puts("post-start") | {"name": "h"}], costs=costs)["steps"]
+    assert step["work_s"] == 0
+    assert step["busy_s"] == pytest.approx(7 * US)
+
+
+@pytest.mark.parametrize("synchronisation", ["fence", "post-start"])
+@pytest.mark.parametrize("repeat", [1, 4])
+def test_an_epoch_opened_ahead_costs_the_same_without_skew(synchronisation: str, repeat: int) -> None:
+    costs = dict.fromkeys(COSTS, "700 ns")
+    before, after = (
+        run([puts(synchronisation, opens=opens)], costs=costs, repeat=repeat) for opens in ("before", "after")
+    )
+    assert after["messages"] == before["messages"]
+    assert after["time_s"] == pytest.approx(before["time_s"], rel=1e-9)
+
+
+def test_an_epoch_opened_ahead_takes_waiting_out_of_the_beginning() -> None:
+    """Ranks that work unequally wait for the other's window when they begin; not if it was opened before the work."""
+
+    def times(opens: str) -> tuple[float, dict[str, float]]:
+        steps = [
+            {"work": {"time": "50 us", "noise": "100 %", "name": "before"}},
+            puts("post-start", opens=opens) | {"begin": "h", "name": "initiate"},
+            {"work": {"time": "10 us", "name": "during"}},
+            {"end": {"of": "h", "name": "complete"}},
+        ]
+        result = run(steps, repeat=20)
+        return result["time_s"], {step["name"]: step["time_s"] for step in result["steps"]}
+
+    (before, of_before), (after, of_after) = times("before"), times("after")
+    waited = sum(of_before[key] for key in of_before if key.startswith("initiate"))
+    assert waited > 20 * 10 * US
+    assert sum(of_after[key] for key in of_after if key.startswith("initiate")) < waited / 10
+    assert after == pytest.approx(before, rel=0.01)
+
+
+def test_messages_are_puts_and_those_of_the_synchronisation() -> None:
+    ranks, stages = 32, 5
+    halo = {"kind": "halo", "width": 2, "grid": [64, 64, 4], "decomposition": [8, 4]}
+    sides = 4 * ranks
+
+    def sent(synchronisation: str, **more: str) -> int:
+        keys = {"one_sided": {"synchronisation": synchronisation, **more}}
+        return int(run([halo | keys], ranks)["messages"]) - sides
+
+    barrier = ranks * stages
+    assert sent("fence") == 2 * 2 * barrier
+    assert sent("fence", scope="neighbours") == 2 * sides
+    assert sent("post-start") == 2 * sides
+    assert sent("passive") == sides
+    assert sent("passive", scope="all") == 2 * barrier
+    assert sent("lock") == 2 * barrier
+    assert sent("lock", scope="neighbours") == sides
+
+
+def test_the_lock_of_a_passive_target_is_taken_once() -> None:
+    costs = ZERO | {"lock": "10 us", "unlock": "20 us"}
+    once, four = (run([puts("passive")], costs=costs, repeat=repeat)["time_s"] for repeat in (1, 4))
+    assert four - 60 * US == pytest.approx(4 * (once - 60 * US), rel=1e-9)
+
+
+def test_a_step_on_rows_is_that_of_each_row_alone() -> None:
+    fence = {
+        "kind": "halo",
+        "width": 4,
+        "grid": [64, 16, 4],
+        "decomposition": [4, 1],
+        "one_sided": {"synchronisation": "fence"},
+    }
+    net = {"topology": "torus", "geometry": [4, 4, 1], "nodes_per_switch": 1, "one_sided": ZERO}
+    rows = Point.model_validate(
+        {
+            "ranks": 16,
+            "machine": net,
+            "workload": {
+                "kind": "program",
+                "communicators": {"rows": {"consecutive": 4}},
+                "steps": [fence | {"communicator": "rows"}],
+            },
+        }
+    )
+    alone = Point.model_validate(
+        {
+            "ranks": 4,
+            "machine": net | {"geometry": [4, 1, 1]},
+            "workload": {"kind": "program", "steps": [fence]},
+        }
+    )
+    of_rows, of_one = Simulator().run(rows), Simulator().run(alone)
+    assert of_rows["time_s"] == of_one["time_s"]
+    assert of_rows["messages"] == 4 * of_one["messages"]
+
+
+HALOS = st.builds(
+    lambda width, one_sided, split: (
+        {"halo": {"width": width, "grid": [40, 30, 4], **({"one_sided": one_sided} if one_sided else {})}}
+        if not split
+        else {
+            "overlap": {
+                "exchange": {
+                    "kind": "halo",
+                    "width": width,
+                    "grid": [40, 30, 4],
+                    **({"one_sided": one_sided} if one_sided else {}),
+                },
+                "work": {"time": "4 us", "imbalance": "80 %"},
+            }
+        }
+    ),
+    st.integers(1, 12),
+    st.sampled_from(
+        [
+            None,
+            *({"synchronisation": name} for name in SYNCHRONISATIONS),
+            *({"synchronisation": name, "scope": "neighbours"} for name in ("fence", "lock")),
+            *({"synchronisation": name, "opens": "after"} for name in ("fence", "post-start")),
+            {"synchronisation": "passive", "scope": "all"},
+        ]
+    ),
+    st.booleans(),
+)
+OTHERS = st.sampled_from(
+    [
+        {"allreduce": {"algorithm": "ring", "count": 900}},
+        {"work": {"time": "3 us", "imbalance": "90 %", "noise": "30 %"}},
+    ]
+)
+
+
+@given(
+    steps=st.lists(HALOS | OTHERS, min_size=1, max_size=5),
+    ranks=st.integers(3, 24),
+    repeat=st.integers(1, 3),
+    threads=st.integers(2, 4),
+    cost=st.sampled_from(["0 s", "400 ns"]),
+    progress=st.sampled_from(["calls", "hardware"]),
+    node=st.sampled_from([1, 3]),
+)
+@settings(max_examples=60, deadline=None)
+def test_threads_never_matter_and_every_byte_arrives(
+    steps: list[Any], ranks: int, repeat: int, threads: int, cost: str, progress: str, node: int
+) -> None:
+    machine = TORUS | {
+        "one_sided": dict.fromkeys(COSTS, cost),
+        "overhead": {"send": cost, "receive": cost},
+        "protocol": {"progress": progress},
+        "node": {"latency": "300 ns", "bandwidth": "20 GB/s"},
+    }
+    given_point = Point.model_validate(
+        {
+            "ranks": ranks,
+            "ranks_per_node": node,
+            "machine": machine,
+            "workload": {"kind": "program", "steps": steps, "repeat": repeat},
+            "start_jitter": "2 us",
+        }
+    )
+    costs = ("wall_s", "setup_s", "threads", "events")
+    first, second = (
+        {key: value for key, value in Simulator(n).run(given_point).items() if key not in costs} for n in (1, threads)
+    )
+    assert first == second
+    totals = schedule(given_point.workload, ranks).totals().values()
+    assert first["messages"] == sum(messages for messages, _ in totals)
+    assert first["bytes"] == sum(length for _, length in totals)
+
+
+@pytest.mark.parametrize("synchronisation", SYNCHRONISATIONS)
+def test_costs_that_are_not_stated_are_never_taken_as_zero(synchronisation: str) -> None:
+    needed = SYNCHRONISATIONS[synchronisation]
+    with pytest.raises(ValidationError) as refused:
+        point([puts(synchronisation)], costs={needed[0]: "1 us"})
+    missing = ", ".join(f"one_sided.{cost}" for cost in needed[1:])
+    assert f"found no {missing}" in str(refused.value)
+    assert "the one-sided steps need it" in str(refused.value)
+
+
+def test_costs_that_no_step_needs_rename_no_point() -> None:
+    some = {"put": "1 us", "fence": "1 us"}
+    assert point([puts("fence")], costs=some).id == point([puts("fence")], costs=some | {"flush": "9 us"}).id
+    assert point([puts("fence")], costs=some).id != point([puts("fence")], costs=some | {"fence": "9 us"}).id
+    assert point([HALO], costs=some).id == point([HALO], costs={}).id
+    assert "one_sided" not in point([HALO], costs=some).canonical()["machine"]
+    full = point([puts("fence", scope="all", opens="before")], costs=some)
+    assert full.id == point([puts("fence")], costs=some).id
+    assert Point.from_canonical(full.canonical()) == full
+
+
+@pytest.mark.parametrize(
+    ("step", "found", "allowed"),
+    [
+        (puts("fance"), "found 'fance'", "fence, post-start, passive, lock"),
+        (puts("post-start", scope="all"), "found all with post-start, which is between neighbours", "none"),
+        (puts("passive", opens="after"), "found after with passive, whose targets open nothing", "before"),
+        (puts("fence", scope="some"), "found 'some'", "all, neighbours"),
+        (HALO | {"one_sided": {}}, "synchronisation", ""),
+        ({"kind": "allreduce", "algorithm": "ring", "one_sided": {"synchronisation": "fence"}}, "one_sided", ""),
+    ],
+)
+def test_bad_keys_are_refused(step: dict[str, Any], found: str, allowed: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        point([step])
+    assert found in str(refused.value)
+    assert allowed in str(refused.value)
+
+
+@pytest.mark.parametrize("substrate", [SimGrid(), SstMacro()])
+def test_who_has_no_puts_says_so(substrate: SimGrid | SstMacro) -> None:
+    name = substrate.name
+    given_point = point([puts("passive")], costs={}, substrate=name)
+    refused = substrate.refusal(given_point)
+    assert "passive" in str(refused)
+    assert "messages of two sides" in str(refused)
+
+
+def test_puts_are_told_in_words() -> None:
+    workload = point([puts("passive"), puts("fence", opens="after")]).workload
+    assert isinstance(workload, Program)
+    text = "\n".join(lines(workload))
+    assert "by puts, passive of neighbours" in text
+    assert "by puts, fence of all ranks, windows open for the next time at once" in text
