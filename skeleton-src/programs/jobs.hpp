@@ -74,8 +74,8 @@ private:
     /// Jobs that start later wait in a round of its own.
     [[nodiscard]] std::int64_t first_round() const { return delayed_ ? 1 : 0; }
     [[nodiscard]] std::size_t job_of(Rank rank) const {
-        const auto next = std::upper_bound(jobs_.begin(), jobs_.end(), rank,
-                                           [](Rank r, const Job& job) { return r < job.first; });
+        const auto next =
+            std::upper_bound(jobs_.begin(), jobs_.end(), rank, [](Rank r, const Job& job) { return r < job.first; });
         return static_cast<std::size_t>(std::prev(next) - jobs_.begin());
     }
     [[nodiscard]] static Transfer outside(const Job& job, Transfer transfer) {

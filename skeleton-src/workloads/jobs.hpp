@@ -37,8 +37,9 @@ public:
                 }
                 within_block("workload", [&] {
                     const Values inner = job.within("workload.");
-                    jobs_.push_back({job.word("name"), static_cast<Rank>(first), job.integer("start"),
-                                     workload_kind(inner.word("kind")).make(inner, static_cast<Rank>(own), permissions)});
+                    jobs_.push_back(
+                        {job.word("name"), static_cast<Rank>(first), job.integer("start"),
+                         workload_kind(inner.word("kind")).make(inner, static_cast<Rank>(own), permissions)});
                 });
             });
             first += own;
@@ -91,14 +92,11 @@ private:
         if (jobs == 0) refuse("jobs", "nothing", "a list of jobs");
         for (std::size_t number = 0; number < jobs; ++number) {
             read_block(reader, values, "jobs." + std::to_string(number), [](KeyReader& inner, Values& found) {
-                inner.read({{.name = "name"},
-                            {.name = "ranks", .integers = 1, .most = std::numeric_limits<Rank>::max()},
-                            {.name = "start",
-                             .integers = 1,
-                             .least = 0,
-                             .most = longest_wait,
-                             .otherwise = std::int64_t{0}}},
-                           found, "workload.");
+                inner.read(
+                    {{.name = "name"},
+                     {.name = "ranks", .integers = 1, .most = std::numeric_limits<Rank>::max()},
+                     {.name = "start", .integers = 1, .least = 0, .most = longest_wait, .otherwise = std::int64_t{0}}},
+                    found, "workload.");
                 read_block(inner, found, "workload", [](KeyReader& own, Values& of_job) {
                     if (read_workload(own, of_job).name == "jobs") refuse("kind", "'jobs' in a job", "another");
                 });

@@ -13,7 +13,8 @@ namespace tramontane {
 [[nodiscard]] inline const WorkloadKind& read_workload(KeyReader& reader, Values& values);
 [[nodiscard]] inline const WorkloadKind& workload_kind(const std::string& name);
 
-/// Calls something that refuses keys of a block as if it were a workload of its own, and names the block in the refusal.
+/// Calls something that refuses keys of a block as if it were a workload of its own, and names the block in the
+/// refusal.
 template <class Call>
 auto within_block(const std::string& block, Call&& call) {
     try {

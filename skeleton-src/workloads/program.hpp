@@ -310,7 +310,7 @@ inline void read_program(KeyReader& reader, Values& values) {
             inner.read(detail::communicator_keys(), found, "workload.");
         });
     }
-    read_block("one_sided",
+    read_block(reader, values, "one_sided",
                [](KeyReader& inner, Values& found) { inner.read(detail::one_sided_keys(), found, "workload."); });
     const auto steps = reader.names_within("steps.").size();
     if (steps == 0) refuse("steps", "nothing", "a list of steps");

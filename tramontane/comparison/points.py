@@ -12,9 +12,9 @@ from pydantic_core import PydanticCustomError
 from tramontane.comparison.networks import Network, check
 from tramontane.comparison.rows import Row
 from tramontane.errors import closest
+from tramontane.study.kinds import Workload
 from tramontane.study.machines import Machine
 from tramontane.study.points import Point
-from tramontane.study.kinds import Workload
 from tramontane.study.schedules import described
 
 ALLTOALL = {"ring": "ring-k", "burst": "burst", "bruck": "bruck"}

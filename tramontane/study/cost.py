@@ -276,8 +276,9 @@ class Placement:
         return np.not_equal(self._mapping.node_of(part.source), self._mapping.node_of(part.destination))
 
     def leaving(self, part: Traffic, load: Floats) -> float:
-        """Return the share of `part` that leaves its nodes, from pairs of ranks and the packets of each; 1 if no pair
-        of the sample says.
+        """Return the share of `part` that leaves its nodes, from pairs of ranks and the packets of each.
+
+        It is 1 where no pair of the sample tells.
         """
         return float(load[self.leave(part)].sum() / load.sum()) if load.sum() else 1.0
 

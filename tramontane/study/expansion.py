@@ -17,10 +17,10 @@ from tramontane.errors import InputError, closest, show
 from tramontane.study.catalogue import resolve_names
 from tramontane.study.experiments import _REFERENCE, MEMBER, Experiment
 from tramontane.study.expressions import evaluate
+from tramontane.study.kinds import WORKLOADS
 from tramontane.study.layers import Keys, Layers, Origin, split
 from tramontane.study.loading import build_point
 from tramontane.study.points import Point
-from tramontane.study.kinds import WORKLOADS
 
 Coordinate = str | int | float | bool
 MAX_MEMBERS = 1000

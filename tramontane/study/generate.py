@@ -30,10 +30,10 @@ from tramontane.study.fields import (
     WholeOrWord,
     Words,
 )
+from tramontane.study.kinds import WORKLOADS
 from tramontane.study.machines import Machine
 from tramontane.study.messages import elements, entries, submodels, tag
 from tramontane.study.points import Point, SystemChoice
-from tramontane.study.kinds import WORKLOADS
 from tramontane.study.programs import STEPS, CollectiveStep, Program, StepOf
 from tramontane.study.systems import System
 from tramontane.study.workloads import COLLECTIVES
@@ -154,7 +154,7 @@ def _property(name: str, field: FieldInfo, raw: Json, *, partial: bool) -> Json:
         elif partial:
             schema = {"anyOf": [schema, _REFERENCE]}
     else:
-        schema = _leaf(raw, elements(field), entries(field))
+        schema = _leaf(raw, elements(field), entries(field), partial=partial)
         schema = {"anyOf": [schema, _REFERENCE]} if partial else schema
     described = {"description": field.description} | schema
     default = _default(field)
@@ -170,13 +170,13 @@ def _machine(schema: Json, *, partial: bool) -> Json:
     return {"anyOf": [{"type": "string"}, own]}
 
 
-def _leaf(raw: Json, models: list[type[BaseModel]], named: list[type[BaseModel]]) -> Json:
+def _leaf(raw: Json, models: list[type[BaseModel]], named: list[type[BaseModel]], *, partial: bool) -> Json:
     """Return pydantic's schema of a value without what editors don't need."""
     schema = {key: value for key, value in raw.items() if key not in ("title", "default", "description")}
     if models:
-        return {"type": "array", "items": _STEP if tag(models[0]) else _object(models)}
+        return {"type": "array", "items": _STEP if tag(models[0]) else _object(models, partial=partial)}
     if named:
-        return {"type": "object", "additionalProperties": _object(named)}
+        return {"type": "object", "additionalProperties": _object(named, partial=partial)}
     options = [option for option in schema.get("anyOf", []) if option != {"type": "null"}]
     if len(options) == 1:
         only: Json = options[0]

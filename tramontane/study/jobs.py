@@ -55,7 +55,7 @@ class Job(Settings):
 
 
 class Jobs(Communication):
-    """Several jobs side by side: what does each suffer from the others?"""
+    """Several jobs side by side."""
 
     kind: Literal["jobs"] = Field(description="Kind of workload.")
     jobs: list[Job] = Field(

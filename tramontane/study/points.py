@@ -13,10 +13,10 @@ from pydantic import Field, field_serializer, model_validator
 
 from tramontane.study.fields import Choice, ChoiceOrLists, ChoiceOrNumbers, Count, NonNegative, Numbers, Text, Whole
 from tramontane.study.jobs import Jobs
+from tramontane.study.kinds import Workload
 from tramontane.study.machines import Machine, Node, OneSidedCosts
 from tramontane.study.mapping import ALLOCATIONS, MAPPINGS, MAX_RANKS_PER_NODE, NODES, TILE, Mapping
 from tramontane.study.messages import problem
-from tramontane.study.kinds import Workload
 from tramontane.study.schedules import kinds_with
 from tramontane.study.settings import Settings, filled
 from tramontane.study.units import FRACTION, TIME, PositiveTime, Share, Time, format_quantity

@@ -188,7 +188,7 @@ class CollectiveStep(StepOf, Collective):
         return {"name": self.operation, **super().step_keys()}
 
 
-class PatternStep(StepOf, Pattern):
+class PatternStep(PutStep, Pattern):
     """The messages of a table in a program."""
 
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from pydantic_core import PydanticCustomError
 
 from tramontane.study import schedules
-from tramontane.study.machines import Protocol
 from tramontane.study.kinds import Workload
+from tramontane.study.machines import Protocol
 
 CONTROL = 64
 """Bytes of a header, a get request or an acknowledgement."""

@@ -348,8 +348,8 @@ class RandomShifts(Communication):
     kind: Literal["random-shifts"] = Field(description="Kind of workload.")
     bytes: Size = Field(description="Size of each message.", examples=["64 KB"])
     rounds: Count = Field(
-        description="Messages of a rank, one after the other: each to the rank so much further, by a random number that "
-        "is the same for all ranks."
+        description="Messages of a rank, one after the other: each to the rank so much further, by a random number "
+        "that is the same for all ranks."
     )
     seed: NonNegative = Field(1, description="Seed of these numbers.")
 

@@ -9,8 +9,8 @@ from typing import Any
 from tramontane.errors import InputError
 from tramontane.extension import simulator as _extension
 from tramontane.study.jobs import Jobs
-from tramontane.study.points import Point
 from tramontane.study.kinds import Workload
+from tramontane.study.points import Point
 from tramontane.substrates import spack
 from tramontane.substrates.checkpoints import Checkpoint
 from tramontane.substrates.search import is_search, search

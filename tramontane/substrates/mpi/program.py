@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tramontane.study.points import Point
 from tramontane.study.kinds import Workload
+from tramontane.study.points import Point
 
 #: Root of the checkout this package runs from, where the sources are.
 ROOT = Path(__file__).resolve().parents[3]
