@@ -34,6 +34,14 @@ std::vector<Key> keys() {
     for (const char* name : {"send", "receive", "jitter", "duration"}) all.push_back(bounded(name, 0, max_time, 0));
     all.push_back(bounded("period", 0, max_time, 0));
     all.push_back(Key::word("pattern", {"random", "periodic"}, std::string("random")));
+    all.push_back(Key::word("progress", {"calls", "hardware"}, std::string("calls")));
+    all.push_back(bounded("per_node", 1, max_ranks_per_node, 1));
+    all.push_back(Key::word("mapping", {"block", "cyclic"}, std::string("block")));
+    all.push_back(bounded("nics", 1, max_ranks_per_node, 1));
+    all.push_back(Key::word("nic_choice", {"rank", "round-robin"}, std::string("rank")));
+    all.push_back(latency("node_latency"));
+    all.push_back(bandwidth("node_bandwidth"));
+    all.push_back(bounded("node_memory", 0, max_bandwidth, 0));
     for (const char* name : {"packet", "buffer", "short", "eager", "negligible", "seed"}) {
         all.push_back(bounded(name, 0, std::numeric_limits<std::int64_t>::max(), 4096));
     }
@@ -66,6 +74,13 @@ Machine machine_of(const Values& v) {
     m.processor_frequency = v.integer("frequency");
     m.send_overhead = v.integer("send");
     m.receive_overhead = v.integer("receive");
+    m.hardware_progress = v.is("progress", "hardware");
+    m.nics = v.integer("nics");
+    m.nics_in_turn = v.is("nic_choice", "round-robin");
+    m.node_latency = v.integer("node_latency");
+    m.node_bandwidth = v.integer("node_bandwidth");
+    const std::int64_t node_memory = v.integer("node_memory");
+    m.node_memory_bandwidth = node_memory == 0 ? 0 : std::max(node_memory, min_bandwidth);
     m.packet = v.integer("packet");
     m.buffer = v.integer("buffer");
     m.short_limit = v.integer("short");
@@ -86,6 +101,8 @@ Run run_of(const Values& v) {
     run.threads = static_cast<std::uint32_t>(std::min<std::int64_t>(v.integer("threads"), 4));
     run.window = static_cast<Ticks>(v.integer("window"));
     run.grain = 0;
+    run.places.ranks_per_node = static_cast<std::uint32_t>(v.integer("per_node"));
+    run.places.mapping = v.word("mapping");
     return run;
 }
 
@@ -131,6 +148,8 @@ void try_point(std::string_view text) {
         const auto workload = small_workload(reader, values.integer("ranks"));
         const Machine machine = machine_of(values);
         if (!workload || !is_small(machine)) return;
+        // The Python package refuses programs on that model.
+        if (machine.model == "pisces-16" && (workload->has_steps() || workload->values().is("kind", "jobs"))) return;
         const auto schedule = workload->schedule();
         if (!is_cheap(*schedule, machine)) return;
         const Outcome o = simulate(machine, *schedule, run_of(values), [] {});
