@@ -331,12 +331,10 @@ class Program(Communication):
         """Return a step that is written by its kind, or by the operation of a collective, and its keys alone."""
         if not isinstance(keys, dict):
             return otherwise
-        if word in _KINDS:
-            return {"kind": word, **keys}
-        if word in COLLECTIVES:
+        if word in COLLECTIVES and word not in _KINDS:
             usual = {"algorithm": "dissemination"} if word == "barrier" else {}
             return {"kind": "collective", "operation": word, **usual, **keys}
-        return otherwise
+        return {"kind": word, **keys}
 
     @model_validator(mode="after")
     def _countable(self) -> Self:
