@@ -239,14 +239,14 @@ public:
 
     [[nodiscard]] std::vector<Piece> send_contents(Rank rank, std::int64_t round, std::int32_t index) const override {
         const auto stage = static_cast<std::int32_t>(round);
-        return contents(rank, stage, alltoall_.distance(stage, index));
+        return pieces(rank, stage, alltoall_.distance(stage, index));
     }
 
     [[nodiscard]] std::vector<Piece> receive_contents(Rank rank, std::int64_t round,
                                                       std::int32_t index) const override {
         const auto stage = static_cast<std::int32_t>(round);
         const Rank distance = alltoall_.distance(stage, index);
-        return contents(alltoall_.behind(rank, distance), stage, distance);
+        return pieces(alltoall_.behind(rank, distance), stage, distance);
     }
 
     [[nodiscard]] Box held(Rank rank, std::int32_t phase) const override {
@@ -260,7 +260,7 @@ public:
     }
 
 private:
-    [[nodiscard]] std::vector<Piece> contents(Rank from, std::int32_t stage, Rank distance) const {
+    [[nodiscard]] std::vector<Piece> pieces(Rank from, std::int32_t stage, Rank distance) const {
         std::vector<Piece> pieces;
         alltoall_.blocks(from, stage, distance, [&](Rank origin, Rank destination) {
             const Box box{{0, sizes_(origin, destination)}, {origin, origin + 1}, {destination, destination + 1}};

@@ -71,13 +71,13 @@ public:
 
     [[nodiscard]] std::vector<Piece> send_contents(Rank rank, std::int64_t round, std::int32_t index) const override {
         const Place at = place(rank, round, index);
-        return contents(at, at.member);
+        return pieces(at, at.member);
     }
 
     [[nodiscard]] std::vector<Piece> receive_contents(Rank rank, std::int64_t round,
                                                       std::int32_t index) const override {
         const Place at = place(rank, round, index);
-        return contents(at, at.phase->alltoall.behind(at.member, at.distance));
+        return pieces(at, at.phase->alltoall.behind(at.member, at.distance));
     }
 
     /// Layouts a, b, c, d for phase 0, 1, 2, 3.
@@ -168,7 +168,7 @@ private:
         return {at.phase->by_origin, at.phase->by_destination, at.phase->shared.size(at.group)};
     }
 
-    [[nodiscard]] std::vector<Piece> contents(const Place& at, Rank from) const {
+    [[nodiscard]] std::vector<Piece> pieces(const Place& at, Rank from) const {
         std::vector<Piece> pieces;
         const Phase& phase = *at.phase;
         phase.alltoall.blocks(from, at.stage, at.distance, [&](Rank origin, Rank destination) {
