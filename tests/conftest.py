@@ -29,6 +29,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(coverage_by_room.line())
 
 
+def pytest_configure() -> None:
+    """Let what tests start be interrupted, although a shell that started the tests in the background forbade it."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--long`: what takes minutes, too."""
     parser.addoption("--long", action="store_true", help="tests that take minutes, too")

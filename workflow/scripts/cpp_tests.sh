@@ -27,4 +27,4 @@ fi
 # Counts of lines of an earlier run; a build that has changed can't add to them.
 find "$build" -name '*.gcda' -delete
 cmake --build "$build" >>"$log" 2>&1 || { tail -n 40 "$log" >&2; exit 1; }
-ctest --test-dir "$build" --output-on-failure --no-tests=error
+ctest --test-dir "$build" --output-on-failure --no-tests=error --parallel "$(nproc)"
