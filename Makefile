@@ -20,6 +20,7 @@ BASE        ?=
 VS          ?=
 UPGRADE     ?=
 SECONDS     ?= 900
+CPP_TESTS   ?= cpp
 BUILD       ?= cmake
 
 ifeq ($(filter cmake spack,$(BUILD)),)
@@ -40,7 +41,7 @@ else
 CAMPAIGN := $(BIN)
 READY := .venv/.compiled
 endif
-SOURCES := CMakeLists.txt pyproject.toml $(wildcard skeleton-src/*.hpp $(patsubst %,skeleton-src/%/*.hpp,collectives patterns programs workloads) \
+SOURCES := CMakeLists.txt pyproject.toml $(wildcard skeleton-src/*.hpp $(patsubst %,skeleton-src/%/*.hpp,collectives graphs patterns programs workloads) \
              simulator/*.hpp simulator/*.cpp simulator/pisces16/*.hpp simulator/pisces16/*.cpp simulator/topologies/*.hpp \
              simulator/topologies/*.cpp simulator/bindings/*.hpp simulator/bindings/*.cpp)
 
@@ -55,11 +56,11 @@ help:
 	@echo '                 SCALE=smoke|laptop|paper  EXPERIMENTS="all|none|NAMES"  REFRESH=1  CORES=N  MEMORY=64GB'
 	@echo '                 WHERE="ranks == 100000"  THREADS=N (for each point)'
 	@echo '                 PROFILE=default|slurm  BUILD=cmake|spack'
-	@echo 'make test        run every test; PYTEST_ARGS="-k ..." chooses'
+	@echo 'make test        run every test; PYTEST_ARGS="-k ..." chooses; CPP_TESTS=address|thread with sanitizers'
 	@echo 'make test-cpp    C++ tests with sanitizers and by a second compiler; clang-tidy on what changed since BASE=...'
 	@echo 'make test-long   all of that at length: clang-tidy on everything, ten times as many examples of each property'
 	@echo 'make trust       run the tests that docs/trust.md rests on, and fill its table'
-	@echo 'make fuzz        broken points and schedules by libFuzzer, with sanitizers; SECONDS=N for each of the two'
+	@echo 'make fuzz        broken points, schedules and traces by libFuzzer, with sanitizers; SECONDS=N for each'
 	@echo 'make bench       measure the simulator; VS=CHECKOUT: alternate with another checkout, and print ratios'
 	@echo 'make soak        a small campaign again and again under random faults; MINUTES=60 SEED=1'
 	@echo 'make validate    compare the simulator with SST/macro and SimGrid; TABLES="A D" chooses'
@@ -75,12 +76,11 @@ reproduce: $(READY)
 	  $(if $(filter-out 0 no,$(REFRESH)),--refresh) $(if $(CORES),--cores '$(CORES)') $(if $(MEMORY),--memory '$(MEMORY)') \
 	  $(if $(WHERE),--where '$(WHERE)') $(if $(THREADS),--threads '$(THREADS)')
 
-# CI runs test-cpp too; what takes longer than CI has is in test-long alone.
+# CI runs all of test-cpp too; what takes longer than CI has is in test-long alone.
 test-cpp: test-address test-thread lint-clang
 
 test-address: setup
 	@sh workflow/scripts/cpp_tests.sh address
-	@sh workflow/scripts/cpp_coverage.sh
 
 test-thread: setup
 	@sh workflow/scripts/cpp_tests.sh thread
@@ -96,9 +96,9 @@ test-long: setup
 fuzz: setup
 	@sh workflow/scripts/fuzz.sh '$(SECONDS)'
 
+# Python's tests run even if one of C++ fails.
 test: setup
-	@sh workflow/scripts/cpp_tests.sh
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@sh workflow/scripts/cpp_tests.sh '$(CPP_TESTS)'; cpp=$$?; $(BIN)/python -m pytest $(PYTEST_ARGS) && exit $$cpp
 
 trust: setup
 	@$(BIN)/python -m tests.trust --fill docs/trust.md $(PYTEST_ARGS)

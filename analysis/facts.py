@@ -107,7 +107,8 @@ def machine_text(name: str, machine: Mapping[str, Any]) -> str:
     facts = []
     geometry = machine.get("geometry")
     if isinstance(geometry, Mapping):
-        facts.append(", ".join(f"{number} {str(key).replace('_', ' ')}" for key, number in geometry.items()))
+        sizes = {key: TIMES.join(map(str, size)) if isinstance(size, list) else size for key, size in geometry.items()}
+        facts.append(", ".join(f"{size} {str(key).replace('_', ' ')}" for key, size in sizes.items()))
     elif geometry:
         # A fat tree's geometry is [levels, down ports], Table 1's "4,25"; any other one's are sizes.
         tree = machine.get("topology") == "fattree"
@@ -133,6 +134,8 @@ def network_text(machine: Mapping[str, Any]) -> str:
         parts.append(f"links and injection {link}")
     else:
         parts += [f"{name} {text}" for name, text in (("links", link), ("injection", injection)) if text]
+    classes = (machine.get("link") or {}).get("classes", {})
+    parts += [f"{name} links {_server(own)}" for name, own in classes.items()]
     if machine.get("packet"):
         parts.append(f"packets of {_text(machine['packet'], formatting.size)}")
     if machine.get("buffer"):

@@ -23,7 +23,7 @@ from markupsafe import Markup
 from ruamel.yaml import YAML
 
 from analysis import facts, svg
-from analysis.page import claims, interactive, papers
+from analysis.page import claims, interactive, machines, papers
 from analysis.page.experiments import PROVENANCE, Group, Section, anchor_of, command_of, group, links, section
 from analysis.spec import spec_of
 from tramontane.errors import InputError
@@ -74,6 +74,8 @@ class Contents:
         Statements of the papers and what became of them, by paper and subject.
     tables
         Tables of the paper, as printed and as computed.
+    networks
+        Networks that the experiments used.
     known
         Publications by key; a reference without one stands as it is.
     set_aside
@@ -87,6 +89,7 @@ class Contents:
     unrun: Sequence[Unrun] = ()
     verdicts: Sequence[claims.Subject] = ()
     tables: Sequence[papers.PrintedTable] = ()
+    networks: Sequence[machines.Used] = ()
     known: Mapping[str, str] = field(default_factory=dict)
     set_aside: Sequence[str] = ()
 
@@ -187,9 +190,9 @@ def collect(
     ValueError
         If a dataset can't be shown as its ``figure`` block asks.
     """
-    sections = []
+    sections, read = [], {}
     for file in dataset_files:
-        dataset = datasets.read(file)
+        read[file.stem] = dataset = datasets.read(file)
         try:
             panel = spec_of(dataset).panel
             sections.append((panel.figure if panel else "", section(dataset, file, figures, points, out)))
@@ -205,6 +208,7 @@ def collect(
         unrun=unrun(root, scale, done),
         verdicts=claims.subjects(root, scale),
         tables=papers.tables(root),
+        networks=machines.used(read),
         known=publications(root / REFERENCES),
         set_aside=sorted(file.name for file in points.glob("??/*.damaged-*")),
     )

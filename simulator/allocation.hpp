@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "folding.hpp"
 #include "random.hpp"
 #include "refusal.hpp"
 #include "topology.hpp"
@@ -21,17 +22,19 @@ struct AllocationRule {
         std::string kind;
         std::vector<NodeId> given;
     };
-    /// first-available | random | round-robin-groups | given | jobs
+    /// first-available | random | round-robin-groups | given | folded | jobs
     std::string kind = "first-available";
-    std::vector<NodeId> nodes;  ///< by node of the job; only where they are given
-    std::vector<Job> jobs;      ///< one after the other, each on nodes that those before have left; only for jobs
+    std::vector<NodeId> nodes;        ///< by node of the job; only where they are given
+    std::vector<Job> jobs;            ///< one after the other, each on nodes that those before have left; only for jobs
+    std::vector<std::int64_t> shape;  ///< of the job's switches; only where it is folded
 };
 
 class Allocation {
 public:
     /// \param nodes that the job needs; each rank is one where a node has one rank
     /// \param nics of a node: so many consecutive nodes of the topology, which are on one switch
-    /// \throws std::invalid_argument for nodes that are missing, do not exist or are given twice
+    /// \throws std::invalid_argument for nodes that are missing, do not exist or are given twice, and for a shape that
+    /// does not fit
     Allocation(const AllocationRule& rule, std::uint32_t nodes, const Topology& topology, std::uint64_t seed,
                std::uint32_t nics = 1)
         : nics_(nics) {
@@ -51,6 +54,8 @@ public:
             const std::uint32_t groups = topology.groups(), size = all / groups;
             nodes_.resize(nodes);
             for (std::uint32_t node = 0; node < nodes; ++node) nodes_[node] = node % groups * size + node / groups;
+        } else if (rule.kind == "folded") {
+            nodes_ = folded_nodes(topology, rule.shape, nodes, topology.nodes_per_switch() / nics);
         } else if (rule.kind == "given") {
             nodes_ = rule.nodes;
             check(nodes, all);

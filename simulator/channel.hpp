@@ -191,11 +191,11 @@ public:
     /// Removes the first that is not larger than `room`; none if there is none.
     template <class P>
     Index take_fitting(P& packets, std::int64_t room, std::uint32_t full) {
-        if ((small_.last() | other_.last()) == none) return !full_.empty() && full <= room ? full_.pop(packets) : none;
+        if ((small_.last() | other_.last()) == none) return !full_.empty() && full <= room ? pop_full(packets) : none;
         const bool small_fits = !small_.empty() && control_bytes <= room;
         const bool full_fits = !full_.empty() && full <= room;
         const bool other_fits = !other_.empty() && packets[other_.last()].bound <= room;
-        if (!other_fits && !small_fits) return full_fits ? full_.pop(packets) : none;
+        if (!other_fits && !small_fits) return full_fits ? pop_full(packets) : none;
         const bool small_leads = small_fits && (!full_fits || earlier(packets, small_.first(packets), full_.first));
         const Index best = small_leads ? small_.first(packets) : full_fits ? full_.first : none;
         if (other_fits) {
@@ -208,6 +208,7 @@ public:
                     const std::uint32_t bound = packets[other_.last()].bound;
                     other_.remove_after(packets, before);
                     if (!other_.empty()) packets[other_.last()].bound = bound;
+                    packets.prefetch(first_other(packets));
                     return i;
                 }
                 smallest = std::min(smallest, packets[i].bytes);
@@ -216,7 +217,7 @@ public:
             } while (before != other_.last());
         }
         if (best == none) return none;
-        return small_leads ? small_.pop(packets) : full_.pop(packets);
+        return small_leads ? small_.pop(packets) : pop_full(packets);
     }
 
     /// The first full packet, which is most likely to go next; none if there is none.
@@ -237,6 +238,14 @@ public:
     }
 
 private:
+    // The packet behind one that goes is often next within the same window, where no stage fetches it.
+    template <class P>
+    Index pop_full(P& packets) {
+        const Index i = full_.pop(packets);
+        packets.prefetch(full_.first);
+        return i;
+    }
+
     /// Orders are 32-bit counts, which may have wrapped.
     template <class P>
     static bool earlier(const P& packets, Index a, Index b) {

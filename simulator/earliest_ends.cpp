@@ -23,11 +23,11 @@ struct Work {
 class Paths {
 public:
     Paths(const Machine& machine, const Topology& topology, const Places& places, const Allocation& allocation)
-        : parameters_(machine),
+        : parameters_(machine, topology),
           topology_(topology),
           places_(places),
           allocation_(allocation),
-          slowest_(std::max({parameters_.injection_slot, parameters_.crossbar_slot, parameters_.link_slot})),
+          link_latency_(parameters_.links.least_latency()),
           any_route_(topology.non_minimal_may_be_shorter() && rule_of(machine.routing).non_minimal()) {}
 
     [[nodiscard]] const Parameters& parameters() const { return parameters_; }
@@ -43,7 +43,7 @@ public:
                    checked_product(n, p.logp_slot);
         }
         const Ticks links = any_route_ ? (source == target ? 0 : 1) : topology_.distance(source, target);
-        return p.injection_latency + checked_product(links + 1, p.link_latency) + checked_product(n, slowest_);
+        return p.injection_latency + checked_product(links + 1, link_latency_) + checked_product(n, p.least_slot);
     }
 
 private:
@@ -56,7 +56,7 @@ private:
     const Topology& topology_;
     const Places& places_;
     const Allocation& allocation_;
-    const Ticks slowest_;
+    const Ticks link_latency_;  // of any link, at least
     const bool any_route_;
 };
 
@@ -70,7 +70,7 @@ Ticks send_all(const Schedule& schedule, const Paths& paths, Rank rank, std::int
         if (t.bytes <= p.short_limit) now += p.copy(t.bytes);
         check_event(now);
         const Ticks arrival = now + paths.time(rank, t.peer, t.bytes);
-        const Ticks copying = t.bytes <= p.eager_limit ? p.copy(t.bytes) : 0;
+        const Ticks copying = t.bytes <= p.eager_limit && !p.direct_eager ? p.copy(t.bytes) : 0;
         Work& other = work[static_cast<std::size_t>(t.peer)];
         other.first_arrival = std::min(other.first_arrival, arrival);
         other.last_copied = std::max(other.last_copied, arrival + copying);

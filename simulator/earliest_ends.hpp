@@ -20,9 +20,10 @@ struct EarliestEnds {
 };
 
 /// What is counted of a message: the copies of its two ends, of which a rank makes one after the other; the latencies
-/// of a shortest path, or of the way inside a node; its bytes at the slowest server on the way. What is left out only
-/// delays: everybody else's packets, buffers and credits, who else shares a node's NICs and memory, handshakes of the
-/// protocols, second copies of what comes early, late starts.
+/// of a shortest path, or of the way inside a node; its bytes at the slowest server on the way. Where links differ,
+/// each is taken for the fastest and for that of the smallest latency. What is left out only delays: everybody else's
+/// packets, buffers and credits, who else shares a node's NICs and memory, handshakes of the protocols, second copies
+/// of what comes early, late starts.
 ///
 /// \throws std::invalid_argument for a machine that cannot work, or of another model than the default;
 ///     std::runtime_error where a rank ends beyond the range of time

@@ -10,9 +10,12 @@
 
 #include "arbiter.hpp"
 #include "channel.hpp"
+#include "costs.hpp"
 #include "delays.hpp"
 #include "event_queue.hpp"
 #include "ledger.hpp"
+#include "link_use.hpp"
+#include "links.hpp"
 #include "machine.hpp"
 #include "mailboxes.hpp"
 #include "places.hpp"
@@ -52,20 +55,19 @@ inline constexpr std::uint32_t max_ranks = 1U << 28;  ///< whose numbers fit bes
 
 /// A machine's parameters in ticks.
 struct Parameters {
-    explicit Parameters(const Machine& m)
-        : link_slot(byte_time(m.link_bandwidth)),
+    Parameters(const Machine& m, const Topology& topology)
+        : links(m, topology),
+          link(links.rates.front()),
           injection_slot(byte_time(m.injection_bandwidth)),
           crossbar_slot(m.crossbar_bandwidth == 0 ? 0 : byte_time(m.crossbar_bandwidth)),
-          slowest_slot(std::max({link_slot, injection_slot, crossbar_slot})),
+          least_slot(slowest_slot(link)),
           logp_slot(byte_time(m.logp_bandwidth)),
           memory_slot(byte_time(m.memory_bandwidth)),
           instruction(byte_time(m.processor_frequency)),
-          link_latency(from_picoseconds(m.link_latency)),
           injection_latency(from_picoseconds(m.injection_latency)),
           logp_hop_latency(from_picoseconds(m.logp_hop_latency)),
           logp_out_in_latency(from_picoseconds(m.logp_out_in_latency)),
-          send_overhead(from_picoseconds(m.send_overhead)),
-          receive_overhead(from_picoseconds(m.receive_overhead)),
+          costs(m),
           node_latency(from_picoseconds(m.node_latency)),
           node_memory_slot(m.node_memory_bandwidth == 0 ? 0 : byte_time(m.node_memory_bandwidth)),
           node_slot(m.node_bandwidth == 0 ? 0 : std::max(byte_time(m.node_bandwidth), node_memory_slot)),
@@ -75,9 +77,17 @@ struct Parameters {
           short_limit(m.short_limit),
           negligible_size(m.negligible_size),
           round_robin(m.round_robin_injection),
-          hardware_progress(m.hardware_progress) {}
+          hardware_progress(m.hardware_progress),
+          direct_eager(m.direct_eager) {}
 
-    [[nodiscard]] Ticks lookahead() const { return std::min({link_latency, injection_latency, logp_out_in_latency}); }
+    [[nodiscard]] Ticks lookahead() const {
+        return std::min({links.least_latency(), injection_latency, logp_out_in_latency});
+    }
+
+    /// A byte's time at the slowest server of a way of which this is the slowest link [ticks].
+    [[nodiscard]] Ticks slowest_slot(const LinkRate& slowest_link) const {
+        return std::max({slowest_link.slot, injection_slot, crossbar_slot});
+    }
 
     /// Whether switches have a crossbar that packets wait for.
     [[nodiscard]] bool has_crossbar() const { return crossbar_slot > 0; }
@@ -92,15 +102,20 @@ struct Parameters {
         return 3 * words * instruction + (words > 8 ? static_cast<Ticks>(n) * memory_slot : 0);
     }
 
-    Ticks link_slot, injection_slot, crossbar_slot, slowest_slot, logp_slot, memory_slot, instruction;
-    Ticks link_latency, injection_latency, logp_hop_latency, logp_out_in_latency;
-    Ticks send_overhead, receive_overhead;
+    LinkRates links;
+    LinkRate link;  ///< the fastest; all links where they are alike
+    Ticks injection_slot, crossbar_slot;
+    Ticks least_slot;  ///< at the slowest server of the fastest way
+    Ticks logp_slot, memory_slot, instruction;
+    Ticks injection_latency, logp_hop_latency, logp_out_in_latency;
+    Costs costs;
     Ticks node_latency, node_memory_slot, node_slot;  ///< between two ranks of a node; the slower of its servers
     std::uint32_t packet;
     std::int64_t buffer;
     std::int64_t eager_limit, short_limit, negligible_size;
     bool round_robin;
     bool hardware_progress;  ///< messages go on while their rank works
+    bool direct_eager;       ///< an eager message whose receive is posted when it comes is where it belongs
 };
 
 struct Statistics {
@@ -131,11 +146,11 @@ public:
     /// \param mailboxes with other parts; null where there are none
     /// \param window [ticks] how long LPs are handled one after the other, at most the look-ahead; 0: as long.
     ///     Results do not depend on it.
-    Engine(const Machine& machine, std::uint64_t seed_, SwitchId switches_, const Places& places_, Mailboxes* mailboxes,
-           Ticks window = 0)
-        : parameters(machine),
+    Engine(const Machine& machine, const Topology& topology, std::uint64_t seed_, const Places& places_,
+           Mailboxes* mailboxes, Ticks window = 0)
+        : parameters(machine, topology),
           seed(seed_),
-          switches(switches_),
+          switches(topology.switches()),
           places(places_),
           lps(switches + places.nodes()),
           window_(window == 0 ? parameters.lookahead() : std::min(window, parameters.lookahead())),
@@ -152,6 +167,7 @@ public:
           transactions(Pool<Transaction>::SameAs{first.transactions}),
           messages(Pool<Message>::SameAs{first.messages}),
           delays(first.delays),
+          link_use(first.link_use),
           window_(first.window_),
           queue_(window_, lps),
           mailboxes_(first.mailboxes_),
@@ -170,7 +186,8 @@ public:
     Pool<OpenRound> open_rounds;
     Statistics statistics;
     Delays delays;
-    Ledger ledger;  ///< where invariants are checked
+    std::vector<LinkUse> link_use;  ///< by class; empty where nobody asks
+    Ledger ledger;                  ///< where invariants are checked
 
     /// Counts what begins to wait; compared within one queue only.
     [[nodiscard]] std::uint32_t next_order() { return order_++; }
@@ -383,6 +400,7 @@ public:
         pool(messages, first);
         file(statistics);
         delays.keep(file);
+        file(link_use);
         file(ledger);
         queue_.keep(file);
         file(order_);

@@ -9,9 +9,13 @@ Fabric::Fabric(Engine& engine, const Topology& topology, const Router& router)
       topology_(topology),
       router_(router),
       has_crossbar_(engine.parameters.has_crossbar()),
+      links_differ_(!engine.parameters.links.alike()),
+      links_(links_differ_ ? Links::different : Links::plain),
       channels_(router.channels()),
       space_(engine.parameters.buffer / channels_),
-      outputs_offset_(((std::size_t{topology.ports()} + 1) * sizeof(Link) + 63) / 64 * 64),
+      outputs_offset_(((std::size_t{topology.ports()} + 1) * sizeof(Link) +
+                       (links_differ_ ? topology.ports() * sizeof(LinkRateId) : 0) + 63) /
+                      64 * 64),
       lines_((outputs_offset_ + std::size_t{topology.ports()} * channels_ * sizeof(Output)) / sizeof(CacheLine)),
       switches_(topology.switches(), nullptr),
       switches_a_page_(std::max<std::size_t>(1, large_page / (lines_ * sizeof(CacheLine)))),
@@ -27,6 +31,8 @@ Fabric::Fabric(const Fabric& first, Engine& engine)
       topology_(first.topology_),
       router_(first.router_),
       has_crossbar_(first.has_crossbar_),
+      links_differ_(first.links_differ_),
+      links_(first.links_),
       channels_(first.channels_),
       space_(first.space_),
       outputs_offset_(first.outputs_offset_),
@@ -35,6 +41,11 @@ Fabric::Fabric(const Fabric& first, Engine& engine)
       switches_a_page_(first.switches_a_page_),
       counters_(first.counters_.size()),
       injection_(first.injection_) {}
+
+void Fabric::count_links() {
+    engine_.link_use.resize(topology_.link_classes().size());
+    links_ = Links::counted;
+}
 
 void Fabric::create(SwitchId at) {
     if (room_ == 0) {
@@ -45,6 +56,10 @@ void Fabric::create(SwitchId at) {
     switches_[at] = &pages_.back()[room_ * lines_];
     memory_ += lines_ * sizeof(CacheLine);
     std::uninitialized_fill_n(links(at), std::size_t{topology_.ports()} + 1, Link{});
+    const LinkRates& links = engine_.parameters.links;
+    for (Port port = 0; links_differ_ && port < topology_.ports(); ++port) {
+        rates(at)[port] = links.of_class[topology_.link_class(at, port)];
+    }
     const std::size_t count = std::size_t{topology_.ports()} * channels_;
     std::uninitialized_fill_n(outputs(at), count, Output{SwitchChannel(space_), SwitchChannel(space_)});
 }
@@ -73,6 +88,23 @@ void Fabric::route(SwitchId at, Packet& packet, Ticks now) {
 
 // --- a packet's way through a switch --------------------------------------------------------------------------------
 
+[[gnu::noinline]] Ticks Fabric::latency_behind(const Packet& packet) const {
+    const LinkRates& links = engine_.parameters.links;
+    const bool own = switches_[packet.upstream] != nullptr;
+    const LinkRateId rate = own ? rates(packet.upstream)[packet.upstream_port]
+                                : links.of_class[topology_.link_class(packet.upstream, packet.upstream_port)];
+    return links.rates[rate].latency;
+}
+
+/// Sees to it that a packet is due with its bytes at the slowest server of its way so far.
+inline void Fabric::meet(Packet& packet, LinkRateId rate) const {
+    if (rate <= packet.slowest) return;
+    const Parameters& p = engine_.parameters;
+    const Ticks before = p.slowest_slot(p.links.rates[packet.slowest]);
+    packet.due += packet.bytes * (p.slowest_slot(p.links.rates[rate]) - before);
+    packet.slowest = rate;
+}
+
 [[gnu::always_inline]] inline void Fabric::enter_crossbar(SwitchId at, Index item, Output& output, Ticks now) {
     Packet& packet = engine_.packets[item];
     output.before.take(packet.bytes);
@@ -85,7 +117,9 @@ void Fabric::route(SwitchId at, Packet& packet, Ticks now) {
         leaves = passage.head_leaves;
     }
     if (packet.upstream < engine_.switches) {
-        const Ticks time = leaves + engine_.parameters.link_latency;
+        Ticks time = leaves + engine_.parameters.link.latency;
+        if (links_differ_) [[unlikely]]
+            time = leaves + latency_behind(packet);
         if (switches_[packet.upstream]) {
             engine_.give(packet.upstream, out(packet.upstream, packet.upstream_port, packet.upstream_channel).behind,
                          event_code(EventKind::output_credit, packet.upstream_port, packet.upstream_channel), time,
@@ -120,12 +154,14 @@ void Fabric::route(SwitchId at, Packet& packet, Ticks now) {
     }
 }
 
-[[gnu::always_inline]] inline void Fabric::enter_link(SwitchId at, Index item, Output& output, Ticks now) {
-    const Parameters& p = engine_.parameters;
+/// \tparam differ whether links do, by a constant: this is where most of the time goes
+template <bool differ>
+[[gnu::always_inline]] inline void Fabric::pass_link(SwitchId at, Index item, Output& output, Ticks now) {
     Packet& packet = engine_.packets[item];
     output.behind.take(packet.bytes);
     Link& server = link(at, packet.port);
-    const Passage passage = server.book(engine_.gaps, p.link_slot, now, packet.bytes, packet.spacing);
+    const LinkRate& rate = differ ? this->rate(at, packet.port) : engine_.parameters.link;
+    const Passage passage = server.book(engine_.gaps, rate.slot, now, packet.bytes, packet.spacing);
     check_step(passage.tail_leaves - now);
     packet.spacing = passage.spacing(packet.bytes);
 
@@ -136,20 +172,40 @@ void Fabric::route(SwitchId at, Packet& packet, Ticks now) {
                      passage.head_leaves, packet.bytes);
     }
 
-    packet.due += p.link_latency;
+    packet.due += rate.latency;
+    if constexpr (differ) meet(packet, rates(at)[packet.port]);
     if (packet.ejected) {
         // The receiving NIC frees the space when the tail is in.
-        const Ticks tail = passage.head_leaves + p.link_latency + Ticks{packet.bytes} * packet.spacing;
+        const Ticks tail = passage.head_leaves + rate.latency + Ticks{packet.bytes} * packet.spacing;
         engine_.give(at, output.behind, event_code(EventKind::output_credit, packet.port, packet.channel),
-                     tail + p.link_latency, packet.bytes);
+                     tail + rate.latency, packet.bytes);
         eject(item, tail);
     } else {
         packet.upstream = at;
         packet.upstream_port = packet.port;
         packet.upstream_channel = packet.channel;
         if (server.next == unknown) server.next = topology_.neighbour(at, packet.port);
-        engine_.send(passage.head_leaves + p.link_latency, server.next, event_code(EventKind::head_arrival), item);
+        engine_.send(passage.head_leaves + rate.latency, server.next, event_code(EventKind::head_arrival), item);
     }
+}
+
+[[gnu::noinline]] void Fabric::enter_one_of_different_links(SwitchId at, Index item, Output& output, Ticks now) {
+    pass_link<true>(at, item, output, now);
+}
+
+[[gnu::noinline, gnu::cold]] void Fabric::enter_counted_link(SwitchId at, Index item, Output& output, Ticks now) {
+    const Packet& packet = engine_.packets[item];
+    engine_.link_use[topology_.link_class(at, packet.port)].add({1, packet.bytes});
+    if (links_differ_) return enter_one_of_different_links(at, item, output, now);
+    pass_link<false>(at, item, output, now);
+}
+
+[[gnu::always_inline]] inline void Fabric::enter_link(SwitchId at, Index item, Output& output, Ticks now) {
+    if (links_ != Links::plain) [[unlikely]] {
+        if (links_ == Links::counted) return enter_counted_link(at, item, output, now);
+        return enter_one_of_different_links(at, item, output, now);
+    }
+    pass_link<false>(at, item, output, now);
 }
 
 /// Counts a packet that is on its last link; when all of a message are, its arrival is known.
@@ -195,9 +251,11 @@ void Fabric::prefetch_output(SwitchId at, Port port, std::uint8_t channel) const
     prefetch_line(&output.behind);
 }
 
-void Fabric::prefetch_upstream(const Packet& packet) const {
+[[gnu::always_inline]] inline void Fabric::prefetch_upstream(const Packet& packet) const {
     if (packet.upstream < engine_.switches) {
         if (!switches_[packet.upstream]) return;  // another part's
+        if (links_differ_) [[unlikely]]
+            prefetch_line(&rates(packet.upstream)[packet.upstream_port]);
         prefetch_line(&out(packet.upstream, packet.upstream_port, packet.upstream_channel).behind);
     } else {
         prefetch_line(&injection_[packet.upstream - engine_.switches]);

@@ -5,6 +5,8 @@
 /// the crossbar (one server a switch; an unlimited one takes no time and has no server), waits for space behind the
 /// link, and passes the link. The space it held upstream is free again when its head leaves the crossbar, and the
 /// upstream side knows one link latency later. These are PISCES' stages; what happens at one tick is done in one event.
+///
+/// Where links differ (links.hpp), a switch keeps the number of each port's rate.
 #pragma once
 
 #include <memory>
@@ -50,6 +52,9 @@ public:
         static void reach(const Fabric&, const Event&) {}
         static void handle(Fabric& fabric, const Event& event, Ticks now);
     };
+
+    /// Counts from now on what each class of links carries.
+    void count_links();
 
     /// Credits that another part gives back.
     void credit(const RemoteEvent& c) {
@@ -103,7 +108,8 @@ private:
     };
     static_assert(sizeof(Link) == 16);
 
-    /// A switch is one block: its crossbar, then its links by port, then its outputs by port and virtual channel.
+    /// A switch is one block: its crossbar, then its links by port, their rates where they differ, then its outputs by
+    /// port and virtual channel.
     struct alignas(64) CacheLine {
         std::byte bytes[64];
     };
@@ -119,6 +125,17 @@ private:
     }
     void create(SwitchId at);
 
+    [[nodiscard]] LinkRateId* rates(SwitchId at) const {
+        return reinterpret_cast<LinkRateId*>(links(at) + 1 + topology_.ports());
+    }
+    /// Of a link, where links differ.
+    [[nodiscard]] const LinkRate& rate(SwitchId at, Port port) const {
+        return engine_.parameters.links.rates[rates(at)[port]];
+    }
+    /// The latency of the link that a packet came by, from a switch that may be another part's.
+    [[nodiscard]] Ticks latency_behind(const Packet& packet) const;
+    void meet(Packet& packet, LinkRateId rate) const;
+
     void prefetch_switch(SwitchId at) const { prefetch_line(switches_[at]); }
     void prefetch_output(SwitchId at, Port port, std::uint8_t channel) const;
     void prefetch_upstream(const Packet& packet) const;
@@ -133,18 +150,27 @@ private:
     void enter_crossbar(SwitchId at, Index item, Output& output, Ticks now);
     void leave_crossbar(SwitchId at, Index item, Ticks now);
     void enter_link(SwitchId at, Index item, Output& output, Ticks now);
+    void enter_one_of_different_links(SwitchId at, Index item, Output& output, Ticks now);
+    void enter_counted_link(SwitchId at, Index item, Output& output, Ticks now);
+    template <bool differ>
+    void pass_link(SwitchId at, Index item, Output& output, Ticks now);
     void eject(Index item, Ticks tail);
     std::uint64_t queued_packets(SwitchId at, Port port, Ticks now);
     /// The same without touching the switch, whose own time may differ by less than a window.
     [[nodiscard]] std::uint64_t queued_packets_anywhere(SwitchId at, Port port, Ticks now) const;
+    /// What a queue counts for in a comparison: a byte's time on that link; 1 where links are alike.
+    [[nodiscard]] std::uint64_t weight(SwitchId at, Port port) const { return links_differ_ ? rate(at, port).slot : 1; }
 
     /// What the router may know at one time.
     struct View {
         Fabric& fabric;
         Ticks now;
-        [[nodiscard]] std::uint64_t queue(SwitchId at, Port port) { return fabric.queued_packets(at, port, now); }
+        [[nodiscard]] std::uint64_t queue(SwitchId at, Port port) {
+            return fabric.queued_packets(at, port, now) * fabric.weight(at, port);
+        }
         [[nodiscard]] std::uint64_t queue_anywhere(SwitchId at, Port port) const {
-            return fabric.queued_packets_anywhere(at, port, now);
+            const std::uint64_t packets = fabric.queued_packets_anywhere(at, port, now);
+            return packets == 0 ? 0 : packets * fabric.weight(at, port);
         }
         [[nodiscard]] bool less(std::uint64_t a, std::uint64_t b) const { return a < b; }
         [[nodiscard]] std::uint32_t turn(std::uint32_t counter) { return fabric.counters_[counter]++; }
@@ -154,6 +180,9 @@ private:
     const Topology& topology_;
     const Router& router_;
     const bool has_crossbar_;
+    const bool links_differ_;
+    /// What is to be heeded at a link.
+    enum class Links : std::uint8_t { plain, different, counted } links_;
     std::uint8_t channels_;
     std::int64_t space_;  // bytes of a buffer for one virtual channel
     std::size_t outputs_offset_, lines_;

@@ -16,16 +16,16 @@ namespace tramontane {
 
 class Topology;
 
-/// A machine that can't be: which key, what was found and what may stand there.
+/// A machine that can't be, or an allocation on it: which key, what was found and what may stand there.
 class Refusal : public std::invalid_argument {
 public:
-    Refusal(std::string key_, std::string problem_, std::string allowed_)
-        : std::invalid_argument("machine." + key_ + ": " + problem_ + "; allowed: " + allowed_),
+    Refusal(std::string key_, std::string problem_, std::string allowed_, const std::string& block = "machine.")
+        : std::invalid_argument(block + key_ + ": " + problem_ + "; allowed: " + allowed_),
           key(std::move(key_)),
           problem(std::move(problem_)),
           allowed(std::move(allowed_)) {}
 
-    std::string key;  ///< below `machine`
+    std::string key;  ///< below `machine`, or the block that was said
     std::string problem;
     std::string allowed;
 };
@@ -37,9 +37,11 @@ struct Shape {
     std::vector<std::string> keys;  ///< of the numbers, in their order in Machine::geometry
     bool mapping = false;           ///< canonically a mapping of these keys instead of a list
     /// Each key has a list of numbers, all of one length; in Machine::geometry one list follows the other. A mere list
-    /// is that of the first key. All numbers of the other keys are `otherwise` where they are left out.
+    /// is that of the first key, unless it is a mapping. All numbers of the other keys are `otherwise` where they are
+    /// left out.
     bool lists = false;
     std::int64_t otherwise = 1;
+    std::size_t least = 1;  ///< numbers of a list
 };
 
 struct Family {
@@ -49,6 +51,8 @@ struct Family {
     bool nodes_by_geometry = false;     ///< the nodes of a switch follow from the geometry
     /// Ways to arrange `machine.global_links`, the first is the default; without any, the family has no such key.
     std::vector<std::string> arrangements{};
+    bool parallel_links = false;  ///< whether it has `machine.parallel_links`; a port is of one class at all switches
+    bool by_table = false;        ///< `machine.table` says the network; there is no geometry
     std::unique_ptr<Topology> (*make)(const Machine&);
     std::vector<std::int64_t> example;  ///< geometry of a small network
     std::int64_t example_links = 0;     ///< and its global links

@@ -184,7 +184,7 @@ void Nodes::inject(Node& node, std::uint32_t nic, Index index, Ticks now) {
     const Parameters& p = engine_.parameters;
     Packet& packet = engine_.packets[index];
     fabric_.injection(nic).channel.take(packet.bytes);
-    packet.due = std::max(packet.due, node.busy_until) + p.injection_latency + packet.bytes * p.slowest_slot;
+    packet.due = std::max(packet.due, node.busy_until) + p.injection_latency + packet.bytes * p.least_slot;
     const Ticks leaves = std::max(node.busy_until, now);
     node.busy_until = leaves + packet.bytes * p.injection_slot;
     packet.spacing = static_cast<std::uint32_t>(p.injection_slot);
@@ -208,7 +208,11 @@ bool Nodes::take_by_hardware(Node& node, std::uint32_t rank, Index item, Ticks n
     using Kind = Transaction::Kind;
     const Transaction& e = engine_.transactions[item];
     if (e.kind() != Kind::header && e.kind() != Kind::data && e.kind() != Kind::acknowledgement) return false;
-    if (node.state == RankState::begins_round && e.round == node.round) {  // its receives are not posted yet
+    if (graph_) {
+        take_for_operation_by_hardware(rank, item, now);
+        return true;
+    }
+    if (e.round == node.round && !is_posted(node, rank, e.round)) {
         node.early_of(e.round).push(engine_.transactions, item);
     } else {
         take(node, rank, item, now);
@@ -224,9 +228,8 @@ bool Nodes::take_put(Node& node, std::uint32_t rank, Index item, Ticks now) {
     if (kind != Kind::data && kind != Kind::acknowledgement) return false;
     const std::uint32_t round = engine_.transactions[item].round;
     const WindowCall call = schedule_.round(static_cast<Rank>(rank), round).call;
-    if (call != WindowCall::puts && call != WindowCall::acknowledged_puts) return false;
-    const bool is_posted = node.state != RankState::begins_round || round != node.round;
-    Left* const left = is_posted ? left_of(node, rank, round) : nullptr;
+    if (!is_put(call)) return false;
+    Left* const left = is_posted(node, rank, round) ? left_of(node, rank, round) : nullptr;
     if (kind == Kind::acknowledgement) {
         --left->sends;
         engine_.transactions.give_back(item);

@@ -12,7 +12,7 @@ std::uint32_t checked_rounds(std::int64_t rounds) {
 
 }  // namespace
 
-Nodes::Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const Places& places,
+Nodes::Nodes(Engine& engine, Fabric& fabric, const Machine& machine, const Topology& topology, const Places& places,
              const Allocation& allocation, const Schedule& schedule, const Noise& noise, const Repeats& repeats)
     : engine_(engine),
       fabric_(fabric),
@@ -22,11 +22,15 @@ Nodes::Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const Pla
       schedule_(schedule),
       noise_(noise),
       has_puts_(schedule.one_sided()),
+      copies_share_(machine.copies_share_memory && places.several() && machine.node_memory_bandwidth > 0),
+      is_seen_(has_puts_ || machine.hardware_progress || machine.direct_eager || copies_share_),
+      notes_arrivals_(machine.direct_eager || (machine.unpack_per_byte > 0 && machine.unpacks_in_order)),
       repeats_(repeats),
       rounds_(checked_rounds(schedule.rounds())),
       ranks_(static_cast<std::uint32_t>(schedule.ranks())),
       nodes_(allocate_pages<Node>(places.count())),
       open_(allocate_zeros<Index>(ranks_)),
+      graph_(schedule.graph() == nullptr ? nullptr : std::make_shared<GraphState>(*schedule.graph())),
       phases_(schedule.phases().size()),
       totals_(phases_.size()) {
     const std::uint32_t count = places.count();
@@ -34,6 +38,8 @@ Nodes::Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const Pla
     if (places.several() && engine.parameters.node_memory_slot > 0) {
         memory_until_ = std::make_shared<Ticks[]>(places.nodes());
     }
+    if (engine.parameters.costs.of_unexpected()) unexpected_ = std::make_shared<std::uint32_t[]>(ranks_);
+    if (machine.unpack_per_byte > 0) unpacking_ = std::make_shared<Unpacking>(machine, schedule);
 }
 
 Nodes::Nodes(const Nodes& first, Engine& engine, Fabric& fabric)
@@ -45,12 +51,18 @@ Nodes::Nodes(const Nodes& first, Engine& engine, Fabric& fabric)
       schedule_(first.schedule_),
       noise_(first.noise_),
       has_puts_(first.has_puts_),
+      copies_share_(first.copies_share_),
+      is_seen_(first.is_seen_),
+      notes_arrivals_(first.notes_arrivals_),
       repeats_(first.repeats_),
       rounds_(first.rounds_),
       ranks_(first.ranks_),
       nodes_(first.nodes_),
       memory_until_(first.memory_until_),
+      unexpected_(first.unexpected_),
+      unpacking_(first.unpacking_),
       open_(first.open_),
+      graph_(first.graph_),
       phases_(first.phases_.size()),
       totals_(phases_.size()) {}
 
@@ -121,8 +133,18 @@ void Nodes::Resume::handle(Nodes& nodes, const Event& event, Ticks now) {
 void Nodes::MessageArrival::handle(Nodes& nodes, const Event& event, Ticks now) {
     const std::uint32_t place = nodes.engine_.place_of(event);
     nodes.apply_returned_credits_of(place, now);
+    if (nodes.notes_arrivals_) nodes.note_arrival(event);
     nodes.deliver(nodes.node(place), nodes.places_.rank_at(place), event.item, now);
     nodes.wake_of(place, now);
+}
+
+/// Has an eager payload say what its rank will ask.
+void Nodes::note_arrival(const Event& event) {
+    Transaction& e = engine_.transactions[event.item];
+    if (!e.is_eager_payload()) return;
+    const std::uint32_t place = engine_.place_of(event);
+    if (unpacking_ && unpacking_->in_order()) e.note_source(what_of(event.code) >> places_.bits());
+    e.set_came_early(!is_posted(nodes_[place], places_.rank_at(place), e.round));
 }
 
 // --- results ---------------------------------------------------------------------------------------------------------
@@ -144,6 +166,9 @@ void Nodes::keep(StateFile& file, bool first) {
         file.array(nodes_.get(), places_.count());
         file.array(open_.get(), ranks_);
         if (memory_until_) file.array(memory_until_.get(), places_.nodes());
+        if (unexpected_) file.array(unexpected_.get(), ranks_);
+        if (unpacking_) unpacking_->keep(file);
+        if (graph_) graph_->keep(file);
     }
     repeats_.keep(file);
     file(rounds_);
@@ -167,6 +192,7 @@ std::string Nodes::waiting(int limit) const {
     for (std::uint32_t rank = 0; rank < ranks_ && limit > 0; ++rank) {
         const Node& node = nodes_[places_.of(rank)];
         if (node.state == RankState::ended) continue;
+        if (graph_) return waiting_operations(rank, limit);
         text += "; rank " + std::to_string(rank) + " in round " + std::to_string(node.round) + " waits for " +
                 std::to_string(node.left.receives) + " receives and " + std::to_string(node.left.sends) + " sends";
         --limit;

@@ -24,18 +24,20 @@
 #include "allocation.hpp"
 #include "engine.hpp"
 #include "fabric.hpp"
+#include "graph_state.hpp"
 #include "noise.hpp"
 #include "places.hpp"
 #include "random.hpp"
 #include "schedule.hpp"
 #include "steady.hpp"
+#include "unpacking.hpp"
 
 namespace tramontane {
 
 class Nodes {
 public:
-    Nodes(Engine& engine, Fabric& fabric, const Topology& topology, const Places& places, const Allocation& allocation,
-          const Schedule& schedule, const Noise& noise, const Repeats& repeats);
+    Nodes(Engine& engine, Fabric& fabric, const Machine& machine, const Topology& topology, const Places& places,
+          const Allocation& allocation, const Schedule& schedule, const Noise& noise, const Repeats& repeats);
     /// The same nodes as another part sees them; each node is used by its owner only.
     Nodes(const Nodes& first, Engine& engine, Fabric& fabric);
 
@@ -108,7 +110,7 @@ public:
 private:
     /// What a rank is doing. Arrows without a word follow at once; `resume` is an event, `arrival` that of a message.
     ///
-    ///     begins_round ---------> sends ---- all are posted ----> waits ---- nothing has arrived: until an arrival
+    ///     begins_round -> posts -> sends --- all are posted ----> waits ---- nothing has arrived: until an arrival
     ///       ^    |                ^   |                           ^ | |
     ///       |    '-> ended    resume  | overhead, copy     resume | | '-- overhead of a payload --> receives
     ///       |                     |   v                           | |                              (resume)
@@ -121,6 +123,7 @@ private:
     enum class RankState : std::uint8_t {
         begins_round,
         works,
+        posts,  ///< its receives
         sends,
         prepares_send,  ///< overhead and copy
         waits,
@@ -198,6 +201,13 @@ private:
     [[nodiscard]] Index open_round(const Node& node, std::uint32_t rank, std::uint32_t round) const;
     /// Transfers under way of a round, where its receives are posted; else null.
     [[nodiscard]] Left* left_of(Node& node, std::uint32_t rank, std::uint32_t round);
+    /// Whether the receives of a round are posted.
+    [[nodiscard]] bool is_posted(const Node& node, std::uint32_t rank, std::uint32_t round) const {
+        if (round != node.round) return open_round(node, rank, round) != none;
+        return node.state != RankState::begins_round && node.state != RankState::posts;
+    }
+    /// Receives that are posted and not complete.
+    [[nodiscard]] std::uint64_t open_receives(const Node& node, std::uint32_t rank) const;
     /// Whether there are transfers that the rank waits for.
     [[nodiscard]] bool awaits(const Node& node, std::uint32_t rank) const;
     /// The rank's processor is busy for its messages.
@@ -206,13 +216,45 @@ private:
         totals_[static_cast<std::size_t>(node.phase)].busy += end - now;
         return end;
     }
-    Ticks take_early(Node& node, std::uint32_t rank, Ticks now);
+    [[nodiscard]] Ticks posting(Node& node, std::uint32_t rank) const;
+    Step take_early(Node& node, std::uint32_t rank, Ticks now);
+    /// Whether a message that came before its receive waits in the library; else a network interface keeps it.
+    [[nodiscard]] bool is_unexpected(const Transaction& e) const {
+        return e.is_eager_payload() || (e.kind() == Transaction::Kind::header && !engine_.parameters.hardware_progress);
+    }
+    void set_aside(Node& node, std::uint32_t rank, Index item);
+    [[nodiscard]] Ticks preparing(std::uint32_t rank, std::int64_t bytes, Ticks now);
+    [[nodiscard]] Ticks looking(Node& node, std::uint32_t rank, const Transaction& e);
+    [[nodiscard]] Ticks copying(std::uint32_t rank, std::int64_t bytes, Ticks own, Ticks now);
+    void complete(std::uint32_t rank, const Transaction& e, std::int64_t bytes);
+    /// When the rank has unpacked what is there.
+    [[nodiscard]] Ticks unpacked(const Node& node, std::uint32_t rank, Ticks now) {
+        const Ticks work = unpacking_ ? unpacking_->take(rank) : 0;
+        return work > 0 ? busy_until(node, rank, now, work) : now;
+    }
     Step post_sends(Node& node, std::uint32_t rank, Ticks now, Ticks time);
     Step post_puts(Node& node, std::uint32_t rank, Ticks now, Ticks time);
     void post_first(Node& node, std::uint32_t rank, const Transfer& t, Transaction::Kind kind, std::int64_t bytes,
                     Ticks time);
     Step progress(Node& node, std::uint32_t rank, Ticks now, Ticks time);
     Ticks take(Node& node, std::uint32_t rank, Index item, Ticks now);
+
+    // A rank that follows a graph of operations; see graph_rank.cpp.
+    static constexpr std::uint32_t nothing_done = GraphState::ended;
+    struct Taken {
+        Ticks copying;
+        std::uint32_t done;  ///< operation, or nothing_done
+    };
+    void follow(Node& node, std::uint32_t rank, Ticks now);
+    void begin_graph(Node& node, std::uint32_t rank, Ticks now);
+    bool start_operation(Node& node, std::uint32_t rank, Ticks now);
+    bool post_receives(Node& node, std::uint32_t rank, Ticks now);
+    void post_operation(Node& node, std::uint32_t rank, std::uint32_t operation, Ticks now);
+    [[nodiscard]] Ticks looking_for_operation(Index item) const;
+    Taken take_for_operation(std::uint32_t rank, Index item, Ticks now);
+    void take_for_operation_by_hardware(std::uint32_t rank, Index item, Ticks now);
+    [[nodiscard]] std::string waiting_operations(std::uint32_t rank, int limit) const;
+
     void resume_at(std::uint32_t rank, Ticks time) { engine_.schedule_at(places_.of(rank), time, EventKind::resume); }
     /// The rank goes on when its processor has done `work`.
     void resume_after(const Node& node, std::uint32_t rank, Ticks now, Ticks work) {
@@ -266,6 +308,7 @@ private:
     void inject(Node& node, std::uint32_t nic, Index packet, Ticks now);
     bool take_by_hardware(Node& node, std::uint32_t rank, Index item, Ticks now);
     bool take_put(Node& node, std::uint32_t rank, Index item, Ticks now);
+    void note_arrival(const Event& event);
     void deliver(Node& node, std::uint32_t rank, Index transaction, Ticks now);
 
     Engine& engine_;
@@ -275,15 +318,21 @@ private:
     const Allocation& allocation_;
     const Schedule& schedule_;
     const Noise noise_;
-    const bool has_puts_;  // in some round
+    const bool has_puts_;        // in some round
+    const bool copies_share_;    // the memory of their node
+    const bool is_seen_;         // others see at once what a rank posts
+    const bool notes_arrivals_;  // see note_arrival
     Repeats repeats_;
     std::uint32_t rounds_;
     const std::uint32_t ranks_;
     std::shared_ptr<Node[]> nodes_;          // by place
     std::shared_ptr<Ticks[]> memory_until_;  // by node of the job: when its memory is free; null where it is unlimited
+    std::shared_ptr<std::uint32_t[]> unexpected_;  // by rank: messages that came early; null where they cost nothing
+    std::shared_ptr<Unpacking> unpacking_;         // null where it takes no time
     Span span_;
     /// The first record of each rank's open rounds, plus 1. Pages that nobody touches take no memory.
     std::shared_ptr<Index[]> open_;
+    std::shared_ptr<GraphState> graph_;  // null where ranks run rounds
     std::vector<Span> phases_;
     std::vector<Totals> totals_;
     std::uint32_t ended_ = 0;

@@ -13,6 +13,8 @@ void Nodes::resume(std::uint32_t place, Ticks now) {
 
 /// Goes on until the rank is busy, waits for the network, or has ended.
 void Nodes::run(Node& node, std::uint32_t rank, Ticks now) {
+    if (graph_) [[unlikely]]
+        return follow(node, rank, now);
     // What a rank does, and how long that takes, is certain until it looks at what has arrived; so it goes ahead of its
     // events as far as nobody can see that something is done before its time.
     Step step = Step::until(now);
@@ -20,6 +22,9 @@ void Nodes::run(Node& node, std::uint32_t rank, Ticks now) {
         switch (node.state) {
             case RankState::begins_round:
                 step = begin_round(node, rank, now, step.time);
+                break;
+            case RankState::posts:
+                step = take_early(node, rank, step.time);
                 break;
             case RankState::works:
                 step = end_round(node, step.time);
@@ -45,8 +50,7 @@ void Nodes::run(Node& node, std::uint32_t rank, Ticks now) {
 /// \param time when the round before is over
 /// \return when messages that were here before are copied
 Nodes::Step Nodes::begin_round(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
-    // Where the NIC makes progress by itself, what is posted is seen at once.
-    const bool is_seen = engine_.parameters.hardware_progress || has_puts_ || !node.early_of(node.round).empty();
+    const bool is_seen = is_seen_ || !node.early_of(node.round).empty();
     if (time > now && (is_seen || repeats_.watches(node.round))) {
         resume_at(rank, time);
         return Step::blocked();
@@ -74,24 +78,31 @@ Nodes::Step Nodes::begin_round(Node& node, std::uint32_t rank, Ticks now, Ticks 
     const auto phase = static_cast<std::size_t>(round.phase);
     phases_[phase].begin = std::min(phases_[phase].begin, time);
     totals_[phase].begun += time;
-    node.window = round.call == WindowCall::puts                ? puts
-                  : round.call == WindowCall::acknowledged_puts ? acknowledged_puts
-                  : round.waits                                 ? round.window
-                                                                : left_open;
+    node.window = round.call == WindowCall::acknowledged_puts ? acknowledged_puts
+                  : is_put(round.call)                        ? puts
+                  : round.waits                               ? round.window
+                                                              : left_open;
     node.sends = round.sends;
     node.left = {round.receives, round.sends};
     node.next_send = 0;
     if (round.work > 0) {
         const Ticks work = from_picoseconds(round.work);
-        (round.call == WindowCall::none ? totals_[phase].work : totals_[phase].busy) += work;
+        const bool waits = round.access != Access::none;  // for a storage, which heeds no noise of the rank's processor
+        if (!waits) (round.call == WindowCall::none ? totals_[phase].work : totals_[phase].busy) += work;
         node.state = RankState::works;
-        resume_at(rank, noise_.end(rank, time, work));
+        resume_at(rank, waits ? time + work : noise_.end(rank, time, work));
         return Step::blocked();
     }
     if (round.ends > 0) return wait(node, rank, now, time);
-    node.state = RankState::sends;
-    const Ticks copying = take_early(node, rank, time);
-    return Step::until(copying > 0 ? busy_until(node, rank, time, copying) : time);
+    if (unpacking_) unpacking_->post(rank, node.round, node.window >= sends_freely ? round.receives : 0);
+    if (engine_.parameters.costs.of_posting() && node.window > puts) {
+        if (const Ticks posting = this->posting(node, rank); posting > 0) {
+            node.state = RankState::posts;
+            resume_after(node, rank, time, posting);
+            return Step::blocked();
+        }
+    }
+    return take_early(node, rank, time);
 }
 
 Nodes::Step Nodes::end_round(Node& node, Ticks time) {
@@ -102,6 +113,7 @@ Nodes::Step Nodes::end_round(Node& node, Ticks time) {
 
 /// \param time from which on the rank looks at what arrives
 Nodes::Step Nodes::wait(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
+    time = unpacked(node, rank, time);
     if (time > now && awaits(node, rank)) {
         wait_from(node, rank, time);
         return Step::blocked();
@@ -134,6 +146,16 @@ Left* Nodes::left_of(Node& node, std::uint32_t rank, std::uint32_t round) {
     return item == none ? nullptr : &engine_.open_rounds[item].left;
 }
 
+std::uint64_t Nodes::open_receives(const Node& node, std::uint32_t rank) const {
+    auto receives = static_cast<std::uint64_t>(node.left.receives);
+    if (node.open == 0) [[likely]]
+        return receives;
+    for (Index i = open_[rank]; i != 0; i = engine_.open_rounds[i - 1].next) {
+        receives += static_cast<std::uint64_t>(engine_.open_rounds[i - 1].left.receives);
+    }
+    return receives;
+}
+
 bool Nodes::awaits(const Node& node, std::uint32_t rank) const {
     if (node.open == 0) [[likely]]
         return node.left.any();
@@ -159,24 +181,87 @@ void Nodes::close(Node& node, std::uint32_t rank) {
 
 // --- messages --------------------------------------------------------------------------------------------------------
 
-/// Posts the receives of messages that were here before. Returns how long copying them takes.
-Ticks Nodes::take_early(Node& node, std::uint32_t rank, Ticks now) {
-    Ticks copying = 0;
+/// How long it takes to post the receives of a round.
+Ticks Nodes::posting(Node& node, std::uint32_t rank) const {
+    std::uint64_t found = 0;
+    if (unexpected_) {
+        const auto& pool = engine_.transactions;
+        for (Index i = node.early_of(node.round).top(); i != none; i = pool[i].next) {
+            if (pool[i].round == node.round && is_unexpected(pool[i])) ++found;
+        }
+    }
+    return engine_.parameters.costs.post(static_cast<std::uint64_t>(node.left.receives),
+                                         unexpected_ ? unexpected_[rank] : 0, found);
+}
+
+/// Takes the messages of the round that were here before.
+/// \return when those that have to be copied are
+Nodes::Step Nodes::take_early(Node& node, std::uint32_t rank, Ticks now) {
+    node.state = RankState::sends;
+    Ticks own = 0;
+    std::int64_t bytes = 0;
     const auto of_this_round = [&](const Transaction& e) { return e.round == node.round; };
     IntrusiveQueue taken = node.early_of(node.round).take(engine_.transactions, of_this_round);
     while (!taken.empty()) {
         const Index item = taken.pop(engine_.transactions);
         const Transaction& e = engine_.transactions[item];
+        if (unexpected_ && is_unexpected(e)) --unexpected_[rank];
         if (e.kind() == Transaction::Kind::header) {
             answer(rank, item, Transaction::Kind::get, now);
         } else {
-            if (e.is_eager_payload()) copying += engine_.parameters.copy(e.bytes);  // a put is where it belongs
-            check_step(copying);
+            if (e.is_eager_payload()) {  // a put is where it belongs
+                own += engine_.parameters.copy(e.bytes);
+                bytes += e.bytes;
+                complete(rank, e, e.bytes);
+            }
+            check_step(own);
             --node.left.receives;
             engine_.transactions.give_back(item);
         }
     }
-    return copying;
+    return Step::until(own > 0 ? busy_until(node, rank, now, copying(rank, bytes, own, now)) : now);
+}
+
+/// A message that has come before its receive is posted waits for it.
+void Nodes::set_aside(Node& node, std::uint32_t rank, Index item) {
+    const Transaction& e = engine_.transactions[item];
+    if (unexpected_ && is_unexpected(e)) ++unexpected_[rank];
+    node.early_of(e.round).push(engine_.transactions, item);
+}
+
+/// A payload is where it belongs.
+void Nodes::complete(std::uint32_t rank, const Transaction& e, std::int64_t bytes) {
+    if (unpacking_) unpacking_->complete(rank, e.round, e.source(), bytes);
+}
+
+/// How long a copy keeps a rank busy that takes `own` by itself: where ranks share their node's memory for it, at least
+/// until that has served all before it, and its bytes.
+Ticks Nodes::copying(std::uint32_t rank, std::int64_t bytes, Ticks own, Ticks now) {
+    if (!copies_share_ || bytes == 0) [[likely]]
+        return own;
+    Ticks& until = memory_until_[places_.node_of(places_.of(rank))];
+    until =
+        std::max(now, until) + checked_product(static_cast<std::uint64_t>(bytes), engine_.parameters.node_memory_slot);
+    check_event(until);
+    return std::max(own, until - now);
+}
+
+/// How long a rank is busy before it hands over a message.
+Ticks Nodes::preparing(std::uint32_t rank, std::int64_t bytes, Ticks now) {
+    const Parameters& p = engine_.parameters;
+    return p.costs.send(bytes) + (bytes <= p.short_limit ? copying(rank, bytes, p.copy(bytes), now) : 0);
+}
+
+/// How long a rank is busy with a message that has arrived before it takes it.
+Ticks Nodes::looking(Node& node, std::uint32_t rank, const Transaction& e) {
+    using Kind = Transaction::Kind;
+    const Costs& costs = engine_.parameters.costs;
+    Ticks work = 0;
+    if (e.kind() == Kind::eager || e.kind() == Kind::eager_header || e.kind() == Kind::header) {
+        work += costs.match(open_receives(node, rank), left_of(node, rank, e.round) != nullptr);
+    }
+    if (e.carries_payload()) work += costs.receive(e.is_eager_payload() ? e.bytes : size(e.peer, e));
+    return work;
 }
 
 /// \param time when the first send is prepared
@@ -187,10 +272,15 @@ Nodes::Step Nodes::post_sends(Node& node, std::uint32_t rank, Ticks now, Ticks t
     for (; may_send(node); ++node.next_send) {
         const Transfer t = schedule_.send(static_cast<Rank>(rank), node.round, node.next_send);
         Transaction::Kind kind = Transaction::Kind::header;
-        const Ticks work = p.send_overhead + (t.bytes <= p.short_limit ? p.copy(t.bytes) : 0);
-        if (work > 0 && node.state == RankState::sends) {
-            time = busy_until(node, rank, time, work);
-            node.state = RankState::prepares_send;
+        if (node.state == RankState::sends) {
+            if (copies_share_ && time > now) {  // others may copy before it
+                resume_at(rank, time);
+                return Step::blocked();
+            }
+            if (const Ticks work = preparing(rank, t.bytes, time); work > 0) {
+                time = busy_until(node, rank, time, work);
+                node.state = RankState::prepares_send;
+            }
         }
         if (time > now && (t.bytes > p.short_limit || !goes_ahead(node, rank, t.bytes, time))) {
             resume_at(rank, time);
@@ -263,20 +353,30 @@ bool Nodes::goes_ahead(Node& node, std::uint32_t rank, std::int64_t bytes, Ticks
 /// Looks at what has arrived until the round is over.
 /// \return when it is, later than `now` where it ends with a copy; or that the rank has more to send
 Nodes::Step Nodes::progress(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
-    while (awaits(node, rank)) {
-        if (engine_.parameters.hardware_progress && may_send(node)) {  // the NIC has taken an acknowledgement
-            node.state = RankState::sends;
-            return Step::until(time);
+    // A message whose overhead is paid is taken, even if the NIC has completed everything else in the meantime.
+    while (node.state == RankState::receives || awaits(node, rank)) {
+        if (node.state == RankState::waits) {
+            if (engine_.parameters.hardware_progress && may_send(node)) {  // the NIC has taken an acknowledgement
+                node.state = RankState::sends;
+                return Step::until(time);
+            }
+            if (const Ticks end = unpacked(node, rank, now); end > now) {  // what the NIC has taken
+                wait_from(node, rank, end);
+                return Step::blocked();
+            }
         }
         if (node.arrived.empty()) return Step::blocked();
-        if (engine_.parameters.receive_overhead > 0 && engine_.transactions[node.arrived.first].carries_payload() &&
-            node.state == RankState::waits) {
-            node.state = RankState::receives;
-            resume_after(node, rank, now, engine_.parameters.receive_overhead);
-            return Step::blocked();
+        if (engine_.parameters.costs.of_looking() && node.state == RankState::waits) {
+            const Ticks work = looking(node, rank, engine_.transactions[node.arrived.first]);
+            if (work > 0) {
+                node.state = RankState::receives;
+                resume_after(node, rank, now, work);
+                return Step::blocked();
+            }
         }
         node.state = RankState::waits;
-        const Ticks copying = take(node, rank, node.arrived.pop(engine_.transactions), now);
+        Ticks copying = take(node, rank, node.arrived.pop(engine_.transactions), now);
+        if (unpacking_) copying += unpacking_->take(rank);
         if (copying > 0) {
             time = busy_until(node, rank, now, copying);
             if (!awaits(node, rank)) break;
@@ -288,6 +388,7 @@ Nodes::Step Nodes::progress(Node& node, std::uint32_t rank, Ticks now, Ticks tim
             return Step::until(time);
         }
     }
+    time = unpacked(node, rank, time);
     if (node.open > 0) close(node, rank);
     return end_round(node, time);
 }
@@ -319,14 +420,16 @@ Ticks Nodes::take(Node& node, std::uint32_t rank, Index item, Ticks now) {
     const bool expected = left != nullptr;
     switch (e.kind()) {
         case Transaction::Kind::eager: {
-            const Ticks copying = engine_.parameters.copy(e.bytes);
+            const bool direct = engine_.parameters.direct_eager && !(expected && e.came_early());
+            const std::int64_t bytes = e.bytes;
             if (!expected) {  // into a buffer now, out of it when the receive is posted
-                node.early_of(e.round).push(engine_.transactions, item);
+                set_aside(node, rank, item);
             } else {
+                complete(rank, e, bytes);
                 engine_.transactions.give_back(item);
                 --left->receives;
             }
-            return copying;
+            return direct ? 0 : copying(rank, bytes, engine_.parameters.copy(bytes), now);
         }
         case Transaction::Kind::eager_header:
             answer(rank, item, Transaction::Kind::eager_get, now);
@@ -335,20 +438,23 @@ Ticks Nodes::take(Node& node, std::uint32_t rank, Index item, Ticks now) {
             if (expected) {
                 answer(rank, item, Transaction::Kind::get, now);
             } else {
-                node.early_of(e.round).push(engine_.transactions, item);
+                set_aside(node, rank, item);
             }
             return 0;
         case Transaction::Kind::eager_data: {
             if (!expected) {
-                node.early_of(e.round).push(engine_.transactions, item);
+                set_aside(node, rank, item);
                 return 0;
             }
-            const Ticks copying = engine_.parameters.copy(e.bytes);
+            const bool direct = engine_.parameters.direct_eager && !e.came_early();
+            const std::int64_t bytes = e.bytes;
+            complete(rank, e, bytes);
             engine_.transactions.give_back(item);
             --left->receives;
-            return copying;
+            return direct ? 0 : copying(rank, bytes, engine_.parameters.copy(bytes), now);
         }
         case Transaction::Kind::data:
+            if (unpacking_) complete(rank, e, size(e.peer, e));
             --left->receives;
             answer(rank, item, Transaction::Kind::acknowledgement, now);
             return 0;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "links.hpp"
 #include "pool.hpp"
 #include "routing.hpp"
 #include "ticks.hpp"
@@ -62,6 +63,13 @@ public:
         message = record;
         what_ |= begun_bit;
     }
+    /// Whether an eager payload has come before its receive was posted; it is whole by then, so that it needs no bit of
+    /// its own.
+    [[nodiscard]] bool came_early() const { return begun(); }
+    void set_came_early(bool early) { what_ = what() | (early ? begun_bit : 0); }
+    /// An eager payload that has arrived needs its index no longer, and may say where it comes from instead.
+    void note_source(std::uint32_t source) { what_ = source << 4 | (what_ & 15); }
+    [[nodiscard]] std::uint32_t source() const { return is_eager_payload() ? index() : peer; }
     /// What is sent back is the protocol's next message.
     void become(Kind kind_) { what_ = index() << 4 | static_cast<std::uint32_t>(kind_); }
 
@@ -108,7 +116,7 @@ struct alignas(64) Packet {
     /// nobody since, as far as its path is known; see delays.hpp.
     Ticks due;
     [[no_unique_address]] Route route;  // what follows may use its last bytes
-    bool whole;                         ///< is a message by itself
+    LinkRateId slowest;                 ///< link it has met, as a number of LinkRates; kept where links differ
     Index message;                      ///< whole: its transaction
     std::uint32_t bytes;
     std::uint32_t spacing;  ///< ticks between its bytes; 0 before its first server
@@ -122,8 +130,9 @@ struct alignas(64) Packet {
     std::uint8_t upstream_channel;
     std::uint8_t channel;  ///< taken at the current switch
     Port port;             ///< taken at the current switch
-    bool routed;           ///< port and channel of the switch ahead are known
-    bool ejected;          ///< the port leads to the destination
+    bool whole;            ///< is a message by itself
+    bool routed : 1;       ///< port and channel of the switch ahead are known
+    bool ejected : 1;      ///< the port leads to the destination
     Index next;            ///< in the one queue it waits in
 };
 static_assert(sizeof(Packet) == 64);

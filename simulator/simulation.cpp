@@ -58,12 +58,13 @@ std::uint32_t threads_of(const Machine& machine, const Run& run) {
 struct alignas(64) Part {
     Part(const Machine& machine, const Schedule& schedule, const Run& run, const Topology& topology,
          const Router& router, const Places& places, const Allocation& allocation, Mailboxes* mailboxes)
-        : engine(machine, run.seed, topology.switches(), places, mailboxes, run.window),
+        : engine(machine, topology, run.seed, places, mailboxes, run.window),
           fabric(engine, topology, router),
-          nodes(engine, fabric, topology, places, allocation, schedule, Noise(run.noise, run.seed),
+          nodes(engine, fabric, machine, topology, places, allocation, schedule, Noise(run.noise, run.seed),
                 Repeats(schedule.ranks(), schedule.rounds(), schedule.repeats(), run.steady_error, run.limit)),
           in_time_order(looks_elsewhere(machine)) {
         engine.delays = Delays(run.congestion_bins, static_cast<std::uint32_t>(schedule.ranks()));
+        if (run.link_use) fabric.count_links();
     }
     Part(Part& first, std::uint32_t part)
         : engine(first.engine, part), fabric(first.fabric, engine), nodes(first.nodes, engine, fabric) {}
@@ -123,6 +124,7 @@ struct Parts {
           places(run.places, ranks, machine),
           allocation(run.allocation, places.nodes(), *topology, run.seed, places.nics()) {
         check(machine, router);
+        topology->expect(all_nodes());
         if (const std::uint32_t threads = threads_of(machine, run); threads > 1) {
             partition.emplace(*topology, allocation, places.nodes(), threads);
             if (partition->parts() > 1) mailboxes.emplace(*partition);
@@ -154,6 +156,14 @@ struct Parts {
         file.flush();
     }
 
+    /// NICs of the job, each a node of the topology.
+    [[nodiscard]] std::vector<NodeId> all_nodes() const {
+        std::vector<NodeId> all;
+        for (std::uint32_t node = 0; node < places.nodes(); ++node) {
+            for (std::uint32_t nic = 0; nic < places.nics(); ++nic) all.push_back(allocation.node(node, nic));
+        }
+        return all;
+    }
     [[nodiscard]] Part& owner(LpId lp) { return *parts[mailboxes ? mailboxes->owner(lp) : 0]; }
 
     const std::unique_ptr<Topology> topology;
@@ -274,6 +284,10 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& gi
 
     Outcome outcome;
     outcome.delays = Delays(run.congestion_bins, ranks);
+    if (run.link_use) {
+        for (const LinkClass& each : parts.topology->link_classes())
+            outcome.link_use.emplace_back(each.name, LinkUse{});
+    }
     outcome.threads = static_cast<std::uint32_t>(parts.parts.size());
     outcome.setup_s = seconds_since(entered);
     const auto begun = std::chrono::steady_clock::now();
@@ -296,6 +310,9 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& gi
     for (const auto& part : parts.parts) {
         s.add(part->engine.statistics);
         outcome.delays.add(part->engine.delays);
+        for (std::size_t i = 0; i < outcome.link_use.size(); ++i) {
+            outcome.link_use[i].second.add(part->engine.link_use[i]);
+        }
         span.add(part->nodes.span());
         for (std::size_t i = 0; i < phases.size(); ++i) {
             phases[i].add(part->nodes.phases()[i]);
@@ -325,7 +342,8 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& gi
     const auto names = schedule.phases();
     for (std::size_t i = 0; i < names.size(); ++i) {
         outcome.phases.emplace_back(names[i], to_seconds(phases[i].length()));
-        const auto mean = [&](Nodes::Totals::Wide sum) { return static_cast<double>(sum) / ranks * seconds_per_tick; };
+        const Rank among = schedule.ranks_in(static_cast<std::int32_t>(i));
+        const auto mean = [&](Nodes::Totals::Wide sum) { return static_cast<double>(sum) / among * seconds_per_tick; };
         outcome.steps.push_back(
             {names[i], mean(totals[i].ended - totals[i].begun), mean(totals[i].work), mean(totals[i].busy)});
     }

@@ -11,6 +11,7 @@
 #include "allocation.hpp"
 #include "checkpoint.hpp"
 #include "delays.hpp"
+#include "link_use.hpp"
 #include "machine.hpp"
 #include "noise.hpp"
 #include "places.hpp"
@@ -34,6 +35,7 @@ struct Run {
     double steady_error = 0;               ///< of the time, relative, at which repeats may be cut short; 0: never
     Limit limit;                           ///< beyond which the time need not be known
     std::uint32_t congestion_bins = 0;     ///< a side of the congestion matrix; 0 for none
+    bool link_use = false;                 ///< whether what each class of links carries is counted
     std::uint32_t threads = 1;             ///< that may be used; results do not depend on them
     Ticks window = 0;                      ///< see Engine; results do not depend on it
     std::uint32_t grain = 512;             ///< events of a window that are worth several threads; 0: all are
@@ -57,7 +59,8 @@ struct Outcome {
     std::uint64_t control_packets = 0;
     std::uint64_t hops = 0;  ///< switch visits of all packets
     std::uint64_t events = 0;
-    Delays delays;  ///< of the workload's packets
+    Delays delays;                                          ///< of the workload's packets
+    std::vector<std::pair<std::string, LinkUse>> link_use;  ///< by name of the class, where asked for
     std::int64_t repeats_simulated = 1;
     double steady_error = 0;  ///< half-width of the 99 % interval of `time_s`, relative; 0: nothing was left out
     double at_least_s = 0;    ///< of the time, above the limit for which the run was ended; 0: it was not

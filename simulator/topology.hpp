@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "draw.hpp"
 #include "machine.hpp"
@@ -14,6 +15,7 @@ namespace tramontane {
 using SwitchId = std::uint32_t;
 using NodeId = std::uint32_t;
 using Port = std::uint16_t;
+using LinkClassId = std::uint16_t;
 
 /// What a packet's route remembers from switch to switch. The meaning belongs to the topology.
 struct Trail {
@@ -38,6 +40,12 @@ struct Alternatives {
 };
 
 struct Family;
+
+/// A dimension of a torus, in which a switch is linked to the next one.
+struct Extent {
+    std::uint32_t size;
+    bool ring;  ///< whether the last one is linked to the first; otherwise it is a mesh's
+};
 
 /// One dimension in which a switch is linked to every other that differs from it in this coordinate only.
 struct Row {
@@ -68,6 +76,10 @@ public:
     [[nodiscard]] virtual std::int64_t radix() const = 0;
     /// Links between switches, each counted once.
     [[nodiscard]] virtual std::int64_t links() const = 0;
+    /// Kinds of links, at most 2^16. The first is that of links to nodes.
+    [[nodiscard]] virtual std::vector<LinkClass> link_classes() const { return {{"ejection"}, {"network"}}; }
+    /// The kind of the link behind a port that has one, a number of `link_classes`.
+    [[nodiscard]] virtual LinkClassId link_class(SwitchId, Port port) const { return port < wired_ports() ? 1 : 0; }
     [[nodiscard]] virtual SwitchId switch_of(NodeId node) const = 0;
     [[nodiscard]] virtual Port ejection_port(NodeId node) const = 0;
     /// The switch behind a port that is not an ejection port.
@@ -85,6 +97,8 @@ public:
     [[nodiscard]] virtual std::uint8_t channels() const = 0;
     /// Channels for routes that may be non-minimal, where each hop takes the next one; 0 where each leg has its own.
     [[nodiscard]] virtual std::uint8_t channels_by_hop() const { return 0; }
+    /// Where packets will go, before any does.
+    virtual void expect(const std::vector<NodeId>& /*nodes*/) {}
     /// What the trail forgets where a leg of the route ends.
     virtual void turn(Trail&) const {}
     /// A random intermediate switch for Valiant's scheme; `from` itself where there is none.
@@ -95,6 +109,9 @@ public:
     [[nodiscard]] virtual Alternatives alternatives(SwitchId, NodeId) const { return {}; }
     /// Trees: number of counters that the alternatives name.
     [[nodiscard]] virtual std::uint32_t counters() const { return 0; }
+
+    /// Tori: what shapes are folded into, dimension by dimension.
+    [[nodiscard]] virtual std::vector<Extent> extents() const { return {}; }
 
     /// HyperX: number of dimensions, and one of them as a switch on the way to `target` sees it.
     [[nodiscard]] virtual std::uint32_t dimensions() const { return 0; }

@@ -10,7 +10,7 @@
 /// sends and another one whenever one of them is complete (as MPI_Waitany says).
 ///
 /// A round may also be work between messages; or leave its messages under way (split phase), for a later round to wait
-/// for them. In a one-sided exchange rounds stand for the calls of a window.
+/// for them. In a one-sided exchange rounds stand for the calls of a window. And a round may read or write.
 #pragma once
 
 #include <cstdint>
@@ -36,12 +36,22 @@ enum class WindowCall : std::uint8_t {
     fence,
     post_start,
     complete_wait,
-    lock,    ///< of all ranks
-    flush,   ///< of all ranks
-    unlock,  ///< of all ranks
-    read,    ///< what was put to this rank is there
-    within   ///< of a call that another round stands for
+    lock,      ///< of all ranks
+    flush,     ///< of all ranks
+    unlock,    ///< of all ranks
+    read,      ///< what was put to this rank is there
+    notify,    ///< its messages are empty puts, ...
+    notified,  ///< ... and another round waits for those that come to this rank
+    within     ///< of a call that another round stands for
 };
+
+/// Whether the messages of a round are puts.
+[[nodiscard]] constexpr bool is_put(WindowCall call) {
+    return call == WindowCall::puts || call == WindowCall::acknowledged_puts || call == WindowCall::notify;
+}
+
+/// What a round moves between its rank and a storage.
+enum class Access : std::uint8_t { none, write, read };
 
 /// How many transfers a rank has in a round, and the phase of the operation the round belongs to.
 struct Round {
@@ -50,15 +60,18 @@ struct Round {
     std::int32_t receives;
     std::int32_t window = 0;  ///< sends that may be under way at a time, 0: all
     bool waits = true;        ///< for all of its transfers; else a later round does
-    std::int64_t work = 0;    ///< of the rank's processor [ps]; then there are no transfers
+    std::int64_t work = 0;    ///< of the rank's processor, or of its access [ps]; then there are no transfers
     std::int64_t ends = 0;    ///< waits for the round that is so many before; then there are no transfers
     bool sends_only = false;  ///< of the round that it ends, it waits for what this rank sends
     WindowCall call = WindowCall::none;
+    Access access = Access::none;    ///< then there are no transfers
     std::int32_t window_number = 0;  ///< of a window call, within a repeat
     std::int64_t put_cost = 0;       ///< of the sender's processor for each put [ps]
+    std::int64_t bytes = 0;          ///< of the access
 };
 
 class ContentSchedule;
+class GraphSchedule;
 
 class Schedule {
 public:
@@ -71,14 +84,20 @@ public:
     [[nodiscard]] virtual std::int64_t repeats() const { return 1; }
     /// Names of the phases in order, e.g. {"a-b", "b-c", "c-d"}.
     [[nodiscard]] virtual std::vector<std::string> phases() const = 0;
+    /// How many ranks have a phase; the others never come to it.
+    [[nodiscard]] virtual Rank ranks_in(std::int32_t /*phase*/) const { return ranks(); }
     [[nodiscard]] virtual Round round(Rank rank, std::int64_t round) const = 0;
     /// The `index`-th send (receive) of `rank` in `round`; 0 <= index < round(rank, round).sends (.receives).
     [[nodiscard]] virtual Transfer send(Rank rank, std::int64_t round, std::int32_t index) const = 0;
     [[nodiscard]] virtual Transfer receive(Rank rank, std::int64_t round, std::int32_t index) const = 0;
     /// Whether there are rounds of one-sided exchanges.
     [[nodiscard]] virtual bool one_sided() const { return false; }
+    /// Whether there are rounds that read or write.
+    [[nodiscard]] virtual bool reads_or_writes() const { return false; }
     /// Itself, if it says what its messages carry.
     [[nodiscard]] virtual const ContentSchedule* contents() const { return nullptr; }
+    /// Itself, if operations depend on one another: then its one round has them without their order.
+    [[nodiscard]] virtual const GraphSchedule* graph() const { return nullptr; }
 };
 
 }  // namespace tramontane

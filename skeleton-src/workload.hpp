@@ -1,68 +1,33 @@
 /// \file
 /// All kinds of workloads, and the way from the keys of one, as a point states them, to its schedule.
+///
+/// What is declared here is compiled once (workload.cpp): it contains every schedule there is.
 #pragma once
 
-#include <algorithm>
-#include <limits>
+#include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "keys.hpp"
-#include "workloads/allreduce.hpp"
-#include "workloads/collective.hpp"
-#include "workloads/halo.hpp"
-#include "workloads/jobs.hpp"
 #include "workloads/kind.hpp"
-#include "workloads/pattern.hpp"
-#include "workloads/program.hpp"
-#include "workloads/transposition.hpp"
 
 namespace tramontane {
 
-[[nodiscard]] inline const std::vector<WorkloadKind>& workload_kinds() {
-    static const std::vector<WorkloadKind> kinds{transposition_kind(), halo_kind(),    allreduce_kind(),
-                                                 collective_kind(),    pattern_kind(), random_shifts_kind(),
-                                                 program_kind(),       jobs_kind()};
-    return kinds;
-}
+[[nodiscard]] const std::vector<WorkloadKind>& workload_kinds();
 
 /// \pre there is such a kind
-[[nodiscard]] inline const WorkloadKind& workload_kind(const std::string& name) {
-    const auto& kinds = workload_kinds();
-    return *std::find_if(kinds.begin(), kinds.end(), [&](const WorkloadKind& each) { return each.name == name; });
-}
+[[nodiscard]] const WorkloadKind& workload_kind(const std::string& name);
 
 /// Reads `kind`, and then the keys that it has.
 ///
 /// \param reader has the keys of a workload, and maybe others
 /// \param values get the workload's
 /// \throws std::invalid_argument with one line that names key, what was found and what is allowed
-[[nodiscard]] inline const WorkloadKind& read_workload(KeyReader& reader, Values& values) {
-    Key kind = Key::word("kind", {});
-    for (const WorkloadKind& each : workload_kinds()) kind.words.push_back(each.name);
-    reader.read({kind}, values, "workload.");
-    for (const WorkloadKind& each : workload_kinds()) {
-        if (!values.is("kind", each.name)) continue;
-        reader.read(each.keys, values, "workload.");
-        if (each.read_more != nullptr) each.read_more(reader, values);
-        return each;
-    }
-    refuse(kind.name, "nothing", kind.allowed());
-}
+[[nodiscard]] const WorkloadKind& read_workload(KeyReader& reader, Values& values);
 
 /// \throws std::invalid_argument with one line that names key, what was found and what is allowed
-[[nodiscard]] inline std::unique_ptr<Workload> make_workload(std::vector<Argument> given, std::int64_t ranks,
-                                                             const Permissions& permissions = {}) {
-    if (ranks < 1 || ranks > std::numeric_limits<Rank>::max()) {
-        refuse_key("ranks", std::to_string(ranks), "an integer from 1 and below 2^31");
-    }
-    KeyReader reader{std::move(given)};
-    Values values;
-    const WorkloadKind& kind = read_workload(reader, values);
-    reader.finish("workload.");
-    return kind.make(std::move(values), static_cast<Rank>(ranks), permissions);
-}
+[[nodiscard]] std::unique_ptr<Workload> make_workload(std::vector<Argument> given, std::int64_t ranks,
+                                                      const Permissions& permissions = {});
 
 }  // namespace tramontane

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "../families.hpp"
+#include "../folding.hpp"
 #include "../pisces16/network.hpp"
 #include "../routing.hpp"
 #include "dict.hpp"
@@ -61,21 +62,38 @@ Numbers numbers_of(const Family& family, const nb::dict& geometry) {
             fits = fits && list.size() == length;
             numbers.insert(numbers.end(), list.begin(), list.end());
         }
-        if (fits && length > 0 && known == geometry.size()) return numbers;
+        const std::size_t least = shape.lists ? shape.least : 1;
+        if (fits && length >= least && known == geometry.size()) return numbers;
     }
     throw Refusal("geometry", "found " + shown(geometry) + " for topology " + family.name, shapes_of(family));
 }
 
+/// Lists of which all but the first go without saying, as the shape that has just these numbers, if there is one.
+Numbers settled(const Family& family, Numbers numbers) {
+    const Shape& shape = shape_of(family, numbers);
+    if (!shape.lists || shape.mapping) return numbers;
+    const std::size_t each = numbers.size() / shape.keys.size();
+    const auto said = numbers.begin() + static_cast<std::ptrdiff_t>(each);
+    if (!std::all_of(said, numbers.end(), [&](std::int64_t n) { return n == shape.otherwise; })) return numbers;
+    for (const Shape& plain : family.shapes) {
+        if (!plain.lists && !plain.mapping && plain.keys.size() == each) numbers.resize(each);
+    }
+    return numbers;
+}
+
 Numbers geometry_from(const Family& family, const nb::handle& value) {
-    if (nb::isinstance<nb::dict>(value)) return numbers_of(family, nb::cast<nb::dict>(value));
+    if (nb::isinstance<nb::dict>(value)) return settled(family, numbers_of(family, nb::cast<nb::dict>(value)));
     Numbers numbers;
     if (!nb::try_cast<Numbers>(value, numbers, false)) {
         throw Refusal("geometry", "found " + shown(value), shapes_of(family));
     }
     for (const Shape& shape : family.shapes) {
-        if (shape.lists) numbers.resize(numbers.size() * shape.keys.size(), shape.otherwise);
+        if (shape.lists && !shape.mapping) numbers.resize(numbers.size() * shape.keys.size(), shape.otherwise);
     }
-    return numbers;
+    if (const Shape& shape = shape_of(family, numbers); shape.lists && shape.mapping) {
+        throw Refusal("geometry", "found " + shown(value) + " for topology " + family.name, shapes_of(family));
+    }
+    return settled(family, numbers);
 }
 
 /// A geometry as a canonical point has it.
@@ -86,13 +104,19 @@ nb::object spelled(const Shape& shape, const Numbers& numbers) {
         for (std::size_t i = from; i < from + count; ++i) list.append(numbers[i]);
         return list;
     };
-    const auto ours = numbers.begin() + static_cast<std::ptrdiff_t>(each);
-    const bool plain = std::all_of(ours, numbers.end(), [&](std::int64_t n) { return n == shape.otherwise; });
-    if (shape.lists ? plain : !shape.mapping) return part(0, shape.lists ? each : numbers.size());
+    // Whether all numbers from the k-th key on go without saying.
+    const auto plain = [&](std::size_t k, std::size_t keys) {
+        const auto from = numbers.begin() + static_cast<std::ptrdiff_t>(k * each);
+        return std::all_of(from, from + static_cast<std::ptrdiff_t>(keys * each),
+                           [&](std::int64_t n) { return n == shape.otherwise; });
+    };
+    if (!shape.mapping && (!shape.lists || plain(1, shape.keys.size() - 1))) {
+        return part(0, shape.lists ? each : numbers.size());
+    }
     nb::dict mapping;
     for (std::size_t k = 0; k < shape.keys.size(); ++k) {
         if (shape.lists) {
-            mapping[shape.keys[k].c_str()] = part(k * each, each);
+            if (k == 0 || !plain(k, 1)) mapping[shape.keys[k].c_str()] = part(k * each, each);
         } else {
             mapping[shape.keys[k].c_str()] = numbers[k];
         }
@@ -123,6 +147,13 @@ public:
         facts["port_numbers"] = t.ports();
         facts["links"] = t.links();
         facts["groups"] = t.groups();
+        nb::list classes, rates;
+        for (const LinkClass& each : t.link_classes()) {
+            classes.append(each.name);
+            rates.append(nb::make_tuple(each.bandwidth, each.latency));
+        }
+        facts["link_classes"] = nb::tuple(classes);
+        facts["link_rates"] = nb::tuple(rates);
         facts["virtual_channels"] = static_cast<int>(router_.channels());
         return facts;
     }
@@ -136,18 +167,75 @@ public:
     /// \param non_minimal by an intermediate switch as Valiant's routing would draw it; the same at each call
     [[nodiscard]] nb::object visits(const Nodes& source, const Nodes& target, bool non_minimal) const {
         if (source.shape(0) != target.shape(0)) throw std::invalid_argument("as many sources as targets");
-        auto kept = std::make_unique<Numbers>(source.shape(0));
-        for (std::size_t i = 0; i < kept->size(); ++i) {
+        Numbers found(source.shape(0));
+        for (std::size_t i = 0; i < found.size(); ++i) {
             const SwitchId from = switch_of(source.data()[i]), to = switch_of(target.data()[i]);
-            (*kept)[i] = 1 + (non_minimal ? indirect(from, to, static_cast<NodeId>(target.data()[i]), i)
-                                          : topology_->distance(from, to));
+            found[i] = 1 + (non_minimal ? indirect(from, to, static_cast<NodeId>(target.data()[i]), i)
+                                        : topology_->distance(from, to));
         }
-        Numbers* numbers = kept.release();
-        const nb::capsule owner(numbers, [](void* p) noexcept { delete static_cast<Numbers*>(p); });
-        return nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>{numbers->data(), {numbers->size()}, owner}.cast();
+        return as_array(std::move(found));
+    }
+
+    /// Links that leave the switches from `first` to before `last`, one direction each.
+    [[nodiscard]] nb::dict links(std::int64_t first, std::int64_t last) const {
+        const Topology& t = *topology_;
+        if (first < 0 || first > last || last > t.switches()) throw std::invalid_argument("no such switches");
+        Numbers source, target, kind, ports;
+        for (auto at = static_cast<SwitchId>(first); at < last; ++at) {
+            for (Port port = 0; port < t.wired_ports(); ++port) {
+                if (!has_link(at, port)) continue;
+                source.push_back(at);
+                target.push_back(t.neighbour(at, port));
+                kind.push_back(t.link_class(at, port));
+                ports.push_back(port);
+            }
+        }
+        nb::dict columns;
+        columns["source"] = as_array(std::move(source));
+        columns["target"] = as_array(std::move(target));
+        columns["link_class"] = as_array(std::move(kind));
+        columns["port"] = as_array(std::move(ports));
+        return columns;
+    }
+
+    /// The switch of each node.
+    [[nodiscard]] nb::object switches_of(const Nodes& nodes) const {
+        Numbers found(nodes.shape(0));
+        for (std::size_t i = 0; i < found.size(); ++i) found[i] = switch_of(nodes.data()[i]);
+        return as_array(std::move(found));
+    }
+
+    /// The nodes of a job whose switches have a shape.
+    [[nodiscard]] nb::object fold(const Numbers& shape, std::uint32_t nodes, NodeId nics) const {
+        const NodeId per_switch = std::max<NodeId>(topology_->nodes_per_switch() / nics, 1);
+        const std::vector<NodeId> found = folded_nodes(*topology_, shape, nodes, per_switch);
+        return as_array({found.begin(), found.end()});
+    }
+
+    /// The port of its switch that leads to each node.
+    [[nodiscard]] nb::object node_ports(const Nodes& nodes) const {
+        Numbers found(nodes.shape(0));
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            static_cast<void>(switch_of(nodes.data()[i]));
+            found[i] = topology_->ejection_port(static_cast<NodeId>(nodes.data()[i]));
+        }
+        return as_array(std::move(found));
     }
 
 private:
+    static nb::object as_array(Numbers numbers) {
+        auto* kept = new Numbers(std::move(numbers));
+        const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Numbers*>(p); });
+        return nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>{kept->data(), {kept->size()}, owner}.cast();
+    }
+
+    /// Some port numbers are unused: those to a switch itself, those to nodes of trees, and those above the top.
+    [[nodiscard]] bool has_link(SwitchId at, Port port) const {
+        if (topology_->link_class(at, port) == 0) return false;
+        const SwitchId next = topology_->neighbour(at, port);
+        return next != at && next < topology_->switches();
+    }
+
     /// Links on the way by an intermediate switch; it ends early where it meets its end.
     [[nodiscard]] std::uint32_t indirect(SwitchId at, SwitchId to, NodeId node, std::uint64_t number) const {
         if (at == to) return 0;
@@ -196,7 +284,7 @@ nb::list describe_families() {
         }
         nb::dict example;
         example["topology"] = family->name;
-        example["geometry"] = spelled(shape_of(*family, family->example), family->example);
+        if (!family->by_table) example["geometry"] = spelled(shape_of(*family, family->example), family->example);
         if (family->example_links > 0) example["global_links"] = family->example_links;
         nb::dict described;
         described["name"] = family->name;
@@ -204,6 +292,8 @@ nb::list describe_families() {
         described["shapes"] = shapes;
         described["routings"] = routings;
         described["arrangements"] = family->arrangements;
+        described["parallel_links"] = family->parallel_links;
+        described["by_table"] = family->by_table;
         all.append(described);
     }
     return all;
@@ -235,12 +325,19 @@ Machine network_from_dict(const nb::dict& d) {
     Machine m;
     m.topology = get<std::string>(d, "topology");
     const Family& family = family_of(m.topology);
-    if (!d.contains("geometry")) throw Refusal("geometry", "missing", shapes_of(family));
-    m.geometry = geometry_from(family, d["geometry"]);
+    const bool said = d.contains("geometry") && !d["geometry"].is_none();
+    if (!said && !family.by_table) throw Refusal("geometry", "missing", shapes_of(family));
+    if (said) m.geometry = geometry_from(family, d["geometry"]);
+    m.table = get_or<std::string>(d, "table", "");
     m.nodes_per_switch = get_or<std::int64_t>(d, "nodes_per_switch", 0);
     m.global_links = get_or<std::int64_t>(d, "global_links", 0);
     m.arrangement = get_or<std::string>(d, "arrangement", "");
     m.routing = get_or<std::string>(d, "routing", "");
+    if (d.contains("parallel_links") && !d["parallel_links"].is_none()) {
+        for (const auto& [name, links] : get<nb::dict>(d, "parallel_links")) {
+            m.parallel_links.push_back({nb::cast<std::string>(name), nb::cast<std::int64_t>(links)});
+        }
+    }
     return m;
 }
 
@@ -262,6 +359,12 @@ void bind_network(nb::module_& module) {
         .def("facts", &b::Network::facts, "What it consists of.")
         .def("switches_near", &b::Network::switches_near, "own"_a,
              "About how many switches are met by minimal routes among the nodes of the first `own` ones, at most.")
+        .def("links", &b::Network::links, "first"_a, "last"_a,
+             "Links that leave some switches: arrays source, target, link_class and port.")
+        .def("switches_of", &b::Network::switches_of, "nodes"_a, "The switch of each node.")
+        .def("fold", &b::Network::fold, "shape"_a, "nodes"_a, "nics"_a = 1,
+             "The node of the machine that each node of a job of some shape is.\n\nRaises Refusal if it does not fit.")
+        .def("node_ports", &b::Network::node_ports, "nodes"_a, "The port of its switch that leads to each node.")
         .def("visits", &b::Network::visits, "source"_a, "target"_a, "non_minimal"_a = false,
              "Switches a packet visits between nodes, by the shortest minimal routes or by random intermediate ones.");
 }

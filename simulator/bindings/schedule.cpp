@@ -26,6 +26,8 @@
 #include "blocks.hpp"
 #include "contents.hpp"
 #include "decomposition.hpp"
+#include "graphs/goal.hpp"
+#include "graphs/goal_binary.hpp"
 #include "traffic.hpp"
 
 namespace nb = nanobind;
@@ -180,6 +182,12 @@ public:
         return result;
     }
 
+    std::string goal(std::int64_t rank) const {
+        check(rank, schedule_->ranks(), "rank");
+        const nb::gil_scoped_release released;
+        return GoalWriter{*schedule_}.rank(static_cast<Rank>(rank));
+    }
+
     nb::dict totals() const {
         std::vector<std::string> names = schedule_->phases();
         std::vector<std::pair<std::int64_t, std::int64_t>> sums(names.size());
@@ -318,6 +326,14 @@ nb::list count_traffic(const Workload& workload, const TrafficLimits& limits) {
     return result;
 }
 
+nb::bytes pack_goal(const std::string& path) {
+    const std::vector<std::byte> packed = [&] {
+        const nb::gil_scoped_release released;
+        return packed_goal(path);
+    }();
+    return nb::bytes(packed.data(), packed.size());
+}
+
 Blocks checked_blocks(std::int64_t points, std::int64_t parts) {
     if (points < 0 || points > std::numeric_limits<Rank>::max()) {
         throw std::invalid_argument("points: found " + std::to_string(points) +
@@ -362,6 +378,7 @@ void bind_schedule(nb::module_& module) {
         .def_ro("window", &Round::window, "Sends that may be under way at a time; 0: all.")
         .def_ro("waits", &Round::waits, "For all of its transfers; else a later round does.")
         .def_ro("work", &Round::work, "Of the rank's processor [ps].")
+        .def_ro("bytes", &Round::bytes, "That it reads or writes.")
         .def_ro("ends", &Round::ends, "It waits for the round that is so many before; 0: for its own transfers.")
         .def("__repr__", [](const Round& r) {
             return "Round(phase=" + std::to_string(r.phase) + ", sends=" + std::to_string(r.sends) +
@@ -418,6 +435,8 @@ void bind_schedule(nb::module_& module) {
              "All messages of a round as NumPy arrays ``source``, ``destination``, ``tag``, ``bytes``; as their "
              "senders\n"
              "(``side=\"send\"``) or their receivers (``side=\"receive\"``) see them, by rank and index.")
+        .def("goal", &CheckedSchedule::goal, "rank"_a,
+             "What a rank does, as GOAL text; ValueError for what a graph of operations can't say.")
         .def("totals", &CheckedSchedule::totals, "``{phase: (messages, bytes)}`` over all ranks and rounds.");
 
     nb::class_<Workload>(
@@ -455,6 +474,10 @@ void bind_schedule(nb::module_& module) {
           "library's operation.");
     m.def("read", &read_keys, "workload"_a,
           "All keys of a workload whose number of ranks is not known yet; ValueError as for ``Workload``.");
+
+    m.def("pack_goal", &pack_goal, "path"_a,
+          "The table of operations of a GOAL file, text or binary; ValueError with rank, place in the file, what was\n"
+          "found and what is allowed.");
 
     m.def(
         "block",

@@ -29,23 +29,36 @@ namespace nb = nanobind;
 namespace tramontane::bindings {
 namespace {
 
-/// A quantity within its bounds.
-std::int64_t bounded(const nb::dict& d, const char* block, const char* key, std::int64_t least, std::int64_t most,
-                     const char* allowed) {
-    const auto value = get<std::int64_t>(get<nb::dict>(d, block), key);
+/// A quantity within its bounds. \param path of the block, below `machine`
+std::int64_t bounded_in(const nb::dict& block, const std::string& path, const char* key, std::int64_t least,
+                        std::int64_t most, const char* allowed) {
+    const auto value = get<std::int64_t>(block, key);
     if (value < least || value > most) {
-        throw std::invalid_argument(std::string("machine.") + block + "." + key + ": found " + std::to_string(value) +
+        throw std::invalid_argument("machine." + path + "." + key + ": found " + std::to_string(value) +
                                     ", allowed: " + allowed);
     }
     return value;
 }
 
+std::int64_t bounded(const nb::dict& d, const char* block, const char* key, std::int64_t least, std::int64_t most,
+                     const char* allowed) {
+    return bounded_in(get<nb::dict>(d, block), block, key, least, most, allowed);
+}
+
+std::int64_t latency_in(const nb::dict& block, const std::string& path, const char* key) {
+    return bounded_in(block, path, key, 1, max_latency, "1 ... 10^12 ps (1 s)");
+}
+
+std::int64_t bandwidth_in(const nb::dict& block, const std::string& path, const char* key) {
+    return bounded_in(block, path, key, min_bandwidth, max_bandwidth, "10^6 ... 2 x 10^14 B/s");
+}
+
 std::int64_t latency(const nb::dict& d, const char* block, const char* key) {
-    return bounded(d, block, key, 1, max_latency, "1 ... 10^12 ps (1 s)");
+    return latency_in(get<nb::dict>(d, block), block, key);
 }
 
 std::int64_t bandwidth(const nb::dict& d, const char* block, const char* key = "bandwidth") {
-    return bounded(d, block, key, min_bandwidth, max_bandwidth, "10^6 ... 2 x 10^14 B/s");
+    return bandwidth_in(get<nb::dict>(d, block), block, key);
 }
 
 /// 0 where none limits.
@@ -57,12 +70,42 @@ std::int64_t bandwidth_or_unlimited(const nb::dict& d, const char* block, const 
     return bandwidth(d, block, key);
 }
 
-/// A name, or {"nodes": [...]}.
+/// Of each class that a machine says something of; what it leaves out is as for all links.
+std::vector<LinkClass> link_classes(const nb::dict& link) {
+    std::vector<LinkClass> all;
+    if (!link.contains("classes")) return all;
+    const auto classes = get<nb::dict>(link, "classes");
+    for (const auto& [name, said] : classes) {
+        LinkClass own{nb::cast<std::string>(name)};
+        const auto given = nb::cast<nb::dict>(said);
+        const std::string path = "link.classes." + own.name;
+        if (given.contains("bandwidth")) own.bandwidth = bandwidth_in(given, path, "bandwidth");
+        if (given.contains("latency")) own.latency = latency_in(given, path, "latency");
+        all.push_back(std::move(own));
+    }
+    return all;
+}
+
+/// Time of a step of the processor's [ps]; 0 where it is not said.
+std::int64_t cost(const nb::dict& d, const char* block, const char* key) {
+    if (!d.contains(block) || !get<nb::dict>(d, block).contains(key)) return 0;
+    return bounded(d, block, key, 0, max_cost, "0 ... 10^12 ps (1 s)");
+}
+
+/// One of a key's words; empty where it is not said.
+std::string word(const nb::dict& d, const char* block, const char* key) {
+    return d.contains(block) ? get_or<std::string>(get<nb::dict>(d, block), key, "") : "";
+}
+
+/// A name, {"nodes": [...]} or {"shape": [...]}.
 AllocationRule one_allocation(const nb::dict& d) {
     AllocationRule rule;
     if (!d.contains("allocation")) return rule;
     if (!nb::isinstance<nb::dict>(d["allocation"])) {
         rule.kind = get<std::string>(d, "allocation");
+    } else if (const auto said = get<nb::dict>(d, "allocation"); said.contains("shape")) {
+        rule.kind = "folded";
+        rule.shape = get<std::vector<std::int64_t>>(said, "shape");
     } else {
         rule.kind = "given";
         rule.nodes = get<std::vector<NodeId>>(get<nb::dict>(d, "allocation"), "nodes");
@@ -119,6 +162,7 @@ Machine machine_from_dict(const nb::dict& d) {
     if (d.contains("model")) m.model = get<std::string>(d, "model");
     m.link_bandwidth = bandwidth(d, "link");
     m.link_latency = latency(d, "link", "latency");
+    m.link_classes = link_classes(get<nb::dict>(d, "link"));
     m.injection_bandwidth = bandwidth(d, "injection");
     m.injection_latency = latency(d, "injection", "latency");
     const auto injection = get<nb::dict>(d, "injection");
@@ -135,6 +179,19 @@ Machine machine_from_dict(const nb::dict& d) {
         const auto overhead = get<nb::dict>(d, "overhead");
         m.send_overhead = bounded(d, "overhead", "send", 0, max_time, "0 ... 10^15 ps (1000 s)");
         m.receive_overhead = bounded(d, "overhead", "receive", 0, max_time, "0 ... 10^15 ps (1000 s)");
+        m.send_overhead_per_byte = cost(d, "overhead", "send_per_byte");
+        m.receive_overhead_per_byte = cost(d, "overhead", "receive_per_byte");
+        m.post_overhead = cost(d, "overhead", "post");
+    }
+    m.match_posted = cost(d, "matching", "posted");
+    m.match_unexpected = cost(d, "matching", "unexpected");
+    m.unpack_per_byte = cost(d, "unpack", "per_byte");
+    m.unpacks_in_order = word(d, "unpack", "order") == "fixed";
+    if (d.contains("threads")) m.threads = bounded(d, "threads", "count", 1, max_threads_of_rank, "1 ... 1024");
+    m.lock = cost(d, "threads", "lock_time");
+    if (d.contains("accelerator") && get<nb::dict>(d, "accelerator").contains("copy_bandwidth")) {
+        m.staging_bandwidth = bandwidth(d, "accelerator", "copy_bandwidth");
+        m.staging_latency = cost(d, "accelerator", "copy_latency");
     }
     if (d.contains("node")) {
         const auto node = get<nb::dict>(d, "node");
@@ -143,6 +200,7 @@ Machine machine_from_dict(const nb::dict& d) {
         if (node.contains("latency")) m.node_latency = latency(d, "node", "latency");
         if (node.contains("bandwidth")) m.node_bandwidth = bandwidth(d, "node");
         m.node_memory_bandwidth = bandwidth_or_unlimited(d, "node", "memory_bandwidth");
+        m.copies_share_memory = word(d, "node", "copies") == "shared";
     }
     m.packet = get<std::int64_t>(d, "packet");
     m.buffer = get<std::int64_t>(d, "buffer");
@@ -150,7 +208,8 @@ Machine machine_from_dict(const nb::dict& d) {
     m.eager_limit = bounded(d, "protocol", "eager_limit", 0, max_eager_limit, "0 ... 10^9 B");
     m.short_limit = get<std::int64_t>(protocol, "short_limit");
     m.negligible_size = get<std::int64_t>(protocol, "negligible_size");
-    m.hardware_progress = protocol.contains("progress") && get<std::string>(protocol, "progress") == "hardware";
+    m.hardware_progress = word(d, "protocol", "progress") == "hardware";
+    m.direct_eager = word(d, "protocol", "expected_eager") == "direct";
     return m;
 }
 
@@ -164,6 +223,11 @@ std::uint32_t congestion_bins_of(const nb::dict& point) {
         throw std::invalid_argument("statistics.congestion: at most " + std::to_string(max_congestion_bins) + " bins");
     }
     return static_cast<std::uint32_t>(bins);
+}
+
+/// Whether what links carry is counted by class.
+bool link_use_of(const nb::dict& point) {
+    return point.contains("statistics") && get<nb::dict>(point, "statistics").contains("links");
 }
 
 NoiseRule noise_of(const nb::dict& point) {
@@ -257,6 +321,7 @@ struct Task {
               .steady_error = steady_error_of(point),
               .limit = std::move(limit),
               .congestion_bins = congestion_bins_of(point),
+              .link_use = link_use_of(point),
               .threads = threads,
               .window = window} {}
 
@@ -368,6 +433,17 @@ nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double long
     result["imbalance"] = o.imbalance;
     result["network_bytes"] = o.network_bytes;
     result["delays"] = describe_delays(o.delays);
+    if (!o.link_use.empty()) {
+        nb::list links;
+        for (const auto& [name, use] : o.link_use) {
+            nb::dict described;
+            described["name"] = name;
+            described["packets"] = use.packets;
+            described["bytes"] = use.bytes;
+            links.append(described);
+        }
+        result["links"] = links;
+    }
     if (o.delays.matrix.wanted()) result["congestion"] = describe_congestion(o.delays.matrix, task.schedule->ranks());
     if (task.run.steady_error > 0) {
         result["repeats_simulated"] = o.repeats_simulated;

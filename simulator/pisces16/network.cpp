@@ -477,6 +477,8 @@ const std::map<std::string, std::vector<std::string>>& runnable() {
 }
 
 std::unique_ptr<Network> make_network(const Machine& machine, std::uint64_t seed) {
+    if (!machine.parallel_links.empty())
+        throw std::invalid_argument("machine.parallel_links: model pisces-16 has none");
     if (machine.topology == "torus") return std::make_unique<Torus>(machine, seed);
     if (machine.topology == "fattree") return std::make_unique<FatTree>(machine);
     if (machine.topology == "dragonfly1d") return std::make_unique<Dragonfly>(machine, seed);

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "fabric.hpp"
 #include "network.hpp"
@@ -16,9 +17,15 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 }
 
 void check(const Machine& m, const Network& network, std::uint32_t ranks, const Run& run) {
-    if (m.send_overhead > 0 || m.receive_overhead > 0) {
-        throw std::invalid_argument("machine.overhead: model pisces-16 has none");
+    for (const auto& [key, value] :
+         {std::pair{"overhead", m.send_overhead | m.receive_overhead | m.post_overhead | m.send_overhead_per_byte |
+                                    m.receive_overhead_per_byte},
+          std::pair{"matching", m.match_posted | m.match_unexpected}, std::pair{"unpack", m.unpack_per_byte},
+          std::pair{"threads", m.threads > 1 ? m.lock : 0}, std::pair{"accelerator", m.staging_bandwidth},
+          std::pair{"protocol.expected_eager", std::int64_t{m.direct_eager}}}) {
+        if (value > 0) throw std::invalid_argument(std::string("machine.") + key + ": model pisces-16 has none");
     }
+    if (!m.link_classes.empty()) throw std::invalid_argument("machine.link.classes: model pisces-16 has none");
     if (run.limit.set()) throw std::invalid_argument("limit: model pisces-16 ends no run before its end");
     if (run.steady_error > 0) throw std::invalid_argument("steady: model pisces-16 runs all repeats");
     if (run.noise.duration > 0) throw std::invalid_argument("noise: model pisces-16 has none");
@@ -60,6 +67,7 @@ void check(const Machine& m, const Network& network, std::uint32_t ranks, const 
 
 Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& run, const std::function<void()>& poll) {
     const auto entered = std::chrono::steady_clock::now();
+    if (schedule.graph() != nullptr) throw std::invalid_argument("machine.model: pisces-16 runs no traces");
     const auto network = make_network(machine, run.seed);
     const auto count = static_cast<std::uint32_t>(schedule.ranks());
     check(machine, *network, count, run);

@@ -6,8 +6,8 @@
 /// is asked for the route of each message and answers with the links of Topology. A machine's resources become links:
 ///
 ///   node -> switch   injection bandwidth and latency
-///   switch -> switch link bandwidth and latency, for each direction
-///   switch -> node   link bandwidth and latency
+///   switch -> switch link bandwidth and latency, for each direction, by the link's class
+///   switch -> node   link bandwidth and latency, by the link's class
 ///   crossbar         a link without latency that every visit of a switch shares; left out where it can't limit
 ///
 /// Loaded by `smpirun -platform`, which passes no arguments: the environment variable TRAMONTANE_PLATFORM names a file
@@ -30,6 +30,7 @@
 
 #include "../../skeleton-src/random.hpp"
 #include "../allocation.hpp"
+#include "../links.hpp"
 #include "../machine.hpp"
 #include "../topology.hpp"
 
@@ -66,8 +67,18 @@ Description read(const std::string& path) {
             words >> *found->second;
         } else if (key == "topology") {
             words >> m.topology;
+        } else if (key == "table") {
+            std::getline(words >> std::ws, m.table);
+        } else if (key == "link_class") {
+            LinkClass own;
+            words >> own.name >> own.bandwidth >> own.latency;
+            m.link_classes.push_back(own);
         } else if (key == "geometry") {
             for (std::int64_t size = 0; words >> size;) m.geometry.push_back(size);
+        } else if (key == "parallel_links") {
+            ParallelLinkCount own;
+            words >> own.link_class >> own.links;
+            m.parallel_links.push_back(own);
         } else if (key == "ranks") {
             words >> d.ranks;
         } else if (key == "seed") {
@@ -90,12 +101,15 @@ public:
           topology_(make_topology(d.machine)),
           allocation_(d.allocation, d.ranks, *topology_, d.seed),
           seed_(d.seed),
-          wired_ports_(topology_->wired_ports()) {
+          wired_ports_(topology_->wired_ports()),
+          classes_(link_classes_of(d.machine, *topology_)) {
         for (std::uint32_t rank = 0; rank < d.ranks; ++rank) {
             const std::string name = std::to_string(rank);
             create_host("r" + name, {1e9})->seal();
             up_.push_back(link("u" + name, d.machine.injection_bandwidth, d.machine.injection_latency));
-            down_.push_back(link("d" + name, d.machine.link_bandwidth, d.machine.link_latency));
+            const NodeId node = allocation_.node(rank);
+            const LinkClass& own = behind(topology_->switch_of(node), topology_->ejection_port(node));
+            down_.push_back(link("d" + name, own.bandwidth, own.latency));
         }
         make_switches(d.machine);
     }
@@ -125,6 +139,9 @@ public:
     }
 
 private:
+    [[nodiscard]] const LinkClass& behind(SwitchId at, Port port) const {
+        return classes_[topology_->link_class(at, port)];
+    }
     [[nodiscard]] std::uint64_t wire(SwitchId at, Port port) const { return at * wired_ports_ + port; }
 
     const simgrid::s4u::Link* link(const std::string& name, std::int64_t bandwidth, std::int64_t picoseconds) {
@@ -135,13 +152,15 @@ private:
     /// Routes between switches and through them.
     void make_switches(const Machine& m) {
         // All packets of a switch together can't be faster than its ports.
-        const bool limits =
-            m.crossbar_bandwidth < topology_->ports() * std::max(m.link_bandwidth, m.injection_bandwidth);
+        std::int64_t fastest = m.injection_bandwidth;
+        for (const LinkClass& each : classes_) fastest = std::max(fastest, each.bandwidth);
+        const bool limits = m.crossbar_bandwidth < topology_->ports() * fastest;
         for (SwitchId at = 0; at < topology_->switches(); ++at) {
             const std::string name = std::to_string(at);
             if (limits) crossbars_.push_back(link("x" + name, m.crossbar_bandwidth, 0));
             for (std::uint64_t port = 0; port < wired_ports_; ++port) {
-                wires_.push_back(link("l" + name + "-" + std::to_string(port), m.link_bandwidth, m.link_latency));
+                const LinkClass& own = behind(at, static_cast<Port>(port));
+                wires_.push_back(link("l" + name + "-" + std::to_string(port), own.bandwidth, own.latency));
             }
         }
     }
@@ -149,6 +168,7 @@ private:
     std::unique_ptr<Topology> topology_;
     Allocation allocation_;
     std::uint64_t seed_, wired_ports_;
+    std::vector<LinkClass> classes_;
     std::vector<const simgrid::s4u::Link*> up_, down_;          // by rank
     std::vector<const simgrid::s4u::Link*> wires_, crossbars_;  // by switch and port, by switch
 };

@@ -13,6 +13,9 @@ inline std::vector<std::string> dragonfly_routings() {
     return {"minimal", "valiant", "valiant-global", "ugal", "ugal-g", "par", "ugal-sstmacro71"};
 }
 
+/// Links to nodes, inside a group and between groups.
+inline std::vector<LinkClass> dragonfly_link_classes() { return {{"ejection"}, {"local"}, {"global"}}; }
+
 /// As SST/macro 7.1: a random switch of the same group, but neither of the two.
 [[nodiscard]] inline SwitchId inside(SwitchId from, SwitchId to, Size in_group, const Draw& draw) {
     const Size others = in_group - (from == to ? 1 : 2);

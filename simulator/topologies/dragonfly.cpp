@@ -32,6 +32,10 @@ public:
     Port ports() const override { return ports_; }
     std::int64_t radix() const override { return std::int64_t{x_} + y_ + groups_ - 3 + per_switch_; }
     std::int64_t links() const override { return switches_ * (std::int64_t{x_} + y_ + groups_ - 3) / 2; }
+    std::vector<LinkClass> link_classes() const override { return dragonfly_link_classes(); }
+    LinkClassId link_class(SwitchId, Port port) const override {
+        return port < x_ + y_ ? 1 : port < x_ + y_ + groups_ ? 2 : 0;
+    }
     SwitchId switch_of(NodeId node) const override { return by_node_.quotient(node); }
     Port ejection_port(NodeId node) const override {
         return static_cast<Port>(x_ + y_ + groups_ + by_node_.remainder(node));
@@ -94,6 +98,7 @@ const Family& dragonfly_family() {
         .name = "dragonfly",
         .shapes = {{.name = "dragonfly", .text = "[X, Y, G]: G groups of X x Y switches", .keys = {"X", "Y", "G"}}},
         .routings = dragonfly_routings(),
+        .parallel_links = true,
         .make = [](const Machine& m) -> std::unique_ptr<Topology> { return std::make_unique<Dragonfly>(m); },
         .example = {4, 4, 4},
     };

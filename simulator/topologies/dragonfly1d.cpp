@@ -40,6 +40,10 @@ public:
         return std::int64_t{groups_} * in_group_ * (in_group_ - 1) / 2 +
                std::int64_t{groups_} * static_cast<std::int64_t>(gateways_.size()) / 2;
     }
+    std::vector<LinkClass> link_classes() const override { return dragonfly_link_classes(); }
+    LinkClassId link_class(SwitchId, Port port) const override {
+        return port < in_group_ ? 1 : port < in_group_ + 2 * half_ ? 2 : 0;
+    }
     SwitchId switch_of(NodeId node) const override { return node / per_switch_; }
     Port ejection_port(NodeId node) const override {
         return static_cast<Port>(in_group_ + 2 * half_ + node % per_switch_);
@@ -175,6 +179,7 @@ const Family& circulant_dragonfly_family() {
         .shapes = {{.name = "dragonfly1d", .text = "[a, G]: G groups of a switches", .keys = {"a", "G"}}},
         .routings = dragonfly_routings(),
         .arrangements = {"circulant"},
+        .parallel_links = true,
         .make = [](const Machine& m) -> std::unique_ptr<Topology> { return std::make_unique<CirculantDragonfly>(m); },
         .example = {4, 9},
         .example_links = 2,

@@ -2,6 +2,7 @@
 
 #include "families.hpp"
 #include "geometry.hpp"
+#include "parallel_links.hpp"
 
 namespace tramontane {
 
@@ -10,11 +11,14 @@ const Family& torus_family();
 const Family& fat_tree_family();
 const Family& dragonfly_family();
 const Family& circulant_dragonfly_family();
+const Family& dragonfly_plus_family();
 const Family& hyperx_family();
+const Family& graph_family();
 
 const std::vector<const Family*>& families() {
-    static const std::vector<const Family*> all{&torus_family(), &fat_tree_family(), &dragonfly_family(),
-                                                &circulant_dragonfly_family(), &hyperx_family()};
+    static const std::vector<const Family*> all{
+        &torus_family(),          &fat_tree_family(), &dragonfly_family(), &circulant_dragonfly_family(),
+        &dragonfly_plus_family(), &hyperx_family(),   &graph_family()};
     return all;
 }
 
@@ -36,7 +40,7 @@ std::string shapes_of(const Family& family) {
 const Shape& shape_of(const Family& family, const std::vector<std::int64_t>& geometry) {
     for (const Shape& shape : family.shapes) {
         const std::size_t count = geometry.size(), keys = shape.keys.size();
-        if (shape.lists ? count >= keys && count % keys == 0 : count == keys) return shape;
+        if (shape.lists ? count >= keys * shape.least && count % keys == 0 : count == keys) return shape;
     }
     throw Refusal("geometry", "found " + listed(geometry) + " for topology " + family.name, shapes_of(family));
 }
@@ -50,8 +54,30 @@ void check_routing(const Family& family, const std::string& routing) {
 
 namespace {
 
+/// The topologies of the families for which `has` holds.
+template <class Has>
+std::vector<std::string> names_of(Has&& has) {
+    std::vector<std::string> names;
+    for (const Family* family : families()) {
+        if (has(*family)) names.push_back(family->name);
+    }
+    return names;
+}
+
 /// Refuses keys that the family doesn't have.
 void check_keys(const Family& family, const Machine& machine) {
+    if (family.by_table && machine.table.empty()) {
+        throw Refusal("file", "missing", "a graph: .csv, .json or .txt");
+    }
+    if (!family.by_table && !machine.table.empty()) {
+        throw Refusal("file", "found one for topology " + family.name,
+                      "only with " + joined(names_of([](const Family& f) { return f.by_table; })));
+    }
+    if (!machine.parallel_links.empty() && !family.parallel_links) {
+        throw Refusal("parallel_links", "found some for topology " + family.name,
+                      "only with " + joined(names_of([](const Family& f) { return f.parallel_links; })) +
+                          "; fattree and hyperx have theirs in the geometry");
+    }
     if (!family.arrangements.empty()) {
         const std::string arrangement = machine.arrangement.empty() ? family.arrangements[0] : machine.arrangement;
         for (const std::string& own : family.arrangements) {
@@ -59,10 +85,7 @@ void check_keys(const Family& family, const Machine& machine) {
         }
         throw Refusal("arrangement", "found '" + arrangement + "'", joined(family.arrangements));
     }
-    std::vector<std::string> others;
-    for (const Family* other : families()) {
-        if (!other->arrangements.empty()) others.push_back(other->name);
-    }
+    const auto others = names_of([](const Family& f) { return !f.arrangements.empty(); });
     const auto refuse = [&](const char* key, const std::string& found) {
         throw Refusal(key, "found " + found + " for topology " + family.name, "only with " + joined(others));
     };
@@ -82,11 +105,13 @@ std::unique_ptr<Topology> make_topology(const Machine& machine) {
     Machine complete = machine;
     if (complete.nodes_per_switch == 0 && !family.nodes_by_geometry) complete.nodes_per_switch = default_nodes;
     auto topology = family.make(complete);
+    if (!machine.parallel_links.empty()) topology = with_parallel_links(std::move(topology), machine);
     topology->family_ = &family;
     const auto nodes = static_cast<std::int64_t>(topology->nodes_per_switch());
     if (machine.nodes_per_switch != 0 && machine.nodes_per_switch != nodes) {
         throw Refusal("nodes_per_switch",
-                      "found " + std::to_string(machine.nodes_per_switch) + ", where the geometry makes it " +
+                      "found " + std::to_string(machine.nodes_per_switch) +
+                          (family.by_table ? ", where the file makes it " : ", where the geometry makes it ") +
                           std::to_string(nodes),
                       std::to_string(nodes) + ", or leave it out");
     }

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "geometry.hpp"
+#include "trees.hpp"
 
 namespace tramontane {
 namespace {
@@ -18,9 +18,9 @@ public:
     explicit FatTree(const Machine& m) {
         levels_ = checked(m.geometry[0], "switch levels");
         down_ = checked(m.geometry[1], "down ports");
-        if (levels_ > max_levels) {
+        if (levels_ > max_tree_levels) {
             throw Refusal("geometry", "found " + std::to_string(levels_) + " levels",
-                          "at most " + std::to_string(max_levels) + " levels");
+                          "at most " + std::to_string(max_tree_levels) + " levels");
         }
         static_cast<void>(checked_product(std::vector<std::int64_t>(levels_, down_), "nodes"));
         std::int64_t power = 1;
@@ -45,6 +45,12 @@ public:
         return all;
     }
     std::int64_t links() const override { return std::int64_t{levels_ - 1} * power_[levels_]; }
+    std::vector<LinkClass> link_classes() const override { return tree_link_classes(levels_); }
+    LinkClassId link_class(SwitchId at, Port port) const override {
+        const Size level = at / power_[levels_ - 1];
+        if (port < down_) return static_cast<LinkClassId>(2 * level);
+        return static_cast<LinkClassId>(level + 1 < levels_ ? 2 * level + 1 : 0);  // the top has no links up
+    }
     SwitchId switch_of(NodeId node) const override { return node / down_; }
     Port ejection_port(NodeId node) const override { return static_cast<Port>(node % down_); }
     std::uint8_t channels() const override { return 1; }
@@ -82,14 +88,13 @@ public:
     std::uint32_t counters() const override { return switches_; }
 
 private:
-    static constexpr Size max_levels = 31;  // with which even a binary tree has more nodes than can be
     Size with_digit(Size label, Size position, Size digit) const {
         const Size old = label / power_[position] % down_;
         return label + (digit - old) * power_[position];
     }
 
     Size levels_, down_, switches_;
-    std::array<Size, max_levels + 1> power_{};
+    std::array<Size, max_tree_levels + 1> power_{};
     Port ports_;
 };
 
@@ -129,6 +134,11 @@ public:
         return all;
     }
     std::int64_t links() const override { return 2 * std::int64_t{nodes_}; }
+    std::vector<LinkClass> link_classes() const override { return tree_link_classes(3); }
+    LinkClassId link_class(SwitchId at, Port port) const override {
+        if (at >= 2 * all_leaves_) return 4;
+        return static_cast<LinkClassId>((at < all_leaves_ ? 0 : 2) + (port < per_leaf_ ? 0 : 1));
+    }
     SwitchId switch_of(NodeId node) const override { return node / per_leaf_; }
     Port ejection_port(NodeId node) const override { return static_cast<Port>(node % per_leaf_); }
     std::uint8_t channels() const override { return 1; }
@@ -183,12 +193,20 @@ const Family& fat_tree_family() {
                    {.name = "fattree3",
                     .text = "{nodes_per_leaf, leaves_per_subtree, subtrees}",
                     .keys = {"nodes_per_leaf", "leaves_per_subtree", "subtrees"},
-                    .mapping = true}},
+                    .mapping = true},
+                   {.name = "generalized-fattree",
+                    .text = "{down: [m1, m2, ...], up: [1, w2, ...], links: [1, p2, ...]}: a switch of level i has mi "
+                            "children, each of them wi parents, with pi links between two; two levels or more",
+                    .keys = {"down", "up", "links"},
+                    .mapping = true,
+                    .lists = true,
+                    .least = 2}},
         .routings = {"d-mod-k", "round-robin", "adaptive"},
         .nodes_by_geometry = true,
         .make = [](const Machine& m) -> std::unique_ptr<Topology> {
+            if (m.geometry.size() == 2) return std::make_unique<FatTree>(m);
             if (m.geometry.size() == 3) return std::make_unique<SubtreeFatTree>(m);
-            return std::make_unique<FatTree>(m);
+            return make_generalized_tree(m);
         },
         .example = {3, 4},
     };

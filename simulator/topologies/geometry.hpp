@@ -62,6 +62,13 @@ inline constexpr std::int64_t most_ports = std::numeric_limits<Port>::max();
     return static_cast<Size>(product);
 }
 
+/// Links to nodes, then those along each dimension.
+[[nodiscard]] inline std::vector<LinkClass> link_classes_by_dimension(std::size_t dimensions) {
+    std::vector<LinkClass> all{{"ejection"}};
+    for (std::size_t d = 1; d <= dimensions; ++d) all.push_back({"dimension-" + std::to_string(d)});
+    return all;
+}
+
 /// One of `range` numbers, but neither `first` nor `second` (which may be equal).
 [[nodiscard]] inline Size skip(Size pick, Size first, Size second) {
     if (pick >= std::min(first, second)) ++pick;

@@ -45,6 +45,13 @@ public:
     Port ports() const override { return ports_; }
     std::int64_t radix() const override { return ports_; }
     std::int64_t links() const override { return std::int64_t{switches_} * wired_ / 2; }
+    std::vector<LinkClass> link_classes() const override { return link_classes_by_dimension(dimensions_); }
+    LinkClassId link_class(SwitchId, Port port) const override {
+        if (port >= wired_) return 0;
+        std::size_t d = dimensions_;
+        while (port < dimension_[d - 1].first) --d;
+        return static_cast<LinkClassId>(d);
+    }
     SwitchId switch_of(NodeId node) const override { return by_node_.quotient(node); }
     Port ejection_port(NodeId node) const override { return static_cast<Port>(wired_ + by_node_.remainder(node)); }
     std::uint8_t channels() const override { return 1; }

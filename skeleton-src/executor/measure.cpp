@@ -43,7 +43,8 @@ namespace {
     result.time = reduced(times.end - origin, MPI_MAX) - first;
     for (std::size_t phase = 0; phase < times.phase_begin.size(); ++phase) {
         const double begin = reduced(times.phase_begin[phase] - origin, MPI_MIN);
-        result.phases.push_back(reduced(times.phase_end[phase] - origin, MPI_MAX) - begin);
+        // A phase that no rank comes to takes no time.
+        result.phases.push_back(std::max(reduced(times.phase_end[phase] - origin, MPI_MAX) - begin, 0.0));
     }
     const std::vector<double> elapsed = gathered(times.end - times.begin, rank, ranks);
     const std::vector<double> copying = gathered(times.copying, rank, ranks);

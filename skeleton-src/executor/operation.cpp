@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "null_buffer.hpp"
 #include "processor.hpp"
 #include "stamped.hpp"
+#include "storage.hpp"
 #include "windows.hpp"
 
 namespace tramontane::executor {
@@ -143,10 +145,32 @@ private:
     std::unique_ptr<LibraryAllreduce> allreduce_;
 };
 
+/// Messages and storage, as one.
+class BothChecked final : public CheckedData {
+public:
+    BothChecked(CheckedData& first, CheckedData& second) : first_{first}, second_{second} {}
+    void check_as_it_runs(bool wanted) override {
+        first_.check_as_it_runs(wanted);
+        second_.check_as_it_runs(wanted);
+    }
+    void check_result() override {
+        first_.check_result();
+        second_.check_result();
+        const Findings &one = first_.findings(), &other = second_.findings();
+        both_ = {one.checked + other.checked, one.wrong + other.wrong, one.first.empty() ? other.first : one.first};
+    }
+    [[nodiscard]] const Findings& findings() const override { return both_; }
+
+private:
+    CheckedData &first_, &second_;
+    Findings both_;  ///< as of the last result
+};
+
 /// Rounds of a schedule that does not say what its messages carry: some leave messages under way, some are work.
 class StampedOperation final : public Operation {
 public:
     StampedOperation(const Options& options, const Schedule& schedule, Rank rank) : schedule_{schedule}, rank_{rank} {
+        if (schedule.graph() != nullptr) refuse("kind", "'trace'", "any other; traces run on the simulator");
         if (options.real_data) {
             stamped_.emplace(schedule, rank, options.fault);
         } else {
@@ -160,22 +184,30 @@ public:
             windows_ = make_windows(options.workload->values(), schedule, rank, payload());
         }
         for (std::int64_t number = 0; number < schedule.rounds() && !processor_; ++number) {
-            if (schedule.round(rank, number).work > 0) processor_.emplace();
+            const Round round = schedule.round(rank, number);
+            if (round.work > 0 && round.access == Access::none) processor_.emplace();
+        }
+        if (schedule.reads_or_writes()) {
+            storage_ = make_storage(schedule, rank, options.directory, options.fault);
+            if (stamped_) both_.emplace(*stamped_, *storage_);
         }
     }
 
     void fill(std::int64_t repetition) override {
+        repetition_ = repetition;
         if (stamped_) stamped_->fill(repetition);
     }
-    [[nodiscard]] CheckedData* data() override { return stamped_ ? &*stamped_ : nullptr; }
+    [[nodiscard]] CheckedData* data() override {
+        return both_ ? static_cast<CheckedData*>(&*both_) : stamped_ ? &*stamped_ : nullptr;
+    }
 
     /// A phase lasts from its first round's begin to its last round's end, with what is between.
     void run(Times& times) override {
         const std::size_t phases = schedule_.phases().size();
         times.copying = 0;
         times.begin = MPI_Wtime();
-        times.phase_begin.assign(phases, 0);
-        times.phase_end.assign(phases, 0);
+        times.phase_begin.assign(phases, std::numeric_limits<double>::max());  // of phases that others alone have
+        times.phase_end.assign(phases, std::numeric_limits<double>::lowest());
         std::vector<bool> begun(phases);
         double now = times.begin;
         for (std::int64_t number = 0; number < schedule_.rounds(); ++number) {
@@ -192,6 +224,11 @@ public:
 private:
     void run(std::int64_t number, const Round& round, Times& times) {
         if (round.call != WindowCall::none) return run_one_sided(number, round, times);
+        if (round.access != Access::none) {
+            timed(times.copying, [&] { storage_->prepare(number, repetition_); });
+            storage_->access(number);
+            return timed(times.copying, [&] { storage_->release(number); });
+        }
         if (round.work > 0) return processor_->work(round.work);
         if (round.ends > 0) return end(number - round.ends, times);
         timed(times.copying, [&] { payload().pack(number); });
@@ -199,7 +236,11 @@ private:
         if (round.waits) end(number, times);
     }
     void run_one_sided(std::int64_t number, const Round& round, Times& times) {
-        if (round.call == WindowCall::puts || round.call == WindowCall::acknowledged_puts) {
+        if (round.call == WindowCall::notify) {
+            windows_->notify(number);
+        } else if (round.call == WindowCall::notified) {
+            windows_->wait_notified(number - round.ends);
+        } else if (is_put(round.call)) {
             timed(times.copying, [&] { payload().pack(number); });
             windows_->put(number);
         } else if (round.call == WindowCall::read) {
@@ -223,6 +264,9 @@ private:
     std::unique_ptr<OpenExchange> exchange_;
     std::unique_ptr<Windows> windows_;    ///< where there are puts
     std::optional<Processor> processor_;  ///< where there is work
+    std::unique_ptr<Storage> storage_;    ///< where there are reads and writes
+    std::optional<BothChecked> both_;
+    std::int64_t repetition_ = 0;
 };
 
 }  // namespace

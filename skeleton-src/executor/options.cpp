@@ -25,6 +25,7 @@ namespace {
 [[nodiscard]] std::vector<Key> program_keys(Rank ranks) {
     return {Key::word("implementation", {"schedule", "library", "nonblocking", "persistent"}, "schedule"),
             {.name = "setup", .optional = true},
+            {.name = "directory", .optional = true},
             Key::word("data", {"real", "null"}, "real"),
             {.name = "verify", .integers = 1, .least = 0, .most = 1, .optional = true},
             Key::word("clock", {"local", "global"}, "local"),
@@ -73,6 +74,7 @@ Options read_options(const std::vector<std::string>& arguments, Rank ranks) {
                    "schedule");
     }
     options.setup = program.find("setup") == nullptr ? "" : program.word("setup");
+    options.directory = program.find("directory") == nullptr ? "" : program.word("directory");
     options.real_data = program.is("data", "real");
     options.verify = program.find("verify") == nullptr ? options.real_data : program.integer("verify") == 1;
     if (options.verify && !options.real_data) {

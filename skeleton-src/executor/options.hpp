@@ -30,7 +30,8 @@ struct Options {
     std::int64_t warmup = 1;
     std::int64_t repetitions = 5;
     Fault fault = Fault::none;
-    std::string setup;  ///< name of the segment of shared memory with the set-up information of all ranks, if any
+    std::string directory;  ///< of what is written and read; empty: the usual one
+    std::string setup;      ///< name of the segment of shared memory with the set-up information of all ranks, if any
 
     [[nodiscard]] bool by_library() const { return implementation != Implementation::schedule; }
     /// Whether one call of the library does it all, with messages that nobody but the library knows.

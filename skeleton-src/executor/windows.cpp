@@ -29,17 +29,13 @@ constexpr MPI_Aint unit = 16;
 
 [[nodiscard]] MPI_Aint padded(std::int64_t bytes) { return static_cast<MPI_Aint>((bytes + unit - 1) / unit * unit); }
 
-[[nodiscard]] bool is_put(const Round& round) {
-    return round.call == WindowCall::puts || round.call == WindowCall::acknowledged_puts;
-}
-
-/// Where what a rank receives in a round stands, and how much room all takes.
+/// Where what a rank receives in a round stands, and how much room all takes; a notification has a counter.
 [[nodiscard]] MPI_Aint place(const Schedule& schedule, Rank rank, std::int64_t round, std::vector<MPI_Aint>& at) {
     MPI_Aint end = 0;
-    const std::int32_t receives = schedule.round(rank, round).receives;
-    for (std::int32_t index = 0; index < receives; ++index) {
+    const Round found = schedule.round(rank, round);
+    for (std::int32_t index = 0; index < found.receives; ++index) {
         at.push_back(end);
-        end += padded(schedule.receive(rank, round, index).bytes);
+        end += found.call == WindowCall::notify ? unit : padded(schedule.receive(rank, round, index).bytes);
     }
     return end;
 }
@@ -84,7 +80,7 @@ public:
         : schedule_{schedule}, rank_{rank}, payload_{payload} {
         std::vector<std::int64_t> puts;
         for (std::int64_t number = 0; number < schedule.rounds() / schedule.repeats(); ++number) {
-            if (is_put(schedule.round(rank, number))) puts.push_back(number);
+            if (is_put(schedule.round(rank, number).call)) puts.push_back(number);
         }
         if (puts.size() > most_windows) {
             refuse("steps", std::to_string(puts.size()) + " rounds of puts", "at most " + std::to_string(most_windows));
@@ -95,6 +91,7 @@ public:
 
     ~OwnWindows() override {
         for (Window& window : windows_) {
+            if (window.counts) MPI_Win_unlock_all(window.handle);
             free_group(window.origins);
             free_group(window.targets);
             MPI_Win_free(&window.handle);
@@ -111,6 +108,28 @@ public:
             const int bytes = byte_count(to.bytes);
             MPI_Put(payload_.outgoing(number, index), bytes, MPI_BYTE, to.peer,
                     window.there[at] + (window.second ? window.halves_there[at] : 0), bytes, MPI_BYTE, window.handle);
+        }
+    }
+
+    void notify(std::int64_t number) override {
+        const Round round = schedule_.round(rank_, number);
+        Window& window = of(round);
+        const std::int64_t one = 1;
+        for (std::int32_t index = 0; index < round.sends; ++index) {
+            MPI_Accumulate(&one, 1, MPI_INT64_T, schedule_.send(rank_, number, index).peer,
+                           window.there[static_cast<std::size_t>(index)], 1, MPI_INT64_T, MPI_SUM, window.handle);
+        }
+        MPI_Win_flush_all(window.handle);
+    }
+    /// Counters only grow, so that who notifies again before this rank has seen the first time does no harm.
+    void wait_notified(std::int64_t number) override {
+        Window& window = of(schedule_.round(rank_, number));
+        ++window.awaited;
+        for (const MPI_Aint at : window.here) {
+            for (std::int64_t found = 0; found < window.awaited;) {
+                MPI_Fetch_and_op(nullptr, &found, MPI_INT64_T, rank_, at, MPI_NO_OP, window.handle);
+                MPI_Win_flush(rank_, window.handle);
+            }
         }
     }
 
@@ -169,8 +188,10 @@ private:
         std::vector<MPI_Aint> here, there;   ///< where receives are in a half, and sends in the target's
         std::vector<MPI_Aint> halves_there;  ///< of targets, by send
         MPI_Group origins = MPI_GROUP_NULL, targets = MPI_GROUP_NULL;
-        bool second = false;  ///< the half in use
-        bool locked = false;  ///< of all ranks
+        bool second = false;       ///< the half in use
+        bool locked = false;       ///< of all ranks
+        bool counts = false;       ///< notifications; then it is locked all the time
+        std::int64_t awaited = 0;  ///< times that these have been waited for
     };
 
     [[nodiscard]] Window make(std::int64_t number) const {
@@ -192,6 +213,13 @@ private:
             group(round.receives, [&](std::int32_t index) { return schedule_.receive(rank_, number, index); });
         window.targets = group(round.sends, [&](std::int32_t index) { return schedule_.send(rank_, number, index); });
         MPI_Win_allocate(2 * window.half + unit, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window.memory, &window.handle);
+        window.counts = round.call == WindowCall::notify;
+        if (window.counts) {
+            std::memset(window.memory, 0, static_cast<std::size_t>(2 * window.half + unit));
+            MPI_Win_lock_all(MPI_MODE_NOCHECK, window.handle);
+            MPI_Win_sync(window.handle);
+            MPI_Barrier(MPI_COMM_WORLD);
+        }
         return window;
     }
 

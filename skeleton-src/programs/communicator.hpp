@@ -71,6 +71,10 @@ public:
         return local;
     }
 
+    [[nodiscard]] Rank groups() const {
+        return rule_ == Rule::every ? size() : rule_ == Rule::consecutive ? place(ranks_ - 1).group + 1 : 1;
+    }
+
     /// Ranks of the largest group, and of the smallest: groups have no more than these two sizes.
     [[nodiscard]] Rank largest() const {
         switch (rule_) {

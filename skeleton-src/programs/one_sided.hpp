@@ -16,14 +16,15 @@
 
 namespace tramontane {
 
-/// Processor's time of a put, of a call for each of its neighbours (post, start, complete, wait, flush), or of a call
-/// (fence, lock, unlock) [ps].
+/// Processor's time of a put or notification, of a call for each of its neighbours (post, start, complete, wait,
+/// flush), or of a call (fence, lock, unlock) [ps].
 struct OneSidedCosts {
     std::int64_t put = 0;
     std::int64_t post = 0, start = 0, complete = 0, wait = 0;
     std::int64_t flush = 0;
     std::int64_t fence = 0;
     std::int64_t lock = 0, unlock = 0;
+    std::int64_t notify = 0;
 };
 
 /// How the ranks of a one-sided exchange agree that puts may begin, and that they are there.

@@ -37,6 +37,7 @@ public:
     [[nodiscard]] virtual std::int64_t begun() const { return rounds(); }
     /// Windows of a one-sided exchange.
     [[nodiscard]] virtual std::int32_t windows() const { return 0; }
+    [[nodiscard]] virtual bool reads_or_writes() const { return false; }
     [[nodiscard]] virtual std::vector<std::string> phases() const = 0;
     [[nodiscard]] virtual Round round(Rank rank, std::int64_t round, Repetition at) const = 0;
     [[nodiscard]] virtual Transfer send(Rank rank, std::int64_t round, std::int32_t index) const = 0;
@@ -151,11 +152,24 @@ public:
         add(std::move(step), name);
     }
 
+    /// Has nothing to do until a round of the repetition.
+    void idle_until(std::int64_t round, const std::string& name) {
+        if (round <= per_repetition_) return;
+        works_.emplace_back(0, Spread{}, Spread{}, 0);
+        add({.work = works_.size() - 1, .rounds = round - per_repetition_}, name);
+    }
+    /// Rounds of a repetition so far.
+    [[nodiscard]] std::int64_t per_repetition() const { return per_repetition_; }
+
     [[nodiscard]] Rank ranks() const override { return ranks_; }
     [[nodiscard]] std::int64_t rounds() const override { return per_repetition_ * repetitions_; }
     [[nodiscard]] std::int64_t repeats() const override { return repetitions_; }
     [[nodiscard]] std::vector<std::string> phases() const override { return phases_; }
     [[nodiscard]] bool one_sided() const override { return windows_ > 0; }
+    [[nodiscard]] bool reads_or_writes() const override {
+        return std::any_of(steps_.begin(), steps_.end(),
+                           [](const Step& step) { return step.what && step.what->reads_or_writes(); });
+    }
 
     [[nodiscard]] Round round(Rank rank, std::int64_t round) const override {
         const At at = step_of(round);

@@ -98,7 +98,8 @@ private:
                      {.name = "start", .integers = 1, .least = 0, .most = longest_wait, .otherwise = std::int64_t{0}}},
                     found, "workload.");
                 read_block(inner, found, "workload", [](KeyReader& own, Values& of_job) {
-                    if (read_workload(own, of_job).name == "jobs") refuse("kind", "'jobs' in a job", "another");
+                    const std::string& kind = read_workload(own, of_job).name;
+                    if (kind == "jobs" || kind == "trace") refuse("kind", "'" + kind + "' in a job", "another");
                 });
             });
         }

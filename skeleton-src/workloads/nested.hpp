@@ -5,13 +5,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "kind.hpp"
+#include "../workload.hpp"
 
 namespace tramontane {
-
-// All kinds, those that have others within among them; see workload.hpp.
-[[nodiscard]] inline const WorkloadKind& read_workload(KeyReader& reader, Values& values);
-[[nodiscard]] inline const WorkloadKind& workload_kind(const std::string& name);
 
 /// Calls something that refuses keys of a block as if it were a workload of its own, and names the block in the
 /// refusal.

@@ -1,161 +1,44 @@
 /// \file
-/// The descriptor of programs: steps that are workloads of other kinds, on all ranks or on communicators, and work.
+/// The descriptor of programs: the steps of all ranks, or those of each role.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "../collectives/barrier.hpp"
-#include "../programs/communicator.hpp"
-#include "../programs/one_sided.hpp"
 #include "../programs/program.hpp"
-#include "../programs/work.hpp"
+#include "../programs/roles.hpp"
 #include "kind.hpp"
 #include "nested.hpp"
-#include "shared_grid.hpp"
+#include "role_ranks.hpp"
+#include "step_list.hpp"
 
 namespace tramontane {
 
-namespace detail {
-
-inline constexpr std::int64_t most_work = 1'000'000'000'000'000;  ///< [ps] of a rank in a step: 1000 s
-
-[[nodiscard]] inline std::vector<Key> work_keys() {
-    const std::int64_t nothing = 0;
-    Key grid = grid_key();
-    grid.optional = true;
-    const auto share = [&](const char* name) {
-        return Key{.name = name, .integers = 1, .least = 0, .most = Spread::one, .otherwise = nothing};
-    };
-    const auto time = [&](const char* name) {
-        return Key{.name = name, .integers = 1, .least = 0, .most = most_work, .otherwise = nothing};
-    };
-    return {time("time"),
-            time("per_point"),
-            grid,
-            decomposition_key(),
-            share("imbalance"),
-            share("noise"),
-            Key::integer("seed", 0, std::int64_t{1})};
-}
-
-/// Keys that every step has, beside those of its kind.
-[[nodiscard]] inline std::vector<Key> step_keys() {
-    const auto word = [](const char* name, std::vector<std::string> words) {
-        return Key{.name = name, .words = std::move(words), .optional = true};
-    };
-    return {{.name = "name", .optional = true},
-            {.name = "communicator", .optional = true},
-            {.name = "begin", .optional = true},
-            word("one_sided.synchronisation", {"fence", "post-start", "passive", "lock"}),
-            word("one_sided.scope", {"all", "neighbours"}),
-            word("one_sided.opens", {"before", "after"})};
-}
-
-/// What the calls of one-sided steps cost; by default nothing, for those who do not ask for times.
-[[nodiscard]] inline std::vector<Key> one_sided_keys() {
-    std::vector<Key> keys;
-    for (const char* name : {"put", "post", "start", "complete", "wait", "flush", "fence", "lock", "unlock"}) {
-        keys.push_back(
-            {.name = name, .integers = 1, .least = 0, .most = 1'000'000'000'000, .otherwise = std::int64_t{0}});
-    }
-    return keys;
-}
-
-[[nodiscard]] inline OneSidedCosts one_sided_costs(const Values& values) {
-    const auto cost = [&](const char* name) {
-        return values.find(name) == nullptr ? std::int64_t{0} : values.integer(name);
-    };
-    return {.put = cost("put"),
-            .post = cost("post"),
-            .start = cost("start"),
-            .complete = cost("complete"),
-            .wait = cost("wait"),
-            .flush = cost("flush"),
-            .fence = cost("fence"),
-            .lock = cost("lock"),
-            .unlock = cost("unlock")};
-}
-
-/// The synchronisation of a step; nothing for messages of two sides.
-[[nodiscard]] inline std::optional<Synchronisation> synchronisation(const Values& step, const OneSidedCosts& costs) {
-    using Kind = Synchronisation::Kind;
-    const Values keys = step.within("one_sided.");
-    if (keys.all().empty()) return std::nullopt;
-    const std::string name = keys.shown("synchronisation");
-    if (name.empty()) refuse("one_sided.synchronisation", "nothing", "fence, post-start, passive, lock");
-    const Kind kind = name == "fence"        ? Kind::fence
-                      : name == "post-start" ? Kind::post_start
-                      : name == "passive"    ? Kind::passive
-                                             : Kind::lock;
-    const std::string scope = keys.shown("scope");
-    if (kind == Kind::post_start && !scope.empty()) {
-        refuse("one_sided.scope", "'" + scope + "' with post-start, which is between neighbours", "none");
-    }
-    const bool opens = kind == Kind::fence || kind == Kind::post_start;
-    if (!opens && keys.is("opens", "after")) {
-        refuse("one_sided.opens", "'after' with " + name + ", whose targets open nothing", "before");
-    }
-    const bool among_all = scope.empty() ? kind == Kind::fence || kind == Kind::lock : scope == "all";
-    return Synchronisation{kind, among_all && kind != Kind::post_start, keys.is("opens", "after"), costs};
-}
-
-[[nodiscard]] inline std::vector<Key> communicator_keys() {
-    const auto size = [](const char* name) {
-        return Key{.name = name, .integers = 1, .most = std::numeric_limits<Rank>::max(), .optional = true};
-    };
-    return {size("consecutive"),
-            size("every"),
-            size("leaders"),
-            {.name = "range", .integers = 2, .least = 0, .most = std::numeric_limits<Rank>::max(), .optional = true}};
-}
-
-[[nodiscard]] inline Communicator make_communicator(const std::string& name, const Values& values, Rank ranks) {
-    using Rule = Communicator::Rule;
-    const std::string key = "communicators." + name;
-    if (values.all().size() != 1) {
-        refuse(key, std::to_string(values.all().size()) + " rules", "one of consecutive, every, leaders, range");
-    }
-    const auto& [rule, value] = values.all().front();
-    if (rule == "range") {
-        const std::int64_t first = values.integers(rule)[0], size = values.integers(rule)[1];
-        if (size < 1 || first + size > ranks) {
-            refuse(key + ".range", "[" + std::to_string(first) + ", " + std::to_string(size) + "]",
-                   "[first, number] of ranks, at least one, below " + std::to_string(ranks));
-        }
-        return {Rule::range, ranks, static_cast<Rank>(size), static_cast<Rank>(first)};
-    }
-    const std::int64_t size = values.integer(rule);
-    if (size > ranks)
-        refuse(key + "." + rule, std::to_string(size), "at most " + std::to_string(ranks) + ", all ranks");
-    const Rule found = rule == "consecutive" ? Rule::consecutive : rule == "every" ? Rule::every : Rule::leaders;
-    return {found, ranks, static_cast<Rank>(size)};
-}
-
-}  // namespace detail
-
 class ProgramWorkload final : public Workload {
 public:
-    ProgramWorkload(Values values, Rank ranks, const Permissions& permissions)
-        : Workload{std::move(values), ranks},
-          permissions_{permissions},
-          costs_{detail::one_sided_costs(this->values().within("one_sided."))} {
-        for (std::int64_t number = 0;; ++number) {
-            const std::string key = "steps." + std::to_string(number);
-            Values step = this->values().within(key + ".");
-            if (step.all().empty()) break;
-            within_block(key, [&] { add(key, std::move(step)); });
+    ProgramWorkload(Values given, Rank ranks, const Permissions& permissions) : Workload{std::move(given), ranks} {
+        const detail::StepCosts costs{detail::one_sided_costs(values().within("one_sided.")),
+                                      detail::storage_costs(values().within("storage."))};
+        for (NamedRanks& role : detail::ranks_of_roles(values().within("roles."), ranks)) {
+            const Values own = values().within("roles." + role.name + ".");
+            within_block("roles." + role.name, [&] {
+                StepList list{own, role.ranks.size(), role.name, costs, permissions};
+                parts_.push_back({std::move(role), std::move(list)});
+            });
         }
-        if (!open_.empty())
-            refuse("steps", "no end of '" + open_.front() + "'", "an end of each exchange that is begun");
+        if (parts_.empty()) {
+            whole_.emplace(values(), ranks, "", costs, permissions);
+        } else if (!values().within("steps.").all().empty()) {
+            refuse("steps", "some beside roles", "steps of each role");
+        }
         static_cast<void>(make(sampled_of));  // refuses what only schedules know
     }
 
@@ -164,175 +47,147 @@ public:
     }
     [[nodiscard]] std::unique_ptr<Schedule> sampled() const override { return make(sampled_of); }
     [[nodiscard]] double imbalance() const override {
-        double most = 1;
-        for (const Step& step : steps_) {
-            if (step.largest) most = std::max(most, step.largest->imbalance());
-        }
+        double most = whole_ ? whole_->imbalance() : 1;
+        for (const Part& part : parts_) most = std::max(most, part.list.imbalance());
         return most;
     }
     [[nodiscard]] bool has_steps() const override { return true; }
 
 private:
-    struct Step {
-        std::string key;
-        std::string kind;
-        std::string name;
-        std::string label;  ///< of what is begun or ended; empty: the step is whole
-        std::unique_ptr<Workload> largest{}, smallest{};
-        std::optional<Communicator> communicator{};
-        std::optional<Work> work{};
-        std::optional<Synchronisation> one_sided{};
+    using Step = StepList::Step;
+
+    struct Part {
+        NamedRanks role;
+        StepList list;
     };
-
-    void add(const std::string& key, Values values) {
-        Step step{key, values.word("kind"), values.shown("name"), values.shown("begin")};
-        if (step.kind == "end") {
-            step.label = values.word("of");
-            const auto begun = std::find(open_.begin(), open_.end(), step.label);
-            if (begun == open_.end())
-                refuse("of", "'" + step.label + "'", "the label of an exchange that is begun before");
-            open_.erase(begun);
-        } else if (step.kind == "work") {
-            step.work = make_work(values);
-        } else {
-            add_exchange(step, std::move(values));
-        }
-        steps_.push_back(std::move(step));
-    }
-
-    [[nodiscard]] Work make_work(const Values& values) const {
-        Work work{values.integer("time"), Spread{values.integer("imbalance")}, Spread{values.integer("noise")},
-                  static_cast<std::uint64_t>(values.integer("seed"))};
-        if (const std::int64_t each = values.integer("per_point"); each > 0) {
-            if (values.find("grid") == nullptr) refuse("grid", "nothing, but per_point needs it", grid_key().allowed());
-            const Grid grid = grid_of(values);
-            require_countable(grid, 0);
-            work.per_point(each, grid, decomposition_of(values, ranks(), halo_bounds(grid)));
-        }
-        if (work.most() / 4 > detail::most_work) {
-            refuse("per_point", std::to_string(values.integer("per_point")), "at most 1000 s of work in all");
-        }
-        return work;
-    }
-
-    void add_exchange(Step& step, Values values) {
-        if (!step.label.empty()) {
-            if (std::find(open_.begin(), open_.end(), step.label) != open_.end()) {
-                refuse("begin", "'" + step.label + "', which has not ended", "another label");
-            }
-            open_.push_back(step.label);
-        }
-        step.communicator = communicator(values.shown("communicator"));
-        const WorkloadKind& kind = workload_kind(step.kind);
-        Values own;
-        for (const auto& [name, value] : values.all()) {
-            const bool of_step = name == "name" || name == "communicator" || name == "begin";
-            if (!of_step && !name.starts_with("one_sided.")) own.set(name, value);
-        }
-        step.largest = kind.make(own, step.communicator->largest(), permissions_);
-        if (step.communicator->smallest() != step.communicator->largest()) {
-            step.smallest = kind.make(own, step.communicator->smallest(), permissions_);
-        }
-        step.one_sided = detail::synchronisation(values, costs_);
-        if (step.label.empty() && !step.one_sided) return;
-        const auto schedule = step.largest->sampled();
-        if (schedule->rounds() > 0 && schedule->round(0, 0).window > 0) {
-            refuse(step.one_sided ? "one_sided" : "begin", "an exchange that waits before all is posted",
-                   "an algorithm that posts all sends at once");
-        }
-    }
-
-    [[nodiscard]] Communicator communicator(const std::string& name) const {
-        if (name.empty() || name == "all") return {Communicator::Rule::all, ranks(), ranks()};
-        const std::string key = "communicators." + name;
-        const Values rule = values().within(key + ".");
-        if (rule.all().empty()) refuse("communicator", "'" + name + "'", "all, or a name of workload.communicators");
-        return detail::make_communicator(name, rule, ranks());
-    }
+    /// How far the program of a role has been made.
+    struct Progress {
+        std::shared_ptr<Program> program;
+        std::size_t at = 0;  ///< its next step
+    };
 
     [[nodiscard]] static std::unique_ptr<Schedule> sampled_of(const Workload& each) { return each.sampled(); }
 
     /// \param schedule_of gives a step's workload its schedule
     template <class ScheduleOf>
     [[nodiscard]] std::unique_ptr<Schedule> make(ScheduleOf&& schedule_of) const {
+        if (!whole_) return make_roles(schedule_of);
         auto program = std::make_unique<Program>(ranks(), values().integer("repeat"));
-        for (const Step& step : steps_) {
-            if (step.kind == "end") {
-                program->end(step.label, step.name);
-                continue;
-            }
-            const std::string name = step.name.empty() ? step.kind : step.name;
-            if (step.work) {
-                program->work(name, *step.work);
-                continue;
-            }
-            auto rounds = rounds_of(step, schedule_of);
-            if (step.label.empty()) {
-                program->exchange(name, std::move(rounds));
-            } else {
-                program->begin(name, step.label, std::move(rounds));
-            }
-        }
-        if (program->rounds() > std::numeric_limits<Rank>::max()) {
-            refuse("repeat", std::to_string(values().integer("repeat")), "less than 2^31 rounds in all");
-        }
+        for (const Step& step : whole_->steps()) StepList::add(step, *program, schedule_of, nullptr);
+        require_countable(*program);
         return program;
     }
 
-    template <class ScheduleOf>
-    [[nodiscard]] static std::shared_ptr<const StepRounds> rounds_of(const Step& step, ScheduleOf&& schedule_of) {
-        std::shared_ptr<const Schedule> largest = schedule_of(*step.largest), smallest;
-        if (step.smallest) smallest = schedule_of(*step.smallest);
-        auto group = std::make_shared<GroupSchedule>(*step.communicator, std::move(largest), std::move(smallest));
-        if (step.one_sided) {
-            return std::make_shared<OneSidedRounds>(std::move(group), barrier(*step.communicator), *step.one_sided);
+    void require_countable(const Program& program) const {
+        const std::int64_t repeat = values().integer("repeat");
+        if (program.per_repetition() > std::numeric_limits<Rank>::max() / repeat) {
+            refuse("repeat", std::to_string(repeat), "less than 2^31 rounds in all");
         }
-        if (step.label.empty()) return group;
-        return std::make_shared<SplitRounds>(std::move(group));
-    }
-    [[nodiscard]] static std::shared_ptr<const GroupSchedule> barrier(const Communicator& communicator) {
-        const auto of = [](Rank ranks) {
-            return std::make_shared<BarrierSchedule<Dissemination>>(Dissemination{ranks});
-        };
-        return std::make_shared<GroupSchedule>(communicator, of(communicator.largest()), of(communicator.smallest()));
     }
 
-    Permissions permissions_;
-    OneSidedCosts costs_;
-    std::vector<Step> steps_;
-    std::vector<std::string> open_;
+    /// Each role's steps one after the other. Messages between two roles are in the same round of both: the role that
+    /// comes to them in an earlier one is idle until then.
+    template <class ScheduleOf>
+    [[nodiscard]] std::unique_ptr<Schedule> make_roles(ScheduleOf&& schedule_of) const {
+        std::vector<Progress> made(parts_.size());
+        for (Progress& each : made) each.program = std::make_shared<Program>(ranks(), values().integer("repeat"));
+        do {
+            for (std::size_t role = 0; role < parts_.size(); ++role) {
+                const Part& part = parts_[role];
+                for (; made[role].at < part.list.steps().size() && next(made, role)->partner.empty(); ++made[role].at) {
+                    StepList::add(*next(made, role), *made[role].program, schedule_of, &part.role.ranks);
+                }
+            }
+        } while (join(made));
+
+        std::int64_t rounds = 0;
+        for (std::size_t role = 0; role < parts_.size(); ++role) {
+            if (next(made, role) != nullptr) refuse_unmatched(made, role);
+            rounds = std::max(rounds, made[role].program->per_repetition());
+        }
+        std::vector<Role> roles;
+        for (std::size_t role = 0; role < parts_.size(); ++role) {
+            made[role].program->idle_until(rounds, StepList::name_of(parts_[role].list.steps().back()));
+            require_countable(*made[role].program);
+            roles.push_back({parts_[role].role.name, parts_[role].role.ranks, made[role].program});
+        }
+        return std::make_unique<RoleSchedule>(ranks(), std::move(roles));
+    }
+
+    /// The next step of a role; null: there are no more.
+    [[nodiscard]] const Step* next(const std::vector<Progress>& made, std::size_t role) const {
+        const auto& steps = parts_[role].list.steps();
+        return made[role].at < steps.size() ? &steps[made[role].at] : nullptr;
+    }
+    /// \return the number of roles if there is none of that name
+    [[nodiscard]] std::size_t role_called(const std::string& name) const {
+        const auto found =
+            std::find_if(parts_.begin(), parts_.end(), [&](const Part& part) { return part.role.name == name; });
+        return static_cast<std::size_t>(found - parts_.begin());
+    }
+
+    /// Adds the next messages for which both roles are ready. \return whether there are any
+    [[nodiscard]] bool join(std::vector<Progress>& made) const {
+        for (std::size_t source = 0; source < parts_.size(); ++source) {
+            const Step* const send = next(made, source);
+            if (send == nullptr || send->kind != "send") continue;
+            const std::size_t target = role_called(send->partner);
+            const Step* const receive = target < parts_.size() ? next(made, target) : nullptr;
+            if (receive == nullptr || receive->kind != "receive" || receive->partner != parts_[source].role.name) {
+                continue;
+            }
+            const auto messages = std::make_shared<RoleMessages>(parts_[source].role.ranks, parts_[target].role.ranks,
+                                                                 send->partners, send->bytes);
+            const std::int64_t round =
+                std::max(made[source].program->per_repetition(), made[target].program->per_repetition());
+            for (const std::size_t role : {source, target}) {
+                const Step& step = *next(made, role);
+                made[role].program->idle_until(round, StepList::name_of(step));
+                StepList::add_messages(step, *made[role].program, messages);
+                ++made[role].at;
+            }
+            return true;
+        }
+        return false;
+    }
+
+    [[noreturn]] void refuse_unmatched(const std::vector<Progress>& made, std::size_t role) const {
+        const Step& step = *next(made, role);
+        const bool sends = step.kind == "send";
+        const std::string key = "roles." + parts_[role].role.name + "." + step.key + (sends ? ".target" : ".source");
+        const std::size_t partner = role_called(step.partner);
+        if (partner == parts_.size()) {
+            std::vector<std::string> names;
+            for (const Part& part : parts_) names.push_back(part.role.name);
+            refuse(key, "'" + step.partner + "'", "another role of " + listed(names));
+        }
+        const Step* const other = next(made, partner);
+        refuse(key,
+               "'" + step.partner + "', which " +
+                   (other == nullptr ? "has no more steps" : "is at roles." + step.partner + "." + other->key),
+               std::string("a step of it that ") + (sends ? "receives this" : "sends this") + ", in the same order");
+    }
+
+    std::optional<StepList> whole_;  ///< without roles
+    std::vector<Part> parts_;
 };
 
-/// Reads the steps and the communicators.
+/// Reads communicators, roles and steps.
 inline void read_program(KeyReader& reader, Values& values) {
-    for (const std::string& name : reader.names_within("communicators.")) {
-        read_block(reader, values, "communicators." + name, [](KeyReader& inner, Values& found) {
-            inner.read(detail::communicator_keys(), found, "workload.");
-        });
-    }
     read_block(reader, values, "one_sided",
                [](KeyReader& inner, Values& found) { inner.read(detail::one_sided_keys(), found, "workload."); });
-    const auto steps = reader.names_within("steps.").size();
-    if (steps == 0) refuse("steps", "nothing", "a list of steps");
-    for (std::size_t number = 0; number < steps; ++number) {
-        read_block(reader, values, "steps." + std::to_string(number), [](KeyReader& inner, Values& found) {
-            const Argument* const kind = inner.find("kind");
-            const bool is_word = kind != nullptr && kind->value && std::holds_alternative<std::string>(*kind->value);
-            const std::string word = is_word ? std::get<std::string>(*kind->value) : "";
-            if (word == "work" || word == "end") {
-                inner.read({Key::word("kind", {word})}, found, "workload.");
-                std::vector<Key> keys{{.name = "name", .optional = true}};
-                if (word == "end") keys.push_back(Key::word("of", {}));
-                for (Key& key : word == "work" ? detail::work_keys() : std::vector<Key>{})
-                    keys.push_back(std::move(key));
-                inner.read(keys, found, "workload.");
-                return;
-            }
-            if (word == "program" || word == "jobs") refuse("kind", "'" + word + "' in a program", "a step");
-            static_cast<void>(read_workload(inner, found));
-            inner.read(detail::step_keys(), found, "workload.");
+    if (!reader.names_within("storage.").empty()) {
+        read_block(reader, values, "storage",
+                   [](KeyReader& inner, Values& found) { inner.read(detail::storage_keys(), found, "workload."); });
+    }
+    const auto roles = reader.names_within("roles.");
+    for (const std::string& name : roles) {
+        read_block(reader, values, "roles." + name, [](KeyReader& inner, Values& found) {
+            inner.read(detail::role_keys(), found, "workload.");
+            read_steps(inner, found);
         });
     }
+    if (roles.empty() || !reader.names_within("steps.").empty()) read_steps(reader, values);
 }
 
 [[nodiscard]] inline WorkloadKind program_kind() {

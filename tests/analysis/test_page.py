@@ -12,7 +12,7 @@ import pytest
 
 from analysis import report, svg
 from analysis.draw import draw_files
-from analysis.page import claims, interactive, papers
+from analysis.page import claims, interactive, machines, papers
 from tramontane.claims import VERDICTS
 from tramontane.results.datasets import write
 
@@ -175,3 +175,27 @@ def test_pictures_inside_a_drawing_are_kept() -> None:
     inlined = svg.inline(text, "a", "b")
     assert picture in inlined
     assert "file.png" not in inlined
+
+
+def test_the_page_shows_the_networks_that_were_used(factory: Factory) -> None:
+    """One entry a network, whoever used it; what a sweep changed is no number of the table."""
+    link = {"bandwidth": 10**10, "latency": 10**5}
+    known = {"topology": "torus", "geometry": [4, 4, 4], "nodes_per_switch": 1, "link": link, "routing": "minimal"}
+    fast = known | {"injection": {"bandwidth": 10**10}}
+    swept = fast | {"link": {"latency": 10**5}}
+    tree = {"topology": "fattree", "link": link}
+    datasets = {
+        "one": factory(attrs={"machines_json": json.dumps({"small": fast, "any-size": tree})}),
+        "two": factory(attrs={"machines_json": json.dumps({"small": fast})}),
+        "three": factory(attrs={"machines_json": json.dumps({"swept": swept, "site": {"system": {"name": "site"}}})}),
+    }
+    found = {each.name: each for each in machines.used(datasets)}
+    assert [*found] == ["any-size", "small", "swept"]
+    assert found["small"].experiments == ["one", "two"]
+    assert str(found["small"].picture).startswith("<svg")
+    assert ("nodes", "64") in found["small"].rows
+    assert ("dimension-3", "64 of 10 GB/s, 100 ns") in found["small"].rows
+    assert ("per node, over injection", "1") in found["small"].rows
+    assert ("dimension-3", "64 of various rates") in found["swept"].rows
+    assert found["any-size"].picture is None
+    assert found["any-size"].remark == "Experiments change its size."

@@ -16,8 +16,8 @@ MOST = 0.75
 
 def test_a_curve_is_above_where_bands_are_apart() -> None:
     upper, lower = curve([1.10, 1.03, 0.90]), curve([1.0, 1.0, 1.0])
-    assert comparisons.above(upper, lower).tolist() == [True, False, False]
-    assert comparisons.above(lower, upper).tolist() == [False, False, True]
+    assert (comparisons.above(upper, lower) > 0).tolist() == [True, False, False]
+    assert (comparisons.above(lower, upper) > 0).tolist() == [False, False, True]
 
 
 def test_a_curve_is_above_where_the_ratio_is_beyond_the_bands() -> None:
@@ -25,10 +25,10 @@ def test_a_curve_is_above_where_the_ratio_is_beyond_the_bands() -> None:
     upper, lower = curve([2.0], width=0.2), curve([1.0], width=0.1)
     object.__setattr__(upper, "low", np.array([1.05]))
     assert comparisons.overlapping(upper, lower).tolist() == [True]
-    assert not comparisons.above(upper, lower)[0]  # 2.4 / 1.05 is wider than the ratio
+    assert comparisons.above(upper, lower)[0] < 0  # 2.4 / 1.05 is wider than the ratio
     object.__setattr__(upper, "low", np.array([1.3]))
     object.__setattr__(lower, "high", np.array([1.35]))
-    assert comparisons.above(upper, lower)[0]
+    assert comparisons.above(upper, lower)[0] > 0
 
 
 def test_trend() -> None:

@@ -138,6 +138,13 @@ def test_each_of_the_four_verdicts(root: Path, store: Callable[..., None]) -> No
         "none": "not evaluated",
     }
     assert {verdict.verdict for verdict in verdicts.values()} <= set(VERDICTS)
+    # Bands of 2 %: ln(2 / 1.02 / (1 / 0.98)) apart; c is 3 times a, where 2 is asked for, so that is the nearer turn.
+    margins = {name: verdict.margin for name, verdict in verdicts.items() if verdict.margin is not None}
+    assert list(margins) == ["faster", "chosen"]
+    assert [margin.value for margin in margins.values()] == pytest.approx(
+        [np.log(1.5 * 0.98 / 1.02), np.log(2 * 0.98 / 1.02)]
+    )
+    assert margins["faster"].ranks == (5000.0, 10000.0)
     assert verdicts["far"].evidence == "needs another machine"
     assert verdicts["none"].evidence == "lacks a workload"
     faster = verdicts["faster"]

@@ -91,5 +91,5 @@ def test_a_page_that_asks_for_nothing_sensible(tmp_path: Path, marks: str, expec
 
 def test_evidence_is_left_out_on_request() -> None:
     verdict = Verdict("Z-1", "Z", "Fig. 1", "transposition", "a | b", "reproduced", "because", "laptop")
-    assert pages.markdown([verdict]).splitlines()[-1] == r"| Z-1 | Z, Fig. 1 | a \| b | reproduced | because |"
-    assert pages.markdown([verdict], evidence=False).splitlines()[-1] == r"| Z-1 | Z, Fig. 1 | a \| b | reproduced |"
+    assert pages.markdown([verdict]).splitlines()[-1] == r"| Z-1 | Z, Fig. 1 | a \| b | reproduced |  | because |"
+    assert pages.markdown([verdict], evidence=False).splitlines()[-1] == r"| Z-1 | Z, Fig. 1 | a \| b | reproduced |  |"

@@ -473,7 +473,7 @@ def test_tables_of_claims_are_made_anew_in_a_page(claimed: Path, tramontane: Cal
     assert (answer.status, answer.out) == (0, "")
     page = (claimed / "page.md").read_text()
     assert "| W-T3 | W, Table 3 |" in page
-    assert "| reproduced | all 3 numbers follow" in page
+    assert "| reproduced |  | all 3 numbers follow" in page
     assert "| B-F8 |" in page
     assert "old" not in page
     assert page.startswith("Before\n\n<!-- claims: paper W-T3 B-F8 -->\n")

@@ -16,7 +16,15 @@ from .conftest import Write
 
 WORKLOAD = {"kind": "transposition", "algorithm": "ring-k", "radix": 1, "grid": [8, 8, 8]}
 WIRINGS = [
-    ("torus", "[4, 4]", 2, "geometry: found [4, 4] for topology torus; allowed: [X, Y, Z]: switches along each"),
+    ("torus", f"{[2] * 9}", 2, "geometry: found 9 dimensions; allowed: at most 8 dimensions"),
+    ("torus", "{sizes: [4, 4], wraps: [2, 1]}", 2, "geometry: found 2 among wraps; allowed: 0 (a mesh) or 1 (a ring)"),
+    ("torus", "{sizes: [4, 4], wraps: [1]}", 2, "geometry: found {sizes: [4, 4], wraps: [1]} for topology torus; all"),
+    (
+        "dragonfly-plus",
+        "{leaves: 2, spines: 2, nodes_per_leaf: 2, groups: 6, global_links: 2}",
+        2,
+        "geometry: found 2 spines of 2 global links in each of 6 groups; allowed: a global link of a group to each",
+    ),
     ("torus", "[4, 0, 4]", 2, "geometry: found 0 as a torus dimension; allowed: 1 to 2147483647"),
     ("torus", "[2000, 2000, 2000]", 2, "geometry: found a network of 8000000000 switches; allowed: at most"),
     ("torus", "[4, 4, 4]", 70_000, "geometry: found a switch of 70006 ports; allowed: at most 65535 ports"),

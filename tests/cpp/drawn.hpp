@@ -111,6 +111,25 @@ struct Drawn {
         }
     }
 
+    /// States costs of steps, each or not.
+    void state_costs(std::uint64_t number) {
+        std::uint64_t count = 0;
+        const auto states = [&] { return below(random_bits(2, number, count++), 2) == 0; };
+        if (states()) machine.send_overhead_per_byte = 100;
+        if (states()) machine.receive_overhead_per_byte = 70;
+        if (states()) machine.post_overhead = 50'000;
+        if (states()) machine.match_posted = 20'000;
+        if (states()) machine.match_unexpected = 30'000;
+        if (states()) machine.unpack_per_byte = 200;
+        machine.unpacks_in_order = states();
+        if (states()) machine.threads = 3;
+        machine.lock = 10'000;
+        if (states()) machine.staging_bandwidth = 30'000'000'000;
+        machine.staging_latency = 400'000;
+        machine.copies_share_memory = states();
+        machine.direct_eager = states();
+    }
+
     [[nodiscard]] Outcome simulate(std::uint32_t threads, std::uint32_t grain) const {
         Run with = run;
         with.threads = threads;

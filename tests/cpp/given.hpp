@@ -110,6 +110,12 @@ inline std::vector<Machine> every_network() {
         all.push_back(pushing("dragonfly1d", {4, 5}, 2, routing));
         all.back().global_links = 2;
     }
+    for (const char* routing : {"minimal", "valiant", "ugal", "ugal-g"}) {
+        all.push_back(pushing("dragonfly-plus", {2, 3, 3, 4, 2}, 0, routing));
+    }
+    for (const char* routing : {"minimal", "valiant", "ugal"}) {
+        all.push_back(pushing("torus", {3, 2, 3, 2, 1, 0, 0, 1}, 2, routing));
+    }
     for (const char* routing : {"minimal", "valiant", "ugal", "dal"}) {
         all.push_back(pushing("hyperx", {3, 2, 3, 1, 2, 1}, 2, routing));
     }

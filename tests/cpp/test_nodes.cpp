@@ -94,8 +94,9 @@ TEST_CASE("the memory of a node serves one message after the other, that of anot
 TEST_CASE("every mapping keeps the books, with any number of threads and any window") {
     std::uint64_t number = 0, several = 0;
     for (const Machine& machine : every_network()) {
-        for (int repeat = 0; repeat < 6; ++repeat) {
+        for (int repeat = 0; repeat < 3; ++repeat) {
             Drawn drawn(machine, ++number);
+            if (number % 2 == 0) drawn.state_costs(number);
             if (drawn.run.places.ranks_per_node == 1) continue;
             ++several;
             INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
@@ -107,7 +108,7 @@ TEST_CASE("every mapping keeps the books, with any number of threads and any win
             CHECK(numbers(narrow) == numbers(expected));
         }
     }
-    CHECK(several > 40);
+    CHECK(several > 20);
 }
 
 TEST_CASE("places follow from ranks, and ranks from places") {

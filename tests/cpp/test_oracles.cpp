@@ -137,6 +137,10 @@ TEST_CASE("patterns that load the busiest links evenly reach the bisection bound
         {"fat tree", pushing("fattree", {3, 4}, 0, "d-mod-k"), 64, 32, 1},
         // To the next group: both nodes of a switch share its one global link there.
         {"dragonfly", dragonfly, 72, 18, 2},
+        // To the next group: its four nodes share the one link there.
+        {"dragonfly+", pushing("dragonfly-plus", {2, 2, 2, 3, 1}, 0), 12, 4, 4},
+        // Across a path of eight switches: all four nodes of a half share the link in its middle.
+        {"mesh", pushing("torus", {8, 0}, 1), 8, 4, 4},
         // To the other half of the last dimension: all three nodes of a switch share its one link there.
         {"hyperx", pushing("hyperx", {3, 4, 1, 1}, 3), 36, 18, 3},
         // DAL shares the four parallel links between the nodes.

@@ -52,8 +52,9 @@ TEST_CASE("results do not depend on the number of threads") {
     std::uint64_t number = 0;
     std::uint32_t most = 1;
     for (const Machine& machine : every_network()) {
-        for (int repeat = 0; repeat < 6; ++repeat) {
-            const Drawn drawn(machine, ++number);
+        for (int repeat = 0; repeat < 3; ++repeat) {
+            Drawn drawn(machine, ++number);
+            if (number % 2 == 0) drawn.state_costs(number);
             INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
             const auto expected = numbers(drawn.simulate(1, 0));
             for (const std::uint32_t threads : {2U, 3U, 4U}) {
@@ -72,14 +73,16 @@ TEST_CASE("results do not depend on compiler, optimisation, pages or the queue's
     // Presets (CMakePresets.json) build with GCC and Clang, with large and small storage; all find the same digest.
     std::uint64_t number = 0, digest = 0;
     for (const Machine& machine : every_network()) {
-        if (machine.topology == "torus" || machine.topology == "fattree" || machine.topology == "dragonfly") {
+        const bool counted =
+            machine.topology == "torus" || machine.topology == "fattree" || machine.topology == "dragonfly";
+        if (counted && machine.geometry.size() <= 3) {  // those that a network more does not move
             const Drawn drawn(machine, ++number);
             Outcome o = drawn.simulate(1, 0);
             o.events = o.network_bytes = 0;  // what it took
             for (const double value : numbers(o)) digest = mix(digest ^ std::bit_cast<std::uint64_t>(value));
         }
     }
-    CHECK(digest == 0x62196b7c1ed5278a);
+    CHECK(digest == 0x81f516b7b4fde5f5);
 }
 
 TEST_CASE("threads change between working alone and together") {

@@ -42,10 +42,10 @@ TEST_CASE("a workload makes the schedule that is described") {
 TEST_CASE("what cannot be is refused in one line") {
     REQUIRE(refusal({}) ==
             "workload.kind: found nothing, allowed: transposition, halo, allreduce, collective, "
-            "pattern, random-shifts, program, jobs");
+            "pattern, trace, random-shifts, program, jobs");
     REQUIRE(refusal({"kind=tree"}) ==
             "workload.kind: found 'tree', allowed: transposition, halo, allreduce, collective, "
-            "pattern, random-shifts, program, jobs");
+            "pattern, trace, random-shifts, program, jobs");
     const std::vector<std::string> ring{"kind=transposition", "algorithm=ring-k", "radix=1", "grid=10x10x2"};
     REQUIRE(refusal(ring) == "accepted");
     const auto decomposed = [&](const std::string& by) {

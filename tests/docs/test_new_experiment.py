@@ -1,5 +1,6 @@
 """The pages for newcomers, followed to the letter: commands are run, changes are made, files are written."""
 
+import json
 import os
 import re
 import shutil
@@ -15,7 +16,8 @@ from tramontane.study.template import new_experiment
 
 ROOT = Path(__file__).parents[2]
 PAGE, PROGRAMS = ROOT / "docs" / "new-experiment.md", ROOT / "docs" / "programs.md"
-PATTERNS = ROOT / "docs" / "patterns.md"
+PATTERNS, MACHINES = ROOT / "docs" / "patterns.md", ROOT / "docs" / "machines.md"
+TRACES = ROOT / "docs" / "your-application.md"
 FILE = Path("configs", "experiments", "halo-latency.yaml")
 
 
@@ -61,6 +63,16 @@ def shell(command: str, scratch: Path) -> subprocess.CompletedProcess[str]:
     return done
 
 
+def test_a_workload_leads_to_a_trace_and_an_experiment(scratch: Path) -> None:
+    printed = ""
+    for kind, text in steps(TRACES):
+        if kind == "file":
+            (scratch / text.split()[1]).write_text(text)
+        elif "reproduce" not in text:  # from there on it is as on the other pages
+            printed += shell(text, scratch).stdout
+    assert "trace, at 9 points: 64 ranks, 1600 messages, 384 pieces of work, 6720 dependencies" in printed
+
+
 @pytest.mark.slow
 def test_a_program_leads_to_a_figure(scratch: Path) -> None:
     printed = ""
@@ -88,6 +100,18 @@ def test_a_table_leads_to_a_figure(scratch: Path) -> None:
     assert table.startswith("source,target,bytes\n0,1,")
     figure = (scratch / "results" / "smoke" / "figures" / "my-halo.md").read_text()
     assert "| 64 |" in figure
+
+
+def test_a_data_sheet_leads_to_a_picture_and_a_time(scratch: Path) -> None:
+    printed = []
+    for kind, text in steps(MACHINES):
+        if kind == "file":
+            (scratch / text.split()[1]).write_text(text)
+        else:
+            printed.append(shell(text, scratch).stdout)
+    assert re.search(r"^global +\d+ of 25 GB/s, 600 ns$", printed[1], flags=re.MULTILINE)
+    assert (scratch / "our-cluster.svg").read_text().startswith("<?xml")
+    assert json.loads(printed[2])["time_s"] > 0
 
 
 @pytest.mark.slow

@@ -19,7 +19,9 @@ workload: {kind: transposition, algorithm: ring-k, radix: 4, grid: [64, 64, 16],
 machine: {topology: torus, geometry: [4, 4, 4], nodes_per_switch: 2, routing: minimal, packet: 4096 B, buffer: 64 KB,
   link: {bandwidth: 10 GB/s, latency: 100 ns}, injection: {bandwidth: 10 GB/s, latency: 100 ns, service: fifo},
   crossbar: {bandwidth: 80 GB/s}, protocol: {eager_limit: 8192 B, short_limit: 512 B, negligible_size: 0 B},
-  overhead: {send: 1 us, receive: 1 us}, memory: {bandwidth: 1 TB/s}, processor: {frequency: 2 GHz}, model: default}
+  overhead: {send: 1 us, receive: 1 us, send_per_byte: 20 ps}, matching: {posted: 1 ns}, threads: {count: 2,
+  lock_time: 1 ns}, unpack: {per_byte: 20 ps, order: fixed}, accelerator: {copy_bandwidth: 50 GB/s, copy_latency: 1 us},
+  memory: {bandwidth: 1 TB/s}, processor: {frequency: 2 GHz}, model: default}
 allocation: first-available
 substrate: simulator
 seed: 1

@@ -11,6 +11,9 @@ from tests.fuzz.__main__ import ROOT, Project
 from tests.fuzz.corpus import corpus
 from tests.fuzz.draw import COMMAND, TABLE, WHERE, Drawn, draw
 
+# Coverage would take most of the time, and see nothing that other tests don't execute.
+pytestmark = pytest.mark.no_cover
+
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:

@@ -58,6 +58,24 @@ def test_every_byte_is_put_where_it_belongs(mpi: Program, way: dict[str, str]) -
     assert printed["bytes"] <= 8 * printed["elements_checked"] <= 2 * printed["bytes"]
 
 
+def test_notifications_arrive(mpi: Program) -> None:
+    """Ranks run ahead of each other, so that some are notified again before they have seen the first time."""
+    rows = {"rows": {"consecutive": 3}}
+    steps = [
+        {"notify": {"offsets": [1, -1, 5]}},
+        {"notify": {"offsets": [1], "communicator": "rows", "begin": "n"}},
+        {"work": {"time": "50 us", "imbalance": "90 %"}},
+        {"end": {"of": "n"}},
+        {"halo": {"width": 2, "grid": [13, 11, 3], "one_sided": {"synchronisation": "passive"}}},
+    ]
+    point = program({}, RANKS, steps=steps, communicators=rows, repeat=20)
+    printed = mpi(RANKS, line(point))
+    assert printed["verified"] is True
+    totals = schedule(point.workload, RANKS).totals()
+    assert totals["notify"] == (20 * (3 * RANKS + 6), 0)  # the last row has one rank, which has nobody to notify
+    assert printed["messages"] == sum(messages for messages, _ in totals.values())
+
+
 @pytest.mark.slow
 def test_many_repetitions_keep_halves_apart(mpi: Program) -> None:
     """Ranks run ahead of each other: who puts again must not overwrite what is being read."""

@@ -1,5 +1,6 @@
 """Programs with real MPI: an example of each step, with the messages of the simulator, every byte checked."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,16 +37,58 @@ EXAMPLES: dict[str, list[Any]] = {
 }
 
 
-def point(steps: list[Any]) -> Point:
-    workload = {"kind": "program", "repeat": 2, "steps": steps, "communicators": ROWS}
-    machine = {"topology": "torus", "geometry": [4, 3, 1], "nodes_per_switch": 1}
+ROLES: dict[str, Any] = {
+    "model": {
+        "others": True,
+        "steps": [
+            HALO,
+            {"receive": {"source": "reader"}},
+            {
+                "loop": {
+                    "times": 2,
+                    "steps": [
+                        {"send": {"target": "servers", "bytes": "40001 B", "begin": "out"}},
+                        WORK,
+                        {"end": {"of": "out"}},
+                    ],
+                }
+            },
+        ],
+    },
+    "reader": {
+        "ranks": [5],
+        "steps": [{"send": {"target": "model", "total": "1 MB"}}, {"receive": {"source": "servers"}}],
+    },
+    "servers": {
+        "every": 4,
+        "group": 2,
+        "steps": [
+            {"receive": {"source": "model"}},
+            {**ALLREDUCE, "communicator": "pairs"},
+            {"receive": {"source": "model"}},
+            {"send": {"target": "reader", "bytes": "0 B"}},
+        ],
+        "communicators": {"pairs": {"consecutive": 2}},
+    },
+}
+"""A reader that scatters, a model that sends while it works, and servers with a collective of their own."""
+
+
+def point(steps: list[Any] | dict[str, Any]) -> Point:
+    program = steps if isinstance(steps, dict) else {"repeat": 2, "steps": steps, "communicators": ROWS}
+    workload = {"kind": "program", **program}
+    storage = {"bandwidth": "1 GB/s", "node_bandwidth": "1 GB/s", "latency": "1 ms"}
+    machine = {"topology": "torus", "geometry": [4, 3, 1], "nodes_per_switch": 1, "storage": storage}
     return Point.model_validate({"ranks": RANKS, "workload": workload, "machine": machine})
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+PROGRAMS: dict[str, Any] = {**EXAMPLES, "roles": {"roles": ROLES, "repeat": 3}}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_a_step_has_the_messages_of_the_simulator(mpi: Program, name: str) -> None:
     """Every byte says which message it belongs to and where: what arrives is what the schedule lists."""
-    described = point(EXAMPLES[name])
+    described = point(PROGRAMS[name])
     printed = mpi(RANKS, " ".join(workload_arguments(described.workload)))
     assert printed["verified"] is True
     assert printed["elements_wrong"] == 0
@@ -53,14 +96,58 @@ def test_a_step_has_the_messages_of_the_simulator(mpi: Program, name: str) -> No
     assert (printed["messages"], printed["bytes"]) == (simulated["messages"], simulated["bytes"])
     totals = _simulator.schedule.Schedule(described.workload.schedule_keys(), RANKS).totals()
     assert printed["messages"] == sum(messages for messages, _ in totals.values())
+    whole = printed["time_s"]["max"]
+    assert all(0 <= times["min"] <= times["max"] <= whole + 1e-6 for times in printed["phases"].values())
     # All words in the checked execution, and the last ones of the timed one.
     assert printed["bytes"] <= 8 * printed["elements_checked"] <= 2 * printed["bytes"]
 
 
+STORED: dict[str, Any] = {
+    "repeat": 3,
+    "roles": {
+        "model": {
+            "others": True,
+            "steps": [{"read": {"total": "1000001 B"}}, {"send": {"target": "io", "bytes": "9 B"}}],
+        },
+        "io": {"every": 4, "group": 2, "steps": [{"receive": {"source": "model"}}, {"write": {"bytes": "70003 B"}}]},
+    },
+}
+
+
+def test_storage_has_what_was_written(mpi: Program, tmp_path: Path) -> None:
+    described = point(STORED)
+    printed = mpi(RANKS, f"{' '.join(workload_arguments(described.workload))} directory={tmp_path}")
+    assert printed["verified"] is True
+    simulated = Simulator().run(described)
+    assert (printed["messages"], printed["bytes"]) == (simulated["messages"], simulated["bytes"]) == (3 * 9, 3 * 9 * 9)
+    # Every access in the checked execution, and the last ones of the timed one.
+    assert 8 * printed["elements_checked"] >= 4 * (1_000_001 + 3 * 70_003)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_storage_lost_is_noticed(any_mpi: Program, tmp_path: Path) -> None:
+    for steps in ([{"write": {"bytes": "17 B"}}], [{"read": {"total": "1 kB"}}]):
+        arguments = workload_arguments(point(steps).workload)
+        done = any_mpi.start(3, *arguments, "warmup=0", "repetitions=1", "fault=value", f"directory={tmp_path}")
+        assert done.status == 1
+        assert "in storage: word 0 is not what was written" in done.stderr
+
+
+@pytest.mark.parametrize(("step", "where"), [("bytes=1000000000000000", "."), ("bytes=1", "nowhere")])
+def test_storage_without_room_is_a_line(any_mpi: Program, tmp_path: Path, step: str, where: str) -> None:
+    words = f"kind=program steps.0.kind=write steps.0.{step} directory={tmp_path / where}"
+    done = any_mpi.start(2, *words.split())
+    assert done.status == 2
+    (complaint,) = [text for text in done.stderr.splitlines() if text.startswith("tramontane-mpi: ")]
+    assert "directory: found '" in complaint
+    assert "allowed: a folder with room" in complaint
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("fault", ["value", "place", "missing"])
-@pytest.mark.parametrize("name", ["halo", "begin and end", "communicators"])
+@pytest.mark.parametrize("name", ["halo", "begin and end", "communicators", "roles"])
 def test_wrong_messages_are_noticed(any_mpi: Program, name: str, fault: str) -> None:
-    arguments = workload_arguments(point(EXAMPLES[name]).workload)
+    arguments = workload_arguments(point(PROGRAMS[name]).workload)
     done = any_mpi.start(RANKS, *arguments, "warmup=0", "repetitions=1", f"fault={fault}")
     assert done.status == 1
     assert '"verified": false' in done.stdout

@@ -30,8 +30,12 @@ def circulant(routing: str) -> dict[str, Any]:
 
 
 @settings(max_examples=80, deadline=None)
-@given(machines(), workloads(RANKS), st.integers(1, 100), st.sampled_from([0, 1, 1000]))
-def test_no_simulation_is_faster(network: dict[str, Any], workload: dict[str, Any], seed: int, jitter: int) -> None:
+@given(machines(), workloads(RANKS), st.integers(1, 100), st.sampled_from([0, 1, 1000]), st.booleans())
+def test_no_simulation_is_faster(
+    network: dict[str, Any], workload: dict[str, Any], seed: int, jitter: int, direct: bool
+) -> None:
+    if direct:
+        network["protocol"] |= {"expected_eager": "direct"}
     given = point(RANKS, workload, network, seed, jitter * NS)
     first, last = _simulator.earliest_ends(given)
     assert len(first) == len(last) == workload.get("repeats", 1)

@@ -30,7 +30,7 @@ SIDE = 8 * 4 * 64 * 64 / 10e9
 """Injection of one side."""
 ACKNOWLEDGED = HEAD + 64 / 10e9
 """An acknowledgement."""
-COSTS = ("put", "post", "start", "complete", "wait", "flush", "fence", "lock", "unlock")
+COSTS = ("put", "post", "start", "complete", "wait", "flush", "fence", "lock", "unlock", "notify")
 ZERO = dict.fromkeys(COSTS, "0 s")
 
 
@@ -231,6 +231,7 @@ HALOS = st.builds(
 )
 OTHERS = st.sampled_from(
     [
+        {"notify": {"offsets": [1, -2, 5]}},
         {"allreduce": {"algorithm": "ring", "count": 900}},
         {"work": {"time": "3 us", "imbalance": "90 %", "noise": "30 %"}},
     ]
@@ -329,3 +330,52 @@ def test_puts_are_told_in_words() -> None:
     text = "\n".join(lines(workload))
     assert "by puts, passive of neighbours" in text
     assert "by puts, fence of all ranks, windows open for the next time at once" in text
+
+
+def notify(*offsets: int, **more: Any) -> dict[str, Any]:
+    return {"notify": {"offsets": list(offsets), **more}}
+
+
+@given(ns=st.integers(0, 20_000), us=st.integers(0, 30), count=st.integers(1, 4))
+@settings(max_examples=30, deadline=None)
+def test_a_notification_takes_its_cost_and_a_way(ns: int, us: int, count: int) -> None:
+    """On a ring of two, odd offsets lead to the other rank; the last is on its way while the rank works."""
+    offsets = [2 * i + 1 for i in range(count)]
+    costs = {"notify": f"{ns} ns"}
+    whole = run([notify(*offsets)], costs=costs)
+    assert whole["time_s"] == pytest.approx(count * ns * NS + EMPTY, rel=1e-9)
+    assert (whole["messages"], whole["bytes"]) == (2 * count, 0)
+    (step,) = whole["steps"]
+    assert step["work_s"] == 0
+    work = [{"work": {"time": f"{us} us"}}] if us else []
+    split = run([notify(*offsets, begin="n"), *work, {"end": {"of": "n"}}], costs=costs)
+    assert split["time_s"] == pytest.approx(count * ns * NS + max(EMPTY, us * US), rel=1e-9)
+
+
+def test_who_is_notified_waits_for_it() -> None:
+    steps = [{"barrier": {}}, {"work": {"time": "100 us", "imbalance": "50 %"}}, notify(1)]
+    result = run(steps, 8, costs={"notify": "0 s"})
+    alone = run(steps[:2], 8, costs={})
+    assert alone["time_s"] <= result["time_s"] < alone["time_s"] + 2 * US
+    rows = run(
+        [notify(1, 4, communicator="rows")], 12, costs={"notify": "0 s"}, communicators={"rows": {"consecutive": 4}}
+    )
+    assert rows["messages"] == 12  # four further is the rank itself
+
+
+def test_bad_notifications_are_refused() -> None:
+    for step, found in (
+        (notify(0), "none 0"),
+        (notify(), "a list of different whole numbers"),
+        (notify(1, 1), "a list of different whole numbers"),
+        (notify(1, communicator="cells"), "found 'cells'"),
+    ):
+        with pytest.raises(ValidationError) as refused:
+            point([step], costs={"notify": "1 us"})
+        assert found in str(refused.value)
+    with pytest.raises(ValidationError, match=r"found no one_sided.notify; allowed: a time"):
+        point([notify(1)], costs={"put": "1 us"})
+    text = "\n".join(
+        lines(Program.model_validate({"kind": "program", "steps": [notify(1, -1, begin="n"), {"end": {"of": "n"}}]}))
+    )
+    assert "notify ranks at +1, -1; goes on at once, n is waited for later" in text

@@ -137,6 +137,7 @@ def test_a_group_that_is_smaller_than_the_table_is_refused(tmp_path: Path) -> No
         point({"kind": "program", "steps": [{**pattern, "communicator": "rows"}], **rows})
 
 
+@pytest.mark.slow
 def test_others_run_it_or_say_so(tmp_path: Path) -> None:
     pattern = written(tmp_path, {"source": [0, 1], "target": [1, 0], "bytes": [2**20, 2**20]})
     pair = {"topology": "torus", "geometry": [2, 1, 1], "nodes_per_switch": 1}

@@ -209,14 +209,16 @@ def test_ensemble(folder: Path) -> None:
     assert [(point["seed"], point["start_jitter"]) for point in made] == [(1, 1000), (2, 1000), (3, 1000)] * 2
     base = BASE | {"seed": 10, "start_jitter": "0 ns"}
     scales = {"smoke": {"members": 2}}
-    result = expanded(folder, experiment(base=base, ensemble="$members", scales=scales, figure={"x": "member"}))
+    result = expanded(
+        folder, experiment(base=base, ensemble="$members", scales=scales, figure={"x": "member", "x_scale": "linear"})
+    )
     made = [entry.point.canonical() for entry in result.points if entry.point]
     assert [(point["seed"], point["start_jitter"]) for point in made] == [(10, 0), (11, 0)]
 
 
 def test_a_larger_ensemble_keeps_its_members(folder: Path) -> None:
-    small = ids(expanded(folder, experiment(ensemble=2, figure={"x": "member"})))
-    large = ids(expanded(folder, experiment(ensemble=5, figure={"x": "member"})))
+    small = ids(expanded(folder, experiment(ensemble=2, figure={"x": "member", "x_scale": "linear"})))
+    large = ids(expanded(folder, experiment(ensemble=5, figure={"x": "member", "x_scale": "linear"})))
     assert large[:2] == small
 
 

@@ -10,6 +10,9 @@ from tramontane.study import SCALES, Cost, Expansion, estimate, expand, list_exp
 from tramontane.study.cost import total
 from tramontane.study.figures import FIGURE_KINDS, OTHER_KINDS
 
+# Coverage would take most of the time, and see nothing that other tests don't execute.
+pytestmark = pytest.mark.no_cover
+
 ROOT = Path(__file__).parents[2]
 FILES = {file.stem: file for file in list_experiments(ROOT)}
 MEASURED = {"fig06-real-machine"}

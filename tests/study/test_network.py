@@ -140,7 +140,7 @@ def test_networks_to_be_compared_with_the_reference(machine: str, ports: int, ro
             "machine.global_links: found 2; allowed: an even",
         ),
         ("{topology: torus, geometry: [2, 2, 2], global_links: 2}", "machine.global_links: found 2 for topology torus"),
-        ("{topology: torus, geometry: [2, 2]}", "machine.geometry: found [2, 2] for topology torus"),
+        ("{topology: fattree, geometry: [2]}", "machine.geometry: found [2] for topology fattree"),
         ("{topology: dragonfly1d, geometry: [4, 9, 2]}", "machine.geometry: found [4, 9, 2]"),
         ("{topology: fattree, geometry: {nodes_per_leaf: 3}}", "machine.geometry: found {"),
         (
@@ -232,6 +232,82 @@ def test_a_hyperx_in_closed_form(switches: tuple[int, ...], links: tuple[int, ..
         assert across == count // size * (size // 2) * (size - size // 2) * many
 
 
+@pytest.mark.parametrize(
+    "geometry", [(4, 4, 4, 17, 4), (3, 3, 2, 4, 3), (2, 3, 1, 4, 1), (2, 2, 2, 3, 5), (4, 2, 1, 6, 7), (3, 2, 1, 1, 0)]
+)
+def test_a_dragonfly_plus_in_closed_form(geometry: tuple[int, ...]) -> None:
+    """Nodes, ports, links, distances and the cut between groups [Shpiner2017] against what is wired."""
+    leaves, spines, nodes, groups, outward = geometry
+    keys = ("leaves", "spines", "nodes_per_leaf", "groups", "global_links")
+    made = Machine.model_validate(
+        {"topology": "dragonfly-plus", "geometry": dict(zip(keys, geometry, strict=True)), "routing": "minimal"}
+    )
+    net, in_group = made.facts, leaves + spines
+    pair = spines * outward // (groups - 1) if groups > 1 else 0
+    assert (net.switches, net.nodes, net.groups) == (groups * in_group, groups * leaves * nodes, groups)
+    assert net.ports == max(spines + nodes, leaves + outward)
+    assert net.links == groups * leaves * spines + pair * groups * (groups - 1) // 2
+    source, target = (grid.ravel() for grid in np.meshgrid(np.arange(net.nodes), np.arange(net.nodes)))
+    leaf, group = source // nodes, source // (nodes * leaves)
+    expected = np.where(group == target // (nodes * leaves), np.where(leaf == target // nodes, 0, 2), 3)
+    assert (net.visits(source, target) - 1 == expected).all()
+    ports = [*range(max(spines, leaves + outward))]
+    wires = [_simulator.neighbours(made.canonical(), at, ports) for at in range(net.switches)]
+    between = Counter((a, b) for a, reached in enumerate(wires) for b in reached if a != b)
+    assert all(between[b, a] == number for (a, b), number in between.items())
+    across: Counter[tuple[int, int]] = Counter()
+    for (a, b), number in between.items():
+        if a // in_group == b // in_group:  # complete and bipartite
+            assert (a % in_group < leaves) != (b % in_group < leaves)
+            assert number == 1
+        else:
+            assert min(a % in_group, b % in_group) >= leaves
+            across[a // in_group, b // in_group] += number
+    assert across == {(a, b): pair for a in range(groups) for b in range(groups) if a != b and pair > 0}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "wraps"),
+    [
+        ((7,), (1,)),
+        ((5,), (0,)),
+        ((4, 3), (0, 1)),
+        ((3, 2, 4, 2), (1, 1, 0, 0)),
+        ((3, 2, 2, 2, 3, 2), (1, 1, 1, 0, 1, 0)),
+    ],
+)
+def test_a_torus_or_mesh_of_any_dimension_in_closed_form(sizes: tuple[int, ...], wraps: tuple[int, ...]) -> None:
+    """Links, distances and cuts: rings and paths, dimension by dimension."""
+    made = Machine.model_validate(
+        {"topology": "torus", "geometry": {"sizes": [*sizes], "wraps": [*wraps]}, "nodes_per_switch": 1}
+    )
+    net, count = made.facts, int(np.prod(sizes))
+    assert net.switches == net.nodes == count
+    assert net.links == sum(count if ring else count - count // size for size, ring in zip(sizes, wraps, strict=True))
+    source, target = (grid.ravel() for grid in np.meshgrid(np.arange(count), np.arange(count)))
+    expected = np.zeros(source.size, dtype=np.int64)
+    for d, (size, ring) in enumerate(zip(sizes, wraps, strict=True)):
+        a, b = (np.unravel_index(each, sizes, order="F")[d] for each in (source, target))
+        expected += np.minimum(abs(a - b), size - abs(a - b)) if ring else abs(a - b)
+    assert (net.visits(source, target) - 1 == expected).all()
+    wires = [_simulator.neighbours(made.canonical(), at, [*range(2 * len(sizes))]) for at in range(count)]
+    between = Counter((a, b) for a, reached in enumerate(wires) for b in reached if a != b)
+    assert sum(between.values()) == 2 * net.links
+    for d, (size, ring) in enumerate(zip(sizes, wraps, strict=True)):
+        own = np.unravel_index(np.arange(count), sizes, order="F")[d]
+        cut = sum(number for (a, b), number in between.items() if own[a] < size // 2 <= own[b])
+        assert cut == count // size * (2 if ring else 1)
+
+
+def test_a_torus_of_three_rings_is_written_as_ever() -> None:
+    spelled = {"sizes": [4, 3, 2], "wraps": [1, 1, 1]}
+    canonical = [
+        Machine.model_validate({"topology": "torus", "geometry": geometry}).canonical()["geometry"]
+        for geometry in ([4, 3, 2], spelled, {"sizes": [4, 3, 2]})
+    ]
+    assert canonical == [[4, 3, 2]] * 3
+
+
 def test_the_dragonfly_of_the_paper_is_a_hyperx_of_three_dimensions() -> None:
     """Both link a switch to each that differs from it in one coordinate; they differ in the order of the hops."""
     ours, theirs = (net(topology, (4, 3, 5), 2) for topology in ("hyperx", "dragonfly"))
@@ -244,12 +320,14 @@ def test_every_routing_has_virtual_channels() -> None:
     channels = {
         name: [network(family.example | {"routing": routing}).virtual_channels for routing in ROUTINGS[name]]
         for name, family in FAMILIES.items()
+        if not family.by_table
     }
     assert channels == {
         "torus": [2, 4, 4],
         "fattree": [1, 1, 1],
         "dragonfly": [2, 4, 4, 4, 4, 4, 4],
         "dragonfly1d": [2, 6, 6, 6, 6, 6, 6],
+        "dragonfly-plus": [1, 2, 2, 2],
         "hyperx": [1, 2, 2, 4],
     }
 
@@ -259,7 +337,7 @@ def test_table_1(name: str, row: dict[str, object], root: Path) -> None:
     """What the paper prints follows from the geometry, but for the switches of four networks, each explained there."""
     machine = load_machine(name, root)
     size = machine.facts
-    assert [machine.topology, list(machine.geometry)] == [row["topology"], row["geometry"]]
+    assert [machine.topology, list(machine.geometry or ())] == [row["topology"], row["geometry"]]
     assert [size.nodes, size.nodes_per_switch, size.ports] == [row["nodes"], row["nodes_per_switch"], row["radix"]]
     assert (size.switches == row["switches"]) == ("remark" not in row)
     if machine.topology == "fattree":
@@ -285,14 +363,22 @@ def test_base_parameters_are_the_defaults_of_the_models(root: Path) -> None:
 
 
 def test_all_machines_share_one_base(root: Path) -> None:
+    """Those of the paper; a machine with rates of its own says where they are from."""
     for file in (root / "configs/machines").glob("*.yaml"):
         data = read_yaml(file)
-        shape = {"topology", "geometry", "nodes_per_switch", "global_links", "arrangement", "routing"}
+        if "injection" in data and "topology" in data:
+            assert data["source"]
+            continue
+        shape = {"topology", "geometry", "nodes_per_switch", "global_links", "arrangement", "routing", "parallel_links"}
+        shape |= {"file"} if data.get("topology") == "graph" else set()
+        assert set(data.pop("link", {})) <= ({"classes"} if "topology" in data else {"bandwidth", "latency"})
         assert set(data) <= {"extends", "description", "source"} | shape or "topology" not in data
         assert data.get("extends") == "base" or file.stem == "base"
 
 
-@pytest.mark.parametrize("name", ["torus-S", "fattree-S", "dragonfly-S"])
+@pytest.mark.parametrize(
+    "name", ["torus-S", "fattree-S", "fattree-tapered-S", "dragonfly-S", "dragonfly-parallel-S", "hyperx-S"]
+)
 def test_small_machines_have_256_nodes(name: str, root: Path) -> None:
     assert load_machine(name, root).facts.nodes == 256
 

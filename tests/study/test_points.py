@@ -197,7 +197,12 @@ def test_allocations_read_back(write: Write, allocation: str, canonical: object)
 @pytest.mark.parametrize(
     ("allocation", "message"),
     [
-        ("best", "allocation: found 'best'; allowed: first-available, random, round-robin-groups, or {nodes: [...]}"),
+        (
+            "best",
+            "allocation: found 'best'; allowed: first-available, random, round-robin-groups, "
+            "{nodes: [different numbers]}, {shape: [X, ...]}",
+        ),
+        ("{shape: [3]}", "allocation.shape: found a shape; allowed: only on a torus"),
         ("randm", "allocation: found 'randm'"),
         ("{nodes: [1, 2, 2]}", "allocation: found {nodes: [1, 2, 2]}"),
         ("{nodes: [1, 2, -1]}", "allocation: found {nodes: [1, 2, -1]}"),
@@ -209,6 +214,20 @@ def test_allocations_read_back(write: Write, allocation: str, canonical: object)
 def test_impossible_allocations(write: Write, line: Callable[..., str], allocation: str, message: str) -> None:
     text = f"{TEXT}allocation: {allocation}\nmachine: {{topology: fattree, geometry: {TREE}}}\n"
     assert line(load_point, write(text)).startswith(f"x.yaml: {message}")
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ("[3]", "found [3] of 3 switches; allowed: a product of 4, which have the 7 nodes of the job"),
+        ("[1, 1, 2, 2]", "found 4 dimensions; allowed: 1 to 3"),
+        ("[7, 1]", "found 7 along its dimension 0; allowed: a product of numbers up to 4, 6, the sizes of dimensions"),
+    ],
+)
+def test_shapes_that_do_not_fit(write: Write, line: Callable[..., str], shape: str, message: str) -> None:
+    torus = "{topology: torus, geometry: [4, 3, 6], nodes_per_switch: 2}"
+    text = f"ranks: 7\n{TEXT[9:]}allocation: {{shape: {shape}}}\nmachine: {torus}\n"
+    assert line(load_point, write(text)).startswith(f"x.yaml: allocation.shape: {message}")
 
 
 def test_three_sizes_of_a_tree_may_be_a_list(write: Write) -> None:
@@ -286,7 +305,7 @@ TRANSPOSITION = "kind: transposition, algorithm: ring-k, radix: 4, grid: [1440, 
             "machine.link.latency: unknown key 'link.latency'; allowed: name",
         ),
         ("ranks: 256\n", "", "ranks: missing; allowed: Number of MPI processes"),
-        ("  geometry: [8, 8, 8]\n", "", "machine.geometry: missing; allowed: Size of the network: torus [X, Y, Z]"),
+        ("  geometry: [8, 8, 8]\n", "", "machine.geometry: missing; allowed: [X, Y, Z]: switches along each"),
         (f"workload: {{{TRANSPOSITION}}}\n", "", "workload: missing; allowed: What is communicated."),
         ("kind: transposition, ", "", "workload.kind: missing; allowed: transposition, halo, allreduce"),
         (
@@ -321,8 +340,8 @@ TRANSPOSITION = "kind: transposition, algorithm: ring-k, radix: 4, grid: [1440, 
         ("ranks: 256", "ranks: 2.5", "ranks: found 2.5; allowed: a whole number, 1 or more"),
         (
             "[8, 8, 8]",
-            "[8, 8]",
-            "machine.geometry: found [8, 8] for topology torus; allowed: [X, Y, Z]: switches along",
+            "{switches: [8, 8]}",
+            "machine.geometry: found {switches: [8, 8]} for topology torus; allowed: [X, Y, Z]: switches along",
         ),
         ("[8, 8, 8]", "8", "machine.geometry: found 8; allowed: a list of whole numbers"),
         (
@@ -389,6 +408,26 @@ TRANSPOSITION = "kind: transposition, algorithm: ring-k, radix: 4, grid: [1440, 
             "model: default",
             "model: pisces-16\n  overhead: {send: 1 us}",
             "machine.overhead: found some with model pisces-16; allowed: none",
+        ),
+        (
+            "eager_limit: 8192 B",
+            "expected_eager: none, eager_limit: 8192 B",
+            "machine.protocol.expected_eager: found 'none'; allowed: copied, direct",
+        ),
+        (
+            "model: default",
+            "threads: {count: 8}",
+            "machine.threads.lock_time: missing; allowed: a time, e.g. 100 ns, with 8 threads",
+        ),
+        (
+            "model: default",
+            "accelerator: {copy_latency: 1 us}",
+            "machine.accelerator.copy_bandwidth: missing; allowed: e.g. 50 GB/s, or nic: device",
+        ),
+        (
+            "model: default",
+            "node: {copies: shared}",
+            "machine.node.copies: found shared; allowed: own, or beside a memory_bandwidth",
         ),
         (
             "seed: 1",

@@ -14,6 +14,9 @@ from ruamel.yaml import YAML
 from tramontane.errors import InputError
 from tramontane.study import validate_file
 
+# Coverage would take most of the time, and see nothing that other tests don't execute.
+pytestmark = pytest.mark.no_cover
+
 ROOT = Path(__file__).parents[2]
 FILES = [
     "configs/experiments/fig05a-alltoall-algorithms.yaml",

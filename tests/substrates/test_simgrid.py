@@ -32,6 +32,8 @@ needs_simgrid = pytest.mark.skipif(SimGrid().available() is not None, reason=str
         ({"machine": {"topology": "hyperx", "geometry": [4, 4], "routing": "dal"}}, "allowed: minimal"),
         ({"machine": {"model": "pisces-16"}}, "machine.model: found 'pisces-16'"),
         ({"noise": {"duration": "25 us"}}, "(only the embedded simulator has it)"),
+        ({"machine": {"matching": {"posted": "1 ns"}}}, "machine.matching: found {'posted': 1000} (only the embedded"),
+        ({"machine": {"protocol": {"expected_eager": "direct"}}}, "machine.protocol.expected_eager: found 'direct'"),
         ({"machine": {"injection": {"service": "round-robin"}}}, "machine.injection.service: found 'round-robin'"),
     ],
 )
@@ -100,6 +102,24 @@ def test_a_hyperx_is_wired_as_simulated(links: int, flows: int) -> None:
     nodes = {"nodes": [0, 3, 1, 4, 2, 5]}
     found = SimGrid().run(point(ranks=6, workload=grid, machine=net, allocation=nodes))
     assert found["phases"]["a-b"] == pytest.approx(3 * 300e-9 + flows * 98_304 / 10e9, rel=0.01)
+
+
+@needs_simgrid
+@pytest.mark.parametrize(
+    ("change", "flows"),
+    [
+        ({"link": {"classes": {"dimension-1": {"bandwidth": "5 GB/s", "latency": "300 ns"}}}}, 2 * 3),
+        ({"parallel_links": {"dimension-1": 3}}, 2),  # chance leaves one unused
+        ({"topology": "fattree", "geometry": {"down": [3, 2], "up": [1, 1]}}, 3),
+    ],
+)
+def test_links_differ_as_simulated(change: dict[str, Any], flows: int) -> None:
+    # Three nodes of each of two switches exchange 96 KiB at once.
+    net = {"topology": "torus", "geometry": [2, 1, 1], "nodes_per_switch": 3} | change
+    grid = {"kind": "transposition", "algorithm": "burst", "grid": [6, 6, 4096], "decomposition": [2, 3]}
+    nodes = {"nodes": [0, 3, 1, 4, 2, 5]}
+    found = SimGrid().run(point(ranks=6, workload=grid, machine=net, allocation=nodes))
+    assert found["phases"]["a-b"] == pytest.approx(3 * 400e-9 + flows * 98_304 / 10e9, rel=0.02)
 
 
 def _rows() -> list[Any]:

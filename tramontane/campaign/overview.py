@@ -20,9 +20,11 @@ from tramontane.campaign.plan import (
 )
 from tramontane.campaign.selection import choose
 from tramontane.results.store import Store
-from tramontane.study import SCALES, Experiment, expand, list_experiments, load_experiment
+from tramontane.study import SCALES, Experiment, expand, list_experiments, load_experiment, patterns
 from tramontane.study.program_text import lines
 from tramontane.study.programs import Program
+from tramontane.study.traces import Counts, counts
+from tramontane.study.workloads import Trace
 from tramontane.support import host
 from tramontane.support.formatting import plural
 
@@ -87,6 +89,18 @@ class Description:
         """Return the different programs of its points in words, each with how many points have it."""
         texts = [tuple(lines(job.point.workload)) for job in self.jobs if isinstance(job.point.workload, Program)]
         return [(number, list(text)) for text, number in Counter(texts).items()]
+
+    def traces(self) -> list[tuple[int, str]]:
+        """Return what there is in the different traces of its points, each with how many points have it."""
+        tables = Counter(str(job.point.workload.table) for job in self.jobs if isinstance(job.point.workload, Trace))
+        return [(number, _counted(counts(patterns.table(table)))) for table, number in tables.items()]
+
+
+def _counted(trace: Counts) -> str:
+    return (
+        f"{plural(trace.ranks, 'rank')}, {plural(trace.messages, 'message')}, {plural(trace.works, 'piece')} of work, "
+        f"{trace.dependencies} dependencies"
+    )
 
 
 def describe(root: Path, name: str, scale: str) -> Description:

@@ -144,8 +144,7 @@ class Rules:
 
     def code_of_skeleton(self) -> list[str]:
         """Return the sources of the program that runs schedules with MPI."""
-        sources = [path for form in ("*.hpp", "*.cpp") for path in (CODE / "skeleton-src").rglob(form)]
-        return [str(path) for path in (CODE / "CMakeLists.txt", *sorted(sources))]
+        return [str(path) for path in (CODE / "CMakeLists.txt", *_skeleton())]
 
     def code_of_report(self) -> list[str]:
         """Return the code, style and data, besides the datasets, that decide what the report says."""
@@ -254,9 +253,12 @@ def _code(modules: Iterable[str]) -> list[str]:
     """Return the sources of modules and of what they use; where they ask schedules, those of the schedules, too."""
     files = sources(modules, CODE)
     if CODE / "tramontane" / "substrates" / "simulator.py" in files:
-        headers = (CODE / "skeleton-src").rglob("*.hpp")
-        files += sorted(header for header in headers if header.parent.name != "executor")
+        files += [file for file in _skeleton() if file.parent.name != "executor"]
     return _changed(files)
+
+
+def _skeleton() -> list[Path]:
+    return sorted(path for form in ("*.hpp", "*.cpp") for path in (CODE / "skeleton-src").rglob(form))
 
 
 def _styles() -> list[str]:

@@ -1,4 +1,4 @@
-"""Checks of curves. Each takes bands and says whether something holds, with the numbers that say so.
+"""Checks of curves. Each takes bands and says by which margin something holds, with the numbers that say so.
 
 A curve lies above another where their bands don't overlap, or where the ratio of their medians is larger than either
 band is wide. What holds at most process counts holds; how many that are is a number of
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tramontane.claims.bands import Band, Floats, common, part
+from tramontane.claims.margins import LOG_RATIO, RADIX, SHARE, SLOPE, Margin, at_most_places, least, log_ratio, within
 from tramontane.claims.outcome import Lacking, Outcome, Span
 from tramontane.study.claims import Range
 from tramontane.support.formatting import count, percent, plural, rounded, rounded_seconds
@@ -23,11 +24,16 @@ Bools = NDArray[np.bool_]
 _FARTHEST = 10
 
 
-def above(upper: Band, lower: Band, by: float = 1) -> Bools:
-    """Return at which process counts `upper` is beyond `by` times `lower`; both have the same ones."""
+def above(upper: Band, lower: Band, by: float = 1) -> Floats:
+    """Return by which log ratio `upper` is beyond `by` times `lower` at each process count; both have the same ones."""
     ratio = upper.median / lower.median / by
     widest = np.maximum(upper.high / upper.low, lower.high / lower.low)
-    return np.asarray((upper.low > by * lower.high) | (ratio > widest))
+    return np.asarray(np.fmax(log_ratio(upper.low, by * lower.high), log_ratio(ratio, widest)))
+
+
+def _ends(own: Band) -> tuple[float, float]:
+    """Return the first and the last process count of a curve."""
+    return float(own.x[0]), float(own.x[-1])
 
 
 def overlapping(first: Band, second: Band) -> Bools:
@@ -42,45 +48,54 @@ def trend(curve: Band, way: str, span: Span, most: float) -> Outcome:
     high, low = (first, last) if way == "falls" else (last, first)
     begin, end = own.at(own.x[:-1]), own.at(own.x[1:])
     against = above(end, begin) if way == "falls" else above(begin, end)
-    holds = bool(above(high, low)[0]) and float(1 - against.mean()) >= most
+    margin = least(
+        [
+            Margin(float(above(high, low)[0]), LOG_RATIO, _ends(own)),
+            Margin(at_most_places(-against, most), LOG_RATIO, _ends(own), inclusive=True),
+        ]
+    )
     times = [rounded_seconds(own.median[end]) for end in (0, -1)]
     evidence = (
         f"{own.name}: {times[0]} at {count(own.x[0])} processes, {times[1]} at "
-        f"{count(own.x[-1])}; {int(against.sum())} of {against.size} steps go the other way{_gaps(own)}"
+        f"{count(own.x[-1])}; {int((against > 0).sum())} of {against.size} steps go the other way{_gaps(own)}"
     )
-    return Outcome(holds, evidence, int(overlapping(first, last)[0]), 1)
+    return Outcome(margin, evidence, int(overlapping(first, last)[0]), 1)
 
 
 def slower(upper: Band, lower: Band, by: float, span: Span, most: float) -> Outcome:
     """Whether a curve lies above another, by a factor if one is given, at most process counts."""
     first, second = common(upper, lower, span)
-    found = above(first, second, by)
+    margins = above(first, second, by)
+    found = np.asarray(margins > 0)
     shared = overlapping(first, second)
     much = f"{rounded(by)} times slower" if by != 1 else "slower"
     evidence = (
         f"{first.name} over {second.name}: {_ratios(first, second)}; {much} at {_of(found)} process counts"
         f"{_except(first.x, found)}{_gaps(first, second)}"
     )
-    return Outcome(bool(found.mean() >= most), evidence, int(shared.sum()), shared.size)
+    margin = Margin(at_most_places(margins, most), LOG_RATIO, _ends(first))
+    return Outcome(margin, evidence, int(shared.sum()), shared.size)
 
 
-def coincide(curves: Sequence[Band], within: float, span: Span, most: float) -> Outcome:
-    """Whether curves lie on one another: medians as near as `within`, or bands that overlap, at most counts."""
-    outcomes = []
+def coincide(curves: Sequence[Band], near: float, span: Span, most: float) -> Outcome:
+    """Whether curves lie on one another: medians as near as `near`, or bands that overlap, at most counts."""
+    outcomes, margins = [], []
     for one, other in combinations(curves, 2):
         first, second = common(one, other, span)
         distance = np.maximum(first.median, second.median) / np.minimum(first.median, second.median) - 1
-        near = distance <= within
+        overlap = np.minimum(second.high / first.low, first.high / second.low) - 1
+        places = np.fmax(near - distance, overlap)
+        found = np.asarray(places >= 0)
         shared = overlapping(first, second)
-        found = near | shared
+        margins.append(Margin(at_most_places(places, most), SHARE, _ends(first), inclusive=True))
         evidence = (
             f"{first.name} and {second.name}: {percent(float(np.median(distance)))} apart in the median, at most "
             f"{percent(float(distance.max()))} (at {count(first.x[distance.argmax()])} processes); together at "
             f"{_of(found)} process counts{_gaps(first, second)}"
         )
-        outcomes.append(Outcome(bool(found.mean() >= most), evidence, int((shared & ~near).sum()), shared.size))
+        outcomes.append(Outcome(margins[-1], evidence, int((shared & (distance > near)).sum()), shared.size))
     return Outcome(
-        all(outcome.holds for outcome in outcomes),
+        least(margins),
         "; ".join(outcome.evidence for outcome in outcomes),
         sum(outcome.fragile for outcome in outcomes),
         sum(outcome.compared for outcome in outcomes),
@@ -92,15 +107,15 @@ def apart(upper: Band, lower: Band, ratio: Range, span: Span) -> Outcome:
     first, second = common(upper, lower, span)
     ratios = first.median / second.median
     place = int(ratios.argmax())
-    least, most = ratio
-    holds = (least is None or ratios[place] >= least) and (most is None or ratios[place] <= most)
+    inside = within(float(ratios[place]), ratio, logarithmic=True)
+    margin = Margin(inside, LOG_RATIO, _ends(first), inclusive=True)
     evidence = (
         f"{first.name} over {second.name} at most {rounded(ratios[place])} (at {count(first.x[place])} processes); "
         f"stated {_range(ratio)}{_gaps(first, second)}"
     )
     low, high = first.low[place] / second.high[place], first.high[place] / second.low[place]
     edges = [edge for edge in ratio if edge is not None]
-    return Outcome(bool(holds), evidence, int(any(low <= edge <= high for edge in edges)), 1)
+    return Outcome(margin, evidence, int(any(low <= edge <= high for edge in edges)), 1)
 
 
 def closing(upper: Band, lower: Band, span: Span) -> Outcome:
@@ -108,12 +123,13 @@ def closing(upper: Band, lower: Band, span: Span) -> Outcome:
     first, second = common(upper, lower, span._replace(least=2))
     ratios = np.abs(np.log(first.median / second.median))
     spread = np.log(first.high / first.low) + np.log(second.high / second.low)
-    fragile = bool(abs(ratios[0] - ratios[-1]) <= (spread[0] + spread[-1]) / 2)
+    wide = (spread[0] + spread[-1]) / 2
+    margin = Margin(float(ratios[0] - ratios[-1] - wide), LOG_RATIO, _ends(first))
     evidence = (
         f"{first.name} over {second.name}: {rounded(first.median[0] / second.median[0])} at {count(first.x[0])} "
         f"processes, {rounded(first.median[-1] / second.median[-1])} at {count(first.x[-1])}{_gaps(first, second)}"
     )
-    return Outcome(bool(ratios[-1] < ratios[0]) and not fragile, evidence, int(fragile), 1)
+    return Outcome(margin, evidence, int(abs(ratios[0] - ratios[-1]) <= wide), 1)
 
 
 def shallower(upper: Band, lower: Band, span: Span) -> Outcome:
@@ -126,7 +142,7 @@ def shallower(upper: Band, lower: Band, span: Span) -> Outcome:
         f"{count(first.x[0])} to {count(first.x[-1])} processes{_gaps(first, second)}"
     )
     fragile = own_low <= other_high and other_low <= own_high
-    return Outcome(own > other and not fragile, evidence, int(fragile), 1)
+    return Outcome(Margin(own_low - other_high, SLOPE, _ends(first)), evidence, int(fragile), 1)
 
 
 def _slope(own: Band) -> tuple[float, float, float]:
@@ -151,10 +167,11 @@ def jump(curve: Band, by: float, span: Span) -> Outcome:
         f"{count(own.x[j])} processes, a factor of {rounded(ratio)} (stated: abruptly, read as {rounded(by)} or more)"
         f"{_gaps(own)}"
     )
-    return Outcome(bool(above(end, start, by)[0]), evidence, int(overlapping(start, end)[0]), 1)
+    margin = Margin(float(above(end, start, by)[0]), LOG_RATIO, _ends(own))
+    return Outcome(margin, evidence, int(overlapping(start, end)[0]), 1)
 
 
-def meets(rising: Band, falling: Band, at: float, within: float, span: Span) -> Outcome:
+def meets(rising: Band, falling: Band, at: float, factor: float, span: Span) -> Outcome:
     """Whether two curves meet within a factor of a process count, in the data or where their last decade points to."""
     first, second = common(rising, falling, span._replace(least=2))
     ratio = np.log(first.median / second.median)
@@ -166,12 +183,13 @@ def meets(rising: Band, falling: Band, at: float, within: float, span: Span) -> 
         how = "they meet"
     elif ratio[0] >= 0:
         evidence = f"{first.name} is above {second.name} from {count(first.x[0])} processes on"
-        return Outcome(False, evidence, int(low[0] <= 1), 1)
+        return Outcome(Margin(-float(ratio[0]), LOG_RATIO, _ends(first)), evidence, int(low[0] <= 1), 1)
     else:
         decade = first.x >= first.x[-1] / 10
-        if decade.sum() < 2 or not ratio[-1] > ratio[decade][0]:
+        growth = float(ratio[-1] - ratio[decade][0])
+        if growth <= 0:  # also where the last decade has one process count alone
             evidence = f"{first.name} over {second.name} does not grow in the last decade of processes"
-            return Outcome(False, f"{evidence}: {_ratios(first, second)}")
+            return Outcome(Margin(growth, LOG_RATIO, _ends(first)), f"{evidence}: {_ratios(first, second)}")
         place = _zero(first.x[decade][[0, -1]], ratio[decade][[0, -1]])
         how = f"by the trend of the last decade (up to {count(first.x[-1])} processes) they would meet"
         if place > _FARTHEST * first.x[-1] and at > first.x[-1] * _FARTHEST:
@@ -182,7 +200,8 @@ def meets(rising: Band, falling: Band, at: float, within: float, span: Span) -> 
         f"{count(first.x[-1])}{_gaps(first, second)}"
     )
     fragile = int(low[-1] <= 1 <= high[-1])
-    return Outcome(at / within <= place <= at * within, evidence, fragile, 1)
+    inside = within(place, (at / factor, at * factor), logarithmic=True)
+    return Outcome(Margin(inside, LOG_RATIO, _ends(first), inclusive=True), evidence, fragile, 1)
 
 
 def _zero(x: Floats, ratio: Floats) -> float:
@@ -202,7 +221,8 @@ def limit(curve: Band, at: float) -> Outcome:
             Span(math.nextafter(at, math.inf), math.inf),
         )
     slowest = rounded_seconds(curve.median[-1])
-    return Outcome(False, f"{curve.name} ran with up to {count(beyond.max())} processes (time {slowest})", 0, 0)
+    margin = Margin(float(log_ratio(at, beyond.max())), LOG_RATIO, _ends(curve))
+    return Outcome(margin, f"{curve.name} ran with up to {count(beyond.max())} processes (time {slowest})", 0, 0)
 
 
 def optimum(curve: Band, statistic: str, value: Range, span: Span) -> Outcome:
@@ -215,13 +235,12 @@ def optimum(curve: Band, statistic: str, value: Range, span: Span) -> Outcome:
         "mean below median by": lambda values: float(np.median(values) - values.mean()),
     }
     found = statistics[statistic](own.median)
-    least, most = value
-    holds = (least is None or found >= least) and (most is None or found <= most)
+    margin = Margin(within(found, value, logarithmic=False), RADIX, _ends(own), inclusive=True)
     evidence = (
         f"{statistic} {rounded(found)} over {own.x.size} process counts from {count(own.x[0])} to {count(own.x[-1])}; "
         f"stated {_range(value)}{_gaps(own)}"
     )
-    return Outcome(holds, evidence)
+    return Outcome(margin, evidence)
 
 
 def _ratios(first: Band, second: Band) -> str:
@@ -234,12 +253,12 @@ def _ratios(first: Band, second: Band) -> str:
 
 
 def _range(bounds: Range) -> str:
-    least, most = bounds
-    if least is not None and least == most:
-        return rounded(least)
-    if least is None:
-        return f"at most {rounded(most or 0)}"
-    return f"at least {rounded(least)}" if most is None else f"{rounded(least)} to {rounded(most)}"
+    first, last = bounds
+    if first is not None and first == last:
+        return rounded(first)
+    if first is None:
+        return f"at most {rounded(last or 0)}"
+    return f"at least {rounded(first)}" if last is None else f"{rounded(first)} to {rounded(last)}"
 
 
 def _of(found: Bools) -> str:

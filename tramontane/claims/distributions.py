@@ -9,6 +9,8 @@ import numpy as np
 import xarray as xr
 
 from tramontane.claims.bands import MEMBER, RANKS, Floats, called, chosen, common_ranks
+from tramontane.claims.margins import LOG_RATIO, SHARE, Margin, log_ratio, within
+from tramontane.claims.margins import least as least_margin
 from tramontane.claims.outcome import Lacking, Outcome
 from tramontane.study.claims import Range
 from tramontane.support.formatting import count, percent, rounded
@@ -71,7 +73,7 @@ def share(own: Delays, ranks: int, bound: float, text: str, *, more: bool, state
     shares = 1 - own.below(bound) if more else own.below(bound)
     middle = float(np.median(shares))
     least, most = stated
-    holds = (least is None or middle >= least) and (most is None or middle <= most)
+    margin = Margin(within(middle, stated, logarithmic=False), SHARE, (ranks, ranks), inclusive=True)
     wanted = " ".join(
         part
         for part in (
@@ -86,10 +88,10 @@ def share(own: Delays, ranks: int, bound: float, text: str, *, more: bool, state
     )
     edges = [edge for edge in stated if edge is not None]
     fragile = any(shares.min() <= edge <= shares.max() for edge in edges) if shares.size > 1 else False
-    return Outcome(bool(holds), evidence, int(fragile), 1)
+    return Outcome(margin, evidence, int(fragile), 1)
 
 
-def same_delays(curves: Sequence[Delays], ranks: int, within: float, *, same: bool) -> Outcome:
+def same_delays(curves: Sequence[Delays], ranks: int, near: float, *, same: bool) -> Outcome:
     """Whether distributions of delays are nowhere further apart than a share of the packets, or all further apart."""
     found = []
     for first, second in combinations(curves, 2):
@@ -97,9 +99,12 @@ def same_delays(curves: Sequence[Delays], ranks: int, within: float, *, same: bo
             raise Lacking(f"delays of {first.name} and {second.name} in the same bins")
         one, other = (np.median(own.cumulative(), axis=0) for own in (first, second))
         found.append((float(np.abs(one - other).max()), f"{first.name} and {second.name}"))
-    good = [(distance <= within) == same for distance, _ in found]
+    margin = least_margin(
+        Margin(near - distance if same else distance - near, SHARE, (ranks, ranks), inclusive=same)
+        for distance, _ in found
+    )
     evidence = "; ".join(f"{pair} differ by at most {percent(distance)} of the packets" for distance, pair in found)
-    return Outcome(all(good), f"{evidence}, at {count(ranks)} processes", 0, len(found))
+    return Outcome(margin, f"{evidence}, at {count(ranks)} processes", 0, len(found))
 
 
 @dataclass(frozen=True)
@@ -149,16 +154,17 @@ def congestion(groups: Sequence[Sequence[Matrix]], by: str, ranks: int) -> Outco
         return own.level * 1e6 if by == "level" else own.unevenness
 
     unit = " µs" if by == "level" else ""
-    holds, fragile, compared = True, 0, 0
+    margins, fragile = [], 0
     for lower, upper in pairwise(groups):
         for one in lower:
             for other in upper:
-                holds &= bool(np.median(values(one)) < np.median(values(other)))
+                distance = float(log_ratio(np.median(values(other)), np.median(values(one))))
+                margins.append(Margin(distance, LOG_RATIO, (ranks, ranks)))
                 fragile += int(values(one).max() >= values(other).min() and len(values(one)) > 1)
-                compared += 1
     shown = ", ".join(f"{own.name} {rounded(float(np.median(values(own))))}{unit}" for group in groups for own in group)
     what = "mean delay of a packet" if by == "level" else "variation between pairs of processes"
-    return Outcome(holds, f"{what} at {count(ranks)} processes: {shown}", fragile, compared)
+    decided = least_margin(margins) if margins else True  # one group alone has no order
+    return Outcome(decided, f"{what} at {count(ranks)} processes: {shown}", fragile, len(margins))
 
 
 def _one(

@@ -15,6 +15,7 @@ import xarray as xr
 
 from tramontane.claims import arithmetic, comparisons, distributions
 from tramontane.claims.bands import RANKS, Band, band, chosen
+from tramontane.claims.margins import Margin, least
 from tramontane.claims.outcome import Lacking, Outcome, Span
 from tramontane.claims.verdicts import (
     NOT_EVALUATED,
@@ -173,6 +174,7 @@ def _verdict(name: str, paper: str, claim: Claim, campaign: Campaign, judgement:
     choices: tuple[ChoiceVerdict, ...] = ()
     revisions: tuple[int, ...] = ()
     older = ""
+    margin: Margin | None = None
     spans: list[Span] = []
     if not begun:
         verdict = NOT_EVALUATED
@@ -185,7 +187,7 @@ def _verdict(name: str, paper: str, claim: Claim, campaign: Campaign, judgement:
     else:
         found = [_under(choice, values, claim, campaign, judgement, spans) for choice, values in _choices(claim)]
         verdict, evidence = found[0].verdict, found[0].evidence
-        revisions, older = found[0].revisions, found[0].older
+        revisions, older, margin = found[0].revisions, found[0].older, found[0].margin
         if len(found) > 1:
             choices = tuple(found)
             evidence = _under_all(found)
@@ -210,6 +212,7 @@ def _verdict(name: str, paper: str, claim: Claim, campaign: Campaign, judgement:
         claim.note or "",
         revisions,
         older,
+        margin,
     )
 
 
@@ -272,7 +275,14 @@ def _under(
         ". ".join([*texts, *source.about_runs(outcomes)]),
         present(sorted(source.revisions)) if decided else (),
         older,
+        None if verdict == NOT_EVALUATED else _margin(false or outcomes),
     )
+
+
+def _margin(outcomes: Sequence[Outcome]) -> Margin | None:
+    """Return the least margin of the checks that decide a verdict: all that fail, or all where none does."""
+    found = [outcome.margin for outcome in outcomes if outcome.margin is not None]
+    return least(found) if found else None
 
 
 def _lacks(outcomes: Sequence[Outcome]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tramontane.claims.margins import Margin
 from tramontane.support.formatting import count, rounded
 
 
@@ -14,8 +15,8 @@ class Outcome:
 
     Attributes
     ----------
-    holds : bool or None
-        None where points lack.
+    decided : Margin, bool or None
+        What decides it: a margin, true or false of exact arithmetic, None where points lack.
     evidence : str
         The numbers that say so, or what lacks.
     fragile, compared : int
@@ -24,12 +25,22 @@ class Outcome:
         What lacks: curves, and process counts.
     """
 
-    holds: bool | None
+    decided: Margin | bool | None
     evidence: str
     fragile: int = 0
     compared: int = 0
     curves: tuple[str, ...] = ()
     span: "Span | None" = None
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether it holds; None where points lack."""
+        return self.decided.holds if isinstance(self.decided, Margin) else self.decided
+
+    @property
+    def margin(self) -> Margin | None:
+        """How far it is from its turn; None where nothing is measured."""
+        return self.decided if isinstance(self.decided, Margin) else None
 
 
 class Lacking(Exception):

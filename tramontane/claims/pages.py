@@ -37,12 +37,12 @@ def fill(page: Path, root: Path) -> tuple[int, bool]:
 
 def markdown(verdicts: Sequence[Verdict], *, evidence: bool = True) -> str:
     """Return a Markdown table with a row for each statement, with or without the numbers that say so."""
-    columns = 5 if evidence else 4
+    columns = 6 if evidence else 5
     rows = [
-        (verdict.id, f"{verdict.paper}, {verdict.where}", verdict.statement, verdict.marked, verdict.evidence)[:columns]
-        for verdict in verdicts
+        (own.id, f"{own.paper}, {own.where}", own.statement, own.marked, own.measured, own.evidence)[:columns]
+        for own in verdicts
     ]
-    lines = [("claim", "where", "statement", "verdict", "evidence")[:columns], ("---",) * columns, *rows]
+    lines = [("claim", "where", "statement", "verdict", "margin", "evidence")[:columns], ("---",) * columns, *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 

@@ -23,7 +23,8 @@ def print_table(verdicts: Sequence[Verdict]) -> None:
     table.add_column("verdict", no_wrap=True)
     table.add_column("evidence", ratio=1)
     for verdict in verdicts:
-        lines = [verdict.evidence]
+        lines = [f"Margin: {verdict.measured}"] if verdict.measured else []
+        lines += [verdict.evidence]
         lines += [f"Note: {verdict.note}"] if verdict.note else []
         lines += [f"Run: {verdict.command}"] if verdict.command else []
         place = f"{verdict.id}\n{verdict.paper}, {verdict.where}"

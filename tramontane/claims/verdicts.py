@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tramontane.claims.margins import Margin
+
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
 NOT_EVALUATED = "not evaluated"
@@ -22,6 +24,8 @@ class ChoiceVerdict:
         Model revisions of the curves it rests on, the oldest first; empty where it rests on no simulation.
     older : str
         Those in words if one of them is older than the simulator's; else empty.
+    margin : Margin, optional
+        Least margin of its checks: positive if it is reproduced, negative if not. None where nothing can be measured.
     """
 
     choice: str
@@ -29,6 +33,16 @@ class ChoiceVerdict:
     evidence: str
     revisions: tuple[int, ...] = ()
     older: str = ""
+    margin: Margin | None = None
+
+    @property
+    def measured(self) -> str:
+        """The margin in words; empty if nothing is measured."""
+        return _words(self.margin)
+
+    def as_data(self) -> dict[str, Any]:
+        """Return it as plain data for JSON."""
+        return asdict(self) | _as_data(self.margin)
 
 
 @dataclass(frozen=True)
@@ -53,7 +67,7 @@ class Verdict:
         What would produce the points that lack; empty if none do.
     note : str
         What a reader should know.
-    revisions, older : tuple of int, str
+    revisions, older, margin : tuple of int, str, Margin
         As in :class:`ChoiceVerdict`, under the project's own choice.
     """
 
@@ -71,6 +85,14 @@ class Verdict:
     note: str = ""
     revisions: tuple[int, ...] = ()
     older: str = ""
+    margin: Margin | None = None
+
+    @property
+    def measured(self) -> str:
+        """The margin in words; where choices of ours decide it, that under each of them."""
+        if len({choice.verdict for choice in self.choices}) > 1:
+            return "; ".join(f"{choice.choice}: {choice.measured or 'none'}" for choice in self.choices)
+        return _words(self.margin)
 
     @property
     def marked(self) -> str:
@@ -79,4 +101,15 @@ class Verdict:
 
     def as_data(self) -> dict[str, Any]:
         """Return it as plain data for JSON."""
-        return asdict(self)
+        return asdict(self) | _as_data(self.margin) | {"choices": [choice.as_data() for choice in self.choices]}
+
+
+def _words(margin: Margin | None) -> str:
+    return str(margin) if margin is not None and margin.finite else ""
+
+
+def _as_data(margin: Margin | None) -> dict[str, Any]:
+    """Return a margin as a number or null, with its unit and the process counts it was taken at."""
+    if margin is None or not margin.finite:
+        return {"margin": None, "margin_unit": "", "margin_ranks": []}
+    return {"margin": margin.value, "margin_unit": margin.unit, "margin_ranks": [int(own) for own in margin.ranks]}

@@ -20,9 +20,12 @@ from tramontane.cli.compare import compare
 from tramontane.cli.describe import describe
 from tramontane.cli.estimate import estimate
 from tramontane.cli.exit import FAILURE, MISTAKE, fail
+from tramontane.cli.goal import goal
+from tramontane.cli.graph import graph
 from tramontane.cli.listing import list_experiments
 from tramontane.cli.new_experiment import new_experiment
 from tramontane.cli.pattern import pattern
+from tramontane.cli.picture import picture
 from tramontane.cli.plan import plan
 from tramontane.cli.publish import publish
 from tramontane.cli.reproduce import reproduce
@@ -51,6 +54,7 @@ app = typer.Typer(
 # In the order of `tramontane --help`.
 app.command("list")(list_experiments)
 app.command()(describe)
+app.command()(picture)
 app.command()(validate)
 app.command("new-experiment")(new_experiment)
 app.command()(run)
@@ -62,6 +66,8 @@ app.command()(archive)
 app.command()(compare)
 app.command()(calibrate)
 app.add_typer(pattern, name="pattern")
+app.add_typer(graph, name="graph")
+app.command()(goal)
 # For the workflow, and for the project itself.
 app.command(hidden=True)(plan)
 app.command(hidden=True)(publish)

@@ -41,3 +41,5 @@ def describe(name: Name, scale: Scale = "laptop") -> None:
         print()
         print(f"program of a rank, at {plural(number, 'point')}:")
         print("\n".join(f"  {line}" for line in text))
+    for number, counted in found.traces():
+        print(f"trace, at {plural(number, 'point')}: {counted}")

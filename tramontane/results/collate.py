@@ -13,7 +13,7 @@ from tramontane.results.published import MARK
 from tramontane.results.revisions import CURRENT
 from tramontane.results.store import Store
 from tramontane.study import Expansion, Experiment
-from tramontane.study.quantities import JOBS, OPTIONAL, PHASE_TIME, QUANTITIES, STEPS, Quantity
+from tramontane.study.quantities import JOBS, LINKS, OPTIONAL, PHASE_TIME, QUANTITIES, STEPS, Quantity
 
 _DELAY_PACKETS = Quantity("delay_packets", "1", "Packets by their queueing delay")
 _DELAY_TOTALS = {
@@ -63,7 +63,8 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
     xarray.Dataset
         Over the swept parameters in order of declaration: the `QUANTITIES` as float64 (NaN where there is no result),
         ``id``, ``status`` (ok, failed, missing or excluded) and, over ``phase`` too, ``phase_time_s``. Where records
-        have them: ``step_time_s``, ``step_work_s`` and ``step_busy_s`` over ``step``; ``best_radix``;
+        have them: ``step_time_s``, ``step_work_s`` and ``step_busy_s`` over ``step``; ``link_packets``, ``link_bytes``
+        and ``link_load`` over ``link``; ``best_radix``;
         ``repeats_simulated``, ``repeats_left_out`` and ``steady_error``; ``delay_sum``,
         ``delay_max`` and, over ``delay_bin``, ``delay_packets``; and over ``source_bin`` and ``destination_bin``
         ``congestion_packets``, ``_sum``, ``_max`` and ``_mean``. The same manifest and records give the same dataset.
@@ -101,7 +102,7 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
     return dataset.assign_attrs(attributes | {"substrates": ", ".join(substrates)})
 
 
-_PARTS = {"step": STEPS, "job": JOBS}
+_PARTS = {"step": STEPS, "job": JOBS, "link": LINKS}
 """What a point may have several of, each with a name."""
 
 

@@ -16,37 +16,17 @@ from tramontane.study.layers import Keys, Layers, Origin
 from tramontane.study.machines import Machine
 from tramontane.study.messages import explain
 from tramontane.study.names import is_name
+from tramontane.study.project import EXPERIMENTS as EXPERIMENTS  # noqa: PLC0414 - for others, too
+from tramontane.study.project import find_root as find_root  # noqa: PLC0414
 from tramontane.study.reading import read_yaml
 
 MACHINES = Path("configs/machines")
 SYSTEMS = Path("configs/systems")
-EXPERIMENTS = Path("configs/experiments")
 GRIDS = Path("configs/workloads/grids.yaml")
 REFERENCES = Path("configs/references.yaml")
+LIBRARIES = Path("configs/libraries.yaml")
 TABLE1 = Path("configs/paper/table1.yaml")
 TABLE2 = Path("configs/paper/table2.yaml")
-
-
-def find_root(start: str | Path | None = None) -> Path:
-    """Return the project's folder: the nearest one upward from `start` that holds ``configs/experiments``.
-
-    Where there is none above `start`, the working directory and then the checkout this package lies in are tried, so
-    that a point file may lie anywhere.
-
-    Raises
-    ------
-    InputError
-        If there is no such folder.
-    """
-    begin = Path(start) if start is not None else Path.cwd()
-    for origin in (begin, Path.cwd(), Path(__file__)):
-        folder = origin.resolve()
-        for candidate in (folder, *folder.parents):
-            if (candidate / EXPERIMENTS).is_dir():
-                return candidate
-    raise InputError(
-        begin, "", None, "a folder inside a checkout of Tramontane", problem=f"no folder {EXPERIMENTS} here or above"
-    )
 
 
 def cached_yaml(path: Path) -> dict[str, Any]:
@@ -130,7 +110,7 @@ def locate(layers: Layers, keys: Keys, source: Path) -> Origin:
 
 
 def resolve_names(layers: Layers, root: Path) -> None:
-    """Replace the names of a machine, a grid and a table in the settings of a point by what they stand for.
+    """Replace the names of a machine, a grid and files in the settings of a point by what they stand for.
 
     The name of a system stays: what its file says (limits, options, references) is not the point's identity.
 
@@ -153,13 +133,13 @@ def resolve_names(layers: Layers, root: Path) -> None:
             raise InputError(origin.source, origin.key, system, ", ".join(known), hint=closest(system, known))
         _check_parts(layers, root / SYSTEMS / f"{system}.yaml")
     for path, value in list(layers.leaves()):
-        if path[0] == "workload":
+        if path[0] == "workload" or path == ("machine", "file"):
             origin = layers.origins[path]
             layers.set(path, _with_names(value, path[-1], root, origin), origin)
 
 
 def _with_names(value: object, key: str, root: Path, origin: Origin) -> object:
-    """Return a value of a workload with the names of grids and files replaced, also those in lists of steps."""
+    """Return a value with the names of grids and files replaced, also those in lists of steps."""
     if key == "grid" and isinstance(value, str):
         return grid_points(value, root, origin)
     if key == "file" and isinstance(value, str):

@@ -9,13 +9,24 @@ from pydantic import Field, ValidationError
 
 from tramontane.errors import InputError, closest
 from tramontane.study import network
-from tramontane.study.catalogue import GRIDS, MACHINES, REFERENCES, SYSTEMS, TABLE1, TABLE2, load_base, load_machine
+from tramontane.study.catalogue import (
+    GRIDS,
+    LIBRARIES,
+    MACHINES,
+    REFERENCES,
+    SYSTEMS,
+    TABLE1,
+    TABLE2,
+    load_base,
+    load_machine,
+)
 from tramontane.study.claims import CLAIMS, JUDGEMENT, check_claims, load_judgement
 from tramontane.study.consistency import check_experiment
 from tramontane.study.expansion import expand
 from tramontane.study.experiments import Experiment, load_experiment
 from tramontane.study.fields import Choice, Count, Text, WholeList
 from tramontane.study.layers import Layers, Origin
+from tramontane.study.libraries import LibraryAlgorithm
 from tramontane.study.loading import load_point
 from tramontane.study.machines import Machine
 from tramontane.study.messages import explain, field_names
@@ -146,6 +157,7 @@ _FILES: dict[str, tuple[str, _Check]] = {
     str(SYSTEMS / "*.yaml"): ("system", lambda source, data: read_system(source)),
     str(GRIDS): ("grids", partial(_check_entries, model=NamedGrid)),
     str(REFERENCES): ("references", partial(_check_entries, model=Reference)),
+    str(LIBRARIES): ("libraries", partial(_check_entries, model=LibraryAlgorithm)),
     str(TABLE1): ("table", partial(_check_entries, model=PrintedNetwork)),
     str(TABLE2): ("table", partial(_check_entries, model=PrintedAlgorithm)),
     str(JUDGEMENT): ("judgement", lambda source, data: load_judgement(source.resolve().parents[2])),

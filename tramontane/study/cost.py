@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from ruamel.yaml import YAML
 
+from tramontane.study.mapping import is_scattered
 from tramontane.study.network import Network, Nodes
 from tramontane.study.points import Point
+from tramontane.study.settings import filled
 from tramontane.study.traffic import CONTROL, Floats, Traffic, traffic
 from tramontane.study.workloads import DOUBLE, RADICES, Allreduce
 
@@ -96,7 +98,7 @@ def estimate(point: Point, posted: float | None = None) -> Cost:
         seconds, memory = _elsewhere(point, messages, hops)
     else:
         nodes = point.rank_mapping.nodes
-        ports = used_ports(net, nodes * machine.node.nics, scattered=point.allocation != "first-available")
+        ports = used_ports(net, nodes * machine.node.nics, scattered=is_scattered(point.allocation))
         state = (
             ports * (speed["bytes_per_port"] + net.virtual_channels * speed["bytes_per_channel"])
             + nodes * point.ranks_per_node * speed["bytes_per_rank"]
@@ -170,7 +172,8 @@ def _search(point: Point, workload: Allreduce) -> Cost:
     """
     first, last = workload.radices or RADICES
     machine, ranks = point.network, point.ranks
-    latency = machine.injection.latency + 3 * machine.link.latency
+    links = [filled(each.latency) for each in machine.links.values()]
+    latency = machine.injection.latency + 3 * sum(links) // len(links)
     copy = 3 * workload.count * 10**12 / machine.processor.frequency
 
     def chain(radix: int) -> float:
@@ -254,6 +257,7 @@ class Placement:
 
     def __init__(self, point: Point) -> None:
         self._rule, self._mapping = point.allocation, point.rank_mapping
+        self._listed = point.listed_nodes
         self._nodes, self._groups, self._nics = point.nodes, point.network.facts.groups, point.network.node.nics
 
     def nodes(self, ranks: Nodes) -> Nodes:
@@ -261,8 +265,8 @@ class Placement:
         return self._allocated(self._mapping.node_of(ranks)) * self._nics
 
     def _allocated(self, nodes: Nodes) -> Nodes:
-        if isinstance(self._rule, tuple):
-            return np.asarray(self._rule, dtype=np.int64)[nodes]
+        if self._listed:
+            return np.asarray(self._listed, dtype=np.int64)[nodes]
         if self._rule == "random":
             return np.random.default_rng(2).permutation(self._nodes)[nodes]
         if self._rule == "round-robin-groups":

@@ -15,7 +15,7 @@ from typing import Any
 
 from tramontane.errors import InputError, closest, show
 from tramontane.study.catalogue import resolve_names
-from tramontane.study.experiments import _REFERENCE, MEMBER, Experiment
+from tramontane.study.experiments import _REFERENCE, DRAW, MEMBER, Experiment
 from tramontane.study.expressions import evaluate
 from tramontane.study.kinds import WORKLOADS
 from tramontane.study.layers import Keys, Layers, Origin, split
@@ -222,6 +222,8 @@ class _Expander:
         for name, key in self.experiment.dimensions().items():
             if key == "ensemble" and name == MEMBER:
                 made.append(self._members())
+            elif key == "sample" and name == DRAW:
+                made.append(self._drawn())
             elif key in self.experiment.cross:
                 made.append(self._crossed(name, key))
             else:
@@ -229,7 +231,18 @@ class _Expander:
                 made.append(self._zipped(name, number))
         self._check_overlap(made)
         self._check_number(made)
+        self._check_axis(made)
         return made
+
+    def _check_axis(self, dimensions: list[_Dimension]) -> None:
+        """Refuse a logarithmic axis for values that it can't have."""
+        figure = self.experiment.figure
+        values = next((dimension.coordinates for dimension in dimensions if dimension.name == figure.x), [])
+        lowest = min((value for value in values if isinstance(value, int | float)), default=1)
+        if figure.x_scale == "log" and lowest <= 0:
+            origin = self.experiment.origin("figure", "x_scale")
+            problem = f"found log, for {figure.x} from {lowest} on"
+            raise InputError(origin.source, origin.key, "log", "linear", problem=problem)
 
     def _check_number(self, dimensions: list[_Dimension]) -> None:
         """Refuse too many points before any is made."""
@@ -287,6 +300,19 @@ class _Expander:
             raise InputError(origin.source, origin.key, number, f"a whole number from 1 to {MAX_MEMBERS}")
         members = list(range(int(number)))
         return _Dimension(MEMBER, list(members), [[_Setting((MEMBER,), member, origin)] for member in members])
+
+    def _drawn(self) -> _Dimension:
+        sample = self.experiment.sample
+        assert sample is not None
+        size, origin = self.substitute(sample.size, self.experiment.origin("sample", "size"))
+        if not _whole(size) or not sample.fits(int(size)):
+            raise InputError(origin.source, origin.key, size, f"with {sample.method} {sample.sizes()}")
+        written = self.experiment.origin("sample", "parameters")
+        draws = sample.draws(int(size))
+        settings = [
+            [_Setting(split(path), value, written.below(path)) for path, value in each.items()] for each in draws
+        ]
+        return _Dimension(DRAW, list(range(int(size))), settings)
 
     @staticmethod
     def _distinct(values: list[Any], origin: Origin) -> list[Coordinate]:

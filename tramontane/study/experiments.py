@@ -23,6 +23,7 @@ from tramontane.study.messages import entries, explain, field_names, problem, su
 from tramontane.study.names import check_name
 from tramontane.study.points import Point
 from tramontane.study.reading import read_yaml
+from tramontane.study.sampling import Sample
 from tramontane.study.settings import Settings
 
 SCALES = ("smoke", "laptop", "paper")
@@ -30,6 +31,9 @@ SCALES = ("smoke", "laptop", "paper")
 
 MEMBER = "member"
 """Name of the dimension that `ensemble` adds."""
+
+DRAW = "draw"
+"""Name of the dimension that `sample` adds."""
 
 _MEMBERS = "a whole number, 1 or more, or $name of the scale"
 _REFERENCE = re.compile(r"\$([A-Za-z_]\w*)")
@@ -72,6 +76,10 @@ class Experiment(Settings):
         [],
         description="Blocks of equally long lists that vary together; each block is one dimension, named by its first "
         "key.",
+    )
+    sample: Sample | None = Field(
+        None,
+        description="Parameters that are drawn together; the dimension is called `draw`. All series share the draws.",
     )
     derive: dict[str, Any] = Field({}, description="Values computed for each point: a path and an expression.")
     exclude: list[Any] = Field([], description="Expressions; a combination for which one is true is left out.")
@@ -127,7 +135,8 @@ class Experiment(Settings):
         """
         keys = [*self.cross, *(next(iter(block)) for block in self.zip if block)]
         names = dict(zip(_short_names(keys), keys, strict=True))
-        return names | ({MEMBER: "ensemble"} if self.ensemble is not None else {})
+        drawn = {DRAW: "sample"} if self.sample is not None else {}
+        return names | drawn | ({MEMBER: "ensemble"} if self.ensemble is not None else {})
 
 
 def load_experiment(path: str | Path) -> Experiment:
@@ -240,6 +249,8 @@ def _check_paths(experiment: Experiment) -> None:
     for number, block in enumerate(experiment.zip):
         for key in block:
             _check_path(experiment, (f"zip[{number}]", key), split(key))
+    for key in experiment.sample.parameters if experiment.sample else ():
+        _check_path(experiment, ("sample.parameters", key), split(key))
     for key in experiment.derive:
         _check_path(experiment, ("derive", key), split(key))
 
@@ -275,7 +286,8 @@ def _check_path(experiment: Experiment, written: Keys, path: Keys, others: Mappi
 def _check_dimensions(experiment: Experiment) -> None:
     names = _short_names([*experiment.cross, *(next(iter(block)) for block in experiment.zip if block)])
     for name in names:
-        if names.count(name) > 1 or (name == MEMBER and experiment.ensemble is not None):
+        taken = {MEMBER: experiment.ensemble, DRAW: experiment.sample}
+        if names.count(name) > 1 or taken.get(name) is not None:
             raise InputError(experiment.path, "cross", name, "each parameter once", problem=f"two dimensions '{name}'")
     for number, block in enumerate(experiment.zip):
         if not block:
@@ -295,7 +307,8 @@ def _check_expressions(experiment: Experiment) -> None:
 
 def _check_scales(experiment: Experiment) -> None:
     """Check that each scale gives the values that are used, and no others."""
-    parts = (experiment.base, experiment.cross, experiment.variants, experiment.zip, experiment.ensemble)
+    size = experiment.sample.size if experiment.sample else None
+    parts = (experiment.base, experiment.cross, experiment.variants, experiment.zip, experiment.ensemble, size)
     used = {name for part in (*parts, experiment.derive) for name in references_in(part)}
     for scale, values in experiment.scales.items():
         inner = {name for value in values.values() for name in references_in(value)}

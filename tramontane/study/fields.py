@@ -122,6 +122,32 @@ def _whole_numbers(value: object, least: int = 1, most: int = 2**31 - 1) -> tupl
 
 
 @dataclass(frozen=True)
+class Wholes:
+    """A list of different whole numbers, at least `least`; where that is negative, none is 0."""
+
+    least: int = 0
+
+    @property
+    def allowed(self) -> str:
+        """What may be written, as the end of an error line."""
+        return f"a list of different whole numbers, {'none 0' if self.least < 0 else f'each {self.least} or more'}"
+
+    def read(self, value: object) -> object:
+        """Return the numbers as a tuple or raise the error that says what is allowed."""
+        whole = _whole_numbers(value, self.least)
+        if whole is None or len(set(whole)) < len(whole) or (self.least < 0 and 0 in whole):
+            raise problem(f"found {show(value)}", self.allowed)
+        return whole
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(self.read, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        numbers = {"type": "integer", "minimum": self.least}
+        return {"type": "array", "items": numbers, "minItems": 1, "uniqueItems": True}
+
+
+@dataclass(frozen=True)
 class Geometry:
     """The size of a network: a list of counts, or a mapping with the keys of a shape.
 
@@ -168,15 +194,19 @@ class Geometry:
         return core_schema.no_info_plain_validator_function(self.read)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        number = {"type": "integer", "minimum": 1}
-        numbers = {"type": "array", "items": number, "minItems": 1}
-        options: list[dict[str, Any]] = [numbers]
+        options: list[dict[str, Any]] = [self._numbers_schema(1)]
         for keys, lists in self.mappings.items():
-            properties = dict.fromkeys(keys, numbers if lists else number)
+            # Some numbers of a mapping may be 0: a dimension that does not wrap, a group without global links.
+            several = self._numbers_schema(0)
+            properties = dict.fromkeys(keys, several if lists else several["items"])
             required = list(keys[:1] if lists else keys)
             options.append({"type": "object", "properties": properties, "required": required})
             options[-1]["additionalProperties"] = False
         return {"anyOf": options}
+
+    @staticmethod
+    def _numbers_schema(least: int) -> dict[str, Any]:
+        return {"type": "array", "items": {"type": "integer", "minimum": least}, "minItems": 1}
 
 
 @dataclass(frozen=True)
@@ -253,59 +283,25 @@ class WholeOrWord:
 
 
 @dataclass(frozen=True)
-class ChoiceOrNumbers:
-    """One word of a list, or a mapping of one key to a list of different numbers, 0 or more."""
-
-    words: tuple[str, ...]
-    key: str
-
-    @property
-    def spelled(self) -> tuple[str, ...]:
-        """All that may be written."""
-        return (*self.words, f"{{{self.key}: [...]}}")
-
-    @property
-    def allowed(self) -> str:
-        """What may be written, as the end of an error line."""
-        return f"{', '.join(self.words)}, or {{{self.key}: [...]}} with different whole numbers, each 0 or more"
-
-    def read(self, value: object) -> object:
-        """Return the word or the numbers as a tuple, or raise the error that says what is allowed."""
-        if isinstance(value, dict) and set(value) == {self.key}:
-            numbers = value[self.key]
-            if isinstance(numbers, list | tuple) and numbers:
-                whole = all(isinstance(n, int) and not isinstance(n, bool) and 0 <= n < 2**31 for n in numbers)
-                if whole and len(set(numbers)) == len(numbers):
-                    return tuple(numbers)
-        elif isinstance(value, str) and value in self.words:
-            return value
-        raise problem(f"found {show(value)}", self.allowed, hint=closest(value, self.words))
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_before_validator_function(self.read, handler(source))
-
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        numbers = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1, "uniqueItems": True}
-        given = {"type": "object", "properties": {self.key: numbers}, "required": [self.key]}
-        return {"anyOf": [{"type": "string", "enum": list(self.words)}, given | {"additionalProperties": False}]}
-
-
-@dataclass(frozen=True)
 class Numbers:
-    """A list of whole numbers below 2^31, at least `minimum`; of `length`, where that is not 0."""
+    """A list of whole numbers below 2^31, at least `minimum`; of `length`, where that is not 0; maybe all different."""
 
     minimum: int
     length: int = 0
+    different: bool = False
 
     def read(self, value: object) -> tuple[int, ...] | None:
         """Return the numbers as a tuple; None for anything else."""
         numbers = _whole_numbers(value, self.minimum)
-        return numbers if numbers is None or self.length in (0, len(numbers)) else None
+        if numbers is None or self.length not in (0, len(numbers)):
+            return None
+        return None if self.different and len(set(numbers)) < len(numbers) else numbers
 
     @property
     def schema(self) -> dict[str, Any]:
         """The list in a JSON schema."""
-        bounds = {"maxItems": self.length} if self.length else {}
+        bounds: dict[str, Any] = {"maxItems": self.length} if self.length else {}
+        bounds |= {"uniqueItems": True} if self.different else {}
         items = {"type": "integer", "minimum": self.minimum}
         return {"type": "array", "items": items, "minItems": max(1, self.length), **bounds}
 

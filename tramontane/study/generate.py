@@ -23,14 +23,15 @@ from tramontane.study.experiments import SCALES, Experiment
 from tramontane.study.fields import (
     Choice,
     ChoiceOrLists,
-    ChoiceOrNumbers,
     Geometry,
     Whole,
     WholeList,
     WholeOrWord,
+    Wholes,
     Words,
 )
 from tramontane.study.kinds import WORKLOADS
+from tramontane.study.libraries import LibraryAlgorithm, library_algorithms
 from tramontane.study.machines import Machine
 from tramontane.study.messages import elements, entries, submodels, tag
 from tramontane.study.points import Point, SystemChoice
@@ -98,6 +99,7 @@ def schemas() -> dict[str, Json]:
         "experiment": _titled("An experiment", _experiment()),
         "grids": _titled("Grids by name", _by_name(NamedGrid)),
         "references": _titled("Publications by key", _by_name(Reference)),
+        "libraries": _titled("Algorithms of MPI libraries by key", _by_name(LibraryAlgorithm)),
         "claims": _titled("What a paper states", Claims.model_json_schema()),
         "judgement": _titled("How strictly statements are read", Judgement.model_json_schema()),
         "table1": _titled("Networks as printed in the paper's Table 1", _by_name(PrintedNetwork)),
@@ -166,6 +168,7 @@ def _machine(schema: Json, *, partial: bool) -> Json:
     if partial:
         return {"anyOf": [{"type": "string"}, schema]}
     ways = [{"required": ["name"]}, {"required": ["extends"]}, {"required": ["topology", "geometry"]}]
+    ways += [{"required": ["topology", key]} for key in ("file", "table")]
     own = {key: value for key, value in schema.items() if key != "required"} | {"anyOf": ways}
     return {"anyOf": [{"type": "string"}, own]}
 
@@ -291,6 +294,8 @@ def tables(root: Path) -> dict[str, str]:
         "figure": _rows_table(list(_rows(Experiment.model_fields["figure"].annotation, "figure."))),
         "grid": _model_table(NamedGrid),
         "reference": _model_table(Reference),
+        "library": _model_table(LibraryAlgorithm),
+        "libraries": _libraries_table(root),
     }
     made |= {tag(model) or "": _model_table(model) for model in (*WORKLOADS, *STEPS)}
     return made | {"step": _model_table(StepOf)}
@@ -338,6 +343,8 @@ def _value_text(field: FieldInfo) -> str:
         return "list" if get_origin(field.annotation) is list else "mapping"
     if bool in get_args(field.annotation):
         return "`true` or `false`"
+    if all(get_origin(part) is list or part is type(None) for part in get_args(field.annotation) or (str,)):
+        return "list"
     return "number or `$name`" if int in get_args(field.annotation) else "text or list of texts"
 
 
@@ -346,7 +353,7 @@ def _annotation_text(item: object) -> str | None:
     match item:
         case units.Quantity():
             return f"{item.dimension.name}, e.g. `{item.dimension.examples[0]}`"
-        case Choice() | ChoiceOrNumbers() | ChoiceOrLists():
+        case Choice() | ChoiceOrLists():
             return ", ".join(f"`{word}`" for word in item.spelled)
         case Whole() | WholeOrWord():
             return f"whole number, {item.range}" + (f", or `{item.word}`" if isinstance(item, WholeOrWord) else "")
@@ -357,8 +364,8 @@ def _annotation_text(item: object) -> str | None:
             if item.word:
                 numbers += f" or `{item.word}`"
             return f"{numbers} or a name" if item.instead else numbers
-        case Geometry() | Words():
-            return item.allowed if isinstance(item, Geometry) else "text"
+        case Geometry() | Wholes() | Words():
+            return "text" if isinstance(item, Words) else item.allowed
     return None
 
 
@@ -391,6 +398,10 @@ def _units_table() -> str:
 def _networks_table() -> str:
     rows = []
     for topology, family in network.FAMILIES.items():
+        if family.by_table:
+            words = ", ".join(f"`{each.name}`" for each in family.routings)
+            rows.append([f"`{topology}`", family.text, words, "found for each (docs/routing.md)"])
+            continue
         channels = (
             f"`{each.name}` {network.network(family.example | {'routing': each.name}).virtual_channels}"
             for each in family.routings
@@ -400,14 +411,30 @@ def _networks_table() -> str:
     return _table(["topology", "geometry", "routings and their virtual channels", "counted on"], rows)
 
 
+def _libraries_table(root: Path) -> str:
+    rows = []
+    for each in library_algorithms(root).values():
+        ours = f"`{each.algorithm}`" + (f", `radix: {each.radix}`" if each.radix else "")
+        copied = str(each.copied or "")
+        rows.append([each.operation, each.library, f"`{each.name}`", ours, copied, each.differs or ""])
+    return _table(["operation", "library", "its algorithm", "ours", "copied", "what differs"], rows)
+
+
 def _machines_table(root: Path) -> str:
     rows = []
     for name in list_machines(root):
         machine = load_machine(name, root)
         facts = machine.facts
         numbers = [facts.switches, facts.nodes_per_switch, facts.nodes, facts.ports]
-        geometry = str(facts.spelled).replace("'", "")
-        rows.append([f"`{name}`", f"`{machine.topology}`", f"`{geometry}`", *(f"{number:,}" for number in numbers)])
+        geometry = str(facts.spelled).replace("'", "") if facts.spelled else ""
+        rows.append(
+            [
+                f"`{name}`",
+                f"`{machine.topology}`",
+                f"`{geometry}`" if geometry else "",
+                *(f"{number:,}" for number in numbers),
+            ]
+        )
     return _table(["name", "topology", "geometry", "switches", "nodes per switch", "nodes", "ports (radix)"], rows)
 
 

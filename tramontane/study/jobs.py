@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_serializer, model_validator
 
-from tramontane.study.fields import ChoiceOrNumbers, Count, Name
-from tramontane.study.mapping import ALLOCATIONS
+from tramontane.study.fields import Count, Name
+from tramontane.study.mapping import JOB_ALLOCATION, Ruled, spelled
 from tramontane.study.messages import problem
 from tramontane.study.programs import Program
 from tramontane.study.settings import Settings
@@ -29,7 +29,7 @@ class Job(Settings):
     name: Name = Field(description="Its name; results and phases have it.", examples=["model"])
     ranks: Count = Field(description="Number of its ranks; a multiple of ranks_per_node.")
     start: Time = Field(0, description="When it starts.", examples=["100 us"])
-    allocation: Annotated[str | tuple[int, ...], ChoiceOrNumbers(ALLOCATIONS, "nodes")] | None = Field(
+    allocation: Annotated[Ruled, JOB_ALLOCATION] | None = Field(
         None,
         description="Which nodes its ranks get, of those that the jobs before have left. Default: the point's rule.",
     )
@@ -45,13 +45,15 @@ class Job(Settings):
             raise problem(found, allowed, key="workload.algorithm")
         if any(self.workload.puts()):
             raise problem("found one-sided steps in a job", "messages", key="workload.steps")
+        if any(self.workload.accesses()):
+            raise problem("found steps that read or write in a job", "other steps", key="workload.steps")
         if self.workload.is_search:
             raise problem(f"found {OPTIMAL} in a job", "a whole number", key="workload.radix")
         return self
 
     @field_serializer("allocation", when_used="json")
-    def _spell_allocation(self, allocation: str | tuple[int, ...] | None) -> str | dict[str, list[int]] | None:
-        return {"nodes": list(allocation)} if isinstance(allocation, tuple) else allocation
+    def _spell_allocation(self, allocation: Ruled | None) -> str | dict[str, list[int]] | None:
+        return allocation if allocation is None else spelled(allocation)
 
 
 class Jobs(Communication):

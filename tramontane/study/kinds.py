@@ -7,10 +7,11 @@ from pydantic import Field, TypeAdapter
 from tramontane.study.jobs import Jobs
 from tramontane.study.programs import Program
 from tramontane.study.settings import Settings
-from tramontane.study.workloads import Allreduce, Collective, Halo, Pattern, RandomShifts, Transposition
+from tramontane.study.workloads import Allreduce, Collective, Halo, Pattern, RandomShifts, Trace, Transposition
 
 Workload = Annotated[
-    Transposition | Halo | Allreduce | Collective | Pattern | RandomShifts | Program | Jobs, Field(discriminator="kind")
+    Transposition | Halo | Allreduce | Collective | Pattern | Trace | RandomShifts | Program | Jobs,
+    Field(discriminator="kind"),
 ]
 WORKLOADS: tuple[type[Settings], ...] = (
     Transposition,
@@ -18,6 +19,7 @@ WORKLOADS: tuple[type[Settings], ...] = (
     Allreduce,
     Collective,
     Pattern,
+    Trace,
     RandomShifts,
     Program,
     Jobs,

@@ -2,10 +2,11 @@
 
 from typing import Annotated, Any, Self
 
-from pydantic import Field, field_serializer, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, field_serializer, model_serializer, model_validator
 
-from tramontane.study import network
-from tramontane.study.fields import Choice, Count, Geometry, Text
+from tramontane.errors import closest
+from tramontane.study import graphs, network, patterns
+from tramontane.study.fields import Choice, Count, Digest, Geometry, Text, Whole
 from tramontane.study.messages import problem
 from tramontane.study.settings import Settings, filled
 from tramontane.study.units import (
@@ -34,13 +35,42 @@ NETWORK_MODELS = ("default", "pisces-16")
 
 PROGRESS = ("calls", "hardware")
 """What moves a rendezvous on while its rank works."""
+EXPECTED = ("copied", "direct")
+COPIES = ("own", "shared")
+UNPACKING = ("arrival", "fixed")
+NIC_PLACES = ("host", "device")
+STEP_COSTS = ("overhead", "matching", "unpack", "threads", "accelerator")
+"""Blocks of a machine that only the embedded simulator in its default mode heeds."""
+
+
+class LinkClass(Settings):
+    """Links of one class, where they differ from the others."""
+
+    bandwidth: Bandwidth | None = Field(
+        None, description="Bandwidth of one direction of a link of this class. Default: `link.bandwidth`."
+    )
+    latency: Latency | None = Field(None, description="Its latency. Default: `link.latency`.")
 
 
 class Link(Settings):
-    """The links between switches; each direction has its own bandwidth."""
+    """The links of switches, to each other and to nodes; each direction has its own bandwidth."""
 
     bandwidth: Bandwidth = Field(10 * 10**9, description="Bandwidth of one direction of a link.")
     latency: Latency = Field(100_000, description="Time a packet's head takes from one switch to the next.")
+    classes: dict[str, LinkClass] = Field(
+        {},
+        description="Links that differ, by class. Every network has `ejection`, the links from switches to nodes; "
+        "torus and HyperX `dimension-1`, `dimension-2`, ...; dragonflies `local` and `global`; a fat tree `up-1`, "
+        "`down-1`, `up-2`, ... between its levels 1 and 2, 2 and 3, ...; a graph what its file says, or `network`. "
+        "What is said here counts, whatever the file says.",
+    )
+
+    @model_serializer(mode="wrap")
+    def _without_classes(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = serialize(self)
+        if not self.classes:
+            data.pop("classes", None)
+        return data
 
 
 class Injection(Settings):
@@ -88,11 +118,106 @@ class Processor(Settings):
     frequency: Frequency = Field(2 * 10**9, description="Clock; one instruction a cycle.")
 
 
-class Overhead(Settings):
-    """Time the processor of a node spends on a message of the workload, whatever its size (o of the LogP model)."""
+class _Costs(Settings):
+    """Costs that may be left out: nothing and no time are the same, and neither renames a point."""
+
+    @model_validator(mode="after")
+    def _none_for_nothing(self) -> Self:
+        fields = type(self).model_fields
+        self._fill(**{key: None for key, field in fields.items() if field.default is None and not getattr(self, key)})
+        return self
+
+
+class Overhead(_Costs):
+    """Time the processor of a node spends on a message of the workload (o of the LogP model) and on its bytes."""
 
     send: Time = Field(0, description="Time a sender's processor is busy before it hands over a message.")
     receive: Time = Field(0, description="Time a receiver's processor is busy with a message that has arrived.")
+    send_per_byte: CallTime | None = Field(
+        None, description="Time of the sender for each byte of it (O of LogGOPS).", examples=["20 ps"]
+    )
+    receive_per_byte: CallTime | None = Field(
+        None, description="Time of the receiver for each byte of it.", examples=["20 ps"]
+    )
+    post: CallTime | None = Field(None, description="Time to post a receive.", examples=["50 ns"])
+
+
+class Matching(_Costs):
+    """Time to match messages and receives, for each entry of a queue that is walked past (docs/model.md)."""
+
+    posted: CallTime | None = Field(
+        None, description="Cost of a message for each posted receive that it is compared with.", examples=["10 ns"]
+    )
+    unexpected: CallTime | None = Field(
+        None,
+        description="Cost of posting a receive for each message that it is compared with, of those that came before "
+        "their receives.",
+        examples=["10 ns"],
+    )
+
+
+class Unpack(_Costs):
+    """What a rank does with a payload that is there, before its round is over."""
+
+    per_byte: CallTime | None = Field(None, description="Time for each byte.", examples=["50 ps"])
+    order: Annotated[str, Choice(UNPACKING)] | None = Field(
+        None,
+        description="Order in which payloads of a round are unpacked: as they come (arrival), or as the round's "
+        "receives are numbered, each after those before it (fixed). Default: arrival.",
+    )
+
+    @model_validator(mode="after")
+    def _by_default(self) -> Self:
+        if self.per_byte is None or self.order == UNPACKING[0]:
+            self._fill(order=None)
+        return self
+
+
+class Threads(Settings):
+    """The threads of a rank's process that call MPI (MPI_THREAD_MULTIPLE)."""
+
+    count: Annotated[int, Whole(1, 1024)] = Field(1, description="How many of a rank communicate.")
+    lock_time: CallTime | None = Field(
+        None,
+        description="Time that the library's lock adds to each call: a send, a receive that is posted, a payload that "
+        "is taken. Needed with several threads.",
+        examples=["100 ns"],
+    )
+
+    @model_validator(mode="after")
+    def _chosen(self) -> Self:
+        if self.count == 1:
+            self._fill(lock_time=None)
+        elif self.lock_time is None:
+            raise problem("missing", f"a time, e.g. 100 ns, with {self.count} threads", key="lock_time")
+        return self
+
+
+class Accelerator(Settings):
+    """Payloads that lie in the memory of an accelerator beside each rank."""
+
+    copy_bandwidth: Bandwidth | None = Field(
+        None, description="Bandwidth of a copy between it and the host's memory.", examples=["50 GB/s"]
+    )
+    copy_latency: CallTime | None = Field(None, description="Time a copy takes without its bytes.", examples=["5 us"])
+    nic: Annotated[str, Choice(NIC_PLACES)] | None = Field(
+        None,
+        description="Where the network interface is: at the host, so that each payload is copied before it is sent and "
+        "after it has arrived; or beside the accelerator (device), which it reads and writes. Default: host.",
+    )
+
+    @model_validator(mode="after")
+    def _staged(self) -> Self:
+        if self.nic == NIC_PLACES[1]:
+            self._fill(copy_bandwidth=None, copy_latency=None, nic=None)
+            return self
+        stated = {"copy_bandwidth": self.copy_bandwidth, "copy_latency": self.copy_latency}
+        missing = [key for key, value in stated.items() if value is None]
+        if missing and (len(missing) == 1 or self.nic):
+            example = {"copy_bandwidth": "50 GB/s", "copy_latency": "5 us"}[missing[0]]
+            raise problem("missing", f"e.g. {example}, or nic: {NIC_PLACES[1]}", key=missing[0])
+        self._fill(nic=None)
+        return self
 
 
 class Node(Settings):
@@ -128,11 +253,20 @@ class Node(Settings):
         f"or `{UNLIMITED}`.",
         examples=["100 GB/s"],
     )
+    copies: Annotated[str, Choice(COPIES)] | None = Field(
+        None,
+        description="What copies of eager messages pass: each rank has `memory.bandwidth` of its own; or, besides, all "
+        "ranks of the node share its `memory_bandwidth`. Default: own.",
+    )
 
     @model_validator(mode="after")
     def _chosen(self) -> Self:
         if self.nics == 1:
             self._fill(nic_choice=NIC_CHOICES[0])
+        if self.copies == COPIES[0]:
+            self._fill(copies=None)
+        elif self.copies and self.memory_bandwidth == UNLIMITED:
+            raise problem(f"found {self.copies}", f"{COPIES[0]}, or beside a memory_bandwidth", key="copies")
         return self
 
 
@@ -151,6 +285,24 @@ class OneSidedCosts(Settings):
     fence: CallTime | None = Field(None, description="Cost of a fence.", examples=["1 us"])
     lock: CallTime | None = Field(None, description="Cost of locking the windows of all ranks.", examples=["1 us"])
     unlock: CallTime | None = Field(None, description="Cost of unlocking them.", examples=["1 us"])
+    notify: CallTime | None = Field(
+        None, description="Cost of a notification, in place of `overhead`.", examples=["200 ns"]
+    )
+
+
+class Storage(Settings):
+    """What steps write to and read from, shared by all nodes; there are no defaults.
+
+    n nodes with as much data each get 1 / (1 / (n node_bandwidth) + 1 / bandwidth), which saturates in n.
+    """
+
+    bandwidth: Bandwidth | None = Field(
+        None, description="Bandwidth of all nodes together, however many they are.", examples=["100 GB/s"]
+    )
+    node_bandwidth: Bandwidth | None = Field(
+        None, description="Bandwidth of a node that is alone, all of its ranks together.", examples=["5 GB/s"]
+    )
+    latency: CallTime | None = Field(None, description="Time of an access without its bytes.", examples=["1 ms"])
 
 
 class Protocol(Settings):
@@ -169,10 +321,18 @@ class Protocol(Settings):
         "or the network interface (hardware). Default: calls.",
     )
 
+    expected_eager: Annotated[str, Choice(EXPECTED)] | None = Field(
+        None,
+        description="What happens to an eager message whose receive is posted when it arrives: its receiver copies it, "
+        "as it does one that comes before (copied); or it goes to where it belongs (direct). Default: copied.",
+    )
+
     @model_validator(mode="after")
     def _by_default(self) -> Self:
         if self.progress == PROGRESS[0]:
             self._fill(progress=None)
+        if self.expected_eager == EXPECTED[0]:
+            self._fill(expected_eager=None)
         return self
 
     @model_validator(mode="after")
@@ -187,7 +347,7 @@ class Protocol(Settings):
 
 
 #: Keys that say how the network is wired and how packets are routed in it.
-_SHAPED_BY = ("topology", "geometry", "nodes_per_switch", "global_links", "arrangement", "routing")
+_SHAPED_BY = ("topology", "geometry", "nodes_per_switch", "global_links", "arrangement", "routing", "parallel_links")
 
 
 class Machine(Settings):
@@ -202,10 +362,21 @@ class Machine(Settings):
     description: Text | None = Field(None, description="What the machine is, in a sentence.")
     source: Text | None = Field(None, description="Where its values come from.")
     topology: Annotated[str, Choice(network.TOPOLOGIES)] = Field(description="Kind of network.")
-    geometry: Annotated[network.Frozen, Geometry(network.MAPPINGS)] = Field(
+    geometry: Annotated[network.Frozen | None, Geometry(network.MAPPINGS)] = Field(
+        None,
         description="Size of the network: "
         + "; ".join(f"{name} {family.text}" for name, family in network.FAMILIES.items()),
         examples=[[8, 8, 8]],
+    )
+    file: Text | None = Field(
+        None,
+        description="The links of a `graph`: a .csv file with the columns source and target, node-link .json of "
+        "networkx, or .txt with two names a line (docs/machines.md); beside the YAML file, or below the project's "
+        "folder. Required for a graph, unless its table is known.",
+        examples=["slimfly-S.csv"],
+    )
+    table: Digest | None = Field(
+        None, description="Digest of what is in the file, which then may not change. Default: that of the file."
     )
     nodes_per_switch: Count | None = Field(
         None,
@@ -224,6 +395,13 @@ class Machine(Settings):
         + "; ".join(f"{name}: {', '.join(routings)}" for name, routings in network.ROUTINGS.items())
         + ". Default: the first.",
     )
+    parallel_links: dict[str, Count] = Field(
+        {},
+        description="Links between each two switches that are linked, by class of `link.classes`, where there are "
+        f"several; packets take any of them at random. For {', '.join(network.WITH_PARALLEL_LINKS)}; `fattree` and "
+        "`hyperx` have theirs in the geometry.",
+        examples=[{"global": 2}],
+    )
     link: Link = Field(Link(), description="Links between switches.")
     injection: Injection = Field(Injection(), description="Network interfaces of the nodes.")
     crossbar: Crossbar = Field(Crossbar(), description="Inside of the switches.")
@@ -231,14 +409,25 @@ class Machine(Settings):
     memory: Memory = Field(Memory(), description="Memory of the nodes.")
     processor: Processor = Field(Processor(), description="Processors of the nodes.")
     overhead: Overhead = Field(Overhead(), description="Time of the processors a message.")
+    matching: Matching = Field(Matching(), description="Time to match messages and receives.")
+    unpack: Unpack = Field(Unpack(), description="Time of what has arrived.")
+    threads: Threads = Field(Threads(), description="Threads of a rank that communicate.")
+    accelerator: Accelerator = Field(Accelerator(), description="Where payloads lie.")
     node: Node = Field(Node(), description="What several ranks of a node share.")
     one_sided: OneSidedCosts = Field(OneSidedCosts(), description="Costs of one-sided exchanges.")
+    storage: Storage = Field(Storage(), description="Storage for steps that read and write.")
     packet: PacketSize = Field(4096, description="Messages are cut into packets of this size.")
     buffer: PositiveSize = Field(
         64_000, description="Buffer of a link, divided by the virtual channels of the routing."
     )
     protocol: Protocol = Field(Protocol(), description="Limits of the MPI protocols.")
     model: Annotated[str, Choice(NETWORK_MODELS)] = Field("default", description="Rules of the network model.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, data: Any) -> Any:
+        """Put the digest of a graph's table in the place of its file."""
+        return patterns.by_table(data, graphs.pack) if isinstance(data, dict) else data
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -249,11 +438,13 @@ class Machine(Settings):
             raise problem(found, f"at most {MAX_PORTS} ports in all", key="geometry")
         arrangements = network.FAMILIES[self.topology].arrangements
         self._fill(
-            geometry=network.frozen(facts.spelled),
+            geometry=network.frozen(facts.spelled) or None,
             nodes_per_switch=facts.nodes_per_switch,
             arrangement=self.arrangement or next(iter(arrangements), None),
             routing=facts.routing.name,
+            parallel_links={name: count for name, count in self.parallel_links.items() if count > 1},
         )
+        self._fill(link=self.link.changed(classes=self._classes()))
         self._check_model()
         if filled(self.nodes_per_switch) % self.node.nics:
             allowed = f"what divides nodes_per_switch, {self.nodes_per_switch}: a node is on one switch"
@@ -267,6 +458,41 @@ class Machine(Settings):
         self._check_buffer()
         return self
 
+    def _classes(self) -> dict[str, LinkClass]:
+        """Return the classes of links that differ from the others, with all that is left out."""
+        allowed, usual = self.facts.link_classes, self._usual_links
+        for name in (name for name in self.link.classes if name not in allowed):
+            hint = closest(name, allowed)
+            raise problem(f"found class '{name}'", ", ".join(allowed), key=f"link.classes.{name}", hint=hint)
+        said = {
+            name: LinkClass.model_construct(
+                bandwidth=own.bandwidth or usual[name].bandwidth, latency=own.latency or usual[name].latency
+            )
+            for name, own in self.link.classes.items()
+        }
+        return {name: own for name, own in said.items() if own != usual[name]}
+
+    @property
+    def _usual_links(self) -> dict[str, LinkClass]:
+        """Links by class, where `link.classes` says nothing: as a graph's file says, else as `link`."""
+        net = self.facts
+        return {
+            name: LinkClass.model_construct(
+                bandwidth=bandwidth or self.link.bandwidth, latency=latency or self.link.latency
+            )
+            for name, (bandwidth, latency) in zip(net.link_classes, net.link_rates, strict=True)
+        }
+
+    @property
+    def links(self) -> dict[str, LinkClass]:
+        """Bandwidth [B/s] and latency [ps] of the links, by class."""
+        return self._usual_links | self.link.classes
+
+    @property
+    def fastest_link(self) -> int:
+        """Bandwidth of the fastest class of links [B/s]."""
+        return max(filled(each.bandwidth) for each in self.links.values())
+
     def _crossbar(self) -> int | str:
         """Return the bandwidth of a crossbar as stated, or by default."""
         if self.model != "pisces-16":
@@ -278,8 +504,11 @@ class Machine(Settings):
 
     @property
     def ample_crossbar(self) -> int:
-        """Bandwidth of all ports of a switch together [B/s], with which a shared server never limits."""
-        return self.facts.ports * self.link.bandwidth
+        """Bandwidth of all ports of a switch together [B/s], with which a shared server never limits.
+
+        Where links differ, all ports are taken for the fastest.
+        """
+        return self.facts.ports * self.fastest_link
 
     @property
     def crossbar_server(self) -> int:
@@ -293,11 +522,18 @@ class Machine(Settings):
             return
         routings = network.PISCES_16.get(self.facts.shape)
         if routings is None:
-            found = "a full fat tree" if self.topology == "fattree" else f"topology {self.topology}"
+            trees = {"fattree": "a full fat tree", "generalized-fattree": "a fat tree with tapering"}
+            found = trees.get(self.facts.shape, f"topology {self.topology}")
             allowed = "torus, dragonfly1d, or a fattree of {nodes_per_leaf, leaves_per_subtree, subtrees}"
             raise problem(f"found pisces-16 for {found}, which SST/macro 16 has not", allowed, key="model")
         if self.routing not in routings:
             raise problem(f"found '{self.routing}' with model pisces-16", ", ".join(routings), key="routing")
+        if self.parallel_links:
+            found = ", ".join(self.parallel_links)
+            raise problem(f"found {found} with model pisces-16", "none", key="parallel_links")
+        if self.link.classes:
+            allowed = "links that are all alike"
+            raise problem(f"found {', '.join(self.link.classes)} with model pisces-16", allowed, key="link.classes")
         if self.injection.service != "fifo":
             raise problem(f"found '{self.injection.service}' with model pisces-16", "fifo", key="injection.service")
 
@@ -320,7 +556,11 @@ class Machine(Settings):
     @property
     def facts(self) -> network.Network:
         """What the network consists of."""
-        return network.network({key: getattr(self, key) for key in _SHAPED_BY})
+        return network.network({key: getattr(self, key) for key in _SHAPED_BY} | self.table_keys())
+
+    def table_keys(self) -> dict[str, str]:
+        """Return the key of a graph that the simulator reads: the path of its table, which is as its digest says."""
+        return {} if self.table is None else {"table": str(patterns.table(self.table))}
 
     @property
     def label(self) -> str:

@@ -1,4 +1,4 @@
-"""Which node of a job each rank is on, where nodes hold several.
+"""Which node of a job each rank is on, where nodes hold several, and how the nodes of jobs may be chosen.
 
 A job has nodes 0, 1, ...; the allocation says which of the machine's they are.
 """
@@ -10,15 +10,41 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tramontane.study.fields import ChoiceOrLists, Numbers
 from tramontane.study.messages import problem
 
 ALLOCATIONS = ("first-available", "random", "round-robin-groups")
 MAPPINGS = ("block", "cyclic")
-TILE, NODES = "tile", "nodes"
+TILE, NODES, SHAPE = "tile", "nodes", "shape"
 MAX_RANKS_PER_NODE = 1024
 """As the simulator has it."""
 
+Ruled = str | tuple[str, tuple[int, ...]]
+"""A rule's word, or its key and numbers."""
+
+_GIVEN = (NODES, Numbers(0, different=True), "[different numbers]")
+JOB_ALLOCATION = ChoiceOrLists(ALLOCATIONS, (_GIVEN,))
+"""Rules for one of several jobs."""
+ALLOCATION = ChoiceOrLists(ALLOCATIONS, (_GIVEN, (SHAPE, Numbers(1), "[X, ...]")))
+"""Rules for a job of its own."""
+RANK_MAPPING = ChoiceOrLists(MAPPINGS, ((TILE, Numbers(1, 2), "[a, b]"), (NODES, Numbers(0), "[...]")))
+
 Integers = NDArray[np.int64]
+
+
+def spelled(rule: Ruled) -> str | dict[str, list[int]]:
+    """Return a rule as YAML has it."""
+    return rule if isinstance(rule, str) else {rule[0]: list(rule[1])}
+
+
+def in_words(rule: Ruled) -> str:
+    """Return a rule without its numbers, as an error line says it."""
+    return rule if isinstance(rule, str) else {NODES: "a list of nodes", SHAPE: "a shape", TILE: "a tile"}[rule[0]]
+
+
+def is_scattered(rule: Ruled) -> bool:
+    """Tell whether an allocation may take nodes from anywhere; otherwise they are close together."""
+    return rule != ALLOCATIONS[0] and rule[0] != SHAPE
 
 
 @dataclass(frozen=True)
@@ -36,7 +62,7 @@ class Mapping:
         Processes [cx, cy] of the workload, if it has them.
     """
 
-    rule: str | tuple[str, tuple[int, ...]]
+    rule: Ruled
     ranks: int
     ranks_per_node: int
     grid: tuple[int, int] | None = None

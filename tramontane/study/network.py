@@ -81,6 +81,10 @@ class Family:
         The first is the default.
     arrangements : tuple of str
         How its global links may be arranged, the default first; without any it has no key `global_links`.
+    parallel_links : bool
+        Whether it has the key `parallel_links`.
+    by_table : bool
+        Whether a file says the network, in place of a geometry.
     example : dict
         Keys of a machine that has a small network of this kind.
     """
@@ -89,6 +93,8 @@ class Family:
     shapes: tuple[Shape, ...]
     routings: tuple[Routing, ...]
     arrangements: tuple[str, ...]
+    parallel_links: bool
+    by_table: bool
     example: dict[str, Any]
 
     @property
@@ -104,6 +110,8 @@ def _families() -> dict[str, Family]:
             tuple(Shape(**{**shape, "keys": tuple(shape["keys"])}) for shape in told["shapes"]),
             tuple(Routing(**routing) for routing in told["routings"]),
             tuple(told["arrangements"]),
+            told["parallel_links"],
+            told["by_table"],
             told["example"],
         )
         for told in simulator().families()
@@ -122,11 +130,37 @@ MAPPINGS = {shape.keys: shape.lists for family in FAMILIES.values() for shape in
 """Keys of geometries that are mappings, and whether each has a list of numbers."""
 DEFAULT_NODES: int = simulator().DEFAULT_NODES
 """Nodes of a switch where nothing says their number."""
+WITH_PARALLEL_LINKS = tuple(name for name, family in FAMILIES.items() if family.parallel_links)
+"""Topologies whose switches may be linked by several links."""
 ARRANGEMENTS = tuple(dict.fromkeys(word for family in FAMILIES.values() for word in family.arrangements))
 """How global links may be arranged."""
 
 PISCES_16: dict[str, tuple[str, ...]] = {shape: tuple(routings) for shape, routings in simulator().PISCES_16.items()}
 """Shapes of networks and their routings that model pisces-16 has, as SST/macro 16."""
+
+
+_AT_ONCE = 65_536
+"""Switches whose links are looked at together."""
+
+
+@dataclass(frozen=True)
+class Links:
+    """Links that leave some switches, one direction each.
+
+    Attributes
+    ----------
+    source, target : array of int
+        Switches.
+    link_class : array of int
+        Positions in :attr:`Network.link_classes`.
+    port : array of int
+        Port of the source.
+    """
+
+    source: Nodes
+    target: Nodes
+    link_class: Nodes
+    port: Nodes
 
 
 @dataclass(frozen=True)
@@ -153,6 +187,10 @@ class Network:
     groups : int
         Parts of equally many consecutive nodes: the groups of a dragonfly, the subtrees below the top of a fat tree,
         the planes of a torus.
+    link_classes : tuple of str
+        Names of the kinds of links. The first is that of links to nodes.
+    link_rates : tuple of pairs of int
+        Bandwidth [B/s] and latency [ps] of each kind, where the network itself says them; else 0.
     virtual_channels : int
         Channels of the routing, by which a link's buffer is divided.
     routing : Routing
@@ -169,6 +207,8 @@ class Network:
     port_numbers: int
     links: int
     groups: int
+    link_classes: tuple[str, ...]
+    link_rates: tuple[tuple[int, int], ...]
     virtual_channels: int
     routing: Routing
     _built: Any = field(repr=False, compare=False)
@@ -193,9 +233,54 @@ class Network:
         """
         return np.asarray(self._built.visits(source, target, non_minimal), dtype=np.int64)
 
+    def fold(self, shape: tuple[int, ...], nodes: int, nics: int = 1) -> Nodes:
+        """Return the nodes of a job whose switches have a shape, folded into a torus as docs/routing.md says.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Switches along each dimension of the job.
+        nodes : int
+            Nodes of the job.
+        nics : int
+            Interfaces of a node, each of which is a node of the topology.
+
+        Raises
+        ------
+        PydanticCustomError
+            With key, what was found and what is allowed, if the shape does not fit.
+        """
+        try:
+            return np.asarray(self._built.fold(shape, nodes, nics), dtype=np.int64)
+        except simulator().Refusal as refusal:
+            raise problem(refusal.problem, refusal.allowed, key=f"allocation.{refusal.key}") from None
+
+    def links_between(self, first: int, last: int) -> Links:
+        """Return the links to other switches that leave those from `first` to before `last`."""
+        return Links(**self._built.links(first, last))
+
+    def link_counts(self) -> dict[str, int]:
+        """Return how many links of each class there are, one direction each; a node has one that leads to it."""
+        numbers = np.zeros(len(self.link_classes), dtype=np.int64)
+        numbers[0] = self.nodes
+        for first in range(0, self.switches, _AT_ONCE):
+            kinds = self.links_between(first, min(first + _AT_ONCE, self.switches)).link_class
+            numbers += np.bincount(kinds, minlength=len(numbers))
+        return dict(zip(self.link_classes, numbers.tolist(), strict=True))
+
+    def switches_of(self, nodes: Nodes) -> Nodes:
+        """Return the switch of each node."""
+        return np.asarray(self._built.switches_of(np.ascontiguousarray(nodes, dtype=np.int64)))
+
+    def node_ports(self, nodes: Nodes) -> Nodes:
+        """Return the port of its switch that leads to each node."""
+        return np.asarray(self._built.node_ports(np.ascontiguousarray(nodes, dtype=np.int64)))
+
     @property
     def size(self) -> str:
         """The geometry in few words, e.g. "8x8x8"."""
+        if not self.spelled:
+            return f"of {self.switches} switches"
         if isinstance(self.spelled, list) or not isinstance(next(iter(self.spelled.values())), list):
             return "x".join(map(str, self.geometry if isinstance(self.spelled, dict) else self.spelled))
         return ", ".join(f"{'x'.join(map(str, numbers))} {key}" for key, numbers in self.spelled.items())
@@ -211,17 +296,19 @@ def network(machine: Mapping[str, Any]) -> Network:
     Parameters
     ----------
     machine : mapping
-        Of the keys of a canonical machine, `topology` and `geometry` are needed.
+        Of the keys of a canonical machine, `topology` and `geometry` are needed; of a graph its `table`, as a path.
 
     Raises
     ------
     PydanticCustomError
         With key, what was found and what is allowed, if there can't be such a network.
     """
-    return _network(str(machine["topology"]), frozen(machine["geometry"]), *(machine.get(key) for key in _OTHERS))
+    parallel = tuple((machine.get("parallel_links") or {}).items())
+    others = (machine.get(key) for key in _OTHERS)
+    return _network(str(machine["topology"]), frozen(machine.get("geometry") or ()), parallel, *others)
 
 
-_OTHERS = ("nodes_per_switch", "global_links", "arrangement", "routing")
+_OTHERS = ("table", "nodes_per_switch", "global_links", "arrangement", "routing")
 
 
 def frozen(geometry: Sequence[Any] | Mapping[str, Any]) -> Frozen:
@@ -232,8 +319,9 @@ def frozen(geometry: Sequence[Any] | Mapping[str, Any]) -> Frozen:
 
 
 @lru_cache(maxsize=1024)
-def _network(topology: str, geometry: Frozen, *others: Any) -> Network:
-    given = {"topology": topology, "geometry": _thawed(geometry), **dict(zip(_OTHERS, others, strict=True))}
+def _network(topology: str, geometry: Frozen, parallel: tuple[tuple[str, int], ...], *others: Any) -> Network:
+    given = {"topology": topology, "geometry": _thawed(geometry) or None, **dict(zip(_OTHERS, others, strict=True))}
+    given["parallel_links"] = dict(parallel)
     extension = simulator()
     try:
         built = extension.Network(given)

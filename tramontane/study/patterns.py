@@ -1,20 +1,22 @@
-"""Tables of messages as points name them: told from others, kept, and found again.
+"""Tables of messages, operations or links as points name them: told from others, kept, and found again.
 
 A path says nothing about what is simulated, so a point names a table by the digest of its binary form
-(:mod:`tramontane.study.pattern_tables`). Tables lie in ``results/tables`` under their digests, where everybody who runs
-a point finds them.
+(:mod:`tramontane.study.pattern_tables`, :mod:`tramontane.study.traces`, :mod:`tramontane.study.graphs`). Tables lie in
+``results/tables`` under their digests, where everybody who runs a point finds them.
 """
 
 import functools
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tramontane.errors import InputError
-from tramontane.study.catalogue import find_root
+from tramontane.errors import InputError, display_path
+from tramontane.study.fields import is_digest
+from tramontane.study.messages import problem
 from tramontane.study.pattern_tables import packed, read
+from tramontane.study.project import find_root
 from tramontane.study.reading import read_json
 from tramontane.support.files import dump, write_atomically
 from tramontane.support.layout import tables
@@ -22,15 +24,29 @@ from tramontane.support.layout import tables
 PROJECT = "TRAMONTANE_PROJECT"
 """The environment variable that names the project's folder, for programs that run elsewhere."""
 _SUFFIX = ".pattern"
+_KINDS = ("pattern", "trace")
+_GRAPH = "graph"
+"""The topology whose machines name a table."""
+
+Pack = Callable[[Path], bytes | memoryview]
+"""Returns the binary form of what is in a file; InputError if it can't."""
 
 
-def kept(file: str | Path) -> str:
-    """Return the digest of a table of messages, and keep the table where everybody finds it by that.
+def pack_messages(path: Path) -> memoryview:
+    """Return the binary form of the messages in a file (InputError)."""
+    return packed(read(path), path)
+
+
+def kept(file: str | Path, pack: Pack = pack_messages) -> str:
+    """Return the digest of the table in a file, and keep the table where everybody finds it by that.
 
     Parameters
     ----------
     file : path
-        A ``.csv``, ``.npz`` or ``.nc`` file with the columns `source`, `target` and `bytes`, maybe `tag` and `step`.
+        By default a ``.csv``, ``.npz`` or ``.nc`` file with the columns `source`, `target` and `bytes`, maybe `tag` and
+        `step`.
+    pack : function
+        Makes the binary form of the table.
 
     Raises
     ------
@@ -41,15 +57,15 @@ def kept(file: str | Path) -> str:
     try:
         status = path.stat()
     except (OSError, ValueError):
-        raise InputError(path, "", None, "a table of messages (.csv, .npz, .nc)", problem="no such file") from None
-    named = (path, status.st_mtime_ns, status.st_size, _root())
+        raise InputError(path, "", None, "a file", problem="no such file") from None
+    named = (path, status.st_mtime_ns, status.st_size, _root(), pack)
     digest = _kept(*named)
     return digest if place(_root(), digest).exists() else _kept.__wrapped__(*named)
 
 
 @functools.lru_cache(maxsize=256)
-def _kept(path: Path, changed: int, size: int, root: Path) -> str:
-    content = packed(read(path), path)
+def _kept(path: Path, changed: int, size: int, root: Path, pack: Pack) -> str:
+    content = pack(path)
     digest = hashlib.sha256(content).hexdigest()
     table, note = place(root, digest), note_of(root, digest)
     try:
@@ -61,6 +77,29 @@ def _kept(path: Path, changed: int, size: int, root: Path) -> str:
     except OSError as error:
         raise InputError(table, "", None, "a place to write to", problem=f"{error.strerror}") from None
     return digest
+
+
+def by_table(keys: Mapping[str, Any], pack: Pack) -> dict[str, Any]:
+    """Return keys with the digest of a table in the place of the file it is in; a mere digest is looked up.
+
+    Raises
+    ------
+    PydanticCustomError
+        If the file or the table can't be read, or is another one than the digest says.
+    """
+    file, table_ = keys.get("file"), keys.get("table")
+    try:
+        if isinstance(file, str):
+            found = kept(file, pack)
+            if table_ not in (None, found):
+                raise problem(f"found one with digest {found}", f"the one planned, {table_}", key="file")
+            return {**{key: value for key, value in keys.items() if key != "file"}, "table": found}
+        if isinstance(table_, str) and is_digest(table_):
+            table(table_)
+    except InputError as error:
+        where = ": ".join(part for part in (display_path(error.source), error.key, error.problem) if part)
+        raise problem(where, error.allowed, key="table" if file is None else "file", hint=error.hint) from None
+    return dict(keys)
 
 
 def _root() -> Path:
@@ -94,7 +133,8 @@ def named(canonical: object) -> set[str]:
         return set().union(*map(named, canonical))
     if not isinstance(canonical, dict):
         return set()
-    table = canonical.get("table") if canonical.get("kind") == "pattern" else None
+    has_table = canonical.get("kind") in _KINDS or canonical.get("topology") == _GRAPH
+    table = canonical.get("table") if has_table else None
     return ({table} if isinstance(table, str) else set()).union(*map(named, canonical.values()))
 
 

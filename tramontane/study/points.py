@@ -11,11 +11,22 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, field_serializer, model_validator
 
-from tramontane.study.fields import Choice, ChoiceOrLists, ChoiceOrNumbers, Count, NonNegative, Numbers, Text, Whole
+from tramontane.study.fields import Choice, Count, NonNegative, Text, Whole
 from tramontane.study.jobs import Jobs
 from tramontane.study.kinds import Workload
-from tramontane.study.machines import Machine, Node, OneSidedCosts
-from tramontane.study.mapping import ALLOCATIONS, MAPPINGS, MAX_RANKS_PER_NODE, NODES, TILE, Mapping
+from tramontane.study.machines import EXPECTED, PROGRESS, STEP_COSTS, Machine, Node, OneSidedCosts, Storage
+from tramontane.study.mapping import (
+    ALLOCATION,
+    ALLOCATIONS,
+    MAX_RANKS_PER_NODE,
+    NODES,
+    RANK_MAPPING,
+    SHAPE,
+    Mapping,
+    Ruled,
+    in_words,
+    spelled,
+)
 from tramontane.study.messages import problem
 from tramontane.study.schedules import kinds_with
 from tramontane.study.settings import Settings, filled
@@ -32,7 +43,12 @@ MEASURED = "mpi"
 DEFAULT_SYSTEM = "generic"
 
 
-RANK_MAPPING = ChoiceOrLists(MAPPINGS, ((TILE, Numbers(1, 2), "[a, b]"), (NODES, Numbers(0), "[...]")))
+_ONLY_WHERE_ASKED = (*STEP_COSTS, "node", "one_sided", "storage")
+"""Keys of machines that are left out of an identity where they ask for nothing."""
+
+
+BY_CLASS = "by-class"
+"""How what links carry may be counted."""
 
 
 class SystemChoice(Settings):
@@ -94,6 +110,11 @@ class Statistics(Settings):
         description="Bins a side of a matrix of the packets' queueing delays between source and destination processes; "
         "no more than processes are used, 0 for no matrix.",
     )
+    links: Annotated[str, Choice((BY_CLASS,))] | None = Field(
+        None,
+        description="Whether what links carry is counted, by their class: packets, bytes, and the share that these are "
+        "of what the links could carry. Default: it is not.",
+    )
 
 
 class Point(Settings):
@@ -117,16 +138,17 @@ class Point(Settings):
         description="The network: the name of a file in `configs/machines`, or its keys. Every substrate but `mpi` "
         "needs it.",
     )
-    allocation: Annotated[str | tuple[int, ...], ChoiceOrNumbers(ALLOCATIONS, "nodes")] = Field(
+    allocation: Annotated[Ruled, ALLOCATION] = Field(
         "first-available",
         description="Which nodes the ranks get: the first ones, in order; random ones, by the seed; those of all "
-        "groups in turn (groups of a dragonfly, subtrees below the top of a fat tree, planes of a torus); or those "
-        "given, by rank, or by node of the job where a node has several ranks.",
+        "groups in turn (groups of a dragonfly, subtrees below the top of a fat tree, planes of a torus); those "
+        "given, by rank, or by node of the job where a node has several ranks; or those of a shape of switches that "
+        "is folded into a torus.",
     )
     ranks_per_node: Annotated[int, Whole(1, MAX_RANKS_PER_NODE)] = Field(
         1, description="Places for ranks on a node. Several need `machine.node`, and the simulator.", examples=[48]
     )
-    mapping: Annotated[str | tuple[str, tuple[int, ...]], RANK_MAPPING] = Field(
+    mapping: Annotated[Ruled, RANK_MAPPING] = Field(
         "block",
         description="Which node of the job a rank is on: neighbours fill node by node; cyclic: rank modulo nodes; "
         "tile: a node has a tile of the workload's processes [cx, cy], with a b = ranks_per_node; or the node given "
@@ -156,6 +178,7 @@ class Point(Settings):
             self._fill(system=None)
             self._check_machine()
         self._check_disturbances()
+        self._check_links()
         self._check_steady()
         if self.workload.is_search and self.substrate != "simulator":
             raise problem(f"found {OPTIMAL} with substrate {self.substrate}", "a whole number", key="workload.radix")
@@ -166,6 +189,8 @@ class Point(Settings):
         self._check_jobs()
         self._check_places()
         self._check_one_sided()
+        self._check_storage()
+        self._check_trace()
         return self
 
     def _check_machine(self) -> None:
@@ -186,18 +211,19 @@ class Point(Settings):
                 key="ranks",
             )
         if self.machine.model == "pisces-16" and self.allocation != "first-available":
-            found = self.allocation if isinstance(self.allocation, str) else "a list of nodes"
-            raise problem(f"found {found} with model pisces-16", "first-available", key="allocation")
-        if self.machine.model == "pisces-16" and self.workload.kind in ("program", "jobs"):
+            found = f"found {in_words(self.allocation)} with model pisces-16"
+            raise problem(found, "first-available", key="allocation")
+        if self.machine.model == "pisces-16" and self.workload.kind in ("program", "jobs", "trace"):
             raise problem(f"found '{self.workload.kind}' with model pisces-16", "any other", key="workload.kind")
         if self.machine.model == "pisces-16" and self.workload.windowed:
             found = f"found '{self.workload.chosen}' with model pisces-16, which posts all sends of a round at once"
             raise problem(found, "any other", key="workload.algorithm")
-        progress = self.machine.protocol.progress
-        if progress and (self.substrate != "simulator" or self.machine.model == "pisces-16"):
-            where = f"substrate {self.substrate}" if self.substrate != "simulator" else "model pisces-16"
-            allowed = "calls; hardware only with simulator and model default"
-            raise problem(f"found {progress} with {where}", allowed, key="machine.protocol.progress")
+        for name, usual in (("progress", PROGRESS[0]), ("expected_eager", EXPECTED[0])):
+            found = getattr(self.machine.protocol, name)
+            if found and (self.substrate != "simulator" or self.machine.model == "pisces-16"):
+                where = f"substrate {self.substrate}" if self.substrate != "simulator" else "model pisces-16"
+                allowed = f"{usual}; {found} only with simulator and model default"
+                raise problem(f"found {found} with {where}", allowed, key=f"machine.protocol.{name}")
         if self.substrate == "simulator" and self.workload.by_library:
             allowed = ", ".join(self.workload.own_algorithms or ("nothing",))
             raise problem(
@@ -207,15 +233,24 @@ class Point(Settings):
             )
 
     def _check_disturbances(self) -> None:
-        """Refuse noise and overheads where they would be ignored."""
-        overhead = [("machine.overhead", self.machine.overhead)] if self.machine else []
-        for key, value in (("noise", self.noise), *overhead):
+        """Refuse noise and costs of steps where they would be ignored."""
+        costs = [(f"machine.{name}", getattr(self.machine, name)) for name in STEP_COSTS] if self.machine else []
+        for key, value in (("noise", self.noise), *costs):
             if value.is_default:
                 continue
             if self.substrate != "simulator":
                 raise problem(f"found some with substrate {self.substrate}", "only with simulator", key=key)
             if self.machine and self.machine.model == "pisces-16":
                 raise problem("found some with model pisces-16", "none", key=key)
+
+    def _check_links(self) -> None:
+        """Refuse to count what links carry where there is nobody who does."""
+        if self.statistics.links is None:
+            return
+        if self.substrate != "simulator" or (self.machine and self.machine.model == "pisces-16"):
+            where = f"substrate {self.substrate}" if self.substrate != "simulator" else "model pisces-16"
+            allowed = "only with simulator and model default"
+            raise problem(f"found {BY_CLASS} with {where}", allowed, key="statistics.links")
 
     def _check_steady(self) -> None:
         """Refuse to cut repeats short where there are none, or where they may be alike for a while only."""
@@ -227,6 +262,7 @@ class Point(Settings):
             (f"substrate {self.substrate}", self.substrate == "simulator", "only with simulator"),
             (f"workload {self.workload.kind}", self.workload.repeated is not None, f"only with {repeated}"),
             (f"model {machine_model}", machine_model != "pisces-16", "only with model default"),
+            (f"statistics.links {BY_CLASS}", self.statistics.links is None, "only without"),
             ("noise, whose period may be longer than what is simulated", self.noise.is_default, "only without noise"),
         ):
             if not wanted:
@@ -254,7 +290,7 @@ class Point(Settings):
             allowed = f"nodes 0 ... {self.nodes - 1} of {self.machine.label}"
             raise problem(f"found node {needed - 1}", allowed, key="mapping.nodes")
         if isinstance(self.allocation, tuple):
-            self._check_nodes(self.allocation, needed, self.machine.label)
+            self._check_nodes(*self.allocation, needed, self.machine.label)
 
     def _check_jobs(self) -> None:
         """Refuse jobs where they can't be told apart."""
@@ -264,7 +300,7 @@ class Point(Settings):
             raise problem(f"found jobs with substrate {self.substrate}", "only with simulator", key="workload.kind")
         if not isinstance(self.allocation, str):
             allowed = f"{', '.join(ALLOCATIONS)}; jobs have nodes of their own (workload.jobs[].allocation)"
-            raise problem("found a list of nodes beside jobs", allowed, key="allocation")
+            raise problem(f"found {in_words(self.allocation)} beside jobs", allowed, key="allocation")
         if self.mapping != "block":
             raise problem("found some, beside jobs", "block", key="mapping")
         for number, job in enumerate(self.workload.jobs):
@@ -286,6 +322,41 @@ class Point(Settings):
         if stated.canonical().keys() - said.keys():
             self._fill(machine=self.machine.changed(one_sided=OneSidedCosts.model_construct(**said)))
 
+    def _check_trace(self) -> None:
+        """Refuse what operations that depend on one another can't be run on, and costs that they don't have yet."""
+        if self.workload.kind != "trace":
+            return
+        if self.substrate != "simulator":
+            raise problem(f"found 'trace' with substrate {self.substrate}", "only with simulator", key="workload.kind")
+        machine = self.machine
+        if machine is None:
+            return
+        found = {
+            "overhead.post": machine.overhead.post is not None,
+            "matching": not machine.matching.is_default,
+            "unpack": not machine.unpack.is_default,
+            "threads": not machine.threads.is_default,
+            "node.copies": machine.node.copies is not None,
+            "protocol.expected_eager": machine.protocol.expected_eager is not None,
+        }
+        for key in (key for key, is_asked in found.items() if is_asked):
+            raise problem("found in a machine for a trace", "none", key=f"machine.{key}")
+
+    def _check_storage(self) -> None:
+        """Refuse steps that read or write where no storage is stated, and leave out one that no step needs."""
+        if self.machine is None:
+            return
+        if not any(self.workload.accesses()):
+            if not self.machine.storage.is_default:
+                self._fill(machine=self.machine.changed(storage=Storage()))
+            return
+        missing = [f"storage.{key}" for key in Storage.model_fields if getattr(self.machine.storage, key) is None]
+        if missing and self.substrate == "simulator":
+            allowed = "values of the storage: the steps that read or write need them"
+            raise problem(f"found no {', '.join(missing)}", allowed, key="machine")
+        if self.mapping != "block":
+            raise problem("found some, and steps that read or write by nodes", "block", key="mapping")
+
     def _check_sharing(self) -> None:
         """Refuse several ranks a node, or another mapping, where nothing would heed it."""
         key = "ranks_per_node" if self.ranks_per_node > 1 else "mapping"
@@ -294,7 +365,10 @@ class Point(Settings):
         if self.machine and self.machine.model == "pisces-16":
             raise problem("found some with model pisces-16", "none", key=key)
 
-    def _check_nodes(self, given: tuple[int, ...], needed: int, label: str) -> None:
+    def _check_nodes(self, rule: str, given: tuple[int, ...], needed: int, label: str) -> None:
+        if rule == SHAPE:
+            self.network.facts.fold(given, needed, self.network.node.nics)
+            return
         each = "rank" if self.ranks_per_node == 1 else "node of the job"
         if len(given) != needed:
             raise problem(f"found {len(given)} nodes", f"{needed}, one for each {each}", key="allocation.nodes")
@@ -302,12 +376,12 @@ class Point(Settings):
             raise problem(f"found {max(given)}", f"nodes 0 ... {self.nodes - 1} of {label}", key="allocation.nodes")
 
     @field_serializer("mapping", when_used="json")
-    def _spell_mapping(self, mapping: str | tuple[str, tuple[int, ...]]) -> str | dict[str, list[int]]:
-        return mapping if isinstance(mapping, str) else {mapping[0]: list(mapping[1])}
+    def _spell_mapping(self, mapping: Ruled) -> str | dict[str, list[int]]:
+        return spelled(mapping)
 
     @field_serializer("allocation", when_used="json")
-    def _spell_allocation(self, allocation: str | tuple[int, ...]) -> str | dict[str, list[int]]:
-        return allocation if isinstance(allocation, str) else {"nodes": list(allocation)}
+    def _spell_allocation(self, allocation: Ruled) -> str | dict[str, list[int]]:
+        return spelled(allocation)
 
     @classmethod
     def from_canonical(cls, canonical: object) -> "Point":
@@ -331,6 +405,16 @@ class Point(Settings):
         return Mapping(self.mapping, self.ranks, self.ranks_per_node, grid if isinstance(grid, tuple) else None)
 
     @property
+    def listed_nodes(self) -> tuple[int, ...] | None:
+        """The machine's node of each of the job's, where a list or a shape says it."""
+        if isinstance(self.allocation, str):
+            return None
+        rule, numbers = self.allocation
+        if rule == NODES:
+            return numbers
+        return tuple(self.network.facts.fold(numbers, self.rank_mapping.nodes, self.network.node.nics).tolist())
+
+    @property
     def imbalance(self) -> float:
         """The largest block of data of any rank at any time, relative to the mean; 1 where all hold the same.
 
@@ -349,8 +433,8 @@ class Point(Settings):
     def canonical(self) -> dict[str, Any]:
         """Return plain data in base units (ps, B/s, B, Hz), defaults filled in and keys sorted.
 
-        Overhead, node, one_sided, ranks_per_node, mapping, noise, steady and statistics are left out where they ask for
-        nothing.
+        The blocks of `STEP_COSTS`, node, one_sided, storage, ranks_per_node, mapping, noise, steady and statistics are
+        left out where they ask for nothing.
         """
         return dict(json.loads(self._canonical_text))
 
@@ -360,7 +444,8 @@ class Point(Settings):
         off = {name for name in ("noise", "steady", "statistics") if getattr(self, name).is_default}
         remarks = {"name", "extends", "description", "source"}
         if self.machine:
-            remarks |= {name for name in ("overhead", "node", "one_sided") if getattr(self.machine, name).is_default}
+            remarks |= {name for name in _ONLY_WHERE_ASKED if getattr(self.machine, name).is_default}
+            remarks |= {"parallel_links"} if not self.machine.parallel_links else set()
         off |= {name for name, value in (("ranks_per_node", 1), ("mapping", "block")) if getattr(self, name) == value}
         data = self.model_dump(mode="json", exclude_none=True, exclude={"machine": remarks, **dict.fromkeys(off, True)})
         return json.dumps(data, sort_keys=True, separators=(",", ":"))

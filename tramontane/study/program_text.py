@@ -1,23 +1,30 @@
 """A program in words, for people who want to see what a rank does."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tramontane.study.programs import (
     ALL,
     SCOPES,
+    Amount,
     Basic,
     CollectiveStep,
     Communicator,
     End,
     Loop,
+    Notify,
+    OfStorage,
     OneSided,
     Overlap,
     Program,
     PutStep,
+    Receive,
+    Role,
+    Send,
     Work,
 )
-from tramontane.study.units import FRACTION, TIME, format_quantity
+from tramontane.study.settings import filled
+from tramontane.study.units import FRACTION, SIZE, TIME, format_quantity
 
 _OF_STEPS = {"kind", "operation", "name", "communicator", "begin", "decomposition", "one_sided"}
 """Keys that are told in other words, or differ from one number of ranks to the next."""
@@ -25,10 +32,18 @@ _OF_STEPS = {"kind", "operation", "name", "communicator", "begin", "decompositio
 
 def lines(program: Program) -> Iterator[str]:
     """Yield the lines of a text: communicators, then the steps of a rank, numbered."""
-    for name, communicator in program.communicators.items():
-        yield f"{name}: {_ranks(communicator)}"
+    yield from _named(program.communicators)
     yield "once:" if program.repeat == 1 else f"{program.repeat} times:"
     yield from _numbered(program.steps, "  ")
+    for name, role in program.roles.items():
+        yield f"  {name} ({_role(role)}):"
+        yield from _named(role.communicators, "    ")
+        yield from _numbered(role.steps, "    ")
+
+
+def _named(communicators: Mapping[str, Communicator], indent: str = "") -> Iterator[str]:
+    for name, communicator in communicators.items():
+        yield f"{indent}{name}: {_ranks(communicator)}"
 
 
 def _numbered(steps: Iterable[Basic | Loop], indent: str) -> Iterator[str]:
@@ -41,16 +56,38 @@ def _numbered(steps: Iterable[Basic | Loop], indent: str) -> Iterator[str]:
 
 
 def _sentence(step: Basic) -> str:
+    usual: str = step.kind
     match step:
-        case Work():
-            return f"{_work(step)}{_phase(step.name, 'work')}"
-        case End():
-            return f"wait for {step.of}{_phase(step.name, step.of)}"
         case Overlap():
             return f"{_exchange(step.exchange)}, and meanwhile {_sentence(step.work)}"
+        case Work():
+            what = _work(step)
+        case End():
+            what, usual = f"wait for {step.of}", step.of
+        case Send():
+            partners = {"cyclic": "in turn", "block": "by blocks", "all": "each to all"}[step.partners]
+            what = f"send {_amount(step)} to {step.target}, {partners}"
+        case Receive():
+            what = f"receive from {step.source}"
+        case Notify():
+            among = "" if step.communicator in (None, ALL) else f" among {step.communicator}"
+            what = f"notify ranks at {', '.join(f'{offset:+}' for offset in step.offsets)}{among}"
+        case OfStorage():
+            by = "" if step.communicator in (None, ALL) else f" by {step.communicator}"
+            what = f"{step.kind} {_amount(step)}{by}"
         case _:
-            begun = f"; goes on at once, {step.begin} is waited for later" if step.begin else ""
-            return f"{_exchange(step)}{begun}"
+            return f"{_exchange(step)}{_begun(step.begin)}"
+    return f"{what}{_phase(step.name, usual)}{_begun(getattr(step, 'begin', None))}"
+
+
+def _begun(label: str | None) -> str:
+    return f"; goes on at once, {label} is waited for later" if label else ""
+
+
+def _amount(step: Amount) -> str:
+    if step.total:
+        return f"{format_quantity(step.total, SIZE)} in all"
+    return f"{format_quantity(filled(step.bytes), SIZE)} each"
 
 
 def _exchange(step: Any) -> str:
@@ -83,6 +120,21 @@ def _work(step: Work) -> str:
 
 def _phase(name: str | None, usual: str) -> str:
     return f": {name}" if name and name != usual else ""
+
+
+def _role(role: Role) -> str:
+    rule = {key: value for key, value in role.canonical().items() if key not in ("communicators", "steps")}
+    match rule:
+        case {"others": _}:
+            return "all other ranks"
+        case {"ranks": ranks}:
+            return f"ranks {', '.join(map(str, ranks))}"
+        case {"consecutive": size, "group": group}:
+            return f"group {group} of {size} consecutive ranks"
+        case {"every": groups, "group": group}:
+            return f"ranks that are {group} modulo {groups}"
+        case _:
+            return _ranks(Communicator.model_validate(rule))
 
 
 def _ranks(communicator: Communicator) -> str:

@@ -5,15 +5,15 @@ or while they are under way.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from tramontane.study.fields import Choice, Count, Name, NonNegative, WholeList
-from tramontane.study.messages import problem
+from tramontane.study.fields import Choice, Count, Name, NonNegative, WholeList, Wholes
+from tramontane.study.messages import problem, submodels, tag
 from tramontane.study.settings import Settings
-from tramontane.study.units import FRACTION, Share, Time, format_quantity
+from tramontane.study.units import FRACTION, Share, Size, Time, format_quantity
 from tramontane.study.workloads import (
     COLLECTIVES,
     OPTIMAL,
@@ -55,12 +55,16 @@ class Communicator(Settings):
         None, description="One group: the number of its first rank, and how many there are.", examples=[[0, 16]]
     )
 
+    _beside: ClassVar[tuple[str, ...]] = ()
+    """Keys that are no rules."""
+
     @model_validator(mode="after")
     def _one(self) -> Self:
-        given = list(self.canonical())
+        rules = [key for key in type(self).model_fields if key not in self._beside]
+        given = [key for key in rules if getattr(self, key) not in (None, False)]
         if len(given) != 1:
             found = f"found {', '.join(given)}" if given else "found no rule"
-            raise problem(found, f"one of {', '.join(type(self).model_fields)}")
+            raise problem(found, f"one of {', '.join(rules)}")
         return self
 
 
@@ -246,6 +250,108 @@ class End(Settings):
         return self.canonical()
 
 
+PARTNERS = ("cyclic", "block", "all")
+"""Who has a message with whom, between two roles."""
+
+
+class Amount(Settings):
+    """Bytes of each of several messages or accesses, or of all together: one of the two."""
+
+    bytes: Size | None = Field(None, description="Bytes of each.", examples=["8 MB"])
+    total: Size | None = Field(
+        None, description="Bytes of all together, in equal parts. One of bytes and total is needed.", examples=["4 GB"]
+    )
+
+    @model_validator(mode="after")
+    def _one_amount(self) -> Self:
+        if (self.bytes is None) == (self.total is None):
+            found = "found none" if self.bytes is None else "found total beside it"
+            raise problem(found, "one of bytes, total", key="bytes")
+        if self.total == 0:
+            raise problem("found 0 B", "more than 0 B", key="total")
+        return self
+
+
+class OfStorage(Amount):
+    """An access of a storage; the rank goes on when it is done."""
+
+    name: Name | None = Field(None, description="Name of its phase. Default: its kind.", examples=["output"])
+    communicator: Name | None = Field(
+        None, description="Who takes part: a name of `communicators`. Default: all.", examples=["heads"]
+    )
+
+    def step_keys(self) -> dict[str, Any]:
+        """Return all keys, as the compiled description reads them."""
+        return self.canonical()
+
+
+class Write(OfStorage):
+    """Writes to the storage of the machine."""
+
+    kind: Literal["write"] = Field("write", description="Kind of step.")
+
+
+class Read(OfStorage):
+    """Reads from the storage of the machine."""
+
+    kind: Literal["read"] = Field("read", description="Kind of step.")
+
+
+class Notify(Settings):
+    """Notifications: empty puts that their targets wait for."""
+
+    kind: Literal["notify"] = Field("notify", description="Kind of step.")
+    name: Name | None = Field(None, description="Name of its phase. Default: notify.", examples=["ready"])
+    communicator: Name | None = Field(
+        None, description="Who takes part: a name of `communicators`. Default: all.", examples=["rows"]
+    )
+    begin: Name | None = Field(
+        None, description="A label, for a step `end` that waits for the notifications of others."
+    )
+    offsets: Annotated[tuple[int, ...], Wholes(1 - 2**31)] = Field(
+        description="Whom each rank notifies: those so much further in the communicator, around its end.",
+        examples=[[1, -1]],
+    )
+
+    costs: ClassVar[tuple[str, ...]] = ("notify",)
+    synchronisation: ClassVar[str] = "notify"
+
+    def step_keys(self) -> dict[str, Any]:
+        """Return all keys, as the compiled description reads them."""
+        return self.canonical()
+
+
+class Send(Amount):
+    """Messages to the ranks of another role, which receives them by a step of its own."""
+
+    kind: Literal["send"] = Field("send", description="Kind of step.")
+    name: Name | None = Field(None, description="Name of its phase. Default: send.", examples=["output"])
+    target: Name = Field(description="The role that receives, by as many steps, in the same order.")
+    partners: Annotated[str, Choice(PARTNERS)] = Field(
+        "cyclic",
+        description="Who sends to whom. Each rank of the larger role has one partner: by its number modulo the smaller "
+        "role's ranks (cyclic), or the same for consecutive ranks (block); or everybody sends to everybody (all).",
+    )
+    begin: Name | None = Field(None, description="A label, for a step `end` that waits for the messages.")
+
+    def step_keys(self) -> dict[str, Any]:
+        """Return all keys, as the compiled description reads them."""
+        return self.canonical()
+
+
+class Receive(Settings):
+    """The messages that another role sends to this one."""
+
+    kind: Literal["receive"] = Field("receive", description="Kind of step.")
+    name: Name | None = Field(None, description="Name of its phase. Default: receive.", examples=["input"])
+    source: Name = Field(description="The role that sends, by as many steps, in the same order.")
+    begin: Name | None = Field(None, description="A label, for a step `end` that waits for the messages.")
+
+    def step_keys(self) -> dict[str, Any]:
+        """Return all keys, as the compiled description reads them."""
+        return self.canonical()
+
+
 Exchange = Annotated[
     TranspositionStep | HaloStep | AllreduceStep | CollectiveStep | PatternStep, Field(discriminator="kind")
 ]
@@ -259,7 +365,21 @@ class Overlap(Settings):
     work: Work = Field(description="What is done in between.")
 
 
-Basic = TranspositionStep | HaloStep | AllreduceStep | CollectiveStep | PatternStep | Work | Overlap | End
+Basic = (
+    TranspositionStep
+    | HaloStep
+    | AllreduceStep
+    | CollectiveStep
+    | PatternStep
+    | Work
+    | Overlap
+    | End
+    | Send
+    | Receive
+    | Write
+    | Read
+    | Notify
+)
 OneStep = Annotated[Basic, Field(discriminator="kind")]
 
 
@@ -272,9 +392,76 @@ class Loop(Settings):
 
 
 Step = Annotated[Basic | Loop, Field(discriminator="kind")]
-_KINDS = ("transposition", "halo", "allreduce", "collective", "pattern", "work", "overlap", "end", "loop")
+_KINDS = tuple(str(tag(step)) for step in submodels(Step))
 MOST_STEPS = 10_000
 """Steps of a repetition, those of loops counted each time."""
+
+
+def _times(steps: Sequence[Basic | Loop]) -> int:
+    """Return how many steps are done, those of loops each time."""
+    return sum(step.times * len(step.steps) if isinstance(step, Loop) else 1 for step in steps)
+
+
+def _unrolled(steps: Iterable[Basic | Loop]) -> Iterator[Basic]:
+    """Yield the steps of a repetition, those of loops each time."""
+    for step in steps:
+        if isinstance(step, Loop):
+            for _ in range(step.times):
+                yield from step.steps
+        else:
+            yield step
+
+
+def _step_keys(steps: Iterable[Basic | Loop]) -> list[dict[str, Any]]:
+    """Return the keys that the compiled description reads: no short forms."""
+    keys: list[dict[str, Any]] = []
+    for step in _unrolled(steps):
+        if not isinstance(step, Overlap):
+            keys.append(step.step_keys())
+            continue
+        label = f"overlap-{len(keys)}"
+        keys += [step.exchange.step_keys() | {"begin": label}, step.work.step_keys(), End(of=label).step_keys()]
+    return keys
+
+
+class Role(Communicator):
+    """A set of ranks with a program of its own, by one rule; in it they have numbers from 0 on."""
+
+    consecutive: RanksOrNode | None = Field(
+        None, description="So many consecutive ranks: the group that `group` says, of all that there are."
+    )
+    every: Count | None = Field(None, description="The ranks that are `group` modulo this.")
+    leaders: RanksOrNode | None = Field(
+        None, description="The first rank of each of so many consecutive ones; node: ranks_per_node."
+    )
+    range: Annotated[tuple[int, int], WholeList(("first", "ranks"), least=0)] | None = Field(
+        None, description="The number of its first rank, and how many there are.", examples=[[0, 16]]
+    )
+    ranks: Annotated[tuple[int, ...], Wholes()] | None = Field(None, description="These ranks.", examples=[[0, 7]])
+    others: bool | None = Field(None, description="The ranks that all other roles leave.")
+    group: NonNegative | None = Field(None, description="Which group of `consecutive` or `every`, from 0.")
+    communicators: dict[Name, Communicator] = Field(
+        {}, description="Sets of ranks of this role by name, as those of a program."
+    )
+    steps: list[Step] = Field(min_length=1, description="What the ranks of the role do, as the steps of a program.")
+
+    _beside: ClassVar[tuple[str, ...]] = ("group", "communicators", "steps")
+
+    @model_validator(mode="after")
+    def _of_group(self) -> Self:
+        many = self.consecutive is not None or self.every is not None
+        if many != (self.group is not None):
+            found, allowed = ("missing", "a number from 0") if many else ("found one", "only with consecutive or every")
+            raise problem(found, allowed, key="group")
+        self._fill(others=self.others or None)
+        return self
+
+    def schedule_keys(self) -> dict[str, Any]:
+        """Return the keys that the compiled description reads: no short forms."""
+        rule = {key: value for key, value in self.canonical().items() if key not in ("communicators", "steps")}
+        named = {name: each.canonical() for name, each in self.communicators.items()}
+        keys = rule | {"steps": _step_keys(self.steps), "communicators": named}
+        return keys | ({"others": 1} if self.others else {})
 
 
 class Program(Communication):
@@ -290,8 +477,13 @@ class Program(Communication):
         {}, description=f"Sets of ranks by name, beside {ALL}.", examples=[{"rows": {"consecutive": 16}}]
     )
     steps: list[Step] = Field(
-        min_length=1,
-        description="What is done, one after the other. `{halo: {width: 5}}` is short for `{kind: halo, width: 5}`.",
+        [],
+        description="What all ranks do, one after the other. `{halo: {width: 5}}` is short for `{kind: halo, width: "
+        "5}`. Needed, but with `roles`.",
+    )
+    roles: dict[Name, Role] = Field(
+        {},
+        description="Sets of ranks that do something else each, in the place of `steps`. Every rank has one role.",
     )
 
     _on_grid: ClassVar[tuple[str, ...]] = ("transposition", "halo")
@@ -300,10 +492,20 @@ class Program(Communication):
     @classmethod
     def _spelled_out(cls, data: Any) -> Any:
         """Write short forms in full, and the program's grid and decomposition where a step has none of its own."""
-        if not isinstance(data, dict) or not isinstance(data.get("steps"), list):
+        if not isinstance(data, dict):
             return data
         shared = {key: data[key] for key in ("grid", "decomposition") if data.get(key) is not None}
-        return data | {"steps": cls._all_in_full(data["steps"], shared)}
+
+        def in_full(block: Any) -> Any:
+            known = isinstance(block, dict) and isinstance(block.get("steps"), list)
+            return block | {"steps": cls._all_in_full(block["steps"], shared)} if known else block
+
+        if isinstance(data.get("roles"), dict):
+            dotted = next((name for name in data["roles"] if "." in str(name)), None)
+            if dotted:
+                raise problem(f"found '{dotted}'", "names without dots", key="roles")
+            data = data | {"roles": {name: in_full(role) for name, role in data["roles"].items()}}
+        return in_full(data)
 
     @classmethod
     def _all_in_full(cls, steps: list[Any], shared: dict[str, Any]) -> list[Any]:
@@ -338,7 +540,12 @@ class Program(Communication):
 
     @model_validator(mode="after")
     def _countable(self) -> Self:
-        steps = sum(step.times * len(step.steps) if isinstance(step, Loop) else 1 for step in self.steps)
+        if bool(self.steps) == bool(self.roles):
+            found = "found some beside roles" if self.steps else "missing"
+            raise problem(found, "a list of steps, or roles that have them", key="steps")
+        if self.roles and self.communicators:
+            raise problem("found some beside roles", "communicators of each role", key="communicators")
+        steps = sum(_times(each) for each in self._lists)
         if steps > MOST_STEPS:
             raise problem(f"found {steps} steps, those of loops each time", f"at most {MOST_STEPS}", key="steps")
         return self
@@ -351,21 +558,29 @@ class Program(Communication):
     def __hash__(self) -> int:
         return hash(json.dumps(self.canonical(), sort_keys=True))
 
-    def _unrolled(self) -> Iterator[Basic]:
-        """Yield the steps of a repetition, those of loops each time."""
-        for step in self.steps:
-            if isinstance(step, Loop):
-                for _ in range(step.times):
-                    yield from step.steps
-            else:
-                yield step
+    @property
+    def _lists(self) -> list[list[Step]]:
+        """The steps of all ranks, or those of each role."""
+        return [role.steps for role in self.roles.values()] or [self.steps]
 
-    def puts(self) -> Iterator[OneSided]:
+    @model_serializer(mode="wrap")
+    def _without_roles(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out roles where there are none, so that they rename no point."""
+        data: dict[str, Any] = handler(self)
+        return data if self.roles else {key: value for key, value in data.items() if key != "roles"}
+
+    def puts(self) -> Iterator[OneSided | Notify]:
         """Yield what steps say whose messages are puts."""
-        for step in self._unrolled():
+        for step in (step for steps in self._lists for step in _unrolled(steps)):
             exchange = step.exchange if isinstance(step, Overlap) else step
+            if isinstance(exchange, Notify):
+                yield exchange
             if isinstance(exchange, PutStep) and exchange.one_sided:
                 yield exchange.one_sided
+
+    def accesses(self) -> Iterator[Write | Read]:
+        """Yield the steps that read or write."""
+        return (step for steps in self._lists for step in _unrolled(steps) if isinstance(step, Write | Read))
 
     @property
     def own_algorithms(self) -> tuple[str, ...]:
@@ -379,16 +594,13 @@ class Program(Communication):
 
     def schedule_keys(self) -> dict[str, Any]:
         """Return the keys that the compiled description reads: no short forms."""
-        steps: list[dict[str, Any]] = []
-        for step in self._unrolled():
-            if not isinstance(step, Overlap):
-                steps.append(step.step_keys())
-                continue
-            label = f"overlap-{len(steps)}"
-            steps += [step.exchange.step_keys() | {"begin": label}, step.work.step_keys(), End(of=label).step_keys()]
+        keys = {"kind": self.kind, "repeat": self.repeat}
+        if self.roles:
+            roles = {name: role.schedule_keys() for name, role in self.roles.items()}
+            return keys | {"roles": in_numbers(roles, 1)}
         communicators = {name: in_numbers(each.canonical(), 1) for name, each in self.communicators.items()}
-        return {"kind": self.kind, "repeat": self.repeat, "steps": steps, "communicators": communicators}
+        return keys | {"steps": _step_keys(self.steps), "communicators": communicators}
 
 
-STEPS: tuple[type[Settings], ...] = (Work, Overlap, End, Loop)
+STEPS: tuple[type[Settings], ...] = (Work, Overlap, End, Loop, Send, Receive, Write, Read, Notify)
 """What only programs have."""

@@ -56,6 +56,13 @@ OPTIONAL = (
 DRAWABLE = tuple(quantity.name for quantity in (*QUANTITIES, *OPTIONAL, PHASE_TIME))
 """Names of the variables that can be drawn."""
 
+LINKS = {
+    "packets": Quantity("link_packets", "1", "Packets over links of a class", "those of the protocols, too"),
+    "bytes": Quantity("link_bytes", "byte", "Bytes over links of a class", "those of the protocols, too"),
+    "load": Quantity("link_load", "1", "Load of links of a class", "link_bytes over what all of them could carry"),
+}
+"""What is known of classes of links, likewise: variables over `link`."""
+
 JOBS = {
     "time_s": Quantity("job_time_s", "s", "Time of a job", "from its start to its end, beside the others"),
     "alone_s": Quantity("job_alone_s", "s", "Time of a job alone", "on the same nodes, while the others' stay idle"),

@@ -6,12 +6,11 @@ What keys an algorithm has and what is possible is asked of the compiled descrip
 """
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tramontane.errors import InputError, display_path
-from tramontane.study import patterns, schedules
+from tramontane.study import patterns, schedules, traces
 from tramontane.study.fields import (
     Choice,
     Count,
@@ -21,11 +20,10 @@ from tramontane.study.fields import (
     Text,
     WholeList,
     WholeOrWord,
-    is_digest,
 )
 from tramontane.study.messages import problem
 from tramontane.study.settings import Settings
-from tramontane.study.units import Size
+from tramontane.study.units import Share, Size
 
 DOUBLE = 8
 """Bytes of one grid-point value; the paper's fields are in double precision."""
@@ -94,6 +92,10 @@ class Communication(Settings):
 
     def puts(self) -> Iterable[Any]:
         """Return what steps say whose messages are puts; only programs have such."""
+        return ()
+
+    def accesses(self) -> Iterable[Any]:
+        """Return the steps that read or write; only programs have such."""
         return ()
 
     @property
@@ -354,8 +356,34 @@ class RandomShifts(Communication):
     seed: NonNegative = Field(1, description="Seed of these numbers.")
 
 
-class Pattern(Communication):
+class Tabled(Communication):
+    """What kinds have in common whose messages are in a file."""
+
+    _what: ClassVar[str]
+    _pack: ClassVar[patterns.Pack]
+
+    def schedule_keys(self) -> dict[str, Any]:
+        """Return the keys that the compiled description reads: the path of the table, which is as its digest says."""
+        keys = super().schedule_keys()
+        return keys | {"table": str(patterns.table(str(keys["table"])))}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, data: Any) -> Any:
+        """Put the digest of the table in the place of its file."""
+        if not isinstance(data, dict):
+            return data
+        file, table = data.get("file"), data.get("table")
+        if file is None and table is None:
+            raise problem("missing", cls._what, key="file")
+        return patterns.by_table(data, cls._pack)
+
+
+class Pattern(Tabled):
     """The messages of a table: a sparse exchange of any model."""
+
+    _what = "a table of messages, .csv, .npz or .nc"
+    _pack = patterns.pack_messages
 
     kind: Literal["pattern"] = Field(description="Kind of workload.")
     file: Text | None = Field(
@@ -371,28 +399,25 @@ class Pattern(Communication):
         schedules.default("pattern", "repeats"), description="How often all steps come one after the other."
     )
 
-    def schedule_keys(self) -> dict[str, Any]:
-        """Return the keys that the compiled description reads: the path of the table, which is as its digest says."""
-        return super().schedule_keys() | {"table": str(patterns.table(str(self.table)))}
 
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, data: Any) -> Any:
-        """Put the digest of the table in the place of its file."""
-        if not isinstance(data, dict):
-            return data
-        file, table = data.get("file"), data.get("table")
-        if file is None and table is None:
-            raise problem("missing", "a table of messages, .csv, .npz or .nc", key="file")
-        try:
-            if isinstance(file, str):
-                found = patterns.kept(file)
-                if table not in (None, found):
-                    raise problem(f"found one with digest {found}", f"the one planned, {table}", key="file")
-                return {**{key: value for key, value in data.items() if key != "file"}, "table": found}
-            if isinstance(table, str) and is_digest(table):
-                patterns.table(table)
-        except InputError as error:
-            named = ": ".join(part for part in (display_path(error.source), error.key, error.problem) if part)
-            raise problem(named, error.allowed, key="table" if file is None else "file", hint=error.hint) from None
-        return data
+class Trace(Tabled):
+    """What the ranks of an application did: messages and work, each after those that it depends on."""
+
+    _what = "a trace in GOAL, text or binary"
+    _pack = traces.pack
+
+    kind: Literal["trace"] = Field(description="Kind of workload.")
+    file: Text | None = Field(
+        None,
+        description="Trace in GOAL, text or binary; beside the YAML file, or below the project's folder. Required, "
+        "unless the trace is known.",
+        examples=["model.goal"],
+    )
+    table: Digest | None = Field(
+        None, description="Digest of what is in the file, which then may not change. Default: that of the file."
+    )
+    work_scale: Share = Field(
+        schedules.default("trace", "work_scale"),
+        description="Work, relative to that of the trace: 50 % on processors that are twice as fast.",
+        examples=["50 %"],
+    )

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tramontane.study.machines import EXPECTED, PROGRESS, STEP_COSTS
 from tramontane.study.points import Point
 from tramontane.study.settings import Settings
 
@@ -51,14 +52,19 @@ def simulator_only(point: Point, known: Sequence[str] = ()) -> Refusal | None:
     for key, value, usual in (
         ("ranks_per_node", point.ranks_per_node, 1),
         ("mapping", point.rank_mapping.kind, "block"),
+        ("machine.protocol.progress", point.network.protocol.progress or PROGRESS[0], PROGRESS[0]),
+        ("machine.protocol.expected_eager", point.network.protocol.expected_eager or EXPECTED[0], EXPECTED[0]),
     ):
         if value != usual:
             return Refusal(key, value, str(usual), only)
     for puts in point.workload.puts():
         why = "only the embedded simulator and MPI have puts"
-        return Refusal("workload.steps.one_sided.synchronisation", puts.synchronisation, "messages of two sides", why)
+        return Refusal("workload.steps", puts.synchronisation, "messages of two sides", why)
+    for access in point.workload.accesses():
+        why = "only the embedded simulator and MPI have a storage"
+        return Refusal("workload.steps", access.kind, "other steps", why)
     asked: dict[str, Settings] = {
-        "machine.overhead": point.network.overhead,
+        **{f"machine.{name}": getattr(point.network, name) for name in STEP_COSTS},
         "noise": point.noise,
         "steady": point.steady,
         "statistics": point.statistics,

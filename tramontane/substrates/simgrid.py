@@ -157,18 +157,25 @@ def _search_paths() -> list[str]:
 
 def platform_lines(point: Point) -> Iterator[str]:
     """Yield what ``simulator/simgrid/platform.cpp`` reads."""
-    machine, allocation = point.network, point.allocation
+    machine = point.network
     yield f"topology {machine.topology}"
     yield f"geometry {' '.join(map(str, machine.facts.geometry))}"
+    for key, path in machine.table_keys().items():
+        yield f"{key} {path}"
     yield f"nodes_per_switch {machine.nodes_per_switch}"
     yield f"global_links {machine.global_links or 0}"
+    for name, count in machine.parallel_links.items():
+        yield f"parallel_links {name} {count}"
     for name, part in (("link", machine.link), ("injection", machine.injection)):
         yield f"{name}_bandwidth {part.bandwidth}"
         yield f"{name}_latency {part.latency}"
+    for name, each in machine.link.classes.items():
+        yield f"link_class {name} {each.bandwidth} {each.latency}"
     yield f"crossbar_bandwidth {machine.crossbar_server}"
     yield f"ranks {point.ranks}"
     yield f"seed {point.seed}"
-    words = [allocation] if isinstance(allocation, str) else ["given", *map(str, allocation)]
+    listed = point.listed_nodes
+    words = ["given", *map(str, listed)] if listed else [str(point.allocation)]
     yield f"allocation {' '.join(words)}"
 
 
@@ -176,7 +183,7 @@ def settings(point: Point) -> dict[str, str]:
     """Return SimGrid's configuration for a point."""
     machine = point.network
     short, eager = machine.protocol.short_limit, machine.protocol.eager_limit
-    fastest = max(machine.link.bandwidth, machine.injection.bandwidth, machine.crossbar_server)
+    fastest = max(machine.fastest_link, machine.injection.bandwidth, machine.crossbar_server)
     guarded = point.ranks <= _GUARDED_RANKS
     return {
         # The bandwidths and latencies of the machine and nothing else, shared by max-min fairness.

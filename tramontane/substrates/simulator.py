@@ -11,6 +11,7 @@ from tramontane.extension import simulator as _extension
 from tramontane.study.jobs import Jobs
 from tramontane.study.kinds import Workload
 from tramontane.study.points import Point
+from tramontane.study.settings import filled
 from tramontane.substrates import spack
 from tramontane.substrates.checkpoints import Checkpoint
 from tramontane.substrates.search import is_search, search
@@ -82,7 +83,7 @@ class Simulator:
         def run(chosen: Point, *limit: Any) -> dict[str, Any]:
             return {
                 "substrate": self.name,
-                **simulate(_as_simulated(chosen), self._threads, *limit),
+                **_with_loads(simulate(_as_simulated(chosen), self._threads, *limit), chosen),
                 "imbalance": chosen.imbalance,
                 "model_revision": self.revision(),
             }
@@ -98,13 +99,30 @@ class Simulator:
 def _as_simulated(point: Point) -> dict[str, Any]:
     """Return the canonical point with the keys of its workload that the compiled description reads.
 
-    Of one-sided steps the schedule says how long calls take, so that it is told what the machine states.
+    Of one-sided steps the schedule says how long calls take, and of reads and writes how long these take, so that it is
+    told what the machine states.
     """
     workload, costs = point.workload.schedule_keys(), point.network.one_sided.canonical()
-    read = point.canonical() | {"workload": workload | ({"one_sided": costs} if costs else {})}
+    workload |= {"one_sided": costs} if costs else {}
+    if storage := point.network.storage.canonical():
+        workload |= {"storage": storage | {"ranks_per_node": point.ranks_per_node}}
+    read = point.canonical() | {"workload": workload}
+    read["machine"] |= point.network.table_keys()
     if isinstance(point.workload, Jobs):
         read["allocation"] = point.workload.allocation(str(point.allocation), point.ranks_per_node)
     return read
+
+
+def _with_loads(result: dict[str, Any], point: Point) -> dict[str, Any]:
+    """Return a result in which classes of links say how much of what all of them could carry they did."""
+    if "links" not in result:
+        return result
+    numbers, rates, time = point.network.facts.link_counts(), point.network.links, result["time_s"]
+    rows = []
+    for own in result["links"]:
+        most = numbers[own["name"]] * filled(rates[own["name"]].bandwidth) * time
+        rows.append(own | {"load": own["bytes"] / most if most else 0.0})
+    return result | {"links": rows}
 
 
 def _with_slowdown(together: dict[str, Any], point: Point, jobs: Jobs, threads: int) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from tramontane import __version__
 from tramontane.study.machines import Machine
+from tramontane.study.mapping import spelled
 from tramontane.study.network import TOPOLOGIES
 from tramontane.study.patterns import named
 from tramontane.study.points import Point
@@ -92,6 +93,7 @@ class SstMacro:
         return (
             simulator_only(point, known=["statistics"])
             or _network_refusal(machine)
+            or _links_refusal(machine)
             or refusal_of("machine.injection.service", machine.injection.service, ("fifo",), "sstmacro has no other")
             or _allocation_refusal(point)
             or _table_refusal(point)
@@ -336,6 +338,8 @@ def _shape(machine: Machine) -> str:
 def _network_refusal(machine: Machine) -> Refusal | None:
     """Return what of topology, geometry and routing SST/macro has not."""
     net, geometry = machine.facts, list(machine.facts.geometry)
+    if net.shape not in NETWORKS and machine.topology in NETWORKS:
+        return Refusal("machine.geometry", net.spelled, "its other geometries", "sstmacro has no such network")
     if net.shape not in NETWORKS:
         allowed = tuple(name for name in TOPOLOGIES if name in NETWORKS)
         return refusal_of("machine.topology", machine.topology, allowed, "sstmacro has no such network")
@@ -348,9 +352,16 @@ def _network_refusal(machine: Machine) -> Refusal | None:
     return refusal_of("machine.routing", machine.routing, routings, "not a router of sstmacro")
 
 
+def _links_refusal(machine: Machine) -> Refusal | None:
+    if machine.parallel_links:
+        return Refusal("machine.parallel_links", dict(machine.parallel_links), "none", "not yet for sstmacro")
+    if machine.link.classes:
+        return Refusal("machine.link.classes", [*machine.link.classes], "none", "sstmacro's links are all alike")
+    return None
+
+
 def _allocation_refusal(point: Point) -> Refusal | None:
-    found = point.allocation if isinstance(point.allocation, str) else {"nodes": list(point.allocation)}
-    return refusal_of("allocation", found, ("first-available",), "not yet for sstmacro")
+    return refusal_of("allocation", spelled(point.allocation), ("first-available",), "not yet for sstmacro")
 
 
 def _bandwidth(value: int) -> str:

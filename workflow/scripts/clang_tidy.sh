@@ -22,7 +22,8 @@ else
         { git diff --name-only "$base" -- '*.cpp' '*.hpp' && echo --; ninja -C "$build" -t deps; } | awk -v root="$PWD/" '
             !listed { if ($0 == "--") listed = 1; else changed[root $0]; next }
             /^[^ ]/ { source = ""; next }
-            { if (!source) source = $1; if (($1 in changed) && source) { print "^" source "$"; source = "-" } }
+            { name = $1; sub("^[.][.]/[.][.]/", root, name) } # as a compiler cache may have it
+            { if (!source) source = name; if ((name in changed) && source != "-") { print "^" source "$"; source = "-" } }
             ' | grep -v '/\.venv/' | sort -u
     )
     [ -n "$chosen" ] || { echo "clang-tidy: no C++ has changed since $base"; exit 0; }

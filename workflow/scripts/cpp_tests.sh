@@ -28,3 +28,4 @@ fi
 find "$build" -name '*.gcda' -delete
 cmake --build "$build" >>"$log" 2>&1 || { tail -n 40 "$log" >&2; exit 1; }
 ctest --test-dir "$build" --output-on-failure --no-tests=error --parallel "$(nproc)"
+[ "$preset" != address ] || sh workflow/scripts/cpp_coverage.sh

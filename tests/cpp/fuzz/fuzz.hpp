@@ -22,6 +22,8 @@ namespace tramontane::fuzz {
 void try_point(std::string_view text);
 /// The same of `ranks` and a workload, of which the schedule is looked at.
 void try_schedule(std::string_view text);
+/// A file of GOAL, text or binary.
+void try_graph(std::string_view text);
 
 [[noreturn]] inline void fail(const std::string& what) {
     std::fprintf(stderr, "fuzz: %s\n", what.c_str());

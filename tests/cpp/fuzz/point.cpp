@@ -33,6 +33,15 @@ std::vector<Key> keys() {
     all.push_back(bounded("frequency", 1'000'000, 1'000'000'000'000, 2'000'000'000));
     for (const char* name : {"send", "receive", "jitter", "duration"}) all.push_back(bounded(name, 0, max_time, 0));
     all.push_back(bounded("period", 0, max_time, 0));
+    for (const char* name : {"post", "send_byte", "receive_byte", "match_posted", "match_unexpected", "unpack", "lock",
+                             "staging_latency"}) {
+        all.push_back(bounded(name, 0, max_cost, 0));
+    }
+    all.push_back(bounded("staging", 0, max_bandwidth, 0));
+    all.push_back(bounded("rank_threads", 1, max_threads_of_rank, 1));
+    all.push_back(Key::word("unpacking", {"arrival", "fixed"}, std::string("arrival")));
+    all.push_back(Key::word("copies", {"own", "shared"}, std::string("own")));
+    all.push_back(Key::word("expected", {"copied", "direct"}, std::string("copied")));
     all.push_back(Key::word("pattern", {"random", "periodic"}, std::string("random")));
     all.push_back(Key::word("progress", {"calls", "hardware"}, std::string("calls")));
     all.push_back(bounded("per_node", 1, max_ranks_per_node, 1));
@@ -74,6 +83,19 @@ Machine machine_of(const Values& v) {
     m.processor_frequency = v.integer("frequency");
     m.send_overhead = v.integer("send");
     m.receive_overhead = v.integer("receive");
+    m.post_overhead = v.integer("post");
+    m.send_overhead_per_byte = v.integer("send_byte");
+    m.receive_overhead_per_byte = v.integer("receive_byte");
+    m.match_posted = v.integer("match_posted");
+    m.match_unexpected = v.integer("match_unexpected");
+    m.unpack_per_byte = v.integer("unpack");
+    m.unpacks_in_order = v.is("unpacking", "fixed");
+    m.threads = v.integer("rank_threads");
+    m.lock = v.integer("lock");
+    m.staging_bandwidth = v.integer("staging") == 0 ? 0 : std::max(v.integer("staging"), min_bandwidth);
+    m.staging_latency = v.integer("staging_latency");
+    m.copies_share_memory = v.is("copies", "shared");
+    m.direct_eager = v.is("expected", "direct");
     m.hardware_progress = v.is("progress", "hardware");
     m.nics = v.integer("nics");
     m.nics_in_turn = v.is("nic_choice", "round-robin");

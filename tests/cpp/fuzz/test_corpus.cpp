@@ -30,3 +30,5 @@ TEST_CASE("points of the corpus are simulated or refused") { CHECK(try_all("poin
 TEST_CASE("schedules of the corpus hold what they promise, or are refused") {
     CHECK(try_all("schedule", fuzz::try_schedule) > 0);
 }
+
+TEST_CASE("files of GOAL in the corpus are simulated or refused") { CHECK(try_all("graph", fuzz::try_graph) > 0); }

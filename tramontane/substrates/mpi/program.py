@@ -22,7 +22,8 @@ IMPLEMENTATIONS = {"library": "library", "library-nonblocking": "nonblocking", "
 
 def sources() -> list[Path]:
     """Return the files that are compiled into the program; none where the package came without its sources."""
-    return sorted(Path(ROOT, "skeleton-src", "executor").glob("*.cpp"))
+    schedules = Path(ROOT, "skeleton-src")
+    return [*sorted(schedules.glob("*.cpp")), *sorted(schedules.glob("executor/*.cpp"))]
 
 
 def headers() -> list[Path]:

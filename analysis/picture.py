@@ -1,0 +1,277 @@
+"""The picture of a machine's network: ``python -m analysis.picture MACHINE STEM``.
+
+Three parts: the groups of the network with what links them, one group with all its links, and a table. Nothing is drawn
+by hand: groups, levels and links are those of the network that is simulated.
+"""
+
+import argparse
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis import style
+from analysis.figures.panel import SOFT, Drawn, Panel, compose
+from tramontane.errors import InputError
+from tramontane.study.catalogue import load_machine
+from tramontane.study.machines import Machine
+from tramontane.study.network import Links
+from tramontane.study.structure import MOST_LINKS, Structure, leaf_switches, rows, structure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.gridspec import SubplotSpec
+
+Places = NDArray[np.float64]
+Switches = NDArray[np.int64]
+
+#: Most groups, and most switches of a group, that are drawn; more are thinned out evenly.
+MOST_GROUPS = 48
+MOST_SWITCHES = 900
+#: Most links of a group that are drawn, one direction each; of denser groups it is those of the first switch.
+MOST_DRAWN = 6000
+NOBODY = -1
+
+
+class Layout:
+    """Which group and level each switch belongs to.
+
+    Attributes
+    ----------
+    links : Links
+        All of them.
+    level : array of int
+        Links from a switch down to the next one that carries nodes.
+    group : array of int
+        Of a switch; `NOBODY` above the groups.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        net = machine.facts
+        self.net = net
+        self.links: Links = net.links_between(0, net.switches)
+        leaves = leaf_switches(net)
+        self.level = self._levels(leaves)
+        self.group: Switches = np.full(net.switches, NOBODY)
+        self.group[leaves] = np.arange(len(leaves)) * net.groups // len(leaves)
+        for level in range(1, int(self.level.max()) + 1):
+            self._join(level)
+
+    def _levels(self, leaves: Switches) -> Switches:
+        level = np.full(self.net.switches, self.net.switches)
+        level[leaves] = 0
+        source, target = self.links.source, self.links.target
+        while True:
+            reached = level.copy()
+            np.minimum.at(reached, target, level[source] + 1)
+            if np.array_equal(reached, level):
+                return level
+            level = reached
+
+    def _join(self, level: int) -> None:
+        """Count a switch to a group if all switches below it are of that group."""
+        source, target = self.links.source, self.links.target
+        down = (self.level[source] == level) & (self.level[target] == level - 1)
+        least = np.full(self.net.switches, self.net.switches)
+        most = np.full(self.net.switches, NOBODY)
+        np.minimum.at(least, source[down], self.group[target[down]])
+        np.maximum.at(most, source[down], self.group[target[down]])
+        alike = (self.level == level) & (least == most)
+        self.group[alike] = least[alike]
+
+
+def draw(machine: Machine, name: str, *, tabled: bool = True) -> "Figure":
+    """Return the picture of a machine's network, with a table beside it if it is `tabled`.
+
+    Raises
+    ------
+    InputError
+        If it is too large to be looked at link by link.
+    """
+    if machine.facts.links > MOST_LINKS:
+        raise InputError(name, "geometry", machine.facts.links, f"a network of at most {MOST_LINKS:,} links")
+    layout, colours = Layout(machine), _colours(machine)
+    panels = [
+        Panel(lambda figure, cell: _groups(figure, cell, layout, colours), "a", "groups", aspect=1.1),
+        Panel(lambda figure, cell: _group(figure, cell, layout, colours), "b", "one group", aspect=1.1),
+    ]
+    if tabled:
+        found = structure(machine)
+        panels.append(Panel(lambda figure, cell: _table(figure, cell, machine, found), title=name, aspect=1.1))
+    return compose(panels, width="page" if tabled else "two-column", columns=3)
+
+
+def _colours(machine: Machine) -> list[tuple[float, float, float]]:
+    """Return a colour for each class of links; the first, of links to nodes, is never drawn."""
+    from seaborn import color_palette  # noqa: PLC0415 - slow to import
+
+    return [(0.5, 0.5, 0.5), *color_palette("colorblind", max(len(machine.facts.link_classes) - 1, 1))]
+
+
+def _thinned(number: int, most: int) -> Switches:
+    return np.unique(np.linspace(0, number - 1, min(number, most)).astype(np.int64))
+
+
+def _some(drawn: int, there: int, noun: str) -> str:
+    return f"{drawn:,} of {there:,} {noun}" if drawn < there else f"{there:,} {noun}"
+
+
+def _ring(number: int) -> Places:
+    angle = np.pi / 2 - 2 * np.pi * np.arange(number) / number
+    return np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+def _bare(figure: "Figure", cell: "SubplotSpec", words: str = "") -> "Axes":
+    axes = figure.add_subplot(cell)
+    axes.set_axis_off()
+    axes.set_aspect("equal")
+    if words:
+        axes.text(0.5, -0.02, words, transform=axes.transAxes, ha="center", va="top", fontsize=6.5, color=SOFT)
+    return axes
+
+
+def _groups(
+    figure: "Figure", cell: "SubplotSpec", layout: Layout, colours: Sequence[tuple[float, float, float]]
+) -> list[Drawn]:
+    net, links = layout.net, layout.links
+    chosen = _thinned(net.groups, MOST_GROUPS)
+    words = _some(len(chosen), net.groups, "groups")
+    axes = _bare(figure, cell, f"{words} of {net.nodes // net.groups:,} nodes; a line is all links between two")
+    place = {int(group): at for group, at in zip(chosen, _ring(len(chosen)), strict=True)}
+    tops = np.flatnonzero(layout.group == NOBODY)
+    if len(tops):
+        place[NOBODY] = np.zeros(2)
+    from_, to = layout.group[links.source], layout.group[links.target]
+    known = np.isin(from_, list(place)) & np.isin(to, list(place)) & (from_ < to)
+    pairs, numbers = np.unique(
+        np.column_stack([from_[known], to[known], links.link_class[known]]), axis=0, return_counts=True
+    )
+    widest = numbers.max() if len(numbers) else 1
+    thin = min(1.0, 150 / max(len(pairs), 1))  # else a full graph of groups is a disc
+    for (a, b, kind), number in zip(pairs.tolist(), numbers.tolist(), strict=True):
+        (x0, y0), (x1, y1) = place[a], place[b]
+        width = thin * (0.25 + 1.5 * number / widest)
+        axes.plot([x0, x1], [y0, y1], color=colours[kind], linewidth=width, alpha=0.6, zorder=1)
+    ring = np.array([place[int(group)] for group in chosen])
+    axes.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15))
+    axes.plot(ring[:, 0], ring[:, 1], "o", color="white", markeredgecolor="#333333", markersize=5, zorder=3)
+    if len(tops):
+        axes.text(0, 0, f"{len(tops):,}\nswitches\nabove", ha="center", va="center", fontsize=6, zorder=4,
+                  bbox={"boxstyle": "round", "facecolor": "white", "edgecolor": "#333333"})  # fmt: skip
+    return [Drawn(axes)]
+
+
+def _group(
+    figure: "Figure", cell: "SubplotSpec", layout: Layout, colours: Sequence[tuple[float, float, float]]
+) -> list[Drawn]:
+    from matplotlib.collections import LineCollection  # noqa: PLC0415 - slow to import
+    from matplotlib.lines import Line2D  # noqa: PLC0415
+
+    net, links = layout.net, layout.links
+    members = np.flatnonzero(layout.group == 0)
+    chosen = _chosen(layout, members)
+    place = dict(zip(chosen.tolist(), _inside(layout, chosen), strict=True))
+    inside = np.isin(links.source, chosen) & np.isin(links.target, chosen)
+    dense = np.count_nonzero(inside) > MOST_DRAWN
+    if dense:
+        inside &= (links.source == chosen[0]) | (links.target == chosen[0])
+    words = _some(len(chosen), len(members), "switches")
+    axes = _bare(figure, cell, words + (", links of the first one" if dense else ", all links"))
+    for kind in np.unique(links.link_class[inside]).tolist():
+        own = inside & (links.link_class == kind)
+        ends = zip(links.source[own].tolist(), links.target[own].tolist(), strict=True)
+        lines = [_curve(place[a], place[b]) for a, b in ends]
+        axes.add_collection(LineCollection(lines, colors=[colours[kind]], linewidths=0.5, alpha=0.6, zorder=1))
+    at = np.array([place[switch] for switch in chosen.tolist()])
+    size = float(np.clip(120 / np.sqrt(len(at)) / 6, 1, 5))
+    axes.plot(at[:, 0], at[:, 1], "o", color="#333333", markersize=size, zorder=3)
+    axes.margins(0.08)
+    shown = [kind for kind in range(1, len(net.link_classes)) if np.any(links.link_class == kind)]
+    handles = [Line2D([], [], color=colours[kind], label=net.link_classes[kind]) for kind in shown]
+    return [Drawn(axes, handles)]
+
+
+def _sizes(layout: Layout) -> list[int]:
+    """Return the sizes of the network's dimensions, if its switches are numbered along them; else nothing."""
+    sizes: list[int] = []
+    for size in layout.net.geometry:
+        if math.prod(sizes) == layout.net.switches:
+            break
+        sizes.append(size)
+    return sizes if math.prod(sizes) == layout.net.switches else []
+
+
+def _chosen(layout: Layout, members: Switches) -> Switches:
+    """Return the switches of a group that are drawn: all, as many dimensions as there is room for, or every so many."""
+    if len(members) <= MOST_SWITCHES:
+        return members
+    block = 1
+    for size in _sizes(layout):
+        if block * size > MOST_SWITCHES:
+            return members[:block] if block > 1 else members[:MOST_SWITCHES]
+        block *= size
+    return members[_thinned(len(members), MOST_SWITCHES)]
+
+
+def _inside(layout: Layout, switches: Switches) -> Places:
+    """Return where the switches of a group are drawn: by level, on a grid of grids of its dimensions, or on a ring."""
+    level = layout.level[switches]
+    place = np.zeros((len(switches), 2))
+    if level.max() > 0:
+        for height in range(int(level.max()) + 1):
+            row = np.flatnonzero(level == height)
+            place[row] = np.column_stack([(np.arange(len(row)) + 0.5) / len(row), np.full(len(row), 0.6 * height)])
+        return place
+    rest, step, wide = np.arange(len(switches)), [1.0, 1.0], [1, 1]
+    for number, size in enumerate(_sizes(layout)):
+        axis = number % 2
+        place[:, axis] += rest % size * step[axis]
+        wide[axis] *= min(size, int(rest.max()) + 1)
+        rest, step[axis] = rest // size, step[axis] * size + 1
+    return place if min(wide) > 1 else _ring(len(switches))
+
+
+def _curve(a: Places, b: Places) -> Places:
+    """Return a line between neighbours, and a flat bow where it would run over others."""
+    ahead = np.asarray(b) - np.asarray(a)
+    length = float(np.hypot(*ahead))
+    if length <= 1.01 or not np.isclose(ahead, 0).any():
+        return np.array([a, b])
+    part = np.linspace(0, 1, 9)
+    across = np.array([-ahead[1], ahead[0]]) / length
+    bow: Places = np.asarray(a) + part[:, None] * ahead + (0.35 * 4 * part * (1 - part))[:, None] * across
+    return bow
+
+
+def _table(figure: "Figure", cell: "SubplotSpec", machine: Machine, found: Structure) -> list[Drawn]:
+    axes = figure.add_subplot(cell)
+    axes.set_axis_off()
+    lines = rows(machine, found)
+    for number, (words, value) in enumerate(lines):
+        height = 1 - (number + 0.5) / max(len(lines), 14)
+        axes.text(0.0, height, words, fontsize=6, va="center", color=SOFT, transform=axes.transAxes)
+        axes.text(1.0, height, value, fontsize=6, va="center", ha="right", transform=axes.transAxes)
+    return [Drawn(axes)]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Command line; 0 if the picture was written, 2 with one line on standard error if not."""
+    parser = argparse.ArgumentParser(prog="python -m analysis.picture", description="Draw a machine's network.")
+    parser.add_argument("machine", help="a machine of configs/machines")
+    parser.add_argument("stem", type=Path, help="the files to write, without their ending")
+    options = parser.parse_args(arguments)
+    try:
+        style.save(draw(load_machine(options.machine), options.machine), options.stem)
+    except (InputError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

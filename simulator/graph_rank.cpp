@@ -1,0 +1,295 @@
+// The rank of a node, where it follows a graph of operations. Its processor does one thing at a time:
+//
+//   - it starts what is ready, in the order in which that has become so; what becomes ready together, in the order of
+//     its numbers, so that receives are posted before sends, and sends before work begins;
+//   - where nothing is ready, it looks at what has arrived, one message after the other.
+//
+// So messages are looked at when a rank that runs rounds would wait. The states are the same as there: `works`,
+// `prepares_send`, `receives` and `busy` until an event, and `waits`. The protocol is, too; a message says which
+// receive (`round`) and which send (`index`) are its ends.
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "graph_state.hpp"
+#include "node.hpp"
+
+namespace tramontane {
+namespace {
+
+using Operations = GraphTable::Operations;
+using Kind = Transaction::Kind;
+
+/// An operation of a rank and what it belongs to.
+class Own {
+public:
+    Own(GraphState& state, std::uint32_t rank)
+        : operations(state.of(rank)), follower(state.followers[rank]), state_(state) {}
+
+    const Operations operations;
+    Follower& follower;
+
+    void append_ready(std::uint32_t operation) {
+        state_(operations, operation) = 0;
+        std::uint32_t& link =
+            follower.last_ready == 0 ? follower.first_ready : state_(operations, follower.last_ready - 1);
+        link = follower.last_ready = operation + 1;
+    }
+    /// The first operation that is ready, which starts now. \pre there is one
+    std::uint32_t start_ready() {
+        const std::uint32_t operation = follower.first_ready - 1;
+        follower.first_ready = state_(operations, operation);
+        if (follower.first_ready == 0) follower.last_ready = 0;
+        state_(operations, operation) = GraphState::started;
+        return operation;
+    }
+    [[nodiscard]] bool receive_is_ready() const {
+        return follower.first_ready > 0 && operations.is_receive(follower.first_ready - 1);
+    }
+
+    /// The operation ends when the processor is free.
+    void let_end(std::uint32_t operation) {
+        state_(operations, operation) = follower.ending;
+        follower.ending = operation + 1;
+    }
+    void end_all() {
+        while (follower.ending != 0) {
+            const std::uint32_t operation = follower.ending - 1;
+            follower.ending = state_(operations, operation);
+            end(operation);
+        }
+    }
+    void end(std::uint32_t operation) {
+        state_(operations, operation) = GraphState::ended;
+        ++follower.ended;
+        release(operation, false);
+    }
+    /// What waited for the start, or the end, of an operation waits for one less; it may be ready.
+    void release(std::uint32_t operation, bool by_start) {
+        for (const GraphTable::Dependent& each : operations.dependents(operation)) {
+            if ((each.on_start != 0) != by_start) continue;
+            if (++state_(operations, each.operation) == operations.needs[each.operation]) append_ready(each.operation);
+        }
+    }
+
+private:
+    GraphState& state_;
+};
+
+}  // namespace
+
+/// Goes on until the rank is busy, waits for the network, or has ended.
+void Nodes::follow(Node& node, std::uint32_t rank, Ticks now) {
+    Own own(*graph_, rank);
+    Follower& follower = own.follower;
+    bool has_paid = false;  // the overhead of the message that is looked at next
+    switch (node.state) {
+        case RankState::begins_round:
+            begin_graph(node, rank, now);
+            break;
+        case RankState::prepares_send:
+            post_operation(node, rank, follower.preparing - 1, now);
+            break;
+        case RankState::receives:
+            has_paid = true;
+            break;
+        case RankState::ended:
+            return;
+        default:
+            break;
+    }
+    own.end_all();
+    node.state = RankState::waits;
+    while (true) {
+        if (follower.first_ready > 0 && !has_paid) {
+            if (start_operation(node, rank, now)) return;
+        } else if (follower.ended == own.operations.count()) {
+            node.state = RankState::ended;
+            phases_[0].end = std::max(phases_[0].end, now);
+            totals_[0].ended += now;
+            span_.end = std::max(span_.end, now);
+            ++ended_;
+            return;
+        } else if (node.arrived.empty()) {
+            return;
+        } else if (const Ticks work = has_paid ? 0 : looking_for_operation(node.arrived.first); work > 0) {
+            node.state = RankState::receives;
+            return resume_after(node, rank, now, work);
+        } else {
+            has_paid = false;
+            const auto [copying, done] = take_for_operation(rank, node.arrived.pop(engine_.transactions), now);
+            if (done != nothing_done) own.let_end(done);
+            if (copying > 0) {
+                node.state = RankState::busy;
+                return resume_after(node, rank, now, copying);
+            }
+            own.end_all();
+        }
+    }
+}
+
+void Nodes::begin_graph(Node& node, std::uint32_t rank, Ticks now) {
+    Own own(*graph_, rank);
+    node.phase = 0;
+    phases_[0].begin = std::min(phases_[0].begin, now);
+    totals_[0].begun += now;
+    for (std::uint32_t operation = 0; operation < own.operations.count(); ++operation) {
+        if (own.operations.needs[operation] == 0) own.append_ready(operation);
+    }
+}
+
+/// Starts what is ready first. Returns whether the processor is busy with it.
+bool Nodes::start_operation(Node& node, std::uint32_t rank, Ticks now) {
+    Own own(*graph_, rank);
+    if (own.receive_is_ready()) return post_receives(node, rank, now);
+    const std::uint32_t operation = own.start_ready();
+    if (own.operations.is_send(operation)) {
+        const std::int64_t bytes = own.operations.sends[own.operations.send_of(operation)].bytes;
+        const Ticks work = preparing(rank, bytes, now);
+        if (work == 0) {
+            post_operation(node, rank, operation, now);
+            return false;
+        }
+        own.follower.preparing = operation + 1;
+        node.state = RankState::prepares_send;
+        resume_after(node, rank, now, work);
+        return true;
+    }
+    own.release(operation, true);
+    const std::int64_t told = own.operations.works[own.operations.work_of(operation)];
+    const Ticks work = from_picoseconds(graph_->schedule.scaled(told));
+    own.let_end(operation);
+    if (work == 0) {
+        own.end_all();
+        return false;
+    }
+    totals_[0].work += work;
+    node.state = RankState::works;
+    resume_at(rank, noise_.end(rank, now, work));
+    return true;
+}
+
+/// Posts all receives that are ready before anything else. Of messages that are here already, headers are answered, and
+/// payloads copied, in the order in which they came. Returns whether there is something to copy.
+bool Nodes::post_receives(Node& node, std::uint32_t rank, Ticks now) {
+    struct Here {
+        Index item;
+        std::uint32_t receive;
+    };
+    Own own(*graph_, rank);
+    std::vector<Here> here;
+    while (own.receive_is_ready()) {
+        const std::uint32_t receive = own.start_ready();
+        if (const Index item = graph_->early(own.operations, receive); item != none) here.push_back({item, receive});
+        own.release(receive, true);
+    }
+    std::sort(here.begin(), here.end(), [&](const Here& a, const Here& b) {
+        return engine_.transactions[a.item].next < engine_.transactions[b.item].next;
+    });
+    Ticks copying = 0;
+    for (const auto& [item, receive] : here) {
+        const Transaction& e = engine_.transactions[item];
+        if (e.kind() == Kind::header) {
+            answer(rank, item, Kind::get, now);
+            continue;
+        }
+        copying += engine_.parameters.copy(e.bytes);
+        check_step(copying);
+        engine_.transactions.give_back(item);
+        own.let_end(receive);
+    }
+    if (copying > 0) {
+        node.state = RankState::busy;
+        resume_after(node, rank, now, copying);
+        return true;
+    }
+    own.end_all();
+    return false;
+}
+
+/// Posts a send that has been prepared.
+void Nodes::post_operation(Node& node, std::uint32_t rank, std::uint32_t operation, Ticks now) {
+    Own own(*graph_, rank);
+    const Parameters& p = engine_.parameters;
+    const std::uint32_t number = own.operations.send_of(operation);
+    const GraphTable::Send& t = own.operations.sends[number];
+    const Kind kind = t.bytes <= p.short_limit   ? Kind::eager
+                      : t.bytes <= p.eager_limit ? Kind::eager_header
+                                                 : Kind::header;
+    node.round = own.operations.met[number];
+    node.next_send = static_cast<std::int32_t>(number);
+    if (kind != Kind::eager) ++node.unanswered;
+    post_first(node, rank, {t.target, t.tag, t.bytes}, kind, kind == Kind::eager ? t.bytes : control_bytes, now);
+    own.release(operation, true);
+    if (kind != Kind::header) own.end(operation);
+}
+
+/// How long a rank is busy with a message that has arrived before it takes it.
+Ticks Nodes::looking_for_operation(Index item) const {
+    const Transaction& e = engine_.transactions[item];
+    if (!engine_.parameters.costs.of_looking() || !e.carries_payload()) return 0;
+    return engine_.parameters.costs.receive(e.is_eager_payload() ? e.bytes : size(e.peer, e));
+}
+
+/// Looks at a message. Returns how long the rank is busy with it, and the operation that is done then.
+Nodes::Taken Nodes::take_for_operation(std::uint32_t rank, Index item, Ticks now) {
+    Own own(*graph_, rank);
+    Transaction& e = engine_.transactions[item];
+    const std::uint32_t receive = e.round, send = e.index();
+    if (e.kind() == Kind::acknowledgement) {
+        engine_.transactions.give_back(item);
+        return {0, own.operations.operation_of_send(send)};
+    }
+    if (e.kind() == Kind::eager_header) {
+        answer(rank, item, Kind::eager_get, now);
+        return {0, nothing_done};
+    }
+    if (e.kind() == Kind::data) {
+        answer(rank, item, Kind::acknowledgement, now);
+        return {0, receive};
+    }
+    const bool is_posted = graph_->is_posted(own.operations, receive);
+    if (!is_posted) {  // an eager message goes into a buffer now, and out of it when the receive is posted
+        graph_->early(own.operations, receive) = item;
+        e.next = own.follower.early++;
+        return {e.kind() == Kind::eager ? engine_.parameters.copy(e.bytes) : 0, nothing_done};
+    }
+    if (e.kind() == Kind::header) {
+        answer(rank, item, Kind::get, now);
+        return {0, nothing_done};
+    }
+    const Ticks copying = engine_.parameters.copy(e.bytes);
+    engine_.transactions.give_back(item);
+    return {copying, receive};
+}
+
+/// The same by a NIC that matches messages by itself; see take_by_hardware.
+void Nodes::take_for_operation_by_hardware(std::uint32_t rank, Index item, Ticks now) {
+    const auto [copying, done] = take_for_operation(rank, item, now);
+    if (done != nothing_done) Own(*graph_, rank).end(done);
+}
+
+/// Who waits for whom, from a rank on, until it is somebody who was named before.
+std::string Nodes::waiting_operations(std::uint32_t rank, int limit) const {
+    std::string text;
+    std::vector<std::uint32_t> named;
+    while (limit-- > 0 && std::find(named.begin(), named.end(), rank) == named.end()) {
+        named.push_back(rank);
+        const Operations own = graph_->of(rank);
+        std::uint32_t operation = 0;
+        while (operation < own.count() && (*graph_)(own, operation) != GraphState::started) ++operation;
+        if (operation == own.count()) break;
+        const bool receives = own.is_receive(operation);
+        const Rank peer = receives ? own.receives[operation].source : own.sends[own.send_of(operation)].target;
+        text += "; rank " + std::to_string(rank) + " waits for " + (receives ? "a message from" : "a receive of") +
+                " rank " + std::to_string(peer) + ", tag " +
+                std::to_string(
+                    receives ? graph_->of(static_cast<std::uint32_t>(peer)).sends[own.receives[operation].send].tag
+                             : own.sends[own.send_of(operation)].tag);
+        rank = static_cast<std::uint32_t>(peer);
+    }
+    return text;
+}
+
+}  // namespace tramontane

@@ -1,0 +1,118 @@
+/// \file
+/// Shortest routes in any graph, and virtual channels with which they can't deadlock.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "link_table.hpp"
+
+namespace tramontane {
+
+/// The wire that each switch sends by, towards each destination: a table, made for 512 destinations at a time when the
+/// first of them is asked for.
+///
+/// A destination is a switch. Where the graph's `spread` lets nodes of a switch have routes of their own, nodes are
+/// destinations, too, and follow the switches.
+class GraphRoutes {
+public:
+    static constexpr std::uint32_t width = 512;  ///< destinations whose routes are made at a time
+    static constexpr std::uint32_t lane = 64;    ///< of them side by side in memory
+
+    /// How packets take virtual channels.
+    enum class Rule : std::uint8_t { by_destination, by_hop, by_dateline };
+
+    /// \param any_switch whether routes may begin and end at switches without nodes
+    /// \throws Refusal for a graph whose datelines leave a cycle, or that needs more channels than there can be
+    GraphRoutes(const LinkTable& graph, bool any_switch);
+
+    /// The same routes, of which those to some nodes lie together in the table.
+    GraphRoutes(const GraphRoutes& found, const std::vector<NodeId>& nodes);
+
+    [[nodiscard]] std::uint32_t destination(SwitchId target, NodeId node) const {
+        return by_node_ && graph_.switch_of(node) == target ? graph_.switches() + node : target;
+    }
+    [[nodiscard]] const Wire& next(SwitchId at, std::uint32_t destination) const {
+        const std::uint32_t place = place_.empty() ? destination : place_[destination];
+        const Block* block = blocks_[place / width].load(std::memory_order_acquire);
+        if (block == nullptr) [[unlikely]]
+            block = &made(place / width);
+        const std::size_t row = place % width / lane * graph_.switches() + at;
+        return graph_.wires(at)[block->wire(row * lane + place % lane)];
+    }
+    [[nodiscard]] std::uint32_t distance(SwitchId from, SwitchId to) const;
+
+    [[nodiscard]] Rule rule() const { return rule_; }
+    [[nodiscard]] std::uint8_t channels() const { return channels_; }
+    [[nodiscard]] std::uint8_t layer(std::uint32_t destination) const {
+        return layers_.empty() ? 0 : layers_[destination];
+    }
+    [[nodiscard]] std::uint32_t longest() const { return longest_; }
+    /// Whether all routes fit into memory.
+    [[nodiscard]] bool all_fit() const { return most_blocks_ >= blocks_.size(); }
+
+private:
+    /// Numbers of wires within their switches, by lane of destinations, switch and destination in the lane.
+    struct Block {
+        std::vector<std::uint8_t> narrow;
+        std::vector<std::uint16_t> wide;  ///< where a switch has more than 255 wires
+        [[nodiscard]] std::size_t wire(std::size_t place) const { return wide.empty() ? narrow[place] : wide[place]; }
+    };
+
+    [[nodiscard]] std::uint32_t destination_at(std::uint32_t place) const {
+        return at_place_.empty() ? place : at_place_[place];
+    }
+    [[nodiscard]] SwitchId switch_of(std::uint32_t destination) const {
+        return destination < graph_.switches() ? destination : graph_.switch_of(destination - graph_.switches());
+    }
+    /// Of all wires.
+    [[nodiscard]] std::uint32_t number_of(SwitchId at, const Wire& wire) const {
+        return static_cast<std::uint32_t>(graph_.first_wire(at) + (&wire - graph_.wires(at).data()));
+    }
+    const Block& made(std::uint32_t number) const;
+    [[nodiscard]] std::unique_ptr<Block> make(std::uint32_t number) const;
+    /// Which destinations of a lane are 0, 1 and 2 links away, modulo 3. As neighbours' distances differ by one at
+    /// most, that tells which is nearer.
+    using Distances = std::array<std::uint64_t, 3>;
+    template <class Number>
+    void choose(std::uint32_t first, const Distances* far, Number* chosen) const;
+    template <class Nearer>
+    [[nodiscard]] std::uint32_t spread_of_first(SwitchId at, std::uint32_t place, Nearer&& nearer) const;
+    [[nodiscard]] bool wide() const { return graph_.most_wires() > 255; }
+    /// Which of `count` equally near wires leads to a destination; the first of them has a spread.
+    [[nodiscard]] std::uint32_t choice(SwitchId at, std::uint32_t destination, std::uint32_t count,
+                                       std::uint32_t spread) const;
+    void find_channels(bool any_switch);
+    [[nodiscard]] std::uint32_t longest_route(bool any_switch) const;
+    [[nodiscard]] std::vector<std::uint8_t> found_layers(bool any_switch, std::uint32_t most) const;
+    [[nodiscard]] bool one_channel_holds(bool any_switch) const;
+    [[nodiscard]] bool is_end(std::uint32_t destination, bool any_switch) const;
+    /// Which wire each switch takes after which, on routes to a destination: numbers over all wires.
+    template <class Visit>
+    void each_dependency(std::uint32_t destination, bool any_switch, std::vector<SwitchId>& met, Visit&& visit) const;
+    [[nodiscard]] bool datelines_hold(bool any_switch) const;
+
+    static constexpr std::size_t most_bytes = std::size_t{3} << 29;  ///< of the table, 1.5 GiB
+
+    const LinkTable& graph_;
+    bool by_node_;
+    std::uint32_t destinations_;
+    std::size_t most_blocks_;
+    std::uint32_t longest_ = 0;
+    Rule rule_ = Rule::by_destination;
+    std::uint8_t channels_ = 1;
+    std::vector<std::uint8_t> layers_;  // by destination; empty: all in one
+    std::vector<std::uint32_t> place_;  // in the table, by destination; empty: the same
+    std::vector<std::uint32_t> at_place_;
+
+    mutable std::vector<std::atomic<const Block*>> blocks_;
+    mutable std::vector<std::unique_ptr<Block>> kept_;
+    mutable std::mutex making_;
+};
+
+}  // namespace tramontane

@@ -1,0 +1,211 @@
+/// \file
+/// Operations of ranks that depend on one another, as a trace has them: a file that is mapped, not read.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../patterns/table.hpp"
+#include "../refusal.hpp"
+#include "../schedule.hpp"
+
+namespace tramontane {
+
+/// What the ranks do, and what of it has to wait for what.
+///
+/// The operations of a rank are numbered: receives, then sends, then work, each in the order in which they were told. A
+/// message's ends know each other by these numbers, so that nobody has to match them.
+///
+/// In the file, in the byte order of memory: header, sends, work, receives; then 32-bit numbers: of each send the
+/// receive that it meets, of each operation how many others it waits for, then the others that wait for it (where they
+/// begin, by operation; and all of them below), and the first send, receive and work of each rank and the number of
+/// all. `GraphBuilder` makes it; its digest, which is checked by `tramontane.study.patterns`, says that it is whole.
+/// Here its size is checked.
+class GraphTable {
+public:
+    struct Header {
+        std::array<char, 8> format;
+        std::int64_t ranks, sends, receives, works, dependencies;
+        std::int64_t longest;  ///< work [ps]
+    };
+    struct Send {
+        Rank target;
+        std::int32_t tag;
+        std::int64_t bytes;
+    };
+    struct Receive {
+        Rank source;
+        std::uint32_t send;  ///< its number among the sends of the source
+    };
+    /// An operation of the same rank that waits for this one.
+    struct Dependent {
+        std::uint32_t operation : 31;
+        std::uint32_t on_start : 1;  ///< until it has started; else until it has ended
+    };
+    static_assert(sizeof(Dependent) == sizeof(std::uint32_t));
+
+    /// The operations of a rank.
+    struct Operations {
+        std::span<const Receive> receives;
+        std::span<const Send> sends;
+        std::span<const std::int64_t> works;   ///< [ps]
+        std::uint64_t first = 0;               ///< their place among the operations of all ranks
+        std::uint64_t first_receive = 0;       ///< the same among receives
+        const std::uint32_t* met = nullptr;    ///< by send: the number of the receive among those of the target
+        const std::uint32_t* needs = nullptr;  ///< by operation: how many it waits for
+        const std::uint32_t* dependents_begin = nullptr;
+        const Dependent* all_dependents = nullptr;
+
+        [[nodiscard]] std::uint32_t count() const {
+            return static_cast<std::uint32_t>(receives.size() + sends.size() + works.size());
+        }
+        [[nodiscard]] bool is_receive(std::uint32_t operation) const { return operation < receives.size(); }
+        [[nodiscard]] bool is_send(std::uint32_t operation) const {
+            return !is_receive(operation) && operation < receives.size() + sends.size();
+        }
+        [[nodiscard]] std::uint32_t send_of(std::uint32_t operation) const {
+            return operation - static_cast<std::uint32_t>(receives.size());
+        }
+        [[nodiscard]] std::uint32_t work_of(std::uint32_t operation) const {
+            return operation - static_cast<std::uint32_t>(receives.size() + sends.size());
+        }
+        [[nodiscard]] std::uint32_t operation_of_send(std::uint32_t send) const {
+            return send + static_cast<std::uint32_t>(receives.size());
+        }
+        [[nodiscard]] std::span<const Dependent> dependents(std::uint32_t operation) const {
+            return {all_dependents + dependents_begin[operation], all_dependents + dependents_begin[operation + 1]};
+        }
+    };
+    static constexpr std::array<char, 8> format{'T', 'R', 'M', 'G', 'R', 'A', 'F', '1'};
+    static constexpr std::int64_t most = std::int64_t{1} << 32;          ///< operations or dependencies of all
+    static constexpr std::int64_t most_of_rank = std::int64_t{1} << 28;  ///< operations; see Transaction::index_bits
+
+    /// \throws std::invalid_argument if the file is no such table
+    explicit GraphTable(const std::string& path) : file_{path} {
+        const std::span<const std::byte> bytes = file_.bytes();
+        if (bytes.size() >= sizeof header_) std::memcpy(&header_, bytes.data(), sizeof header_);
+        if (header_.format != format || !countable(header_) || bytes.size() != size(header_)) {
+            refuse("table", "'" + path + "', whose " + std::to_string(bytes.size()) + " bytes are no operations",
+                   "operations that are whole");
+        }
+        const std::byte* at = bytes.data() + sizeof header_;
+        const auto take = [&]<class T>(const T*& array, std::int64_t count) {
+            array = reinterpret_cast<const T*>(at);
+            at += static_cast<std::size_t>(count) * sizeof(T);
+        };
+        take(sends_, header_.sends);
+        take(works_, header_.works);
+        take(receives_, header_.receives);
+        take(met_, header_.sends);
+        take(needs_, operations());
+        take(dependents_begin_, operations() + 1);
+        take(dependents_, header_.dependencies);
+        take(sends_begin_, header_.ranks + 1);
+        take(receives_begin_, header_.ranks + 1);
+        take(works_begin_, header_.ranks + 1);
+    }
+
+    [[nodiscard]] static std::size_t size(const Header& h) {
+        const auto count = [](std::int64_t number) { return static_cast<std::size_t>(number); };
+        return sizeof h + count(h.sends) * sizeof(Send) + count(h.works) * sizeof(std::int64_t) +
+               count(h.receives) * sizeof(Receive) +
+               sizeof(std::uint32_t) * (count(h.sends) + 2 * count(h.sends + h.receives + h.works) + 1 +
+                                        count(h.dependencies) + 3 * (count(h.ranks) + 1));
+    }
+
+    [[nodiscard]] const Header& header() const { return header_; }
+    [[nodiscard]] Rank ranks() const { return static_cast<Rank>(header_.ranks); }
+    [[nodiscard]] std::int64_t operations() const { return header_.sends + header_.receives + header_.works; }
+
+    /// Ranks beyond those of the table have nothing to do.
+    [[nodiscard]] Operations of(Rank rank) const {
+        if (rank >= header_.ranks) return {};
+        const auto part = [rank]<class T>(const T* all, const std::uint32_t* begins) {
+            return std::span<const T>{all + begins[rank], all + begins[rank + 1]};
+        };
+        const std::uint64_t first = std::uint64_t{receives_begin_[rank]} + sends_begin_[rank] + works_begin_[rank];
+        return {.receives = part(receives_, receives_begin_),
+                .sends = part(sends_, sends_begin_),
+                .works = part(works_, works_begin_),
+                .first = first,
+                .first_receive = receives_begin_[rank],
+                .met = met_ + sends_begin_[rank],
+                .needs = needs_ + first,
+                .dependents_begin = dependents_begin_ + first,
+                .all_dependents = dependents_};
+    }
+
+private:
+    [[nodiscard]] static bool countable(const Header& h) {
+        for (const std::int64_t count : {h.sends, h.receives, h.works, h.dependencies}) {
+            if (count < 0 || count >= most) return false;
+        }
+        return h.ranks > 0 && h.ranks < most / 2 && h.sends == h.receives && h.sends + h.receives + h.works < most;
+    }
+
+    MappedFile file_;
+    Header header_{};
+    const Send* sends_ = nullptr;
+    const std::int64_t* works_ = nullptr;
+    const Receive* receives_ = nullptr;
+    const std::uint32_t* met_ = nullptr;
+    const std::uint32_t* needs_ = nullptr;
+    const std::uint32_t* dependents_begin_ = nullptr;
+    const Dependent* dependents_ = nullptr;
+    const std::uint32_t* sends_begin_ = nullptr;
+    const std::uint32_t* receives_begin_ = nullptr;
+    const std::uint32_t* works_begin_ = nullptr;
+};
+
+/// The operations of a table, each as soon as those are done that it waits for.
+///
+/// Seen as rounds, it is one, with all messages and without their order; who executes it asks for `graph()`.
+class GraphSchedule final : public Schedule {
+public:
+    static constexpr std::int64_t whole = 1'000'000;
+
+    /// \param work_scale factor on all work, in millionths
+    GraphSchedule(std::shared_ptr<const GraphTable> table, Rank ranks, std::int64_t work_scale)
+        : table_{std::move(table)}, ranks_{ranks}, work_scale_{work_scale} {}
+
+    [[nodiscard]] Rank ranks() const override { return ranks_; }
+    [[nodiscard]] std::int64_t rounds() const override { return 1; }
+    [[nodiscard]] std::vector<std::string> phases() const override { return {"trace"}; }
+    [[nodiscard]] Round round(Rank rank, std::int64_t /*round*/) const override {
+        const auto own = table_->of(rank);
+        return {.phase = 0,
+                .sends = static_cast<std::int32_t>(own.sends.size()),
+                .receives = static_cast<std::int32_t>(own.receives.size())};
+    }
+    [[nodiscard]] Transfer send(Rank rank, std::int64_t /*round*/, std::int32_t index) const override {
+        const auto& send = table_->of(rank).sends[static_cast<std::size_t>(index)];
+        return {send.target, send.tag, send.bytes};
+    }
+    [[nodiscard]] Transfer receive(Rank rank, std::int64_t /*round*/, std::int32_t index) const override {
+        const auto& receive = table_->of(rank).receives[static_cast<std::size_t>(index)];
+        const auto& send = table_->of(receive.source).sends[receive.send];
+        return {receive.source, send.tag, send.bytes};
+    }
+    [[nodiscard]] const GraphSchedule* graph() const override { return this; }
+
+    [[nodiscard]] const GraphTable& table() const { return *table_; }
+    /// \param picoseconds of a work of the table
+    [[nodiscard]] std::int64_t scaled(std::int64_t picoseconds) const {
+        __extension__ using Wide = __int128;
+        return static_cast<std::int64_t>((Wide{picoseconds} * work_scale_ + whole / 2) / whole);
+    }
+
+private:
+    std::shared_ptr<const GraphTable> table_;
+    Rank ranks_;
+    std::int64_t work_scale_;
+};
+
+}  // namespace tramontane

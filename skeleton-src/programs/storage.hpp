@@ -1,0 +1,110 @@
+/// \file
+/// Reading and writing: how much each rank of a step moves, and how long that takes.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../schedule.hpp"
+#include "communicator.hpp"
+#include "program.hpp"
+#include "roles.hpp"
+
+namespace tramontane {
+
+/// A storage that all nodes share. Every byte goes through the way of its node and through the way of all, so that n
+/// nodes with as much each get 1 / (1 / (n node_bandwidth) + 1 / bandwidth): for few nodes n node_bandwidth, for many
+/// bandwidth.
+struct StorageCosts {
+    std::int64_t bandwidth = 0;       ///< of all nodes together [B/s]; 0: not said, then nothing takes time
+    std::int64_t node_bandwidth = 0;  ///< [B/s]
+    std::int64_t latency = 0;         ///< [ps]
+    Rank ranks_per_node = 1;          ///< which have consecutive numbers
+
+    __extension__ using Wide = __int128;
+
+    /// Time of an access [ps], or the largest number.
+    [[nodiscard]] std::int64_t time(Wide bytes_of_node, Wide bytes_of_all) const {
+        constexpr std::int64_t second = 1'000'000'000'000, most = std::numeric_limits<std::int64_t>::max();
+        if (bandwidth == 0 || node_bandwidth == 0) return 0;
+        const Wide whole = latency + bytes_of_node * second / node_bandwidth + bytes_of_all * second / bandwidth;
+        return whole > most ? most : static_cast<std::int64_t>(whole);
+    }
+};
+
+/// An access by the ranks of a communicator, and its time in closed form: it depends on who takes part in the step, and
+/// on nothing else that happens then.
+class StorageRounds final : public StepRounds {
+public:
+    /// \param role the ranks of which `among` has the numbers
+    /// \param ranks in all
+    StorageRounds(Access access, Share bytes, Communicator among, RankSet role, Rank ranks, StorageCosts costs)
+        : access_{access},
+          bytes_{bytes},
+          among_{among},
+          role_{std::move(role)},
+          ranks_{ranks},
+          clients_{among.groups() > 1 ? role_.size() : among.largest()},
+          costs_{costs} {}
+
+    [[nodiscard]] std::int64_t rounds() const override { return 1; }
+    [[nodiscard]] bool reads_or_writes() const override { return true; }
+    [[nodiscard]] std::vector<std::string> phases() const override { return {""}; }
+    [[nodiscard]] Round round(Rank rank, std::int64_t /*round*/, Repetition /*at*/) const override {
+        const std::int64_t bytes = bytes_of(rank);
+        Round found{0, 0, 0};
+        if (bytes == none) return found;
+        found.access = access_;
+        found.bytes = bytes;
+        found.work = costs_.time(bytes_of_node(rank), all());
+        return found;
+    }
+    [[nodiscard]] Transfer send(Rank, std::int64_t, std::int32_t) const override { return {}; }
+    [[nodiscard]] Transfer receive(Rank, std::int64_t, std::int32_t) const override { return {}; }
+
+    /// Time that no rank exceeds [ps].
+    [[nodiscard]] std::int64_t most() const {
+        const StorageCosts::Wide node = StorageCosts::Wide{bytes_.of(0, clients_)} * costs_.ranks_per_node;
+        return costs_.time(std::min(node, all()), all());
+    }
+
+private:
+    static constexpr std::int64_t none = -1;
+
+    [[nodiscard]] StorageCosts::Wide all() const {
+        return bytes_.total > 0 ? bytes_.total : StorageCosts::Wide{bytes_.each} * clients_;
+    }
+    /// Bytes of a rank; none: it takes no part.
+    [[nodiscard]] std::int64_t bytes_of(Rank rank) const {
+        if (!role_.has(rank)) return none;
+        const Rank number = role_.below(rank);
+        const auto place = among_.place(number);
+        if (place.local < 0) return none;
+        return bytes_.of(among_.groups() > 1 ? number : place.local, clients_);
+    }
+    [[nodiscard]] StorageCosts::Wide bytes_of_node(Rank rank) const {
+        const Rank each = costs_.ranks_per_node;
+        if (each == 1) return bytes_of(rank);
+        const Rank first = rank / each * each;
+        StorageCosts::Wide sum = 0;
+        for (Rank other = first; other < ranks_ && other - first < each; ++other) {
+            sum += std::max<std::int64_t>(bytes_of(other), 0);
+        }
+        return sum;
+    }
+
+    Access access_;
+    Share bytes_;
+    Communicator among_;
+    RankSet role_;
+    Rank ranks_;
+    Rank clients_;
+    StorageCosts costs_;
+};
+
+}  // namespace tramontane

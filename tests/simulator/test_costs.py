@@ -1,0 +1,160 @@
+"""Costs of steps in closed form: bytes, matching, posting, copies that share a memory, unpacking, threads, staging."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tramontane.study import Point
+from tramontane.substrates.simulator import Simulator
+
+from .points import copy_ns
+
+NS, US = 1e-9, 1e-6
+PAIR = {"topology": "torus", "geometry": [2, 1, 1], "nodes_per_switch": 1}
+STAR = {"topology": "torus", "geometry": [1, 1, 1], "nodes_per_switch": 16}
+SIZES = [16, 512, 1024, 8192, 8208, 2**20]
+"""Of messages by each of the three protocols [B]."""
+
+
+def described(ranks: int, workload: dict[str, Any], **machine: Any) -> Point:
+    net = (PAIR if ranks == 2 else STAR) | machine
+    more = {key: net.pop(key) for key in ("ranks_per_node", "mapping") if key in net}
+    return Point.model_validate({"ranks": ranks, "workload": workload, "machine": net, **more})
+
+
+def exchange(n: int) -> dict[str, Any]:
+    """Return a workload in which two ranks send each other n bytes at once."""
+    return {"kind": "collective", "operation": "alltoall", "algorithm": "burst", "count": n // 8}
+
+
+def seconds(ranks: int, workload: dict[str, Any], **machine: Any) -> float:
+    return float(Simulator().run(described(ranks, workload, **machine))["time_s"])
+
+
+def program(*steps: tuple[int, int, int]) -> dict[str, Any]:
+    """Return steps in which ranks `first` ... `last` send one another n bytes."""
+    communicators = {f"c{i}": {"range": [first, last - first + 1]} for i, (_, first, last) in enumerate(steps)}
+    exchanges = [
+        {"alltoall": {"algorithm": "burst", "count": n // 8, "communicator": f"c{i}"}}
+        for i, (n, *_) in enumerate(steps)
+    ]
+    return {"kind": "program", "steps": exchanges, "communicators": communicators}
+
+
+LONG = 2**20
+"""A message that takes 105 us."""
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize(
+    ("machine", "fixed", "per_byte"),
+    [
+        ({"overhead": {"send_per_byte": "300 ps", "receive_per_byte": "50 ps"}}, 0, 350e-12),
+        ({"overhead": {"post": "70 ns"}}, 70 * NS, 0),
+        ({"matching": {"posted": "40 ns"}}, 40 * NS, 0),  # the one receive
+        ({"matching": {"unexpected": "40 ns"}}, 0, 0),  # there is none
+        ({"unpack": {"per_byte": "20 ps"}}, 0, 20e-12),
+        ({"unpack": {"per_byte": "20 ps", "order": "fixed"}}, 0, 20e-12),
+        ({"unpack": {"per_byte": "20 ps"}, "protocol": {"progress": "hardware"}}, 0, 20e-12),
+        ({"unpack": {"per_byte": "20 ps"}, "threads": {"count": 4, "lock_time": "0 s"}}, 0, 5e-12),
+        ({"threads": {"count": 2, "lock_time": "90 ns"}}, 3 * 90 * NS, 0),  # to post, to send, to take
+        ({"accelerator": {"copy_bandwidth": "50 GB/s", "copy_latency": "4 us"}}, 8 * US, 2 / 50e9),
+    ],
+)
+def test_an_exchange_takes_longer_by_its_costs(n: int, machine: dict[str, Any], fixed: float, per_byte: float) -> None:
+    protocol = {key: value for key, value in machine.items() if key == "protocol"}
+    free = seconds(2, exchange(n), **protocol)
+    longer = fixed + n * per_byte
+    if "unpack" in machine and n > 8192:  # while the acknowledgement is on its way
+        longer = max(0, longer - 306.4 * NS)
+    assert seconds(2, exchange(n), **machine) - free == pytest.approx(longer, rel=1e-9, abs=1e-15)
+
+
+def test_a_message_walks_half_of_the_posted_receives() -> None:
+    """All arrive before the first is matched; a receive that is left is one of fewer."""
+    for ranks in (3, 9, 16):
+        paid = seconds(ranks, exchange(64), matching={"posted": "10 us"})
+        entries = sum((left + 1) / 2 for left in range(1, ranks))
+        assert paid == pytest.approx(entries * 10 * US, abs=0.1 * 10 * US)
+
+
+@pytest.mark.parametrize("n", [64, 2**15])
+def test_a_receive_walks_the_unexpected_messages(n: int) -> None:
+    """Ranks 2 ... send to ranks 0 and 1 while these wait for each other."""
+    ranks, early = 8, 6
+    late = program((LONG, 0, 1), (n, 0, ranks - 1))
+    free = seconds(ranks, late)
+    paid = seconds(ranks, late, matching={"unexpected": "30 ns"})
+    # Of 7 receives, 6 find their messages halfway on average, and one does not.
+    assert paid - free == pytest.approx((early * (early + 1) / 2 + early) * 30 * NS, rel=1e-6)
+
+
+@pytest.mark.parametrize("n", [16, 512, 1024, 8192, 8208])
+def test_an_expected_message_needs_no_copy(n: int) -> None:
+    copied, direct = (seconds(2, exchange(n), protocol={"expected_eager": how}) for how in ("copied", "direct"))
+    assert copied - direct == pytest.approx(copy_ns(n) * NS if n <= 8192 else 0, rel=1e-9, abs=1e-15)
+
+
+@pytest.mark.parametrize("expected", ["copied", "direct"])
+def test_an_unexpected_message_needs_one(expected: str) -> None:
+    n, slow = 512, {"memory": {"bandwidth": "1 GB/s"}, "protocol": {"expected_eager": expected}}
+    before, both = (seconds(3, program(*steps), **slow) for steps in ([(LONG, 1, 2)], [(LONG, 1, 2), (n, 0, 1)]))
+    copy = (1.5 * n / 8 + n) * NS
+    # Rank 1 copies what came meanwhile, then what it sends. Rank 0 has waited for that.
+    last = 0.2 * US + n / 10e9 + (copy if expected == "copied" else 0)
+    assert both - before == pytest.approx(copy + copy + last, rel=1e-6)
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 8])
+def test_copies_of_a_node_share_its_memory(ranks: int) -> None:
+    """Each copies what it sends, and then what it got; the memory, with 1 us each, is never idle."""
+    n = 512
+    node = {"latency": "500 ns", "bandwidth": "10 GB/s", "memory_bandwidth": "512 MB/s"}
+    split = {"ranks_per_node": ranks, "mapping": {"nodes": [0] * ranks + [1] * ranks}}
+    pairs = {"alltoall": {"algorithm": "burst", "count": n // 8, "communicator": "pairs"}}
+    work = {"kind": "program", "steps": [pairs], "communicators": {"pairs": {"every": ranks}}}
+    net = {"topology": "torus", "geometry": [2, 1, 1], "nodes_per_switch": 1}
+    shared = seconds(2 * ranks, work, **net, **split, node=node | {"copies": "shared"})
+    own = seconds(2 * ranks, work, **net, **split, node=node)
+    assert shared == pytest.approx(2 * ranks * US, rel=1e-9)
+    assert own < US
+
+
+@pytest.mark.parametrize("picoseconds", [100, 400, 2000])
+def test_in_a_fixed_order_the_first_holds_up_the_others(picoseconds: int) -> None:
+    """Of ranks 0 to 3 the last is late; of the i-th to whom it sends it is the i-th source."""
+    n = 256
+
+    def second_step(**machine: Any) -> float:
+        steps = [(LONG, 3, 4), (n, 0, 3)]
+        return seconds(5, program(*steps), **machine) - seconds(5, program(*steps[:1]), **machine)
+
+    free = second_step()
+    arrival, fixed = (
+        second_step(unpack={"per_byte": f"{picoseconds} ps", "order": order}) for order in ("arrival", "fixed")
+    )
+    unpack, copy, flight = n * picoseconds * 1e-12, copy_ns(n) * NS, 0.2 * US + n / 10e9
+    own = 3 * unpack - copy - flight  # of the late one itself
+    assert arrival - free == pytest.approx(max(unpack, own), rel=1e-5)
+    assert fixed - free == pytest.approx(max(own, *((i - 3) * copy + (4 - i) * unpack for i in (1, 2, 3))), rel=1e-5)
+
+
+def test_what_says_nothing_renames_no_point() -> None:
+    plain = described(2, exchange(64))
+    for nothing in (
+        {"overhead": {"send": "0 s", "post": "0 s", "send_per_byte": "0 s"}},
+        {"matching": {"posted": "0 s"}},
+        {"unpack": {"order": "fixed"}},
+        {"threads": {"count": 1, "lock_time": "5 ns"}},
+        {"accelerator": {"copy_bandwidth": "50 GB/s", "copy_latency": "4 us", "nic": "device"}},
+        {"protocol": {"expected_eager": "copied"}},
+    ):
+        assert described(2, exchange(64), **nothing).canonical() == plain.canonical()
+    old = described(2, exchange(64), overhead={"send": "1 us"})
+    assert old.canonical()["machine"]["overhead"] == {"send": 1_000_000, "receive": 0}
+    staged = described(
+        2, exchange(64), accelerator={"copy_bandwidth": "50 GB/s", "copy_latency": "4 us", "nic": "host"}
+    )
+    assert Point.from_canonical(staged.canonical()).id == staged.id != plain.id

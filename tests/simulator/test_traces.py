@@ -1,0 +1,285 @@
+"""Traces on the simulator: what a graph of operations says is what happens, whoever says it."""
+
+from __future__ import annotations
+
+import re
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tramontane import _simulator
+from tramontane.errors import InputError
+from tramontane.study import Point, load_point, patterns, traces
+from tramontane.substrates.simulator import Simulator
+
+from .test_recorded import POINTS, random_point
+
+pytestmark = pytest.mark.usefixtures("tables")
+
+US = 1e-6
+PAIR = {"topology": "torus", "geometry": [2, 1, 1], "nodes_per_switch": 1}
+
+
+def trace(folder: Path, text: str, **more: Any) -> dict[str, Any]:
+    """Return the workload of a GOAL text."""
+    file = folder / f"{len(list(folder.iterdir()))}.goal"
+    file.write_text(text)
+    return {"kind": "trace", "file": str(file), **more}
+
+
+def run(workload: dict[str, Any], ranks: int = 2, net: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    return Simulator().run(Point.model_validate({"ranks": ranks, "workload": workload, "machine": net or PAIR, **more}))
+
+
+PROGRAMS: list[dict[str, Any]] = [
+    {"kind": "halo", "width": 2, "grid": [72, 24, 3]},
+    {"kind": "collective", "operation": "barrier", "algorithm": "dissemination"},
+    {"kind": "allreduce", "algorithm": "rabenseifner", "count": 500},
+]
+
+
+@st.composite
+def points(draw: st.DrawFn) -> dict[str, Any]:
+    """Points of every algorithm, or programs with work and overlap; all of their messages go through the network."""
+    drawn = random_point(draw(st.integers(0, POINTS - 1)))
+    drawn["machine"]["protocol"]["negligible_size"] = 0
+    drawn["machine"]["packet"], drawn["machine"]["buffer"] = 1000, 4 * 1000 * draw(st.sampled_from([1, 2, 6]))
+    if draw(st.booleans()):
+        drawn["machine"]["protocol"]["progress"] = "hardware"
+    if draw(st.booleans()):
+        halo, barrier, allreduce = PROGRAMS
+        grid = {"decomposition": [drawn["ranks"], 1]}
+        steps = [
+            {"kind": "work", "time": draw(st.integers(0, 90)) * 10**6 + 1000, "imbalance": 0, "noise": 0},
+            halo | grid | {"begin": "h"},
+            {"kind": "work", "time": draw(st.integers(0, 90)) * 10**6 + 1000},
+            draw(st.sampled_from([barrier, allreduce])),
+            {"kind": "end", "of": "h"},
+        ]
+        drawn["workload"] = {"kind": "program", "repeat": draw(st.integers(1, 3)), "steps": steps}
+    return drawn
+
+
+@settings(max_examples=60)
+@given(p=points(), threads=st.integers(1, 2))
+def test_a_workload_as_a_trace_takes_the_same_time(
+    tmp_path_factory: pytest.TempPathFactory, p: dict[str, Any], threads: int
+) -> None:
+    """Bit for bit: the ranks do the same in the same order, although nothing here knows of rounds."""
+    folder = tmp_path_factory.mktemp("drawn")
+    schedule = _simulator.schedule.Schedule(p["workload"], p["ranks"], allow_empty_blocks=True)
+    try:
+        traces.write_goal(schedule, p["ranks"], folder / "x.goal")
+    except ValueError:
+        if all(schedule.round(0, number).window == 0 for number in range(schedule.rounds)):
+            raise
+        return  # it posts a send when any other one is complete
+    table = folder / "x.pattern"
+    table.write_bytes(traces.pack(folder / "x.goal"))
+    wanted = _simulator.simulate(p)
+    found = _simulator.simulate(p | {"workload": {"kind": "trace", "table": str(table)}}, threads)
+    for key in ("time_s", "messages", "bytes", "packets", "hops", "control_packets"):
+        assert found[key] == wanted[key], key
+    for key in ("work_s", "busy_s"):
+        sums = sum(step[key] for step in wanted.get("steps", []))
+        assert found["steps"][0][key] == pytest.approx(sums, rel=1e-9) or "steps" not in wanted
+
+
+def test_work_adds_up_along_dependencies_only(tmp_path: Path) -> None:
+    chain = "l1: calc 3000\nl2: calc 4000\nl2 requires l1\n"
+    text = f"num_ranks 2\nrank 0 {{\n{chain}}}\n/* nothing\nmore */ rank 1 {{ calc 500 nic 3 }} // the end"
+    assert run(trace(tmp_path, text))["time_s"] == pytest.approx(7 * US, rel=1e-12)
+    assert run(trace(tmp_path, text, work_scale="50 %"))["time_s"] == pytest.approx(3.5 * US, rel=1e-12)
+
+
+PING = """num_ranks 2
+rank 0 {{
+l1: send {size}b to 1 tag 3
+l2: calc 50000
+l2 {how} l1
+}}
+rank 1 {{
+l0: calc 20000
+l1: recv {size}b from 0 tag 3
+l1 requires l0
+}}
+"""
+
+
+@pytest.mark.parametrize("size", [100, 4096, 10**6])
+def test_a_late_receiver_holds_up_a_rendezvous_only(tmp_path: Path, size: int) -> None:
+    """Work that waits for the end of a send begins at once for eager ones, and after the transfer for a rendezvous."""
+    found = run(trace(tmp_path, PING.format(size=size, how="requires")))["time_s"]
+    if size < 10**6:
+        assert found == pytest.approx(50 * US, rel=1e-2)
+    else:
+        assert found > 170 * US
+    # Work that waits for its start only begins at once; network interfaces answer for the sender.
+    posted = run(trace(tmp_path, PING.format(size=size, how="irequires")))["time_s"]
+    assert posted == pytest.approx(found if size < 10**6 else found - 50 * US, rel=1e-2)
+
+
+def test_messages_of_a_tag_meet_in_order(tmp_path: Path) -> None:
+    """The receive of the second is posted first; the first in the file meets the first all the same."""
+    text = """num_ranks 2
+    rank 0 { a: send 8b to 1 tag 5  b: send 9b to 1 tag 5  c: send 7b to 1 tag 4 }
+    rank 1 { x: recv 8b from 0 tag 5  y: recv 9b from 0 tag 5  x requires y  z: recv 7b from 0 tag 4  y requires z }
+    """
+    result = run(trace(tmp_path, text))
+    assert (result["messages"], result["bytes"]) == (3, 24)
+    swapped = text.replace("recv 8b", "recv 0b").replace("recv 9b", "recv 8b").replace("recv 0b", "recv 9b")
+    with pytest.raises(
+        ValueError, match=r"rank 1, line 3: found a receive from rank 0 with tag 5 of 9 B; allowed: 8 B"
+    ):
+        run(trace(tmp_path, swapped))
+
+
+def test_a_deadlock_says_who_waits_for_whom(tmp_path: Path) -> None:
+    operations = "r: recv 8b from {other} tag {rank}  s: send 8b to {other} tag {other} s requires r"
+    both = "num_ranks 2\n"
+    for rank in (0, 1):
+        both += f"rank {rank} {{ {operations.format(rank=rank, other=1 - rank)} }}\n"
+    circle = "rank 0 waits for a message from rank 1, tag 0; rank 1 waits for a message from rank 0, tag 1"
+    with pytest.raises(RuntimeError, match=rf"^deadlock: 2 of 2 ranks never end; {circle}$"):
+        run(trace(tmp_path, both))
+
+
+OPERATION = struct.Struct("<IcIQIBBIIII")
+
+
+def binary(ranks: list[list[tuple[int, int, int, int, list[int], list[int]]]]) -> bytes:
+    """Return GOAL in binary; of each operation kind, peer, bytes, tag, who waits for its end, who for its start."""
+    parts = []
+    for operations in ranks:
+        waits = [
+            sum(number in (*ends, *starts) for *_, ends, starts in operations) for number in range(len(operations))
+        ]
+        roots = [number for number, count in enumerate(waits) if count == 0]
+        listed: list[int] = []
+        packed = b""
+        for count, (kind, peer, size, tag, ends, starts) in zip(waits, operations, strict=True):
+            at = len(listed)
+            listed += [*ends, *starts]
+            packed += OPERATION.pack(
+                count, bytes([kind]), peer, size, tag, 0, 0, len(ends), at, len(starts), at + len(ends)
+            )
+        numbers = [len(operations), len(roots), *roots]
+        parts.append(struct.pack(f"<{len(numbers)}I", *numbers) + packed + struct.pack(f"<{len(listed)}I", *listed))
+    begin = 6 + 16 * len(ranks)
+    jumps = b""
+    for part in parts:
+        jumps += struct.pack("<QQ", begin, begin + len(part))
+        begin += len(part)
+    return struct.pack("<QIBB", 4223, len(ranks), 1, 1) + jumps + b"".join(parts)
+
+
+def test_binary_and_text_are_one_trace(tmp_path: Path) -> None:
+    text = "num_ranks 2\nrank 1 { x: recv 64b from 0 tag 9 }\n" + (
+        "rank 0 { a: calc 70 b: send 64b to 1 tag 9 c: calc 5 b requires a c irequires b c requires a }"
+    )
+    written = binary(
+        [[(3, 0, 70, 0, [1, 2], []), (1, 1, 64, 9, [], [2]), (3, 0, 5, 0, [], [])], [(2, 0, 64, 9, [], [])]]
+    )
+    file = tmp_path / "x.bin"
+    file.write_bytes(written)
+    one, other = ({"kind": "trace", "file": str(file)}, trace(tmp_path, text))
+    a, b = (Point.model_validate({"ranks": 2, "workload": each, "machine": PAIR}) for each in (one, other))
+    assert a.id == b.id
+    assert Point.from_canonical(a.canonical()).id == a.id
+    (digest,) = patterns.named(a.canonical())
+    assert traces.counts(patterns.table(digest)) == traces.Counts(ranks=2, messages=1, works=2, dependencies=3)
+    for length in range(1, len(written)):  # cut anywhere
+        file.write_bytes(written[:length])
+        with pytest.raises(InputError):
+            traces.pack(file)
+
+
+HEAD = "num_ranks 2\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("num_ranks 0\n", "line 1: found 0 ranks; allowed: 1 to 268435456"),
+        ("ranks 2", "line 1: found 'ranks'; allowed: 'num_ranks'"),
+        (HEAD + "rank 2 { }", "line 2: found rank 2; allowed: 0 to 1"),
+        (HEAD + "rank 0 { }\nrank 0 { }", "line 3: found rank 0 again; allowed: each rank once"),
+        (HEAD + "rank 0 { calc 5", "rank 0, line 2: found the end; allowed: }"),
+        (HEAD + "rank 0 {\n\nsned 5b to 1\n}", "rank 0, line 4: found '5b'; allowed: ':', requires, irequires"),
+        (HEAD + "rank 0 {\nsend 5 to 1\n}", "rank 0, line 3: found '5'; allowed: a number of bytes, such as 10b"),
+        (HEAD + "rank 0 {\nsend 5b to 2\n}", "rank 0, line 3: found rank 2; allowed: 0 to 1"),
+        (HEAD + "rank 0 {\nsend 5b to 0\n}", "rank 0, line 3: found a message to the rank itself; allowed: another"),
+        (HEAD + "rank 0 {\nsend -5b to 1\n}", "rank 0, line 3: found -5 B; allowed: 0 to 1099511627776 B"),
+        (HEAD + "rank 0 {\nrecv 5b from -1\n}", "rank 0, line 3: found a message from any rank; allowed: the number"),
+        (HEAD + "rank 0 {\nrecv 5b from 1 tag -1\n}", "rank 0, line 3: found a message of any tag; allowed: a tag"),
+        (HEAD + "rank 0 {\ncalc 5 cpu 1\n}", "rank 0, line 3: found cpu 1; allowed: 0: a rank has one processor"),
+        (
+            HEAD + "rank 0 {\ncalc 1000000000001\n}",
+            "rank 0, line 3: found work of 1000000000001 ns; allowed: 0 to 1000 s",
+        ),
+        (HEAD + "rank 0 {\na: calc 5\na: calc 6\n}", "rank 0, line 4: found label 'a' again; allowed: each label once"),
+        (HEAD + "rank 0 {\na: calc 5\na requires b\n}", "rank 0, line 4: found 'b'; allowed: a label of this rank"),
+        (
+            HEAD + "rank 0 {\na: calc 5\nb: calc 6\nc: calc 7\na requires b\nb requires a\nc requires b\n}",
+            "rank 0, line 4: found a circle of dependencies through this operation and that of line 3; allowed: no",
+        ),
+        (
+            HEAD + "rank 0 {\nsend 5b to 1 tag 4\n}\nrank 1 { }",
+            "rank 0, line 3: found a send to rank 1 with tag 4, which receives none; allowed: a receive for each send",
+        ),
+        (
+            HEAD + "rank 0 {\nrecv 5b from 1 tag 4\n}\nrank 1 { send 5b to 0 tag 3 }",
+            "rank 1, line 5: found a send to rank 0 with tag 3, which receives none; allowed: a receive for each send",
+        ),
+        (
+            HEAD + "rank 0 {\nrecv 5b from 1 tag 4\n}\nrank 1 { }",
+            "rank 0, line 3: found a receive from rank 1 with tag 4, which sends none; allowed: a send for each",
+        ),
+        (HEAD + "rank 0 { calc 5 }", "rank 1: found nothing; allowed: what it does, if only { }"),
+        ("num_ranks 99999999\n", "line 1: found 99999999 ranks in 19 bytes; allowed: a file that tells of each rank"),
+        (HEAD + "rank 0 { calc 5 }\nrank 1 { }", "ranks: found 3; allowed: 2, the ranks of the trace"),
+        (HEAD + "/* rank", "line 2: found 'a comment without an end'; allowed: */"),
+        ("", "found nothing; allowed: a trace in GOAL, text or binary"),
+    ],
+)
+def test_what_can_not_be_is_told_in_one_line(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "x.goal").write_text(text)
+    yaml = tmp_path / "x.yaml"
+    ranks = 3 if said.startswith("ranks") else 2
+    yaml.write_text(f"ranks: {ranks}\nmachine: torus-S\nworkload: {{kind: trace, file: x.goal}}\n")
+    with pytest.raises(InputError, match=re.escape(said)) as told:
+        load_point(yaml)
+    assert "\n" not in str(told.value)
+
+
+@given(
+    text=st.text(st.sampled_from("rank 01{}:lsendcvb/*\n-\x00"))
+    | st.binary(max_size=60).map(lambda b: b.decode("latin1"))
+)
+def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    file = tmp_path_factory.mktemp("any") / "x.goal"
+    file.write_text(HEAD + "rank 0 {" + text, encoding="latin1")
+    try:
+        traces.pack(file)
+    except InputError as error:
+        told = str(error)
+        if "allowed: " not in told:
+            raise
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"substrate": "simgrid"},
+        {"machine": PAIR | {"model": "pisces-16"}},
+        {"workload": {"kind": "program", "steps": [{"kind": "trace", "table": 64 * "0"}]}},
+    ],
+)
+def test_who_runs_no_traces_says_so(tmp_path: Path, change: dict[str, Any]) -> None:
+    made = {"ranks": 2, "workload": trace(tmp_path, HEAD + "rank 0 { calc 5 }"), "machine": PAIR}
+    with pytest.raises(ValueError, match="trace"):
+        Point.model_validate(made | change)

@@ -1,0 +1,52 @@
+"""What pictures of networks count, against closed forms."""
+
+from typing import Any
+
+import pytest
+
+from tramontane.study.machines import Machine
+from tramontane.study.network import FAMILIES
+from tramontane.study.structure import structure
+
+
+def machine(**keys: Any) -> Machine:
+    return Machine.model_validate({"name": "drawn", **keys})
+
+
+@pytest.mark.parametrize(
+    "family", [each for each in FAMILIES.values() if not each.by_table], ids=lambda each: each.name
+)
+def test_links_that_are_looked_at_are_those_of_the_closed_form(family: Any) -> None:
+    net = machine(**family.example).facts
+    found = net.links_between(0, net.switches)
+    assert len(found.source) == 2 * net.links
+    pairs = list(zip(found.source.tolist(), found.target.tolist(), strict=True))
+    assert sorted(pairs) == sorted((b, a) for a, b in pairs)
+
+
+@pytest.mark.parametrize(
+    ("keys", "longest", "links"),
+    [
+        # Half the nodes of a ring of 8 planes of 4 x 4 switches: two cuts of 16 links each.
+        ({"topology": "torus", "geometry": [4, 4, 8]}, 2 + 2 + 4, 32),
+        # A full fat tree: as many links as half its nodes.
+        ({"topology": "fattree", "geometry": [3, 4]}, 4, 32),
+        # 2 x 2 switches in each of 6 groups, a link from each to its like in all others: 3 x 3 x 4.
+        ({"topology": "dragonfly", "geometry": [2, 2, 6]}, 3, 36),
+        ({"topology": "hyperx", "geometry": [4, 4]}, 2, 16),
+    ],
+)
+def test_longest_route_and_cut_are_those_of_the_closed_forms(keys: dict[str, Any], longest: int, links: int) -> None:
+    drawn = machine(**keys, link={"bandwidth": "10 GB/s"})
+    found = structure(drawn)
+    assert (found.longest, found.exact) == (longest, True)
+    assert found.cut is not None
+    assert found.cut.bandwidth == links * 10**10
+    assert sum(found.links.values()) in (drawn.facts.links, 2 * drawn.facts.links)  # a tree's have two classes
+
+
+def test_a_cut_knows_the_bandwidths_of_classes() -> None:
+    links = {"bandwidth": "10 GB/s", "classes": {"global": {"bandwidth": "25 GB/s"}}}
+    found = structure(machine(topology="dragonfly", geometry=[2, 2, 6], link=links))
+    assert found.cut is not None
+    assert found.cut.bandwidth == 36 * 25 * 10**9

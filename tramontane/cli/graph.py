@@ -1,0 +1,64 @@
+"""``tramontane graph``."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+graph = typer.Typer(
+    help="Make a graph, a table of links between switches; see docs/machines.md.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+To = Annotated[Path, typer.Option("--to", help="Table to be written, .csv.", metavar="FILE")]
+Order = Annotated[int, typer.Argument(help="q, a prime.")]
+Parallel = Annotated[int, typer.Option(min=1, help="Links between each two switches that are linked.")]
+
+
+@graph.command("slim-fly")
+def slim_fly(order: Order, to: To, parallel: Parallel = 1) -> None:
+    """Make a Slim Fly of 2 q^2 switches, two links apart at most."""
+    from tramontane.study import graph_makers as makers
+
+    _write(makers.of_links(makers.slim_fly(order), parallel), to)
+
+
+@graph.command("polarfly")
+def polarfly(order: Order, to: To, parallel: Parallel = 1) -> None:
+    """Make a PolarFly of q^2 + q + 1 switches, two links apart at most."""
+    from tramontane.study import graph_makers as makers
+
+    _write(makers.of_links(makers.polarfly(order), parallel), to)
+
+
+@graph.command("jellyfish")
+def jellyfish(
+    to: To,
+    switches: Annotated[int, typer.Option(min=2, max=1_000_000, help="Switches.")],
+    links: Annotated[int, typer.Option(min=1, help="Links of a switch to others.")],
+    seed: Annotated[int, typer.Option(min=0, help="Of the random numbers.")] = 1,
+) -> None:
+    """Make a Jellyfish, a random graph whose switches all have as many links."""
+    from tramontane.study import graph_makers as makers
+
+    _write(makers.of_links(makers.jellyfish(switches, links, seed)), to)
+
+
+@graph.command("from-machine")
+def from_machine(machine: Annotated[str, typer.Argument(help="A machine of configs/machines.")], to: To) -> None:
+    """Make the graph of a machine's network, to change it."""
+    from tramontane.study import graph_makers as makers
+    from tramontane.study.catalogue import load_machine
+
+    _write(makers.of_machine(load_machine(machine)), to)
+
+
+def _write(rows: Sequence[Sequence[object]], to: Path) -> None:
+    from tramontane.errors import display_path
+    from tramontane.study.graph_makers import write
+
+    write(to, rows)
+    print(display_path(to))

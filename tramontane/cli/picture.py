@@ -1,0 +1,33 @@
+"""``tramontane picture``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def picture(
+    machine: Annotated[str, typer.Argument(help="A machine of configs/machines.", metavar="MACHINE")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The files to write, without their ending; by default MACHINE."),
+    ] = None,
+) -> None:
+    """Draw a machine's network by its structure; print ports, links by class, the longest route and a cut."""
+    import os
+    import subprocess
+    import sys
+
+    from tramontane.cli.options import to_write
+    from tramontane.study.catalogue import load_machine
+    from tramontane.study.structure import rows, structure
+    from tramontane.support.layout import CODE
+    from tramontane.support.tables import table
+
+    stem = to_write("--output", output or Path(machine))
+    found = load_machine(machine)
+    print(table(("", machine), rows(found, structure(found))))
+    # What draws uses this package, not the other way round.
+    path = os.pathsep.join([str(CODE), *filter(None, [os.environ.get("PYTHONPATH")])])
+    command = [sys.executable, "-m", "analysis.picture", machine, str(stem)]
+    raise typer.Exit(subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=False).returncode)

@@ -1,0 +1,164 @@
+"""Samples of parameters: how an experiment draws its points instead of listing them.
+
+The plans are those of SciPy and SALib: Latin hypercubes (McKay, Beckman and Conover 1979), scrambled Sobol' sequences
+(Owen 1998), trajectories of one step at a time (Morris 1991), and the pairs of samples from which variances are
+attributed (Saltelli et al. 2010).
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+from tramontane.errors import show
+from tramontane.study.fields import Whole
+from tramontane.study.messages import problem
+from tramontane.study.settings import Settings
+from tramontane.study.units import BANDWIDTH, FRACTION, FREQUENCY, SIZE, TIME, Dimension, parse_quantity
+
+METHODS = ("lhs", "sobol", "morris", "saltelli")
+MOST_DRAWS = 20_000
+_DIMENSIONS = (TIME, SIZE, BANDWIDTH, FRACTION, FREQUENCY)
+_ENDS = "two numbers or quantities, the smaller one first, e.g. [1 GB/s, 10 GB/s]"
+
+Unit = NDArray[np.float64]
+
+
+class Parameter(Settings):
+    """What a parameter may be: one of three."""
+
+    range: list[Any] | None = Field(None, description="Its ends; all between are alike.", examples=[["1 us", "9 us"]])
+    log: list[Any] | None = Field(
+        None, description="Its ends; equal ratios are alike.", examples=[["1 GB/s", "100 GB/s"]]
+    )
+    choice: list[Any] | None = Field(None, description="Two values or more.", examples=[["minimal", "ugal"]])
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        given = [name for name in ("range", "log", "choice") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise problem(f"found {', '.join(given) or 'nothing'}", "one of range, log, choice")
+        if self.choice is not None:
+            if len(self.choice) < 2:
+                raise problem(f"found {show(self.choice)}", "two values or more", key="choice")
+            return self
+        _, low, high = _ends(given[0], getattr(self, given[0]))
+        if low >= high:
+            raise problem(f"found {show(getattr(self, given[0]))}", _ENDS, key=given[0])
+        if self.log is not None and low <= 0:
+            raise problem(f"found {show(self.log)}", "ends above zero", key="log")
+        return self
+
+    def value(self, at: float) -> Any:
+        """Return the value at a place between 0 and 1, as an experiment would state it."""
+        if self.choice is not None:
+            return self.choice[min(int(at * len(self.choice)), len(self.choice) - 1)]
+        name, given = ("range", self.range) if self.range is not None else ("log", self.log)
+        dimension, low, high = _ends(name, given)
+        drawn = low + at * (high - low) if self.log is None else low * (high / low) ** at
+        if dimension is not None:
+            return f"{min(max(round(drawn), math.ceil(low)), math.floor(high))} {dimension.base}"
+        assert given is not None
+        return round(drawn) if all(isinstance(end, int) for end in given) else drawn
+
+
+class Sample(Settings):
+    """Points that are drawn: each draw sets all parameters."""
+
+    method: Literal["lhs", "sobol", "morris", "saltelli"] = Field(
+        description="How: a Latin hypercube (lhs), a scrambled Sobol' sequence (sobol), trajectories that change one "
+        "parameter a step (morris), or the pairs of samples that indices of variance need (saltelli). With all but lhs "
+        "a larger size keeps the smaller one's draws."
+    )
+    size: Annotated[int | str, Field(union_mode="left_to_right")] = Field(
+        description="Number of draws, or $name of the scale. For k parameters sobol needs a power of two, morris a "
+        "multiple of k + 1, saltelli k + 2 times a power of two."
+    )
+    seed: Annotated[int, Whole(0, 2**31 - 1)] = Field(1, description="The same seed gives the same draws.")
+    parameters: dict[str, Parameter] = Field(
+        description="What is drawn: paths of a point, each with its range, log range or choice."
+    )
+
+    @field_validator("size", mode="before")
+    @classmethod
+    def _no_truth(cls, value: object) -> object:
+        if isinstance(value, bool):
+            raise problem(f"found {show(value)}", "a whole number, or $name of the scale")
+        return value
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if not self.parameters:
+            raise problem("found none", "paths of a point", key="parameters")
+        return self
+
+    def sizes(self) -> str:
+        """Return in words what sizes the method can have."""
+        number = len(self.parameters)
+        return {
+            "lhs": "1 or more",
+            "sobol": "a power of two",
+            "morris": f"a multiple of {number + 1}, for {number} parameters",
+            "saltelli": f"{number + 2} times a power of two, for {number} parameters",
+        }[self.method] + f", at most {MOST_DRAWS}"
+
+    def fits(self, size: int) -> bool:
+        """Whether the method can have so many draws."""
+        step = {"morris": len(self.parameters) + 1, "saltelli": len(self.parameters) + 2}.get(self.method, 1)
+        times, rest = divmod(size, step)
+        power = self.method in ("sobol", "saltelli")
+        return 1 <= size <= MOST_DRAWS and rest == 0 and (not power or times & (times - 1) == 0)
+
+    def draws(self, size: int) -> list[dict[str, Any]]:
+        """Return the values of all parameters, draw by draw.
+
+        Parameters
+        ----------
+        size : int
+            One that `fits`.
+        """
+        places = _places(self.method, size, len(self.parameters), self.seed)
+        return [
+            {
+                path: parameter.value(float(at))
+                for (path, parameter), at in zip(self.parameters.items(), row, strict=True)
+            }
+            for row in places
+        ]
+
+
+def _places(method: str, size: int, number: int, seed: int) -> Unit:
+    """Return draws in the unit cube, of shape (size, number)."""
+    from SALib.sample import morris, sobol  # noqa: PLC0415 - slow to import
+    from scipy.stats import qmc  # noqa: PLC0415
+
+    if method == "lhs":
+        places = qmc.LatinHypercube(number, rng=seed).random(size)
+    elif method == "sobol":
+        places = qmc.Sobol(number, rng=seed).random(size)
+    else:
+        problem_ = {"num_vars": number, "names": list(map(str, range(number))), "bounds": [[0.0, 1.0]] * number}
+        if method == "morris":
+            places = morris.sample(problem_, size // (number + 1), seed=seed)
+        else:
+            places = sobol.sample(problem_, size // (number + 2), calc_second_order=False, seed=seed)
+    return np.asarray(places, dtype=np.float64)
+
+
+def _ends(name: str, given: Sequence[Any] | None) -> tuple[Dimension | None, float, float]:
+    """Return what two ends are of, and both in base units."""
+    if given is None or len(given) != 2 or any(isinstance(end, bool) for end in given):
+        raise problem(f"found {show(given)}", _ENDS, key=name)
+    if all(isinstance(end, int | float) for end in given):
+        return None, given[0], given[1]
+    for dimension in _DIMENSIONS:
+        try:
+            low, high = (parse_quantity(end, dimension, least=0) for end in given)
+        except PydanticCustomError:
+            continue
+        return dimension, low, high
+    raise problem(f"found {show(given)}", _ENDS, key=name)
