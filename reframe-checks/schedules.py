@@ -54,26 +54,10 @@ class Program(rfm.CompileOnlyRegressionTest):
         if extras.get("build") == "spack":
             self._build_with_spack(extras["spec"])
             return
-        if spack.asked():
-            self.build_system = "CustomBuild"
-            module = "tramontane.substrates.mpi.build"
-            self.build_system.commands = [f"cd {SOURCES} && {sys.executable} -m {module} {self.current_environ.name}"]
-            return
-        # A link to Spack's program, of an earlier BUILD=spack, would pass for an up-to-date one.
-        self.prebuild_cmds = [f"test ! -L {self.executable_path} || rm {self.executable_path}"]
-        self.build_system = "CMake"
-        self.build_system.flags_from_environ = False
-        self.build_system.configuredir = str(SOURCES)
-        self.build_system.builddir = str(SOURCES / "build" / f"mpi-{self.current_environ.name}")
-        self.build_system.max_concurrency = 2
-        self.build_system.config_opts = [
-            "-DTRAMONTANE_MPI=ON",
-            "-DTRAMONTANE_EXTENSION=OFF",
-            "-DTRAMONTANE_TESTS=OFF",
-            "-DCMAKE_BUILD_TYPE=Release",
-            f"-DMPI_CXX_COMPILER={self.current_environ.cxx}",
-        ]
-        self.build_system.build_opts = ["tramontane-mpi"]
+        # The same command that a point builds with: it locks the folder, for both may want the program at once.
+        self.build_system = "CustomBuild"
+        build = f"{sys.executable} -m tramontane.substrates.mpi.build"
+        self.build_system.commands = [f"cd {SOURCES} && {build} {self.current_environ.name} {self.current_environ.cxx}"]
 
     def _build_with_spack(self, spec: str) -> None:
         """Build in an environment of Spack that ReFrame makes, with our recipes and this checkout's sources."""

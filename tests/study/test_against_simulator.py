@@ -91,7 +91,7 @@ def test_counts_of_the_smoke_points(identity: str) -> None:
     exact = point.workload.chosen != "bruck"
     assert cost.packets == (counted["packets"] if exact else pytest.approx(counted["packets"], rel=0.02))
     # How many packets an adaptive routing diverts is not known before, nor how many meet their destination on a detour.
-    # Where nothing is congested and routes are short, as in a HyperX of 64 ranks, that is far less than what is expected.
+    # Where nothing is congested and routes are short, as in a HyperX of 64 ranks, that is far less than expected.
     detours = point.machine is not None and point.machine.facts.routing.non_minimal
     assert cost.hops == pytest.approx(counted["hops"], rel=0.45 if detours else 0.1)
 

@@ -57,7 +57,11 @@ def test_lists(project: Path, root: Path) -> None:
             "name: x",
             "torus-S.yaml: name: found 'x'; allowed: no name; a machine is called like its file",
         ),
-        ("geometry: [4, 4, 4]", "packet: 1 MB", "torus-S.yaml: geometry: missing; allowed: [X, Y, Z]: switches along each"),
+        (
+            "geometry: [4, 4, 4]",
+            "packet: 1 MB",
+            "torus-S.yaml: geometry: missing; allowed: [X, Y, Z]: switches along each",
+        ),
         (
             "geometry: [4, 4, 4]",
             "geometry: {switches: [4, 4]}",

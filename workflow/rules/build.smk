@@ -9,7 +9,7 @@ rule build_program:
         "build/mpi-{environment}.log",
     conda:
         "../envs/build.yaml"
-    threads: 1
+    threads: 2
     resources:
         mem_mb=1500,
         runtime=10,

@@ -2,7 +2,8 @@
 
 Where Spack is to build (`tramontane.substrates.spack`), a link to the program of its environment stands there instead.
 
-By hand: ``python -m tramontane.substrates.mpi.build openmpi``, with the name of an environment of the system `generic`.
+By hand: ``python -m tramontane.substrates.mpi.build openmpi``, with the name of an environment of the system `generic`;
+for another system, as ReFrame does, with the name and its compiler.
 """
 
 import fcntl
@@ -18,6 +19,9 @@ from tramontane.substrates.building import told
 from tramontane.substrates.mpi import program
 from tramontane.substrates.mpi.libraries import Library, find_command, library_of
 
+#: Files that are compiled at once.
+JOBS = "2"
+
 
 def missing_tools() -> list[str]:
     """Return what is needed to build and is not there."""
@@ -26,33 +30,47 @@ def missing_tools() -> list[str]:
     return [*tools, *(["cmake"] if find_command("cmake") is None else [])]
 
 
-def folder_of(library: Library) -> Path:
+def folder_of(environment: str) -> Path:
     """Return the folder that the program is built in."""
-    return Path(program.ROOT, "build", f"mpi-{library.name}")
+    return Path(program.ROOT, "build", f"mpi-{environment}")
 
 
 def build_program(library: Library) -> Path:
-    """Return the program built with `library`; it is built if it is not there or its sources have changed.
+    """Return the program built with `library`, as `build_with` does."""
+    return build_with(library.name, library.compiler)
+
+
+def build_with(environment: str, compiler: str) -> Path:
+    """Return the program built with a compiler; it is built if it is not there or its sources have changed.
+
+    Everything that builds it comes here, ReFrame too, so that no two build at once in one folder.
+
+    Parameters
+    ----------
+    environment : str
+        The name of the environment, which names the folder.
+    compiler : str
+        The C++ compiler wrapper of the MPI library, with path.
 
     Raises
     ------
     RuntimeError
         If that fails; the message names the log.
     """
-    folder = folder_of(library)
+    folder = folder_of(environment)
     folder.mkdir(parents=True, exist_ok=True)
     executable, stamp = folder / program.NAME, folder / "built-from"
     with Path(folder, ".lock").open("w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # several points may want it at once
         if spack.asked():
             return _from_spack(executable, stamp)
-        wanted = _digest(library)
+        wanted = _digest(compiler)
         there = executable.is_file() and not executable.is_symlink() and stamp.exists()
         if not (there and stamp.read_text(encoding="ascii") == wanted):
             for old in (stamp, executable):  # which may be a link to Spack's
                 old.unlink(missing_ok=True)
-            with told(f"{program.NAME} with {library.name}"):
-                _cmake(library, folder)
+            with told(f"{program.NAME} with {environment}"):
+                _cmake(compiler, folder)
             stamp.write_text(wanted, encoding="ascii")
     return executable
 
@@ -72,14 +90,14 @@ def _from_spack(executable: Path, stamp: Path) -> Path:
     return executable
 
 
-def _cmake(library: Library, folder: Path) -> None:
+def _cmake(compiler: str, folder: Path) -> None:
     cmake = str(find_command("cmake"))
     options = {
         "TRAMONTANE_MPI": "ON",
         "TRAMONTANE_EXTENSION": "OFF",
         "TRAMONTANE_TESTS": "OFF",
         "CMAKE_BUILD_TYPE": "Release",
-        "MPI_CXX_COMPILER": library.compiler,
+        "MPI_CXX_COMPILER": compiler,
     }
     definitions = [f"-D{key}={value}" for key, value in options.items()]
     log = folder / "build.log"
@@ -87,17 +105,17 @@ def _cmake(library: Library, folder: Path) -> None:
         for command in (
             # A compiler that has changed since would otherwise stay in the cache.
             [cmake, "--fresh", "-S", str(program.ROOT), "-B", str(folder), *definitions],
-            [cmake, "--build", str(folder), "--target", program.NAME],
+            [cmake, "--build", str(folder), "--target", program.NAME, "--parallel", JOBS],
         ):
             done = subprocess.run(command, stdout=stream, stderr=subprocess.STDOUT, check=False)
             if done.returncode != 0:
                 where = log.relative_to(program.ROOT)
-                raise RuntimeError(f"building {program.NAME} with {library.compiler} failed; see {where}")
+                raise RuntimeError(f"building {program.NAME} with {compiler} failed; see {where}")
 
 
-def _digest(library: Library) -> str:
+def _digest(compiler: str) -> str:
     """Return what the program depends on, in 16 hex digits."""
-    known = hashlib.sha256(f"{library.compiler}\0".encode())
+    known = hashlib.sha256(f"{compiler}\0".encode())
     for file in (program.ROOT / "CMakeLists.txt", *program.sources(), *program.headers()):
         known.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
     return known.hexdigest()[:16]
@@ -108,16 +126,33 @@ def provenance(library: Library, executable: Path) -> dict[str, str]:
     package = spack.origin(executable)
     if package:
         return {"by": package}
-    return {"by": spack.CMAKE, "compiler": library.compiler, "sources": _digest(library)}
+    return {"by": spack.CMAKE, "compiler": library.compiler, "sources": _digest(library.compiler)}
+
+
+def _compiler(environment: str, named: list[str]) -> str:
+    """Return the compiler wrapper that is named, with its path, or that of an environment of the system `generic`.
+
+    Raises
+    ------
+    ValueError
+        If it is not here.
+    """
+    if not named:
+        return library_of(SystemChoice(name=DEFAULT_SYSTEM, environment=environment)).compiler
+    path = find_command(named[0])
+    if path is None:
+        raise ValueError(f"environment {environment}: there is no compiler {named[0]}")
+    return path
 
 
 def main(arguments: list[str]) -> int:
     """Build with the environment that is named; return the exit status."""
-    if len(arguments) != 1:
-        print("usage: python -m tramontane.substrates.mpi.build ENVIRONMENT", file=sys.stderr)
+    if len(arguments) not in {1, 2}:
+        print("usage: python -m tramontane.substrates.mpi.build ENVIRONMENT [COMPILER]", file=sys.stderr)
         return 2
+    environment, *named = arguments
     try:
-        print(build_program(library_of(SystemChoice(name=DEFAULT_SYSTEM, environment=arguments[0]))))
+        print(build_with(environment, _compiler(environment, named)))
     except (ValueError, InputError) as mistake:
         print(mistake, file=sys.stderr)
         return 2
