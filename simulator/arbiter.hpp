@@ -94,6 +94,9 @@ public:
 
     void prefetch(const Pool<Gaps>& pool) const { pool.prefetch_whole(gaps_); }
 
+    /// From when on all that is booked has left.
+    [[nodiscard]] Ticks open() const { return open_; }
+
 private:
     /// A packet on its way through the server: so much of it has a slot, until then.
     struct Sending {

@@ -167,7 +167,7 @@ public:
           transactions(Pool<Transaction>::SameAs{first.transactions}),
           messages(Pool<Message>::SameAs{first.messages}),
           delays(first.delays),
-          link_use(first.link_use),
+          link_use(first.link_use.another()),
           window_(first.window_),
           queue_(window_, lps),
           mailboxes_(first.mailboxes_),
@@ -186,8 +186,8 @@ public:
     Pool<OpenRound> open_rounds;
     Statistics statistics;
     Delays delays;
-    std::vector<LinkUse> link_use;  ///< by class; empty where nobody asks
-    Ledger ledger;                  ///< where invariants are checked
+    UseOverTime link_use;  ///< by class, or by link; without bins where nobody asks
+    Ledger ledger;         ///< where invariants are checked
 
     /// Counts what begins to wait; compared within one queue only.
     [[nodiscard]] std::uint32_t next_order() { return order_++; }
@@ -400,7 +400,7 @@ public:
         pool(messages, first);
         file(statistics);
         delays.keep(file);
-        file(link_use);
+        link_use.keep(file);
         file(ledger);
         queue_.keep(file);
         file(order_);

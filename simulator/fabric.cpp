@@ -4,19 +4,23 @@
 
 namespace tramontane {
 
-Fabric::Fabric(Engine& engine, const Topology& topology, const Router& router)
+Fabric::Fabric(Engine& engine, const Topology& topology, const Router& router, const LinkCounting& counting)
     : engine_(engine),
       topology_(topology),
       router_(router),
       has_crossbar_(engine.parameters.has_crossbar()),
       links_differ_(!engine.parameters.links.alike()),
-      links_(links_differ_ ? Links::different : Links::plain),
+      links_(counting.on     ? Links::counted
+             : links_differ_ ? Links::different
+                             : Links::plain),
       channels_(router.channels()),
       space_(engine.parameters.buffer / channels_),
       outputs_offset_(((std::size_t{topology.ports()} + 1) * sizeof(Link) +
                        (links_differ_ ? topology.ports() * sizeof(LinkRateId) : 0) + 63) /
                       64 * 64),
-      lines_((outputs_offset_ + std::size_t{topology.ports()} * channels_ * sizeof(Output)) / sizeof(CacheLine)),
+      meters_offset_(outputs_offset_ + std::size_t{topology.ports()} * channels_ * sizeof(Output)),
+      lines_((meters_offset_ + (counting.on ? topology.ports() * sizeof(LinkMeter) : 0)) / sizeof(CacheLine)),
+      meters_have_series_(counting.one_by_one()),
       switches_(topology.switches(), nullptr),
       switches_a_page_(std::max<std::size_t>(1, large_page / (lines_ * sizeof(CacheLine)))),
       memory_(std::uint64_t{router.counters()} * sizeof(std::uint32_t)),
@@ -36,16 +40,13 @@ Fabric::Fabric(const Fabric& first, Engine& engine)
       channels_(first.channels_),
       space_(first.space_),
       outputs_offset_(first.outputs_offset_),
+      meters_offset_(first.meters_offset_),
       lines_(first.lines_),
+      meters_have_series_(first.meters_have_series_),
       switches_(first.switches_.size(), nullptr),
       switches_a_page_(first.switches_a_page_),
       counters_(first.counters_.size()),
       injection_(first.injection_) {}
-
-void Fabric::count_links() {
-    engine_.link_use.resize(topology_.link_classes().size());
-    links_ = Links::counted;
-}
 
 void Fabric::create(SwitchId at) {
     if (room_ == 0) {
@@ -62,6 +63,12 @@ void Fabric::create(SwitchId at) {
     }
     const std::size_t count = std::size_t{topology_.ports()} * channels_;
     std::uninitialized_fill_n(outputs(at), count, Output{SwitchChannel(space_), SwitchChannel(space_)});
+    if (links_ != Links::counted) return;
+    std::uninitialized_fill_n(&meter(at, 0), topology_.ports(), LinkMeter{});
+    for (Port port = 0; port < topology_.ports(); ++port) {
+        meter(at, port).link_class = topology_.link_class(at, port);
+        if (!meters_have_series_) meter(at, port).series = meter(at, port).link_class;
+    }
 }
 
 void Fabric::keep(StateFile& file, bool first) {
@@ -156,7 +163,7 @@ inline void Fabric::meet(Packet& packet, LinkRateId rate) const {
 
 /// \tparam differ whether links do, by a constant: this is where most of the time goes
 template <bool differ>
-[[gnu::always_inline]] inline void Fabric::pass_link(SwitchId at, Index item, Output& output, Ticks now) {
+[[gnu::always_inline]] inline Passage Fabric::pass_link(SwitchId at, Index item, Output& output, Ticks now) {
     Packet& packet = engine_.packets[item];
     output.behind.take(packet.bytes);
     Link& server = link(at, packet.port);
@@ -187,17 +194,39 @@ template <bool differ>
         if (server.next == unknown) server.next = topology_.neighbour(at, packet.port);
         engine_.send(passage.head_leaves + rate.latency, server.next, event_code(EventKind::head_arrival), item);
     }
+    return passage;
 }
 
 [[gnu::noinline]] void Fabric::enter_one_of_different_links(SwitchId at, Index item, Output& output, Ticks now) {
     pass_link<true>(at, item, output, now);
 }
 
-[[gnu::noinline, gnu::cold]] void Fabric::enter_counted_link(SwitchId at, Index item, Output& output, Ticks now) {
+[[gnu::noinline]] void Fabric::enter_counted_link(SwitchId at, Index item, Output& output, Ticks now) {
     const Packet& packet = engine_.packets[item];
-    engine_.link_use[topology_.link_class(at, packet.port)].add({1, packet.bytes});
-    if (links_differ_) return enter_one_of_different_links(at, item, output, now);
-    pass_link<false>(at, item, output, now);
+    const std::uint32_t bytes = packet.bytes;
+    LinkMeter& meter = this->meter(at, packet.port);
+    ++meter.packets;
+    meter.bytes += bytes;
+    meter.waiting -= bytes;
+    const Passage passage =
+        links_differ_ ? pass_link<true>(at, item, output, now) : pass_link<false>(at, item, output, now);
+    if (engine_.link_use.wanted()) {
+        engine_.link_use.pass(meter.series, passage.head_leaves, passage.tail_leaves, bytes);
+    }
+}
+
+/// Counts the queue that a packet finds before its link: what has come to the switch for it, and what the link is
+/// booked for.
+[[gnu::noinline]] void Fabric::note_arrival(SwitchId at, const Packet& packet, Ticks now) {
+    LinkMeter& meter = this->meter(at, packet.port);
+    const Ticks open = link(at, packet.port).open();
+    const Ticks slot = links_differ_ ? rate(at, packet.port).slot : engine_.parameters.link.slot;
+    const std::uint64_t queue = meter.waiting + (open > now ? (open - now) / slot : 0);
+    meter.waiting += packet.bytes;
+    meter.peak_queue = std::max(meter.peak_queue, queue);
+    if (!engine_.link_use.wanted()) return;
+    if (meter.series == LinkMeter::no_series) meter.series = engine_.link_use.add_series();
+    engine_.link_use.find(meter.series, now, queue);
 }
 
 [[gnu::always_inline]] inline void Fabric::enter_link(SwitchId at, Index item, Output& output, Ticks now) {
@@ -246,6 +275,8 @@ template <bool differ>
 
 void Fabric::prefetch_output(SwitchId at, Port port, std::uint8_t channel) const {
     prefetch_line(&link(at, port));
+    if (links_ == Links::counted) [[unlikely]]
+        prefetch_line(&meter(at, port));
     const Output& output = out(at, port, channel);
     prefetch_line(&output.before);
     prefetch_line(&output.behind);
@@ -316,6 +347,8 @@ void Fabric::HeadArrival::handle(Fabric& fabric, const Event& event, Ticks now) 
     ++engine.statistics.hops;
     if (!packet.routed) fabric.route(at, packet, now);
     packet.routed = false;
+    if (fabric.links_ == Links::counted) [[unlikely]]
+        fabric.note_arrival(at, packet, now);
     Output& output = fabric.out(at, packet.port, packet.channel);
     SwitchChannel& before = output.before;
     if (before.waiting.empty()) before.apply(engine.credits, now);

@@ -22,7 +22,7 @@ namespace tramontane {
 
 class Fabric {
 public:
-    Fabric(Engine& engine, const Topology& topology, const Router& router);
+    Fabric(Engine& engine, const Topology& topology, const Router& router, const LinkCounting& counting = {});
     /// The same fabric as another part sees it: only nodes' links are common, each used by its owner.
     Fabric(const Fabric& first, Engine& engine);
 
@@ -53,8 +53,16 @@ public:
         static void handle(Fabric& fabric, const Event& event, Ticks now);
     };
 
-    /// Counts from now on what each class of links carries.
-    void count_links();
+    /// Calls `f(switch, port, meter)` for each link that packets of this part went by, where links are counted.
+    template <class F>
+    void each_counted_link(F&& f) const {
+        for (SwitchId at = 0; at < switches_.size(); ++at) {
+            if (switches_[at] == nullptr) continue;
+            for (Port port = 0; port < topology_.ports(); ++port) {
+                if (meter(at, port).packets > 0) f(at, port, meter(at, port));
+            }
+        }
+    }
 
     /// Credits that another part gives back.
     void credit(const RemoteEvent& c) {
@@ -109,7 +117,7 @@ private:
     static_assert(sizeof(Link) == 16);
 
     /// A switch is one block: its crossbar, then its links by port, their rates where they differ, then its outputs by
-    /// port and virtual channel.
+    /// port and virtual channel, then the meters of its links where they are counted.
     struct alignas(64) CacheLine {
         std::byte bytes[64];
     };
@@ -123,6 +131,10 @@ private:
     [[nodiscard]] Output& out(SwitchId at, Port port, std::uint8_t channel) const {
         return outputs(at)[std::size_t{port} * channels_ + channel];
     }
+    [[nodiscard]] LinkMeter& meter(SwitchId at, Port port) const {
+        return reinterpret_cast<LinkMeter*>(reinterpret_cast<std::byte*>(switches_[at]) + meters_offset_)[port];
+    }
+    void note_arrival(SwitchId at, const Packet& packet, Ticks now);
     void create(SwitchId at);
 
     [[nodiscard]] LinkRateId* rates(SwitchId at) const {
@@ -153,7 +165,7 @@ private:
     void enter_one_of_different_links(SwitchId at, Index item, Output& output, Ticks now);
     void enter_counted_link(SwitchId at, Index item, Output& output, Ticks now);
     template <bool differ>
-    void pass_link(SwitchId at, Index item, Output& output, Ticks now);
+    Passage pass_link(SwitchId at, Index item, Output& output, Ticks now);
     void eject(Index item, Ticks tail);
     std::uint64_t queued_packets(SwitchId at, Port port, Ticks now);
     /// The same without touching the switch, whose own time may differ by less than a window.
@@ -185,7 +197,8 @@ private:
     enum class Links : std::uint8_t { plain, different, counted } links_;
     std::uint8_t channels_;
     std::int64_t space_;  // bytes of a buffer for one virtual channel
-    std::size_t outputs_offset_, lines_;
+    std::size_t outputs_offset_, meters_offset_, lines_;
+    bool meters_have_series_;              // of their own; else those of a class have one together
     std::vector<CacheLine*> switches_;     // null until a packet comes, and where another part has it
     std::vector<Pages<CacheLine>> pages_;  // where they are
     std::size_t switches_a_page_, room_ = 0;

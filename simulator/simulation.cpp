@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -59,12 +60,15 @@ struct alignas(64) Part {
     Part(const Machine& machine, const Schedule& schedule, const Run& run, const Topology& topology,
          const Router& router, const Places& places, const Allocation& allocation, Mailboxes* mailboxes)
         : engine(machine, topology, run.seed, places, mailboxes, run.window),
-          fabric(engine, topology, router),
+          fabric(engine, topology, router, run.links),
           nodes(engine, fabric, machine, topology, places, allocation, schedule, Noise(run.noise, run.seed),
                 Repeats(schedule.ranks(), schedule.rounds(), schedule.repeats(), run.steady_error, run.limit)),
           in_time_order(looks_elsewhere(machine)) {
         engine.delays = Delays(run.congestion_bins, static_cast<std::uint32_t>(schedule.ranks()));
-        if (run.link_use) fabric.count_links();
+        if (run.links.bins > 0) {
+            const auto classes = static_cast<std::uint32_t>(topology.link_classes().size());
+            engine.link_use = UseOverTime(run.links.bins, run.links.one_by_one() ? 0 : classes);
+        }
     }
     Part(Part& first, std::uint32_t part)
         : engine(first.engine, part), fabric(first.fabric, engine), nodes(first.nodes, engine, fabric) {}
@@ -201,6 +205,54 @@ void extrapolate(Outcome& o, const Repeats& repeats) {
                                          static_cast<double>(left_out));
 }
 
+/// What all links carried, by class, and what some did one by one.
+void count_links(Outcome& o, Parts& parts, const LinkCounting& counting) {
+    const Topology& topology = *parts.topology;
+    const LinkRates& rates = parts.parts[0]->engine.parameters.links;
+    std::uint32_t width = 0;
+    for (const auto& part : parts.parts) width = std::max(width, part->engine.link_use.width());
+    const auto classes = topology.link_classes();
+    for (std::size_t i = 0; i < classes.size(); ++i) {
+        o.link_use.emplace_back(classes[i].name, LinkUse{});
+        o.link_use.back().second.slot = rates.rates[rates.of_class[i]].slot;
+        o.link_use.back().second.bins.resize(counting.bins);
+    }
+    if (counting.bins > 0) o.bin_s = to_seconds(Ticks{1} << width);
+    std::vector<std::vector<UsedLink>> hottest(classes.size());
+    const auto hotter = [](const UsedLink& a, const UsedLink& b) {
+        if (a.use.bytes != b.use.bytes) return a.use.bytes > b.use.bytes;
+        return a.from != b.from ? a.from < b.from : a.port < b.port;
+    };
+    for (const auto& part : parts.parts) {
+        UseOverTime& over_time = part->engine.link_use;
+        over_time.widen(width);
+        part->fabric.each_counted_link([&](SwitchId at, Port port, const LinkMeter& meter) {
+            LinkUse& all = o.link_use[meter.link_class].second;
+            LinkUse own{.packets = meter.packets,
+                        .bytes = meter.bytes,
+                        .peak_queue = meter.peak_queue,
+                        .slot = all.slot,
+                        .bins = {}};
+            if (over_time.wanted() && counting.one_by_one()) own.bins = over_time.series(meter.series);
+            all.add(own);
+            if (!counting.one_by_one()) return;
+            std::vector<UsedLink>& few = hottest[meter.link_class];
+            UsedLink link{at, port, meter.link_class, std::move(own)};
+            const auto place = std::lower_bound(few.begin(), few.end(), link, hotter);
+            if (place == few.end() && few.size() == counting.hottest) return;
+            few.insert(place, std::move(link));
+            if (few.size() > counting.hottest) few.pop_back();
+        });
+        for (std::uint32_t i = 0; over_time.wanted() && !counting.one_by_one() && i < classes.size(); ++i) {
+            LinkUse own;
+            own.slot = o.link_use[i].second.slot;
+            own.bins = over_time.series(i);
+            o.link_use[i].second.add(own);
+        }
+    }
+    for (auto& few : hottest) std::move(few.begin(), few.end(), std::back_inserter(o.used_links));
+}
+
 std::uint64_t Part::step(std::uint64_t window) {
     receive();
     const std::uint64_t before = engine.statistics.events;
@@ -284,10 +336,6 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& gi
 
     Outcome outcome;
     outcome.delays = Delays(run.congestion_bins, ranks);
-    if (run.link_use) {
-        for (const LinkClass& each : parts.topology->link_classes())
-            outcome.link_use.emplace_back(each.name, LinkUse{});
-    }
     outcome.threads = static_cast<std::uint32_t>(parts.parts.size());
     outcome.setup_s = seconds_since(entered);
     const auto begun = std::chrono::steady_clock::now();
@@ -310,9 +358,6 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& gi
     for (const auto& part : parts.parts) {
         s.add(part->engine.statistics);
         outcome.delays.add(part->engine.delays);
-        for (std::size_t i = 0; i < outcome.link_use.size(); ++i) {
-            outcome.link_use[i].second.add(part->engine.link_use[i]);
-        }
         span.add(part->nodes.span());
         for (std::size_t i = 0; i < phases.size(); ++i) {
             phases[i].add(part->nodes.phases()[i]);
@@ -338,6 +383,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& gi
             part->nodes.verify_all_idle();
         }
     }
+    if (run.links.on) count_links(outcome, parts, run.links);
     outcome.time_s = to_seconds(span.length());
     const auto names = schedule.phases();
     for (std::size_t i = 0; i < names.size(); ++i) {

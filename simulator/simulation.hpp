@@ -35,7 +35,7 @@ struct Run {
     double steady_error = 0;               ///< of the time, relative, at which repeats may be cut short; 0: never
     Limit limit;                           ///< beyond which the time need not be known
     std::uint32_t congestion_bins = 0;     ///< a side of the congestion matrix; 0 for none
-    bool link_use = false;                 ///< whether what each class of links carries is counted
+    LinkCounting links;                    ///< whether what links carry is counted
     std::uint32_t threads = 1;             ///< that may be used; results do not depend on them
     Ticks window = 0;                      ///< see Engine; results do not depend on it
     std::uint32_t grain = 512;             ///< events of a window that are worth several threads; 0: all are
@@ -61,6 +61,8 @@ struct Outcome {
     std::uint64_t events = 0;
     Delays delays;                                          ///< of the workload's packets
     std::vector<std::pair<std::string, LinkUse>> link_use;  ///< by name of the class, where asked for
+    std::vector<UsedLink> used_links;                       ///< those that are told one by one, by class
+    double bin_s = 0;                                       ///< width of a bin of their times; 0: none
     std::int64_t repeats_simulated = 1;
     double steady_error = 0;  ///< half-width of the 99 % interval of `time_s`, relative; 0: nothing was left out
     double at_least_s = 0;    ///< of the time, above the limit for which the run was ended; 0: it was not

@@ -225,9 +225,38 @@ std::uint32_t congestion_bins_of(const nb::dict& point) {
     return static_cast<std::uint32_t>(bins);
 }
 
-/// Whether what links carry is counted by class.
-bool link_use_of(const nb::dict& point) {
-    return point.contains("statistics") && get<nb::dict>(point, "statistics").contains("links");
+/// What is counted of links, and how many of each class are told one by one.
+LinkCounting link_counting_of(const nb::dict& point) {
+    LinkCounting counting;
+    if (!point.contains("statistics")) return counting;
+    const auto asked = get<nb::dict>(point, "statistics");
+    if (!asked.contains("links")) return counting;
+    counting.on = true;
+    const auto links = get<std::string>(asked, "links");
+    if (links == "hottest") counting.hottest = hottest_links;
+    if (links == "each") counting.hottest = std::numeric_limits<std::uint32_t>::max();
+    const auto bins = get_or<std::int64_t>(asked, "bins", 0);
+    if (bins < 0 || bins > max_time_bins) {
+        throw std::invalid_argument("statistics.bins: at most " + std::to_string(max_time_bins));
+    }
+    counting.bins = static_cast<std::uint32_t>(bins);
+    return counting;
+}
+
+/// What a link, or several together, carried.
+void describe_use(nb::dict& described, const LinkUse& use) {
+    described["packets"] = use.packets;
+    described["bytes"] = use.bytes;
+    described["busy_s"] = use.busy() * seconds_per_tick;
+    described["peak_queue"] = use.peak_queue;
+    if (use.bins.empty()) return;
+    nb::list bytes, queues;
+    for (const UseOfBin& bin : use.bins) {
+        bytes.append(bin.bytes);
+        queues.append(bin.peak_queue);
+    }
+    described["bytes_in_bins"] = bytes;
+    described["peak_queue_in_bins"] = queues;
 }
 
 NoiseRule noise_of(const nb::dict& point) {
@@ -321,7 +350,7 @@ struct Task {
               .steady_error = steady_error_of(point),
               .limit = std::move(limit),
               .congestion_bins = congestion_bins_of(point),
-              .link_use = link_use_of(point),
+              .links = link_counting_of(point),
               .threads = threads,
               .window = window} {}
 
@@ -438,11 +467,23 @@ nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double long
         for (const auto& [name, use] : o.link_use) {
             nb::dict described;
             described["name"] = name;
-            described["packets"] = use.packets;
-            described["bytes"] = use.bytes;
+            describe_use(described, use);
             links.append(described);
         }
         result["links"] = links;
+        if (task.run.links.one_by_one()) {
+            nb::list one_by_one;
+            for (const UsedLink& link : o.used_links) {
+                nb::dict described;
+                described["class"] = o.link_use[link.link_class].first;
+                described["switch"] = link.from;
+                described["port"] = link.port;
+                describe_use(described, link.use);
+                one_by_one.append(described);
+            }
+            result["single_links"] = one_by_one;
+        }
+        if (o.bin_s > 0) result["bin_s"] = o.bin_s;
     }
     if (o.delays.matrix.wanted()) result["congestion"] = describe_congestion(o.delays.matrix, task.schedule->ranks());
     if (task.run.steady_error > 0) {
@@ -468,6 +509,8 @@ nb::tuple earliest_ends_of_point(const nb::dict& point) {
 void bind_simulation(nb::module_& module) {
     using namespace nb::literals;
     module.attr("MODEL_REVISION") = tramontane::model_revision;
+    module.attr("MAX_TIME_BINS") = tramontane::max_time_bins;
+    module.attr("HOTTEST_LINKS") = tramontane::hottest_links;
     module.def(
         "simulate", &tramontane::bindings::simulate_point, "point"_a, "threads"_a = 1,
         "longest"_a = std::numeric_limits<double>::infinity(), "more_s"_a = std::vector<double>(), "window"_a = 0,

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tramontane import _simulator
+from tramontane.study.points import LINK_COUNTS
 from tramontane.substrates import MOST_THREADS
 
 from .points import allreduce, machine, point, transposition
@@ -29,6 +30,8 @@ def test_results_do_not_depend_on_the_number_of_threads(data: st.DataObject) -> 
     net = data.draw(machines())
     p = point(ranks, data.draw(workloads(ranks)), net, data.draw(st.integers(0, 9)), data.draw(st.integers(0, 10**6)))
     p["statistics"] = {"congestion": data.draw(st.integers(0, 5))}
+    if data.draw(st.booleans()):
+        p["statistics"] |= {"links": data.draw(st.sampled_from(LINK_COUNTS)), "bins": data.draw(st.integers(1, 20))}
     if data.draw(st.booleans()):
         p["noise"] = {"period": 10**7, "duration": 10**6, "pattern": data.draw(st.sampled_from(["periodic", "random"]))}
     assert outcome(p, data.draw(st.integers(2, 4))) == outcome(p, 1)

@@ -1,6 +1,7 @@
 """``tramontane run``."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -27,7 +28,8 @@ def run(
         ),
     ] = None,
 ) -> None:
-    """Run one point and print one JSON object."""
+    """Run one point and print one JSON object; its hottest links, where they are asked for, on standard error."""
+    from tramontane.results.hot_links import hottest
     from tramontane.substrates.isolation import PointError
     from tramontane.substrates.single import TooLargeError, run_file
     from tramontane.support import host
@@ -36,8 +38,11 @@ def run(
         to_write("--checkpoint", checkpoint)
     limit = bytes_of(memory) or host.memory()
     try:
-        print(json.dumps(run_file(point_file, substrate, memory=limit, threads=threads, checkpoint=checkpoint)))
+        result = run_file(point_file, substrate, memory=limit, threads=threads, checkpoint=checkpoint)
     except TooLargeError as error:
         fail(f"{point_file}: {error} (--memory overrides this)", MISTAKE)
     except PointError as error:
         fail(f"{point_file}: {error}", FAILURE)
+    print(json.dumps(result))
+    if lines := hottest(result):
+        print("hottest links, by the share of the time that they passed bytes:", *lines, sep="\n", file=sys.stderr)

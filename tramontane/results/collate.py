@@ -137,7 +137,9 @@ def _row(point: dict[str, Any], store: Store) -> _Row:
         known,
         result.get("phases", {}),
         {
-            part: {each["name"]: {key: each[key] for key in known} for each in result.get(f"{part}s", ())}
+            part: {
+                each["name"]: {key: each[key] for key in known if key in each} for each in result.get(f"{part}s", ())
+            }
             for part, known in _PARTS.items()
         },
         result.get("delays", {}),

@@ -18,7 +18,7 @@ from ruamel.yaml import YAML
 
 from tramontane.study.mapping import is_scattered
 from tramontane.study.network import Network, Nodes
-from tramontane.study.points import Point
+from tramontane.study.points import BY_CLASS, Point
 from tramontane.study.settings import filled
 from tramontane.study.traffic import CONTROL, Floats, Traffic, traffic
 from tramontane.study.workloads import DOUBLE, RADICES, Allreduce
@@ -100,7 +100,7 @@ def estimate(point: Point, posted: float | None = None) -> Cost:
         nodes = point.rank_mapping.nodes
         ports = used_ports(net, nodes * machine.node.nics, scattered=is_scattered(point.allocation))
         state = (
-            ports * (speed["bytes_per_port"] + net.virtual_channels * speed["bytes_per_channel"])
+            ports * (speed["bytes_per_port"] + net.virtual_channels * speed["bytes_per_channel"] + _counting(point))
             + nodes * point.ranks_per_node * speed["bytes_per_rank"]
             + max(
                 (_bytes_at_once(point, part, each, posted) for part, each in zip(parts, visits, strict=True)), default=0
@@ -125,6 +125,14 @@ def estimate(point: Point, posted: float | None = None) -> Cost:
         control_packets=sum(control),
         state_bytes=float(state),
     )
+
+
+def _counting(point: Point) -> int:
+    """Return the memory that counting what a link carries takes [B]: `LinkMeter` and `UseOfBin` of the simulator."""
+    asked = point.statistics
+    if asked.links is None:
+        return 0
+    return 64 + (16 * (asked.bins or 0) if asked.links != BY_CLASS else 0)
 
 
 def _elsewhere(point: Point, messages: int, hops: float) -> tuple[float, float]:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, field_serializer, model_validator
 
+from tramontane.extension import simulator
 from tramontane.study.fields import Choice, Count, NonNegative, Text, Whole
 from tramontane.study.jobs import Jobs
 from tramontane.study.kinds import Workload
@@ -47,8 +48,12 @@ _ONLY_WHERE_ASKED = (*STEP_COSTS, "node", "one_sided", "storage")
 """Keys of machines that are left out of an identity where they ask for nothing."""
 
 
-BY_CLASS = "by-class"
+BY_CLASS, HOTTEST, EACH = "by-class", "hottest", "each"
+LINK_COUNTS = (BY_CLASS, HOTTEST, EACH)
 """How what links carry may be counted."""
+MOST_EACH = 20_000
+"""Links, one direction each, of the largest network of which each is told."""
+MAX_TIME_BINS: int = simulator().MAX_TIME_BINS
 
 
 class SystemChoice(Settings):
@@ -110,10 +115,18 @@ class Statistics(Settings):
         description="Bins a side of a matrix of the packets' queueing delays between source and destination processes; "
         "no more than processes are used, 0 for no matrix.",
     )
-    links: Annotated[str, Choice((BY_CLASS,))] | None = Field(
+    links: Annotated[str, Choice(LINK_COUNTS)] | None = Field(
         None,
-        description="Whether what links carry is counted, by their class: packets, bytes, and the share that these are "
-        "of what the links could carry. Default: it is not.",
+        description="Whether what links carry is counted: packets, bytes, the share that these are of what the links "
+        "could carry, busy time and longest queue, by class of links; beside it of the "
+        f"{simulator().HOTTEST_LINKS} links of each class that carry most, or of each link, in networks of at most "
+        f"{MOST_EACH:,} links (one direction each, those to nodes among them). Default: it is not.",
+    )
+    bins: Annotated[int, Whole(1, MAX_TIME_BINS)] | None = Field(
+        None,
+        description="Bins of time in which bytes and queues of links are counted; needs `links`. Their width is the "
+        "shortest, of powers of two times 5 fs, with which they hold the whole run. Default: none.",
+        examples=[64],
     )
 
 
@@ -245,12 +258,20 @@ class Point(Settings):
 
     def _check_links(self) -> None:
         """Refuse to count what links carry where there is nobody who does."""
-        if self.statistics.links is None:
+        counted, bins = self.statistics.links, self.statistics.bins
+        if counted is None:
+            if bins is not None:
+                raise problem(f"found {bins} without links", f"links: {', '.join(LINK_COUNTS)}", key="statistics.bins")
             return
         if self.substrate != "simulator" or (self.machine and self.machine.model == "pisces-16"):
             where = f"substrate {self.substrate}" if self.substrate != "simulator" else "model pisces-16"
             allowed = "only with simulator and model default"
-            raise problem(f"found {BY_CLASS} with {where}", allowed, key="statistics.links")
+            raise problem(f"found {counted} with {where}", allowed, key="statistics.links")
+        facts = self.network.facts
+        if counted == EACH and 2 * facts.links + facts.nodes > MOST_EACH:
+            found = f"found {EACH} with {2 * facts.links + facts.nodes:,} links of {self.network.label}"
+            allowed = f"at most {MOST_EACH:,}; or {HOTTEST}, {BY_CLASS}"
+            raise problem(found, allowed, key="statistics.links")
 
     def _check_steady(self) -> None:
         """Refuse to cut repeats short where there are none, or where they may be alike for a while only."""
@@ -262,7 +283,7 @@ class Point(Settings):
             (f"substrate {self.substrate}", self.substrate == "simulator", "only with simulator"),
             (f"workload {self.workload.kind}", self.workload.repeated is not None, f"only with {repeated}"),
             (f"model {machine_model}", machine_model != "pisces-16", "only with model default"),
-            (f"statistics.links {BY_CLASS}", self.statistics.links is None, "only without"),
+            (f"statistics.links {self.statistics.links}", self.statistics.links is None, "only without"),
             ("noise, whose period may be longer than what is simulated", self.noise.is_default, "only without noise"),
         ):
             if not wanted:

@@ -10,6 +10,7 @@ from tramontane.errors import InputError
 from tramontane.extension import simulator as _extension
 from tramontane.study.jobs import Jobs
 from tramontane.study.kinds import Workload
+from tramontane.study.link_names import LinkNames
 from tramontane.study.points import Point
 from tramontane.study.settings import filled
 from tramontane.substrates import spack
@@ -114,15 +115,30 @@ def _as_simulated(point: Point) -> dict[str, Any]:
 
 
 def _with_loads(result: dict[str, Any], point: Point) -> dict[str, Any]:
-    """Return a result in which classes of links say how much of what all of them could carry they did."""
+    """Return a result in which links say how much of what they could carry they did, and single ones what they are."""
     if "links" not in result:
         return result
-    numbers, rates, time = point.network.facts.link_counts(), point.network.links, result["time_s"]
-    rows = []
-    for own in result["links"]:
-        most = numbers[own["name"]] * filled(rates[own["name"]].bandwidth) * time
-        rows.append(own | {"load": own["bytes"] / most if most else 0.0})
-    return result | {"links": rows}
+    machine, time = point.network, result["time_s"]
+    numbers, rates = machine.facts.link_counts(), machine.links
+
+    def load(carried: int, link_class: str, links: int) -> float:
+        most = links * filled(rates[link_class].bandwidth) * time
+        return carried / most if most else 0.0
+
+    classes = [
+        own | {"number": (number := numbers[own["name"]]), "load": load(own["bytes"], own["name"], number)}
+        for own in result["links"]
+    ]
+    names = LinkNames(machine.topology, machine.facts)
+    singles = []
+    for own in result.get("single_links", ()):
+        name, (behind, node) = (
+            names.name(own["class"], own["switch"], own["port"]),
+            names.ends(own["switch"], own["port"]),
+        )
+        end = {"to_switch": behind} if behind is not None else {"to_node": node}
+        singles.append({"name": name, **own, **end, "load": load(own["bytes"], own["class"], 1)})
+    return result | {"links": classes} | ({"single_links": singles} if "single_links" in result else {})
 
 
 def _with_slowdown(together: dict[str, Any], point: Point, jobs: Jobs, threads: int) -> dict[str, Any]:
