@@ -112,6 +112,8 @@ void Nodes::follow(Node& node, std::uint32_t rank, Ticks now) {
             ++ended_;
             return;
         } else if (node.arrived.empty()) {
+            if (waiting_) [[unlikely]]
+                waiting_->idle(rank, now);
             return;
         } else if (const Ticks work = has_paid ? 0 : looking_for_operation(node.arrived.first); work > 0) {
             node.state = RankState::receives;
@@ -166,7 +168,10 @@ bool Nodes::start_operation(Node& node, std::uint32_t rank, Ticks now) {
     }
     totals_[0].work += work;
     node.state = RankState::works;
-    resume_at(rank, noise_.end(rank, now, work));
+    const Ticks end = noise_.end(rank, now, work);
+    if (waiting_) [[unlikely]]
+        waiting_->work(rank, now, end, stretches_);
+    resume_at(rank, end);
     return true;
 }
 

@@ -9,6 +9,8 @@ namespace tramontane {
 void Nodes::answer(std::uint32_t rank, Index item, Transaction::Kind kind, Ticks now) {
     Transaction& e = engine_.transactions[item];
     e.become(kind);
+    if (waiting_ && !e.carries_payload()) [[unlikely]]
+        waiting_->answer(rank, item, now);
     // Data are longer than short_limit; how long, matters only where even longer messages bypass the packet network.
     const Parameters& p = engine_.parameters;
     const bool certain = e.carries_payload() && p.negligible_size <= p.short_limit;
@@ -186,6 +188,8 @@ void Nodes::inject(Node& node, std::uint32_t nic, Index index, Ticks now) {
     fabric_.injection(nic).channel.take(packet.bytes);
     packet.due = std::max(packet.due, node.busy_until) + p.injection_latency + packet.bytes * p.least_slot;
     const Ticks leaves = std::max(node.busy_until, now);
+    if (waiting_) [[unlikely]]
+        waiting_->leave(packet.whole ? packet.message : engine_.messages[packet.message].transaction, leaves);
     node.busy_until = leaves + packet.bytes * p.injection_slot;
     packet.spacing = static_cast<std::uint32_t>(p.injection_slot);
     node.nic.give(engine_.credits, leaves, packet.bytes);
@@ -250,6 +254,15 @@ bool Nodes::take_put(Node& node, std::uint32_t rank, Index item, Ticks now) {
     return true;
 }
 
+/// Counts how long a rank has done nothing but wait until now, when a message comes to it.
+void Nodes::charge_waiting(const Node& node, std::uint32_t rank, Index item, Ticks now) {
+    Ticks since = now;
+    if (node.state == RankState::waits) since = waiting_->idle_since(rank);
+    if (node.state == RankState::busy_nothing_arrived) since = std::min(node.free_at, now);
+    waiting_->charge(rank, item, since, now, stretches_);
+    waiting_->idle(rank, now);
+}
+
 void Nodes::deliver(Node& node, std::uint32_t rank, Index item, Ticks now) {
     using Kind = Transaction::Kind;
     const Transaction& e = engine_.transactions[item];
@@ -257,6 +270,8 @@ void Nodes::deliver(Node& node, std::uint32_t rank, Index item, Ticks now) {
         --node.unanswered;
         return answer(rank, item, e.kind() == Kind::get ? Kind::data : Kind::eager_data, now);
     }
+    if (waiting_) [[unlikely]]
+        charge_waiting(node, rank, item, now);
     const bool taken = (has_puts_ && take_put(node, rank, item, now)) ||
                        (engine_.parameters.hardware_progress && take_by_hardware(node, rank, item, now));
     const bool waits = node.state == RankState::waits ||

@@ -1,6 +1,7 @@
 #include "node.hpp"
 
 #include <stdexcept>
+#include <utility>
 
 namespace tramontane {
 namespace {
@@ -13,7 +14,8 @@ std::uint32_t checked_rounds(std::int64_t rounds) {
 }  // namespace
 
 Nodes::Nodes(Engine& engine, Fabric& fabric, const Machine& machine, const Topology& topology, const Places& places,
-             const Allocation& allocation, const Schedule& schedule, const Noise& noise, const Repeats& repeats)
+             const Allocation& allocation, const Schedule& schedule, const Noise& noise, const Repeats& repeats,
+             std::shared_ptr<Waiting> waiting)
     : engine_(engine),
       fabric_(fabric),
       topology_(topology),
@@ -32,7 +34,8 @@ Nodes::Nodes(Engine& engine, Fabric& fabric, const Machine& machine, const Topol
       open_(allocate_zeros<Index>(ranks_)),
       graph_(schedule.graph() == nullptr ? nullptr : std::make_shared<GraphState>(*schedule.graph())),
       phases_(schedule.phases().size()),
-      totals_(phases_.size()) {
+      totals_(phases_.size()),
+      waiting_(std::move(waiting)) {
     const std::uint32_t count = places.count();
     for (std::uint32_t nic = 0; nic < count; ++nic) nodes_[nic].nic = NicChannel(engine.parameters.buffer);
     if (places.several() && engine.parameters.node_memory_slot > 0) {
@@ -64,7 +67,8 @@ Nodes::Nodes(const Nodes& first, Engine& engine, Fabric& fabric)
       open_(first.open_),
       graph_(first.graph_),
       phases_(first.phases_.size()),
-      totals_(phases_.size()) {}
+      totals_(phases_.size()),
+      waiting_(first.waiting_) {}
 
 // --- events ----------------------------------------------------------------------------------------------------------
 
@@ -134,6 +138,8 @@ void Nodes::MessageArrival::handle(Nodes& nodes, const Event& event, Ticks now) 
     const std::uint32_t place = nodes.engine_.place_of(event);
     nodes.apply_returned_credits_of(place, now);
     if (nodes.notes_arrivals_) nodes.note_arrival(event);
+    if (nodes.waiting_) [[unlikely]]
+        nodes.waiting_->come(event.item, now);
     nodes.deliver(nodes.node(place), nodes.places_.rank_at(place), event.item, now);
     nodes.wake_of(place, now);
 }

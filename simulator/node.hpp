@@ -31,13 +31,15 @@
 #include "schedule.hpp"
 #include "steady.hpp"
 #include "unpacking.hpp"
+#include "waiting.hpp"
 
 namespace tramontane {
 
 class Nodes {
 public:
     Nodes(Engine& engine, Fabric& fabric, const Machine& machine, const Topology& topology, const Places& places,
-          const Allocation& allocation, const Schedule& schedule, const Noise& noise, const Repeats& repeats);
+          const Allocation& allocation, const Schedule& schedule, const Noise& noise, const Repeats& repeats,
+          std::shared_ptr<Waiting> waiting = nullptr);
     /// The same nodes as another part sees them; each node is used by its owner only.
     Nodes(const Nodes& first, Engine& engine, Fabric& fabric);
 
@@ -84,6 +86,9 @@ public:
         }
     };
     [[nodiscard]] const std::vector<Totals>& totals() const { return totals_; }
+    /// Why all ranks waited; null where nobody asks. And what some of this part did when.
+    [[nodiscard]] const Waiting* waiting_by_cause() const { return waiting_.get(); }
+    [[nodiscard]] const std::vector<Stretch>& stretches() const { return stretches_; }
     /// First start and last end over all ranks of this part; `phases` likewise, and how many have `ended`.
     [[nodiscard]] const Span& span() const { return span_; }
     [[nodiscard]] const std::vector<Span>& phases() const { return phases_; }
@@ -213,6 +218,8 @@ private:
     /// The rank's processor is busy for its messages.
     [[nodiscard]] Ticks busy_until(const Node& node, std::uint32_t rank, Ticks now, Ticks work) {
         const Ticks end = noise_.end(rank, now, work);
+        if (waiting_) [[unlikely]]
+            waiting_->busy(rank, now, end, stretches_);
         totals_[static_cast<std::size_t>(node.phase)].busy += end - now;
         return end;
     }
@@ -309,6 +316,7 @@ private:
     bool take_by_hardware(Node& node, std::uint32_t rank, Index item, Ticks now);
     bool take_put(Node& node, std::uint32_t rank, Index item, Ticks now);
     void note_arrival(const Event& event);
+    void charge_waiting(const Node& node, std::uint32_t rank, Index item, Ticks now);
     void deliver(Node& node, std::uint32_t rank, Index transaction, Ticks now);
 
     Engine& engine_;
@@ -336,6 +344,8 @@ private:
     std::vector<Span> phases_;
     std::vector<Totals> totals_;
     std::uint32_t ended_ = 0;
+    std::shared_ptr<Waiting> waiting_;  // null where nobody asks why ranks wait
+    std::vector<Stretch> stretches_;
 };
 
 }  // namespace tramontane

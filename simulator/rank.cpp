@@ -90,7 +90,10 @@ Nodes::Step Nodes::begin_round(Node& node, std::uint32_t rank, Ticks now, Ticks 
         const bool waits = round.access != Access::none;  // for a storage, which heeds no noise of the rank's processor
         if (!waits) (round.call == WindowCall::none ? totals_[phase].work : totals_[phase].busy) += work;
         node.state = RankState::works;
-        resume_at(rank, waits ? time + work : noise_.end(rank, time, work));
+        const Ticks end = waits ? time + work : noise_.end(rank, time, work);
+        if (waiting_) [[unlikely]]
+            waiting_->work(rank, time, end, stretches_);
+        resume_at(rank, end);
         return Step::blocked();
     }
     if (round.ends > 0) return wait(node, rank, now, time);
@@ -336,6 +339,8 @@ void Nodes::post_first(Node& node, std::uint32_t rank, const Transfer& t, Transa
     const Index item = engine_.transactions.take();
     Transaction& e = engine_.transactions[item];
     e.address(static_cast<std::uint32_t>(t.peer), node.round, static_cast<std::uint32_t>(node.next_send), kind);
+    if (waiting_) [[unlikely]]
+        waiting_->post(rank, item, time);
     post(rank, item, bytes, time);
 }
 
@@ -365,7 +370,11 @@ Nodes::Step Nodes::progress(Node& node, std::uint32_t rank, Ticks now, Ticks tim
                 return Step::blocked();
             }
         }
-        if (node.arrived.empty()) return Step::blocked();
+        if (node.arrived.empty()) {
+            if (waiting_) [[unlikely]]
+                waiting_->idle(rank, now);
+            return Step::blocked();
+        }
         if (engine_.parameters.costs.of_looking() && node.state == RankState::waits) {
             const Ticks work = looking(node, rank, engine_.transactions[node.arrived.first]);
             if (work > 0) {

@@ -55,6 +55,19 @@ std::uint32_t threads_of(const Machine& machine, const Run& run) {
     return std::clamp(run.threads, 1U, max_threads);
 }
 
+/// Null where nobody asks why ranks wait, or what they did when.
+std::shared_ptr<Waiting> waiting_of(const Schedule& schedule, const Run& run) {
+    if (run.waiting_bins == 0 && run.timeline.empty()) return nullptr;
+    const auto ranks = static_cast<std::uint32_t>(schedule.ranks());
+    for (const std::uint32_t rank : run.timeline) {
+        if (rank >= ranks) {
+            throw std::invalid_argument("timeline: found rank " + std::to_string(rank) + ", allowed: 0 ... " +
+                                        std::to_string(ranks - 1));
+        }
+    }
+    return std::make_shared<Waiting>(ranks, run.timeline);
+}
+
 /// What one thread simulates; all of it where there is one.
 struct alignas(64) Part {
     Part(const Machine& machine, const Schedule& schedule, const Run& run, const Topology& topology,
@@ -62,7 +75,8 @@ struct alignas(64) Part {
         : engine(machine, topology, run.seed, places, mailboxes, run.window),
           fabric(engine, topology, router, run.links),
           nodes(engine, fabric, machine, topology, places, allocation, schedule, Noise(run.noise, run.seed),
-                Repeats(schedule.ranks(), schedule.rounds(), schedule.repeats(), run.steady_error, run.limit)),
+                Repeats(schedule.ranks(), schedule.rounds(), schedule.repeats(), run.steady_error, run.limit),
+                waiting_of(schedule, run)),
           in_time_order(looks_elsewhere(machine)) {
         engine.delays = Delays(run.congestion_bins, static_cast<std::uint32_t>(schedule.ranks()));
         if (run.links.bins > 0) {
@@ -253,6 +267,33 @@ void count_links(Outcome& o, Parts& parts, const LinkCounting& counting) {
     for (auto& few : hottest) std::move(few.begin(), few.end(), std::back_inserter(o.used_links));
 }
 
+/// Why ranks waited, in bins of ranks, and what some did when.
+void count_waiting(Outcome& o, const Parts& parts, std::uint32_t bins) {
+    const Waiting& waiting = *parts.parts[0]->nodes.waiting_by_cause();
+    const std::uint64_t ranks = waiting.ranks();
+    const std::uint64_t used = std::min<std::uint64_t>(bins, ranks);
+    std::vector<std::array<double, causes>> sums(used);
+    std::vector<double> numbers(used);
+    for (std::uint64_t rank = 0; used > 0 && rank < ranks; ++rank) {
+        const std::uint64_t bin = rank * used / ranks;
+        ++numbers[bin];
+        for (std::size_t cause = 0; cause < causes; ++cause) {
+            sums[bin][cause] += to_seconds(waiting.sums(static_cast<std::uint32_t>(rank))[cause]);
+        }
+    }
+    for (std::uint64_t bin = 0; bin < used; ++bin) {
+        for (double& sum : sums[bin]) sum /= numbers[bin];
+    }
+    o.waiting = std::move(sums);
+    for (const auto& part : parts.parts) {
+        const std::vector<Stretch>& own = part->nodes.stretches();
+        o.timeline.insert(o.timeline.end(), own.begin(), own.end());
+    }
+    std::sort(o.timeline.begin(), o.timeline.end(), [](const Stretch& a, const Stretch& b) {
+        return a.rank != b.rank ? a.rank < b.rank : a.begin < b.begin;
+    });
+}
+
 std::uint64_t Part::step(std::uint64_t window) {
     receive();
     const std::uint64_t before = engine.statistics.events;
@@ -317,6 +358,9 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& gi
     if (machine.model == "pisces-16") {
         if (keeping.wanted) throw std::invalid_argument("machine.model: pisces-16 keeps no checkpoint");
         return pisces16::simulate(machine, schedule, given, poll);
+    }
+    if (keeping.wanted && (given.waiting_bins > 0 || !given.timeline.empty())) {
+        throw std::invalid_argument("statistics.waiting: keeps no checkpoint");
     }
     const auto entered = std::chrono::steady_clock::now();
     Run run = given;
@@ -384,6 +428,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& gi
         }
     }
     if (run.links.on) count_links(outcome, parts, run.links);
+    if (nodes.waiting_by_cause() != nullptr) count_waiting(outcome, parts, run.waiting_bins);
     outcome.time_s = to_seconds(span.length());
     const auto names = schedule.phases();
     for (std::size_t i = 0; i < names.size(); ++i) {

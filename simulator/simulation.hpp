@@ -2,6 +2,7 @@
 /// One simulation from machine and schedule to times and counts.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -17,6 +18,7 @@
 #include "places.hpp"
 #include "schedule.hpp"
 #include "steady.hpp"
+#include "waiting.hpp"
 
 namespace tramontane {
 
@@ -36,6 +38,8 @@ struct Run {
     Limit limit;                           ///< beyond which the time need not be known
     std::uint32_t congestion_bins = 0;     ///< a side of the congestion matrix; 0 for none
     LinkCounting links;                    ///< whether what links carry is counted
+    std::uint32_t waiting_bins = 0;        ///< of ranks, by which it is counted why they wait; 0: it is not
+    std::vector<std::uint32_t> timeline;   ///< ranks of which is told what they did when
     std::uint32_t threads = 1;             ///< that may be used; results do not depend on them
     Ticks window = 0;                      ///< see Engine; results do not depend on it
     std::uint32_t grain = 512;             ///< events of a window that are worth several threads; 0: all are
@@ -63,6 +67,8 @@ struct Outcome {
     std::vector<std::pair<std::string, LinkUse>> link_use;  ///< by name of the class, where asked for
     std::vector<UsedLink> used_links;                       ///< those that are told one by one, by class
     double bin_s = 0;                                       ///< width of a bin of their times; 0: none
+    std::vector<std::array<double, causes>> waiting;        ///< means over the ranks of each bin [s], where asked for
+    std::vector<Stretch> timeline;                          ///< by rank and begin
     std::int64_t repeats_simulated = 1;
     double steady_error = 0;  ///< half-width of the 99 % interval of `time_s`, relative; 0: nothing was left out
     double at_least_s = 0;    ///< of the time, above the limit for which the run was ended; 0: it was not

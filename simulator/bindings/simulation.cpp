@@ -243,6 +243,36 @@ LinkCounting link_counting_of(const nb::dict& point) {
     return counting;
 }
 
+/// Bins of ranks by which it is counted why they wait.
+std::uint32_t waiting_bins_of(const nb::dict& point) {
+    if (!point.contains("statistics")) return 0;
+    const auto bins = get_or<std::int64_t>(get<nb::dict>(point, "statistics"), "waiting", 0);
+    if (bins < 0 || bins > max_waiting_bins) {
+        throw std::invalid_argument("statistics.waiting: at most " + std::to_string(max_waiting_bins) + " bins");
+    }
+    return static_cast<std::uint32_t>(bins);
+}
+
+nb::dict describe_waiting(const std::vector<std::array<double, causes>>& waiting) {
+    nb::dict result;
+    for (std::size_t cause = 0; cause < causes; ++cause) {
+        nb::list times;
+        for (const auto& bin : waiting) times.append(bin[cause]);
+        result[(std::string(cause_names[cause]) + "_s").c_str()] = times;
+    }
+    return result;
+}
+
+/// A tuple for each stretch: rank, what it did or why it waited, whom for, begin and end [s].
+nb::list describe_timeline(const std::vector<Stretch>& timeline) {
+    nb::list result;
+    for (const Stretch& each : timeline) {
+        result.append(nb::make_tuple(each.rank, cause_names[static_cast<std::size_t>(each.cause)], each.peer,
+                                     to_seconds(each.begin), to_seconds(each.end)));
+    }
+    return result;
+}
+
 /// What a link, or several together, carried.
 void describe_use(nb::dict& described, const LinkUse& use) {
     described["packets"] = use.packets;
@@ -338,7 +368,8 @@ std::unique_ptr<Schedule> schedule_of(const nb::dict& point) { return workload_o
 
 /// A point as the simulator takes it.
 struct Task {
-    explicit Task(const nb::dict& point, std::uint32_t threads = 1, Limit limit = {}, Ticks window = 0)
+    explicit Task(const nb::dict& point, std::uint32_t threads = 1, Limit limit = {}, Ticks window = 0,
+                  std::vector<std::uint32_t> timeline = {})
         : machine(machine_from_dict(get<nb::dict>(point, "machine"))),
           workload(workload_of(point)),
           schedule(workload->schedule()),
@@ -351,6 +382,8 @@ struct Task {
               .limit = std::move(limit),
               .congestion_bins = congestion_bins_of(point),
               .links = link_counting_of(point),
+              .waiting_bins = waiting_bins_of(point),
+              .timeline = std::move(timeline),
               .threads = threads,
               .window = window} {}
 
@@ -407,14 +440,14 @@ Keeping keeping_of(const nb::object& checkpoint) {
 }
 
 nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double longest, const std::vector<double>& more_s,
-                        std::int64_t window, const nb::object& checkpoint) {
+                        std::int64_t window, const nb::object& checkpoint, const std::vector<std::uint32_t>& timeline) {
     if (threads < 1 || threads > max_threads) {
         throw std::invalid_argument("threads: found " + std::to_string(threads) + ", allowed: 1 ... " +
                                     std::to_string(max_threads));
     }
     if (window < 0) throw std::invalid_argument("window: must not be negative");
     const Task task(point, static_cast<std::uint32_t>(threads),
-                    limit_of(longest, more_s, schedule_of(point)->repeats()), static_cast<Ticks>(window));
+                    limit_of(longest, more_s, schedule_of(point)->repeats()), static_cast<Ticks>(window), timeline);
     const Keeping keeping = keeping_of(checkpoint);
     Outcome o;
     {
@@ -485,6 +518,8 @@ nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double long
         }
         if (o.bin_s > 0) result["bin_s"] = o.bin_s;
     }
+    if (!o.waiting.empty()) result["waiting"] = describe_waiting(o.waiting);
+    if (!timeline.empty()) result["timeline"] = describe_timeline(o.timeline);
     if (o.delays.matrix.wanted()) result["congestion"] = describe_congestion(o.delays.matrix, task.schedule->ranks());
     if (task.run.steady_error > 0) {
         result["repeats_simulated"] = o.repeats_simulated;
@@ -510,11 +545,12 @@ void bind_simulation(nb::module_& module) {
     using namespace nb::literals;
     module.attr("MODEL_REVISION") = tramontane::model_revision;
     module.attr("MAX_TIME_BINS") = tramontane::max_time_bins;
+    module.attr("MAX_WAITING_BINS") = tramontane::max_waiting_bins;
     module.attr("HOTTEST_LINKS") = tramontane::hottest_links;
     module.def(
         "simulate", &tramontane::bindings::simulate_point, "point"_a, "threads"_a = 1,
         "longest"_a = std::numeric_limits<double>::infinity(), "more_s"_a = std::vector<double>(), "window"_a = 0,
-        "checkpoint"_a = nb::none(),
+        "checkpoint"_a = nb::none(), "timeline"_a = std::vector<std::uint32_t>(),
         "Simulate a canonical point, with several threads where it can be; results do not depend on them.\n\n"
         "Of a point that takes more than `longest` [s], which the bounds `more_s` [s] of 0, 1, ... repeats to come "
         "show\n"
@@ -525,6 +561,8 @@ void bind_simulation(nb::module_& module) {
         "`checkpoint` is where the run is kept: its `state` is a file that the run goes on from, or empty;\n"
         "`wanted()`, called about each second, returns a file that the state is to be written to, or \"\"; and\n"
         "`written(error)` is called when it has been, or with why not.\n\n"
+        "`timeline` lists ranks of which the result tells what they did when, as `timeline`: tuples of rank, what,\n"
+        "for whom it waited, begin and end [s].\n\n"
         "Raises ValueError for what cannot be simulated and RuntimeError on deadlock, with what waits for what.");
     module.def("idle_bytes", &tramontane::bindings::idle_bytes_of_point, "point"_a,
                "Memory that a canonical point takes before anything is sent [B]; 0 where the system does not tell.");

@@ -54,6 +54,7 @@ LINK_COUNTS = (BY_CLASS, HOTTEST, EACH)
 MOST_EACH = 20_000
 """Links, one direction each, of the largest network of which each is told."""
 MAX_TIME_BINS: int = simulator().MAX_TIME_BINS
+MAX_WAITING_BINS: int = simulator().MAX_WAITING_BINS
 
 
 class SystemChoice(Settings):
@@ -126,6 +127,12 @@ class Statistics(Settings):
         None,
         description="Bins of time in which bytes and queues of links are counted; needs `links`. Their width is the "
         "shortest, of powers of two times 5 fs, with which they hold the whole run. Default: none.",
+        examples=[64],
+    )
+    waiting: Annotated[int, Whole(1, MAX_WAITING_BINS)] | None = Field(
+        None,
+        description="Bins of ranks for which it is counted why they wait: late sender, late receiver, imbalance of "
+        "work, queue of the network interface, network; no more than processes are used. Default: it is not counted.",
         examples=[64],
     )
 
@@ -257,16 +264,21 @@ class Point(Settings):
                 raise problem("found some with model pisces-16", "none", key=key)
 
     def _check_links(self) -> None:
-        """Refuse to count what links carry where there is nobody who does."""
+        """Refuse to count what links carry, or why ranks wait, where there is nobody who does."""
         counted, bins = self.statistics.links, self.statistics.bins
+        elsewhere = f"substrate {self.substrate}" if self.substrate != "simulator" else ""
+        if self.machine and self.machine.model == "pisces-16":
+            elsewhere = elsewhere or "model pisces-16"
+        if self.statistics.waiting is not None and elsewhere:
+            found = f"found {self.statistics.waiting} with {elsewhere}"
+            raise problem(found, "only with simulator and model default", key="statistics.waiting")
         if counted is None:
             if bins is not None:
                 raise problem(f"found {bins} without links", f"links: {', '.join(LINK_COUNTS)}", key="statistics.bins")
             return
-        if self.substrate != "simulator" or (self.machine and self.machine.model == "pisces-16"):
-            where = f"substrate {self.substrate}" if self.substrate != "simulator" else "model pisces-16"
+        if elsewhere:
             allowed = "only with simulator and model default"
-            raise problem(f"found {counted} with {where}", allowed, key="statistics.links")
+            raise problem(f"found {counted} with {elsewhere}", allowed, key="statistics.links")
         facts = self.network.facts
         if counted == EACH and 2 * facts.links + facts.nodes > MOST_EACH:
             found = f"found {EACH} with {2 * facts.links + facts.nodes:,} links of {self.network.label}"
@@ -283,6 +295,7 @@ class Point(Settings):
             (f"substrate {self.substrate}", self.substrate == "simulator", "only with simulator"),
             (f"workload {self.workload.kind}", self.workload.repeated is not None, f"only with {repeated}"),
             (f"model {machine_model}", machine_model != "pisces-16", "only with model default"),
+            (f"statistics.waiting {self.statistics.waiting}", self.statistics.waiting is None, "only without"),
             (f"statistics.links {self.statistics.links}", self.statistics.links is None, "only without"),
             ("noise, whose period may be longer than what is simulated", self.noise.is_default, "only without noise"),
         ):

@@ -2,12 +2,13 @@
 
 import functools
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from tramontane.errors import InputError
 from tramontane.extension import simulator as _extension
+from tramontane.results.timeline import Stretch
 from tramontane.study.jobs import Jobs
 from tramontane.study.kinds import Workload
 from tramontane.study.link_names import LinkNames
@@ -72,7 +73,8 @@ class Simulator:
         ``threads`` says how many were used: one where the model, the routing or the cutting short of repeats allows no
         more.
         """
-        if self._checkpoint is None or point.network.model != "default":
+        counted = point.statistics.waiting is not None  # which no checkpoint keeps
+        if self._checkpoint is None or point.network.model != "default" or counted:
             return self._run(point, _extension().simulate)
         checkpoint = Checkpoint(self._checkpoint, point.canonical(), self.build(), several=is_search(point))
         result = self._run(point, functools.partial(checkpoint.simulate, _extension().simulate))
@@ -80,11 +82,40 @@ class Simulator:
             result |= {"cpu_s": checkpoint.cpu_s(), "resumed": checkpoint.resumed}
         return result
 
+    def timeline(self, point: Point, ranks: Sequence[int]) -> tuple[dict[str, Any], list[Stretch]]:
+        """Simulate a point and tell what some of its ranks did when.
+
+        Parameters
+        ----------
+        point : Point
+            Of model default, without a search.
+        ranks : sequence of int
+            Those of which it is told.
+
+        Returns
+        -------
+        dict
+            The result.
+        list of Stretch
+            By rank and begin; there is none where a rank had nothing to do.
+
+        Raises
+        ------
+        InputError
+            If the point has a search, or another model.
+        """
+        if is_search(point) or point.network.model != "default":
+            found = "a search" if is_search(point) else f"model {point.network.model}"
+            raise InputError("", "", found, "one run, of model default", problem=f"no timeline of {found}")
+        result = _extension().simulate(as_simulated(point), self._threads, timeline=list(ranks))
+        told = [Stretch(*each) for each in result.pop("timeline")]
+        return _with_loads(result, point), told
+
     def _run(self, point: Point, simulate: Callable[..., dict[str, Any]]) -> dict[str, Any]:
         def run(chosen: Point, *limit: Any) -> dict[str, Any]:
             return {
                 "substrate": self.name,
-                **_with_loads(simulate(_as_simulated(chosen), self._threads, *limit), chosen),
+                **_with_loads(simulate(as_simulated(chosen), self._threads, *limit), chosen),
                 "imbalance": chosen.imbalance,
                 "model_revision": self.revision(),
             }
@@ -97,7 +128,7 @@ class Simulator:
         return run(point)
 
 
-def _as_simulated(point: Point) -> dict[str, Any]:
+def as_simulated(point: Point) -> dict[str, Any]:
     """Return the canonical point with the keys of its workload that the compiled description reads.
 
     Of one-sided steps the schedule says how long calls take, and of reads and writes how long these take, so that it is
@@ -145,7 +176,7 @@ def _with_slowdown(together: dict[str, Any], point: Point, jobs: Jobs, threads: 
     """Return a result with what each job takes, beside the others and alone on the same nodes."""
     rows = []
     for number, job in enumerate(jobs.jobs):
-        alone = _extension().simulate(_as_simulated(point) | {"workload": jobs.alone(number)}, threads)
+        alone = _extension().simulate(as_simulated(point) | {"workload": jobs.alone(number)}, threads)
         own, others = together["phases"][job.name], alone["phases"][job.name]
         rows.append({"name": job.name, "time_s": own, "alone_s": others, "slowdown": own / others if others else 1.0})
         together["wall_s"] += alone["wall_s"]
@@ -154,7 +185,7 @@ def _with_slowdown(together: dict[str, Any], point: Point, jobs: Jobs, threads: 
 
 def earliest_ends(point: Point) -> tuple[list[float], list[float]]:
     """Return lower bounds of the ends of a point's repeats; see :data:`tramontane.substrates.search.EarliestEnds`."""
-    first, last = _extension().earliest_ends(_as_simulated(point))
+    first, last = _extension().earliest_ends(as_simulated(point))
     return first, last
 
 

@@ -1,0 +1,180 @@
+/// \file
+/// Why ranks wait, counted where a point asks for it; and what some of them do when, for timelines.
+///
+/// Each message keeps a diary: until when which cause held it up. A stretch in which a rank idles is charged to the
+/// message whose arrival ends it, moment by moment to the cause that held that message up then. Terms are Scalasca's
+/// (Geimer et al., CCPE 2010): late sender, late receiver; where the one who is late was at work, it is imbalance of
+/// work (the direct cause in the sense of Boehme et al., ICPP 2010).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "pool.hpp"
+#include "ticks.hpp"
+
+namespace tramontane {
+
+/// Why a rank waits; the last two are what else a rank does, in timelines.
+enum class Cause : std::uint8_t { late_sender, late_receiver, imbalance, nic_queue, network, work, busy };
+inline constexpr std::size_t causes = 5;
+inline constexpr std::array<const char*, 7> cause_names{"late_sender", "late_receiver", "imbalance", "nic_queue",
+                                                        "network",     "work",          "busy"};
+inline constexpr std::uint32_t max_waiting_bins = 4096;
+inline constexpr std::size_t max_stretches = 20'000'000;
+
+/// Of one rank: something that it did, or why it waited, from when to when.
+struct Stretch {
+    std::uint32_t rank;
+    std::uint32_t peer;  ///< who it waited for; itself where it did not wait
+    Ticks begin, end;
+    Cause cause;
+};
+
+/// The causes that held up a message, each until when, from its sender's last work before it was posted on.
+class Diary {
+public:
+    void begin(std::uint32_t sender) {
+        count_ = 0;
+        sender_ = sender;
+    }
+    void add(Ticks until, Cause cause) {
+        if (count_ > 0 && until <= until_[count_ - 1]) return;
+        if (count_ > 0 && cause_[count_ - 1] == cause) {
+            until_[count_ - 1] = until;
+        } else if (count_ < most) {
+            until_[count_] = until;
+            cause_[count_++] = cause;
+        }
+    }
+    [[nodiscard]] std::uint32_t sender() const { return sender_; }
+    [[nodiscard]] bool ends_with(Cause cause) const { return count_ > 0 && cause_[count_ - 1] == cause; }
+
+    /// Calls `f(from, to, cause)` for each part of a stretch of time; what comes after the last entry is the network's.
+    template <class F>
+    void each(Ticks from, Ticks to, F&& f) const {
+        for (std::size_t i = 0; i < count_ && from < to; ++i) {
+            const Ticks end = std::min(until_[i], to);
+            if (end <= from) continue;
+            f(from, end, cause_[i]);
+            from = end;
+        }
+        if (from < to) f(from, to, Cause::network);
+    }
+
+private:
+    static constexpr std::size_t most = 20;  // a pulled message has 17 at most
+
+    std::array<Ticks, most> until_;
+    std::array<Cause, most> cause_;
+    std::uint8_t count_ = 0;
+    std::uint32_t sender_ = 0;
+};
+
+/// One diary for each transaction's record, wherever threads take those from.
+class Diaries {
+public:
+    Diaries() : chunks_(new std::atomic<Diary*>[of_all / of_chunk]()) {}
+    ~Diaries() {
+        for (std::size_t i = 0; i < of_all / of_chunk; ++i) delete[] chunks_[i].load();
+    }
+    Diaries(const Diaries&) = delete;
+    Diaries& operator=(const Diaries&) = delete;
+
+    [[nodiscard]] Diary& operator[](Index item) {
+        std::atomic<Diary*>& chunk = chunks_[item / of_chunk];
+        Diary* diaries = chunk.load(std::memory_order_acquire);
+        if (diaries == nullptr) [[unlikely]]
+            diaries = make(chunk);
+        return diaries[item % of_chunk];
+    }
+
+private:
+    static constexpr std::size_t of_chunk = 1024;
+    static constexpr std::size_t of_all = std::size_t{1} << 32;
+
+    static Diary* make(std::atomic<Diary*>& chunk) {
+        std::unique_ptr<Diary[]> made(new Diary[of_chunk]);
+        Diary* known = nullptr;
+        return chunk.compare_exchange_strong(known, made.get()) ? made.release() : known;
+    }
+
+    std::unique_ptr<std::atomic<Diary*>[]> chunks_;
+};
+
+/// What is known of all ranks; each rank's own is written by the part that has it.
+class Waiting {
+public:
+    using Sums = std::array<Ticks, causes>;
+
+    /// \param told ranks whose stretches are kept
+    Waiting(std::uint32_t ranks, const std::vector<std::uint32_t>& told) : ranks_(ranks), told_(ranks, 0) {
+        for (const std::uint32_t rank : told) told_[rank] = 1;
+    }
+
+    /// A rank hands over the first message of a transfer; before it is ready, it is late.
+    void post(std::uint32_t rank, Index item, Ticks now) {
+        Diary& diary = diaries_[item];
+        diary.begin(rank);
+        late(diary, rank, now, Cause::late_sender);
+    }
+    /// A rank answers a message that has come.
+    void answer(std::uint32_t rank, Index item, Ticks now) { late(diaries_[item], rank, now, Cause::late_receiver); }
+    /// A packet leaves the NIC; only the message's first one ends its time in the queue.
+    void leave(Index item, Ticks now) {
+        if (!diaries_[item].ends_with(Cause::nic_queue)) diaries_[item].add(now, Cause::nic_queue);
+    }
+    void come(Index item, Ticks now) { diaries_[item].add(now, Cause::network); }
+    void work(std::uint32_t rank, Ticks begin, Ticks end, std::vector<Stretch>& told) {
+        ranks_[rank].work_begin = begin;
+        ranks_[rank].work_end = end;
+        tell(told, {rank, rank, begin, end, Cause::work});
+    }
+    void busy(std::uint32_t rank, Ticks begin, Ticks end, std::vector<Stretch>& told) const {
+        tell(told, {rank, rank, begin, end, Cause::busy});
+    }
+    void idle(std::uint32_t rank, Ticks now) { ranks_[rank].idle_since = now; }
+    [[nodiscard]] Ticks idle_since(std::uint32_t rank) const { return ranks_[rank].idle_since; }
+    /// A rank idled until a message came.
+    void charge(std::uint32_t rank, Index item, Ticks from, Ticks to, std::vector<Stretch>& told) {
+        const Diary& diary = diaries_[item];
+        diary.each(from, to, [&](Ticks begin, Ticks end, Cause cause) {
+            ranks_[rank].sums[static_cast<std::size_t>(cause)] += end - begin;
+            tell(told, {rank, diary.sender(), begin, end, cause});
+        });
+    }
+
+    [[nodiscard]] const Sums& sums(std::uint32_t rank) const { return ranks_[rank].sums; }
+    [[nodiscard]] std::uint32_t ranks() const { return static_cast<std::uint32_t>(ranks_.size()); }
+
+private:
+    struct OfRank {
+        Sums sums{};
+        Ticks work_begin = 0, work_end = 0;  ///< its last work
+        Ticks idle_since = 0;
+    };
+
+    void late(Diary& diary, std::uint32_t rank, Ticks now, Cause cause) const {
+        const OfRank& own = ranks_[rank];
+        diary.add(own.work_begin, cause);
+        diary.add(std::min(own.work_end, now), Cause::imbalance);
+        diary.add(now, cause);
+    }
+    void tell(std::vector<Stretch>& told, const Stretch& stretch) const {
+        if (told_[stretch.rank] == 0 || stretch.end <= stretch.begin) return;
+        if (told.size() == max_stretches) throw std::runtime_error("timeline: more than 20 million stretches");
+        told.push_back(stretch);
+    }
+
+    std::vector<OfRank> ranks_;
+    std::vector<std::uint8_t> told_;
+    Diaries diaries_;
+};
+
+}  // namespace tramontane

@@ -1,0 +1,64 @@
+"""``tramontane timeline``."""
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tramontane.cli.options import Threads, to_write
+
+MOST_RANKS = 4096
+"""Ranks of one timeline."""
+
+
+def timeline(
+    point_file: Annotated[Path, typer.Argument(help="A point; see docs/configuration.md.", metavar="POINT.yaml")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="File of trace events, which Perfetto opens.", metavar="FILE.json")
+    ],
+    ranks: Annotated[
+        str, typer.Option("--ranks", help="Those of which it is told, e.g. 0-63 or 0,5,8-11.", metavar="RANKS")
+    ] = "0-63",
+    threads: Threads = 1,
+) -> None:
+    """Simulate a point and write what some of its ranks did when, and why they waited."""
+    from tramontane.errors import InputError, display_path
+    from tramontane.results.timeline import trace_events
+    from tramontane.study import load_point
+    from tramontane.substrates.simulator import Simulator
+    from tramontane.support.files import write_atomically
+
+    to_write("--output", output)
+    if output.suffix != ".json":
+        raise InputError("--output", "", output.name, "FILE.json: trace events")
+    point = load_point(point_file)
+    chosen = _numbers(ranks, point.ranks)
+    result, stretches = Simulator(threads).timeline(point, chosen)
+    write_atomically(output, json.dumps(trace_events(stretches, f"{point_file.stem}: {result['time_s']:.6g} s")))
+    print(display_path(output))
+    print(
+        f"{len(chosen)} ranks, {len(stretches)} stretches of time; open it in https://ui.perfetto.dev", file=sys.stderr
+    )
+
+
+def _numbers(text: str, ranks: int) -> list[int]:
+    """Return the numbers of a list like "0,5,8-11"; the default stands for as many as there are."""
+    from tramontane.errors import InputError
+
+    allowed = f"ranks 0 ... {ranks - 1}, at most {MOST_RANKS}, e.g. 0-{min(ranks, 64) - 1}"
+    found: set[int] = set()
+    for part in text.split(","):
+        if not (match := re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", part.strip())):
+            raise InputError("--ranks", "", text, allowed)
+        first, last = int(match[1]), int(match[2] or match[1])
+        if text == "0-63":
+            last = min(last, ranks - 1)
+        if last < first or last >= ranks or last - first >= MOST_RANKS:
+            raise InputError("--ranks", "", text, allowed)
+        found |= set(range(first, last + 1))
+    if len(found) > MOST_RANKS:
+        raise InputError("--ranks", "", text, allowed)
+    return sorted(found)

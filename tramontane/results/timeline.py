@@ -1,0 +1,78 @@
+"""What ranks did when, in the trace event format that Perfetto and chrome://tracing open.
+
+The format is Google's "Trace Event Format": JSON, times in microseconds. A rank is a thread of one process.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+WAITING = {
+    "late_sender": "late sender",
+    "late_receiver": "late receiver",
+    "imbalance": "imbalance of work",
+    "nic_queue": "NIC queue",
+    "network": "network",
+}
+"""Why a rank waits, in words."""
+_COLOURS = {
+    "work": "good",
+    "busy": "rail_response",
+    "late_sender": "bad",
+    "late_receiver": "terrible",
+    "imbalance": "yellow",
+    "nic_queue": "grey",
+    "network": "rail_load",
+}
+_MICRO = 1e6
+
+
+class Stretch(NamedTuple):
+    """Something that a rank did, or why it waited.
+
+    Attributes
+    ----------
+    rank : int
+        Who.
+    what : str
+        "work", "busy" (with messages), or a key of `WAITING`.
+    peer : int
+        Whom it waited for; itself where it did not wait.
+    begin, end : float
+        When [s].
+    """
+
+    rank: int
+    what: str
+    peer: int
+    begin: float
+    end: float
+
+
+def trace_events(stretches: Sequence[Stretch], title: str) -> dict[str, Any]:
+    """Return the content of a file of trace events.
+
+    Parameters
+    ----------
+    stretches : sequence of Stretch
+        In any order.
+    title : str
+        What was simulated.
+    """
+    ranks = sorted({each.rank for each in stretches})
+    names = [{"ph": "M", "name": "process_name", "pid": 0, "args": {"name": title}}]
+    names += [{"ph": "M", "name": "thread_name", "pid": 0, "tid": r, "args": {"name": f"rank {r}"}} for r in ranks]
+    events = [
+        {
+            "ph": "X",
+            "name": WAITING.get(each.what, each.what),
+            "cat": "waiting" if each.what in WAITING else each.what,
+            "pid": 0,
+            "tid": each.rank,
+            "ts": each.begin * _MICRO,
+            "dur": (each.end - each.begin) * _MICRO,
+            "cname": _COLOURS[each.what],
+            **({"args": {"for rank": each.peer}} if each.what in WAITING else {}),
+        }
+        for each in stretches
+    ]
+    return {"displayTimeUnit": "ns", "traceEvents": names + events}
