@@ -31,6 +31,7 @@ from tramontane.study.loading import load_point
 from tramontane.study.machines import Machine
 from tramontane.study.messages import explain, field_names
 from tramontane.study.names import check_name
+from tramontane.study.plausible import PLAUSIBLE, read_plausible
 from tramontane.study.points import Point
 from tramontane.study.reading import read_yaml
 from tramontane.study.settings import Settings
@@ -161,5 +162,6 @@ _FILES: dict[str, tuple[str, _Check]] = {
     str(TABLE1): ("table", partial(_check_entries, model=PrintedNetwork)),
     str(TABLE2): ("table", partial(_check_entries, model=PrintedAlgorithm)),
     str(JUDGEMENT): ("judgement", lambda source, data: load_judgement(source.resolve().parents[2])),
+    str(PLAUSIBLE / "*.yaml"): ("plausible", lambda source, data: read_plausible(source, source.resolve().parents[2])),
     str(CLAIMS / "*.yaml"): ("claims", lambda source, data: check_claims(source, source.resolve().parents[2])),
 }

@@ -9,8 +9,9 @@ import copy
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from tramontane.errors import InputError, closest, show
@@ -20,6 +21,7 @@ from tramontane.study.expressions import evaluate
 from tramontane.study.kinds import WORKLOADS
 from tramontane.study.layers import Keys, Layers, Origin, split
 from tramontane.study.loading import build_point
+from tramontane.study.plausible import PLAUSIBLE, Unstated, lay_over
 from tramontane.study.points import Point
 
 Coordinate = str | int | float | bool
@@ -309,6 +311,9 @@ class _Expander:
             raise InputError(origin.source, origin.key, size, f"with {sample.method} {sample.sizes()}")
         written = self.experiment.origin("sample", "parameters")
         draws = sample.draws(int(size))
+        if sample.plausible is not None:
+            settings = [[_Setting((DRAW,), each, written)] for each in draws]
+            return _Dimension(DRAW, list(range(int(size))), settings)
         settings = [
             [_Setting(split(path), value, written.below(path)) for path, value in each.items()] for each in draws
         ]
@@ -351,10 +356,12 @@ class _Expander:
     def _point(self, coords: dict[str, Coordinate], settings: list[_Setting]) -> ExpandedPoint:
         where = ", ".join(f"{name}={value}" for name, value in coords.items())
         layers = self.base.copy()
-        member = None
+        member = draw = None
         for setting in settings:
             if setting.path == (MEMBER,):
                 member = setting
+            elif setting.path == (DRAW,):
+                draw = setting
             else:
                 layers.set(setting.path, setting.value, setting.origin)
         if member is not None:
@@ -373,7 +380,16 @@ class _Expander:
             value = evaluate(self.substitute(expression, origin)[0], self._names(coords, layers), origin, where)
             layers.set(split(key), list(value) if isinstance(value, tuple) else value, origin)
         experiment = self.experiment
-        return ExpandedPoint(coords, build_point(layers, experiment.root, experiment.path, where, prefix="base"))
+        varied = {setting.path for setting in settings} | {split(key) for key in experiment.derive}
+        adjust = None if draw is None else partial(self._lay_over, drawn=draw.value, varied=varied, where=where)
+        return ExpandedPoint(coords, build_point(layers, experiment.root, experiment.path, where, "base", adjust))
+
+    def _lay_over(self, layers: Layers, *, drawn: Mapping[str, Any], varied: Set[Keys], where: str) -> None:
+        sample = self.experiment.sample
+        assert sample is not None
+        known = {name: each for name, each in sample.known.items() if isinstance(each, Unstated)}
+        origin = Origin(self.experiment.root / PLAUSIBLE / f"{sample.plausible}.yaml", "parameters")
+        lay_over(layers, known, drawn, varied, origin, where)
 
     @staticmethod
     def _jitter(layers: Layers, member: _Setting) -> None:

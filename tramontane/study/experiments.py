@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
 
 from tramontane.errors import InputError, closest, show
 from tramontane.study.catalogue import REFERENCES, cached_yaml, find_root
@@ -19,9 +19,10 @@ from tramontane.study.expressions import check_syntax, names_in
 from tramontane.study.fields import Text
 from tramontane.study.figures import Figure
 from tramontane.study.layers import Keys, Origin, split
-from tramontane.study.messages import entries, explain, field_names, problem, submodels
+from tramontane.study.messages import explain, problem
 from tramontane.study.names import check_name
-from tramontane.study.points import Point
+from tramontane.study.paths import point_keys, unknown_key
+from tramontane.study.plausible import load_plausible
 from tramontane.study.reading import read_yaml
 from tramontane.study.sampling import Sample
 from tramontane.study.settings import Settings
@@ -176,32 +177,6 @@ def references_in(value: object) -> Iterator[str]:
             yield match[1]
 
 
-def _models_at(path: Keys) -> tuple[list[type[BaseModel]], list[type[BaseModel]]]:
-    """Return the models of a mapping of a point, or that of its values where its keys are free names."""
-    models: list[type[BaseModel]] = [Point]
-    named: list[type[BaseModel]] = []
-    for key in path:
-        fields = [model.model_fields[key] for model in models if key in model.model_fields]
-        models, named = named, [inner for field in fields for inner in entries(field)]
-        models = models + [inner for field in fields for inner in submodels(field.rebuild_annotation())]
-    return models, named
-
-
-def point_keys(path: Keys = ()) -> list[str] | None:
-    """Return the keys a point may have below `path`, none if they are free; None if it is a value or does not exist."""
-    models, named = _models_at(path)
-    return field_names(models) if models or named else None
-
-
-def unknown_key(path: Keys) -> tuple[int, list[str]] | None:
-    """Return the position of the first key in `path` that no point has, and those it could be; None if all exist."""
-    for depth, key in enumerate(path):
-        models, named = _models_at(path[:depth])
-        if not named and key not in (allowed := field_names(models)):
-            return depth, allowed
-    return None
-
-
 def _short_names(keys: list[str]) -> list[str]:
     """Return for each dotted key as few of its last parts as distinguish it."""
     parts = [split(key) for key in keys]
@@ -216,7 +191,11 @@ def _short_names(keys: list[str]) -> list[str]:
 
 
 def _check(experiment: Experiment) -> None:
-    """Check what pydantic cannot see."""
+    """Check what pydantic cannot see, and look up what is only named."""
+    if experiment.sample is not None and experiment.sample.plausible is not None:
+        origin = experiment.origin("sample", "plausible")
+        ranges = load_plausible(experiment.sample.plausible, experiment.root, origin)
+        experiment.sample.choose(ranges.parameters, experiment.path, "sample")
     _check_paths(experiment)
     _check_dimensions(experiment)
     _check_expressions(experiment)

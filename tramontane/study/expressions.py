@@ -22,8 +22,9 @@ MOST_LEVELS = 20
 MOST_STEPS = 5000
 MOST_BITS = 256
 MOST_DIGITS = 30
+MOST_DIVIDED = 10**10
 """Bounds of an expression: its text, its nesting, what evaluating it takes, a whole number on the
-way, and what is rounded to."""
+way, what is rounded to, and what divisors are looked for of."""
 
 
 def _rounded(value: float, digits: int = 0) -> float:
@@ -31,9 +32,18 @@ def _rounded(value: float, digits: int = 0) -> float:
     return round(value, max(-MOST_DIGITS, min(MOST_DIGITS, digits))) if digits else round(value)
 
 
+def _divisor_near(number: int, wanted: float) -> int:
+    """Return the divisor of a whole number that is nearest to another number, by their ratio; of two the smaller."""
+    if not isinstance(number, int) or not 1 <= number <= MOST_DIVIDED or wanted <= 0:
+        raise ValueError(f"a whole number from 1 to {MOST_DIVIDED} and one above 0 are needed")
+    small = [each for each in range(1, math.isqrt(number) + 1) if number % each == 0]
+    return min((*small, *(number // each for each in small)), key=lambda each: (abs(math.log(each / wanted)), each))
+
+
 FUNCTIONS: dict[str, Any] = {
     "abs": abs,
     "ceil": math.ceil,
+    "divisor_near": _divisor_near,
     "floor": math.floor,
     "int": int,
     "len": len,

@@ -34,6 +34,7 @@ from tramontane.study.kinds import WORKLOADS
 from tramontane.study.libraries import LibraryAlgorithm, library_algorithms
 from tramontane.study.machines import Machine
 from tramontane.study.messages import elements, entries, submodels, tag
+from tramontane.study.plausible import Plausible
 from tramontane.study.points import Point, SystemChoice
 from tramontane.study.programs import STEPS, CollectiveStep, Program, StepOf
 from tramontane.study.systems import System
@@ -101,6 +102,7 @@ def schemas() -> dict[str, Json]:
         "references": _titled("Publications by key", _by_name(Reference)),
         "libraries": _titled("Algorithms of MPI libraries by key", _by_name(LibraryAlgorithm)),
         "claims": _titled("What a paper states", Claims.model_json_schema()),
+        "plausible": _titled("What a paper leaves open", _object([Plausible])),
         "judgement": _titled("How strictly statements are read", Judgement.model_json_schema()),
         "table1": _titled("Networks as printed in the paper's Table 1", _by_name(PrintedNetwork)),
         "table2": _titled("Algorithms as printed in the paper's Table 2", _by_name(PrintedAlgorithm)),
@@ -292,6 +294,7 @@ def tables(root: Path) -> dict[str, str]:
         "system": _model_table(System),
         "experiment": _model_table(Experiment, only=lambda name: name != "figure"),
         "figure": _rows_table(list(_rows(Experiment.model_fields["figure"].annotation, "figure."))),
+        "plausible": _model_table(Plausible),
         "grid": _model_table(NamedGrid),
         "reference": _model_table(Reference),
         "library": _model_table(LibraryAlgorithm),

@@ -1,5 +1,6 @@
 """Loads a point from a file, as ``tramontane run`` takes it: YAML as users write it, JSON in canonical form."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -36,7 +37,14 @@ def load_point(path: str | Path, substrate: str | None = None) -> Point:
     return build_point(layers, find_root(source.parent), source)
 
 
-def build_point(layers: Layers, root: Path, source: Path, where: str | None = None, prefix: str = "") -> Point:
+def build_point(
+    layers: Layers,
+    root: Path,
+    source: Path,
+    where: str | None = None,
+    prefix: str = "",
+    adjust: Callable[[Layers], None] | None = None,
+) -> Point:
     """Make a point of merged settings.
 
     Parameters
@@ -51,8 +59,12 @@ def build_point(layers: Layers, root: Path, source: Path, where: str | None = No
         Coordinates of the point in its experiment, for errors.
     prefix : str
         Key below which something that was not written could be written.
+    adjust : callable, optional
+        Changes the settings when names are replaced, before the point is checked.
     """
     resolve_names(layers, root)
+    if adjust is not None:
+        adjust(layers)
     try:
         return Point.model_validate(layers.data)
     except ValidationError as error:

@@ -347,7 +347,7 @@ class Protocol(Settings):
 
 
 #: Keys that say how the network is wired and how packets are routed in it.
-_SHAPED_BY = ("topology", "geometry", "nodes_per_switch", "global_links", "arrangement", "routing", "parallel_links")
+SHAPED_BY = ("topology", "geometry", "nodes_per_switch", "global_links", "arrangement", "routing", "parallel_links")
 
 
 class Machine(Settings):
@@ -556,7 +556,7 @@ class Machine(Settings):
     @property
     def facts(self) -> network.Network:
         """What the network consists of."""
-        return network.network({key: getattr(self, key) for key in _SHAPED_BY} | self.table_keys())
+        return network.network({key: getattr(self, key) for key in SHAPED_BY} | self.table_keys())
 
     def table_keys(self) -> dict[str, str]:
         """Return the key of a graph that the simulator reads: the path of its table, which is as its digest says."""

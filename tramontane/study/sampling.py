@@ -6,19 +6,20 @@ attributed (Saltelli et al. 2010).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, PrivateAttr, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from tramontane.errors import show
-from tramontane.study.fields import Whole
+from tramontane.errors import InputError, closest, show
+from tramontane.study.fields import Text, Whole
 from tramontane.study.messages import problem
 from tramontane.study.settings import Settings
-from tramontane.study.units import BANDWIDTH, FRACTION, FREQUENCY, SIZE, TIME, Dimension, parse_quantity
+from tramontane.study.units import BANDWIDTH, FRACTION, FREQUENCY, SIZE, TIME, Dimension, in_base_units, parse_quantity
 
 METHODS = ("lhs", "sobol", "morris", "saltelli")
 MOST_DRAWS = 20_000
@@ -65,6 +66,25 @@ class Parameter(Settings):
         assert given is not None
         return round(drawn) if all(isinstance(end, int) for end in given) else drawn
 
+    def place(self, value: Any) -> float | None:
+        """Return where a value lies between 0 and 1; of a choice the middle of its part. None if it is outside."""
+        if self.choice is not None:
+            return (self.choice.index(value) + 0.5) / len(self.choice) if value in self.choice else None
+        name, given = ("range", self.range) if self.range is not None else ("log", self.log)
+        _, low, high = _ends(name, given)
+        number = in_base_units(value)
+        if isinstance(number, bool) or not isinstance(number, int | float) or not low <= number <= high:
+            return None
+        return math.log(number / low) / math.log(high / low) if self.log is not None else (number - low) / (high - low)
+
+    @property
+    def spelled(self) -> str:
+        """The range or the choices in words."""
+        if self.choice is not None:
+            return f"choice {', '.join(map(str, self.choice))}"
+        name, given = ("range", self.range) if self.range is not None else ("log", self.log)
+        return f"{name} {' to '.join(map(str, given or ()))}"
+
 
 class Sample(Settings):
     """Points that are drawn: each draw sets all parameters."""
@@ -80,8 +100,19 @@ class Sample(Settings):
     )
     seed: Annotated[int, Whole(0, 2**31 - 1)] = Field(1, description="The same seed gives the same draws.")
     parameters: dict[str, Parameter] = Field(
-        description="What is drawn: paths of a point, each with its range, log range or choice."
+        {}, description="What is drawn: paths of a point, each with its range, log range or choice."
     )
+    plausible: Text | None = Field(
+        None,
+        description="Instead of `parameters`: a file of `configs/plausible`, whose parameters are drawn.",
+        examples=["zheng2018"],
+    )
+    only: list[Text] = Field(
+        [],
+        description="With `plausible`: those of its parameters that are drawn. Default: all; others stay as they are.",
+    )
+
+    _known: dict[str, Parameter] = PrivateAttr(default_factory=dict)
 
     @field_validator("size", mode="before")
     @classmethod
@@ -92,13 +123,40 @@ class Sample(Settings):
 
     @model_validator(mode="after")
     def _some(self) -> Self:
-        if not self.parameters:
-            raise problem("found none", "paths of a point", key="parameters")
+        if (self.plausible is None) == (not self.parameters):
+            found = "found both parameters and plausible" if self.parameters else "found none"
+            raise problem(found, "paths of a point, or plausible instead", key="parameters")
+        if self.only and self.plausible is None:
+            raise problem(f"found {show(self.only)} without plausible", "only beside plausible", key="only")
         return self
+
+    @property
+    def drawn(self) -> Mapping[str, Parameter]:
+        """What is drawn: by path of a point, or by name in the file of plausible ranges."""
+        return {name: each for name, each in self.known.items() if not self.only or name in self.only}
+
+    @property
+    def known(self) -> Mapping[str, Parameter]:
+        """All parameters, drawn or not."""
+        return self._known or self.parameters
+
+    def choose(self, known: Mapping[str, Parameter], source: Path, key: str) -> None:
+        """Take the parameters of a file of plausible ranges; `source` and `key` are where the sample is written.
+
+        Raises
+        ------
+        InputError
+            If `only` names one that it has not.
+        """
+        for number, name in enumerate(self.only):
+            if name not in known:
+                where = f"{key}.only[{number}]"
+                raise InputError(source, where, name, ", ".join(known), hint=closest(name, known))
+        self._known = dict(known)
 
     def sizes(self) -> str:
         """Return in words what sizes the method can have."""
-        number = len(self.parameters)
+        number = len(self.drawn)
         return {
             "lhs": "1 or more",
             "sobol": "a power of two",
@@ -108,7 +166,7 @@ class Sample(Settings):
 
     def fits(self, size: int) -> bool:
         """Whether the method can have so many draws."""
-        step = {"morris": len(self.parameters) + 1, "saltelli": len(self.parameters) + 2}.get(self.method, 1)
+        step = {"morris": len(self.drawn) + 1, "saltelli": len(self.drawn) + 2}.get(self.method, 1)
         times, rest = divmod(size, step)
         power = self.method in ("sobol", "saltelli")
         return 1 <= size <= MOST_DRAWS and rest == 0 and (not power or times & (times - 1) == 0)
@@ -121,12 +179,9 @@ class Sample(Settings):
         size : int
             One that `fits`.
         """
-        places = _places(self.method, size, len(self.parameters), self.seed)
+        places = _places(self.method, size, len(self.drawn), self.seed)
         return [
-            {
-                path: parameter.value(float(at))
-                for (path, parameter), at in zip(self.parameters.items(), row, strict=True)
-            }
+            {path: parameter.value(float(at)) for (path, parameter), at in zip(self.drawn.items(), row, strict=True)}
             for row in places
         ]
 

@@ -137,6 +137,17 @@ def format_quantity(value: int, dimension: Dimension) -> str:
     return f"{value // dimension.units[best]} {best}"
 
 
+def in_base_units(value: object) -> object:
+    """Return a text that is a quantity, of whatever dimension, as a number of base units; anything else as it is."""
+    match = _NUMBER.fullmatch(value) if isinstance(value, str) and len(value) <= _LONGEST else None
+    if match is None:
+        return value
+    for dimension in (TIME, SIZE, BANDWIDTH, FRACTION, FREQUENCY):
+        if match[2] in dimension.units:
+            return parse_quantity(value, dimension, least=0)
+    return value
+
+
 @dataclass(frozen=True)
 class Quantity:
     """Annotation of a field that is text with a unit in YAML and whole base units inside.

@@ -1,0 +1,135 @@
+"""Plausible ranges of what a paper does not state: what they set, whom they leave alone, and what is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from tramontane.errors import InputError
+from tramontane.study import expand, load_experiment
+from tramontane.study.expansion import ExpandedPoint
+from tramontane.study.plausible import read_plausible
+from tramontane.study.sampling import Sample
+
+ROOT = Path(__file__).parents[2]
+PAPER = ROOT / "configs" / "plausible" / "zheng2018.yaml"
+
+
+def drawn(name: str, only: list[str], size: int = 6, **values: Any) -> list[ExpandedPoint]:
+    """Return the points of an experiment at the scale smoke, with some parameters of the paper drawn."""
+    experiment = load_experiment(ROOT / "configs" / "experiments" / f"{name}.yaml")
+    sample = Sample.model_validate({"plausible": "zheng2018", "method": "lhs", "size": size, "only": only})
+    sample.choose(read_plausible(PAPER, ROOT).parameters, experiment.path, "sample")
+    scales = {"smoke": {**experiment.scales["smoke"], **values}}
+    return expand(experiment.model_copy(update={"sample": sample, "scales": scales}), "smoke").points
+
+
+def test_all_parameters_of_the_paper_together_make_possible_points_of_every_figure() -> None:
+    for name in ("fig05d-routings", "fig05e-bandwidths", "fig09b-topologies", "fig10a-allreduce"):
+        points = drawn(name, [], size=8, processes=[64], members=1)
+        assert len({entry.point.id for entry in points if entry.point}) == len(points)
+
+
+def test_sides_of_a_comparison_have_the_same_machine() -> None:
+    points = drawn("fig05a-alltoall-algorithms", [], size=4, processes=[64], members=1)
+    machines: dict[Any, set[str]] = {}
+    for entry in points:
+        assert entry.point is not None
+        machines.setdefault(entry.coords["draw"], set()).add(str(entry.point.canonical()["machine"]))
+    assert [len(each) for each in machines.values()] == [1] * 4
+    assert len(set.union(*machines.values())) == 4
+
+
+def test_what_an_experiment_sweeps_stays_and_what_follows_it_follows() -> None:
+    points = drawn("fig05e-bandwidths", ["link_bandwidth", "injection_ratio"], processes=[16], members=1)
+    for entry in points:
+        assert entry.point is not None
+        machine = entry.point.network
+        swept = int(str(entry.coords["bandwidth"]).split()[0]) * 10**9
+        assert machine.link.bandwidth == swept
+        assert 0.5 * swept <= machine.injection.bandwidth <= 4 * swept
+        assert machine.packet == 4096  # not drawn
+
+
+def test_a_bandwidth_that_was_not_scaled_stays_at_that_of_the_drawn_links() -> None:
+    points = drawn("fig05e-bandwidths", ["link_bandwidth", "injection_ratio", "scaled"], 24, processes=[16], members=1)
+    injections: dict[Any, set[int]] = {}
+    for entry in points:
+        assert entry.point is not None
+        injections.setdefault(entry.coords["draw"], set()).add(entry.point.network.injection.bandwidth)
+    assert {len(each) for each in injections.values()} == {1, 4}
+
+
+def test_the_rule_of_a_routing_is_drawn_where_it_is_used() -> None:
+    points = drawn("fig05d-routings", ["ugal", "valiant"], 8, processes=[16], members=1)
+    found: dict[Any, set[str | None]] = {}
+    for entry in points:
+        assert entry.point is not None
+        found.setdefault(entry.coords["routing"], set()).add(entry.point.network.routing)
+    assert found["minimal"] == {"minimal"}
+    assert found["valiant"] == {"valiant", "valiant-global"}
+    assert found["ugal"] == {"ugal", "ugal-g", "par", "ugal-sstmacro71"}
+
+
+def changed(folder: Path, **changes: Any) -> Path:
+    """Write the paper's file with keys of its parameter `packet` changed; None removes one."""
+    data = YAML(typ="safe").load(PAPER.read_text())
+    packet = {**data["parameters"]["packet"], **changes}
+    data["parameters"]["packet"] = {key: value for key, value in packet.items() if value is not None}
+    path = folder / "broken.yaml"
+    with path.open("w") as stream:
+        YAML(typ="safe").dump(data, stream)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"choice": None, "log": ["8 KB", "1 KB"]}, "packet.log: found"),
+        ({"choice": None, "log": ["0 B", "8 KB"]}, "packet.log: found ['0 B', '8 KB']; allowed: ends above zero"),
+        ({"choice": ["4096 B"]}, "packet.choice: found ['4096 B']; allowed: two values or more"),
+        ({"base": "3 B"}, "packet.base: found '3 B'; allowed: a value in choice 1024 B, 2048 B"),
+        ({"reason": None}, "packet.reason: missing; allowed: Why this range"),
+        ({"sets": {"machine.paket": "value"}}, "unknown key 'paket' in 'machine.paket'; did you mean 'packet'?"),
+        ({"sets": {"machine.packet": "packets"}}, "unknown name 'packets' in 'packets'; did you mean 'packet'?"),
+        ({"sets": {"machine.packet": "value +"}}, "which cannot be read"),
+        ({"where": "rank > 3"}, "packet.where: unknown name 'rank'"),
+    ],
+)
+def test_what_is_wrong_is_one_line(tmp_path: Path, changes: dict[str, Any], line: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_plausible(changed(tmp_path, **changes), ROOT)
+    assert line in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("sample", "line"),
+    [
+        (
+            "{plausible: zheng2019, method: lhs, size: 4}",
+            "sample.plausible: found 'zheng2019'; did you mean 'zheng2018'?",
+        ),
+        (
+            "{plausible: zheng2018, only: [pakcet], method: lhs, size: 4}",
+            "sample.only[0]: found 'pakcet'; did you mean 'packet'?",
+        ),
+        (
+            "{only: [packet], method: lhs, size: 4, parameters: {seed: {range: [1, 9]}}}",
+            "sample.only: found ['packet'] without plausible",
+        ),
+        ("{plausible: zheng2018, method: morris, size: 4}", "allowed: with morris a multiple of 22"),
+        ("{method: lhs, size: 4}", "sample.parameters: found none"),
+    ],
+)
+def test_a_sample_that_names_what_is_not_there_is_one_line(tmp_path: Path, sample: str, line: str) -> None:
+    folder = tmp_path / "configs" / "experiments"
+    folder.mkdir(parents=True)
+    for name in ("machines", "plausible", "references.yaml"):
+        (tmp_path / "configs" / name).symlink_to(ROOT / "configs" / name)
+    text = (ROOT / "configs" / "experiments" / "fig05d-routings.yaml").read_text()
+    (folder / "own.yaml").write_text(text.replace("ensemble:", f"sample: {sample}\nensemble:"))
+    with pytest.raises(InputError) as caught:
+        expand(load_experiment(folder / "own.yaml"), "smoke")
+    assert line in str(caught.value)
