@@ -113,7 +113,8 @@ def _colours(machine: Machine) -> list[tuple[float, float, float]]:
     return [(0.5, 0.5, 0.5), *color_palette("colorblind", max(len(machine.facts.link_classes) - 1, 1))]
 
 
-def _thinned(number: int, most: int) -> Switches:
+def thinned(number: int, most: int) -> Switches:
+    """Return at most so many of the numbers below `number`, evenly chosen."""
     return np.unique(np.linspace(0, number - 1, min(number, most)).astype(np.int64))
 
 
@@ -121,12 +122,14 @@ def _some(drawn: int, there: int, noun: str) -> str:
     return f"{drawn:,} of {there:,} {noun}" if drawn < there else f"{there:,} {noun}"
 
 
-def _ring(number: int) -> Places:
+def ring(number: int) -> Places:
+    """Return places on a circle."""
     angle = np.pi / 2 - 2 * np.pi * np.arange(number) / number
     return np.column_stack([np.cos(angle), np.sin(angle)])
 
 
-def _bare(figure: "Figure", cell: "SubplotSpec", words: str = "") -> "Axes":
+def bare(figure: "Figure", cell: "SubplotSpec", words: str = "") -> "Axes":
+    """Return axes without a frame, with words below."""
     axes = figure.add_subplot(cell)
     axes.set_axis_off()
     axes.set_aspect("equal")
@@ -139,10 +142,10 @@ def _groups(
     figure: "Figure", cell: "SubplotSpec", layout: Layout, colours: Sequence[tuple[float, float, float]]
 ) -> list[Drawn]:
     net, links = layout.net, layout.links
-    chosen = _thinned(net.groups, MOST_GROUPS)
+    chosen = thinned(net.groups, MOST_GROUPS)
     words = _some(len(chosen), net.groups, "groups")
-    axes = _bare(figure, cell, f"{words} of {net.nodes // net.groups:,} nodes; a line is all links between two")
-    place = {int(group): at for group, at in zip(chosen, _ring(len(chosen)), strict=True)}
+    axes = bare(figure, cell, f"{words} of {net.nodes // net.groups:,} nodes; a line is all links between two")
+    place = {int(group): at for group, at in zip(chosen, ring(len(chosen)), strict=True)}
     tops = np.flatnonzero(layout.group == NOBODY)
     if len(tops):
         place[NOBODY] = np.zeros(2)
@@ -157,9 +160,9 @@ def _groups(
         (x0, y0), (x1, y1) = place[a], place[b]
         width = thin * (0.25 + 1.5 * number / widest)
         axes.plot([x0, x1], [y0, y1], color=colours[kind], linewidth=width, alpha=0.6, zorder=1)
-    ring = np.array([place[int(group)] for group in chosen])
+    at = np.array([place[int(group)] for group in chosen])
     axes.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15))
-    axes.plot(ring[:, 0], ring[:, 1], "o", color="white", markeredgecolor="#333333", markersize=5, zorder=3)
+    axes.plot(at[:, 0], at[:, 1], "o", color="white", markeredgecolor="#333333", markersize=5, zorder=3)
     if len(tops):
         axes.text(0, 0, f"{len(tops):,}\nswitches\nabove", ha="center", va="center", fontsize=6, zorder=4,
                   bbox={"boxstyle": "round", "facecolor": "white", "edgecolor": "#333333"})  # fmt: skip
@@ -174,25 +177,25 @@ def _group(
 
     net, links = layout.net, layout.links
     members = np.flatnonzero(layout.group == 0)
-    chosen = _chosen(layout, members)
-    place = dict(zip(chosen.tolist(), _inside(layout, chosen), strict=True))
-    inside = np.isin(links.source, chosen) & np.isin(links.target, chosen)
-    dense = np.count_nonzero(inside) > MOST_DRAWN
+    chosen = chosen_of(layout, members)
+    place = dict(zip(chosen.tolist(), inside(layout, chosen), strict=True))
+    shown = np.isin(links.source, chosen) & np.isin(links.target, chosen)
+    dense = np.count_nonzero(shown) > MOST_DRAWN
     if dense:
-        inside &= (links.source == chosen[0]) | (links.target == chosen[0])
+        shown &= (links.source == chosen[0]) | (links.target == chosen[0])
     words = _some(len(chosen), len(members), "switches")
-    axes = _bare(figure, cell, words + (", links of the first one" if dense else ", all links"))
-    for kind in np.unique(links.link_class[inside]).tolist():
-        own = inside & (links.link_class == kind)
+    axes = bare(figure, cell, words + (", links of the first one" if dense else ", all links"))
+    for kind in np.unique(links.link_class[shown]).tolist():
+        own = shown & (links.link_class == kind)
         ends = zip(links.source[own].tolist(), links.target[own].tolist(), strict=True)
-        lines = [_curve(place[a], place[b]) for a, b in ends]
+        lines = [curve(place[a], place[b]) for a, b in ends]
         axes.add_collection(LineCollection(lines, colors=[colours[kind]], linewidths=0.5, alpha=0.6, zorder=1))
     at = np.array([place[switch] for switch in chosen.tolist()])
     size = float(np.clip(120 / np.sqrt(len(at)) / 6, 1, 5))
     axes.plot(at[:, 0], at[:, 1], "o", color="#333333", markersize=size, zorder=3)
     axes.margins(0.08)
-    shown = [kind for kind in range(1, len(net.link_classes)) if np.any(links.link_class == kind)]
-    handles = [Line2D([], [], color=colours[kind], label=net.link_classes[kind]) for kind in shown]
+    kinds = [kind for kind in range(1, len(net.link_classes)) if np.any(links.link_class == kind)]
+    handles = [Line2D([], [], color=colours[kind], label=net.link_classes[kind]) for kind in kinds]
     return [Drawn(axes, handles)]
 
 
@@ -206,7 +209,7 @@ def _sizes(layout: Layout) -> list[int]:
     return sizes if math.prod(sizes) == layout.net.switches else []
 
 
-def _chosen(layout: Layout, members: Switches) -> Switches:
+def chosen_of(layout: Layout, members: Switches) -> Switches:
     """Return the switches of a group that are drawn: all, as many dimensions as there is room for, or every so many."""
     if len(members) <= MOST_SWITCHES:
         return members
@@ -215,10 +218,10 @@ def _chosen(layout: Layout, members: Switches) -> Switches:
         if block * size > MOST_SWITCHES:
             return members[:block] if block > 1 else members[:MOST_SWITCHES]
         block *= size
-    return members[_thinned(len(members), MOST_SWITCHES)]
+    return members[thinned(len(members), MOST_SWITCHES)]
 
 
-def _inside(layout: Layout, switches: Switches) -> Places:
+def inside(layout: Layout, switches: Switches) -> Places:
     """Return where the switches of a group are drawn: by level, on a grid of grids of its dimensions, or on a ring."""
     level = layout.level[switches]
     place = np.zeros((len(switches), 2))
@@ -233,10 +236,10 @@ def _inside(layout: Layout, switches: Switches) -> Places:
         place[:, axis] += rest % size * step[axis]
         wide[axis] *= min(size, int(rest.max()) + 1)
         rest, step[axis] = rest // size, step[axis] * size + 1
-    return place if min(wide) > 1 else _ring(len(switches))
+    return place if min(wide) > 1 else ring(len(switches))
 
 
-def _curve(a: Places, b: Places) -> Places:
+def curve(a: Places, b: Places) -> Places:
     """Return a line between neighbours, and a flat bow where it would run over others."""
     ahead = np.asarray(b) - np.asarray(a)
     length = float(np.hypot(*ahead))

@@ -32,6 +32,7 @@ from tramontane.cli.reproduce import reproduce
 from tramontane.cli.run import run
 from tramontane.cli.run_batch import run_batch
 from tramontane.cli.timeline import timeline
+from tramontane.cli.utilisation import utilisation
 from tramontane.cli.validate import validate
 from tramontane.cli.verify import verify
 from tramontane.errors import InputError, display_path
@@ -60,6 +61,7 @@ app.command()(validate)
 app.command("new-experiment")(new_experiment)
 app.command()(run)
 app.command()(timeline)
+app.command()(utilisation)
 app.command()(estimate)
 app.command()(reproduce)
 app.command()(claims)

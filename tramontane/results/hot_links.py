@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from tramontane.support.formatting import size
-
 MOST = 4
 """Links of a class that are named."""
 
@@ -24,7 +22,7 @@ def hottest(result: dict[str, Any], most: int = MOST) -> list[str]:
     for links in classes.values():
         links.sort(key=lambda link: -link["load"])
     return [
-        f"{link['load']:6.1%}  {link['name']}; longest queue {size(link['peak_queue'])}"
+        f"{link['load']:6.1%}  {link['name']}; longest queue {link['peak_queue'] / 1000:.1f} kB"
         for links in sorted(classes.values(), key=lambda links: -links[0]["load"])
         for link in links[:most]
     ]

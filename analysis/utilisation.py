@@ -1,0 +1,193 @@
+"""What the links of a network did in one run: ``python -m analysis.utilisation POINT.yaml RESULT.json STEM``.
+
+Four panels: the groups of the network with what links them and one group with its links, coloured by their load; the
+load of each class of links over time; and why ranks waited. Where switches and lines stand is as in a machine's picture
+(:mod:`analysis.picture`).
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis import style
+from analysis.figures.panel import SOFT, Drawn, Panel, compose
+from analysis.picture import MOST_DRAWN, NOBODY, Layout, Places, Switches, bare, chosen_of, curve, inside, ring, thinned
+from tramontane.errors import InputError
+from tramontane.results.timeline import WAITING
+from tramontane.study import load_point
+from tramontane.study.machines import Machine
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.figure import Figure
+    from matplotlib.gridspec import SubplotSpec
+
+Loads = NDArray[np.float64]
+COLOURS = "magma_r"
+LABEL = "Load, of the busiest link between two"
+#: Most groups that are drawn: with more, lines between all of them hide one another.
+MOST_GROUPS = 48
+
+
+def loads_of(layout: Layout, result: dict[str, Any]) -> Loads:
+    """Return the load of each of the layout's links; 0 of those that no packet went by."""
+    known = {(link["switch"], link["port"]): link["load"] for link in result["single_links"]}
+    ends = zip(layout.links.source.tolist(), layout.links.port.tolist(), strict=True)
+    return np.array([known.get(end, 0.0) for end in ends])
+
+
+def load_over_time(link: dict[str, Any], result: dict[str, Any]) -> Loads:
+    """Return the load in each bin of time of a class of links, or of a single one."""
+    carried = np.asarray(link["bytes_in_bins"], dtype=float)
+    if link["load"] == 0:
+        return np.zeros(len(carried))
+    capacity = link["bytes"] / (link["load"] * result["time_s"])
+    return np.asarray(carried / (capacity * result["bin_s"]))
+
+
+def draw(machine: Machine, result: dict[str, Any]) -> "Figure":
+    """Return the figure of a result of a point with `statistics` links: each, bins and waiting."""
+    layout = Layout(machine)
+    loads = loads_of(layout, result)
+    colours = _colours(float(max(loads.max(initial=0.0), 1e-9)))
+    panels = [
+        Panel(lambda figure, cell: _groups(figure, cell, layout, loads, colours), "a", "between groups", aspect=0.9),
+        Panel(
+            lambda figure, cell: _group(figure, cell, layout, loads, colours), "b", "in the busiest group", aspect=0.9
+        ),
+        Panel(lambda figure, cell: _over_time(figure, cell, result), "c", "load over time"),
+        Panel(lambda figure, cell: _waiting(figure, cell, result), "d", "why ranks wait"),
+    ]
+    return compose(panels, width="page", columns=2)
+
+
+def _colours(most: float) -> "ScalarMappable":
+    from matplotlib.cm import ScalarMappable  # noqa: PLC0415 - slow to import
+    from matplotlib.colors import Normalize  # noqa: PLC0415
+
+    return ScalarMappable(Normalize(0, most), COLOURS)
+
+
+def _lines(axes: "Axes", lines: list[Places], loads: Loads, colours: "ScalarMappable", width: float) -> None:
+    from matplotlib.collections import LineCollection  # noqa: PLC0415 - slow to import
+
+    order = np.argsort(loads, kind="stable")  # the busiest on top
+    shades = [colours.to_rgba(load) for load in loads[order]]
+    drawn = [lines[place] for place in order]
+    widths = np.where(loads[order] > 0, width, 0.3 * width)
+    axes.add_collection(LineCollection(drawn, colors=shades, linewidths=widths, zorder=1))
+
+
+def _groups(
+    figure: "Figure", cell: "SubplotSpec", layout: Layout, loads: Loads, colours: "ScalarMappable"
+) -> list[Drawn]:
+    links, net = layout.links, layout.net
+    chosen = thinned(net.groups, MOST_GROUPS)
+    place = {int(group): at for group, at in zip(chosen, ring(len(chosen)), strict=True)}
+    if np.any(layout.group == NOBODY):
+        place[NOBODY] = np.zeros(2)
+    from_, to = layout.group[links.source], layout.group[links.target]
+    known = np.isin(from_, list(place)) & np.isin(to, list(place)) & (from_ != to)
+    first, last = np.minimum(from_, to)[known], np.maximum(from_, to)[known]
+    pairs, of_pair = np.unique(np.column_stack([first, last]), axis=0, return_inverse=True)
+    busiest = np.zeros(len(pairs))
+    np.maximum.at(busiest, of_pair.ravel(), loads[known])
+    drawn = f"{len(chosen)} of {net.groups}" if len(chosen) < net.groups else f"{net.groups}"
+    axes = bare(figure, cell, f"{drawn} groups")
+    lines = [np.array([place[a], place[b]]) for a, b in pairs.tolist()]
+    _lines(axes, lines, busiest, colours, 1.6 if len(pairs) < 100 else 0.6)
+    at = np.array([place[int(group)] for group in chosen])
+    axes.plot(at[:, 0], at[:, 1], "o", color="white", markeredgecolor="#333333", markersize=5, zorder=3)
+    axes.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15))
+    if NOBODY in place:
+        axes.text(0, 0, "above", ha="center", va="center", fontsize=6, zorder=4,
+                  bbox={"boxstyle": "round", "facecolor": "white", "edgecolor": "#333333"})  # fmt: skip
+    return [Drawn(axes, colours=colours, colour_label=LABEL)]
+
+
+def _group(
+    figure: "Figure", cell: "SubplotSpec", layout: Layout, loads: Loads, colours: "ScalarMappable"
+) -> list[Drawn]:
+    links = layout.links
+    within = (layout.group[links.source] == layout.group[links.target]) & (layout.group[links.source] != NOBODY)
+    most = int(np.argmax(np.where(within, loads, -1.0))) if within.any() else 0
+    group = int(layout.group[links.source[most]])
+    chosen = chosen_of(layout, np.flatnonzero(layout.group == group))
+    place = dict(zip(chosen.tolist(), inside(layout, chosen), strict=True))
+    shown: Switches = np.flatnonzero(np.isin(links.source, chosen) & np.isin(links.target, chosen))
+    if len(shown) > MOST_DRAWN:
+        shown = shown[np.argsort(-loads[shown], kind="stable")[:MOST_DRAWN]]
+    axes = bare(figure, cell, f"group {group}: {len(chosen)} switches")
+    ends = zip(links.source[shown].tolist(), links.target[shown].tolist(), strict=True)
+    _lines(axes, [curve(place[a], place[b]) for a, b in ends], loads[shown], colours, 1.4 if len(shown) < 100 else 0.7)
+    at = np.array([place[switch] for switch in chosen.tolist()])
+    axes.plot(
+        at[:, 0], at[:, 1], "o", color="#333333", markersize=float(np.clip(20 / np.sqrt(len(at)), 1, 5)), zorder=3
+    )
+    axes.margins(0.08)
+    return [Drawn(axes, colours=colours, colour_label=LABEL)]
+
+
+def _over_time(figure: "Figure", cell: "SubplotSpec", result: dict[str, Any]) -> list[Drawn]:
+    import seaborn  # noqa: PLC0415 - slow to import
+
+    axes = figure.add_subplot(cell)
+    bounds = np.arange(len(result["links"][0]["bytes_in_bins"]) + 1) * result["bin_s"] * 1e3
+    palette = seaborn.color_palette("colorblind", len(result["links"]))
+    handles = []
+    for own, colour in zip(result["links"], palette, strict=True):
+        axes.stairs(load_over_time(own, result), bounds, color=colour, linewidth=1.2)
+        handles += axes.plot([], [], color=colour, label=own["name"])
+    between = [link for link in result["single_links"] if "to_switch" in link]
+    if between:
+        hottest = max(between, key=lambda link: link["load"])
+        axes.stairs(load_over_time(hottest, result), bounds, color=SOFT, linewidth=0.6, linestyle="--")
+        handles += axes.plot([], [], "--", linewidth=0.6, color=SOFT, label=f"busiest {hottest['class']} link")
+    axes.set(xlabel="Time (ms)", ylabel="Load", xlim=(0, result["time_s"] * 1e3), ylim=(0, 1.05))
+    return [Drawn(axes, handles)]
+
+
+def _waiting(figure: "Figure", cell: "SubplotSpec", result: dict[str, Any]) -> list[Drawn]:
+    import seaborn  # noqa: PLC0415 - slow to import
+
+    axes = figure.add_subplot(cell)
+    waiting = {words: np.asarray(result["waiting"][f"{cause}_s"]) * 1e3 for cause, words in WAITING.items()}
+    bins = len(next(iter(waiting.values())))
+    bounds = np.linspace(0, 100, bins + 1)
+    base = np.zeros(bins)
+    handles = []
+    for (words, times), colour in zip(waiting.items(), seaborn.color_palette("colorblind", len(waiting)), strict=True):
+        area = axes.stairs(base + times, bounds, baseline=base, fill=True, color=colour, label=words)
+        if times.max(initial=0) > 0:
+            handles.append(area)
+        base = base + times
+    axes.set(xlabel="Ranks (% of all, in order)", ylabel="Mean time (ms)", xlim=(0, 100))
+    axes.set_ylim(0, 1.2 * max(float(base.max(initial=0)), 1e-12))
+    return [Drawn(axes, handles)]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Command line; 0 if the figure was written, 2 with one line on standard error if not."""
+    parser = argparse.ArgumentParser(prog="python -m analysis.utilisation", description="Draw what links did in a run.")
+    parser.add_argument("point", type=Path, help="the point")
+    parser.add_argument("result", type=Path, help="its result, with links: each, bins and waiting")
+    parser.add_argument("stem", type=Path, help="the files to write, without their ending")
+    options = parser.parse_args(arguments)
+    try:
+        result = json.loads(options.result.read_text())
+        style.save(draw(load_point(options.point).network, result), options.stem)
+    except (InputError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""What links did in a run, as numbers and as a figure."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import analysis.utilisation as utilisation
+from analysis.picture import Layout
+from tramontane.study import Point, load_point
+from tramontane.substrates.simulator import Simulator
+
+MACHINES: dict[str, dict[str, Any]] = {
+    "torus": {"topology": "torus", "geometry": [4, 3, 2], "nodes_per_switch": 2},
+    "dragonfly": {"topology": "dragonfly", "geometry": [2, 2, 4], "nodes_per_switch": 2},
+    "fattree": {"topology": "fattree", "geometry": [3, 3]},
+}
+
+
+@pytest.fixture(params=MACHINES)
+def run(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, dict[str, Any]]:
+    """A point in a file, and its result with all that is drawn."""
+    workload = {"kind": "transposition", "algorithm": "ring-k", "radix": 2, "grid": [48, 48, 8]}
+    data = {"ranks": 24, "workload": workload, "machine": MACHINES[request.param]}
+    file = tmp_path / "point.yaml"
+    file.write_text(json.dumps(data))
+    asked = {"congestion": 0, "links": "each", "bins": 16, "waiting": 8}
+    point = Point.from_canonical(load_point(file).canonical() | {"statistics": asked})
+    return file, Simulator().run(point)
+
+
+def test_loads_are_those_of_the_result(run: tuple[Path, dict[str, Any]]) -> None:
+    file, result = run
+    layout = Layout(load_point(file).network)
+    loads = utilisation.loads_of(layout, result)
+    for place, name in enumerate(layout.net.link_classes[1:], 1):
+        own = loads[layout.links.link_class == place]
+        (of_class,) = (each for each in result["links"] if each["name"] == name)
+        assert own.mean() == pytest.approx(of_class["load"], rel=1e-9)
+
+
+def test_load_over_time_adds_up(run: tuple[Path, dict[str, Any]]) -> None:
+    _, result = run
+    for each in (*result["links"], *result["single_links"]):
+        over_time = utilisation.load_over_time(each, result)
+        assert over_time.max() < 1.01
+        assert over_time.sum() * result["bin_s"] == pytest.approx(each["load"] * result["time_s"], rel=1e-9)
+
+
+def test_figure_shows_causes_and_classes(run: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    file, result = run
+    figure = utilisation.draw(load_point(file).network, result)
+    groups, group, time, waiting = figure.axes[:4]
+    assert len(groups.collections) == 1
+    shades = np.concatenate([np.asarray(each.get_edgecolor()) for each in group.collections])
+    loads = utilisation.loads_of(Layout(load_point(file).network), result)
+    assert 1 <= len(np.unique(shades, axis=0)) <= len(np.unique(loads))
+    legend = time.get_legend()
+    assert legend is not None
+    assert next(iter(legend.get_texts())).get_text() == "ejection"
+    assert waiting.get_legend() is not None
+    told = tmp_path / "result.json"
+    told.write_text(json.dumps(result))
+    assert utilisation.main([str(file), str(told), str(tmp_path / "out" / "map")]) == 0
+    assert {each.suffix for each in (tmp_path / "out").iterdir()} == {".svg", ".png", ".pdf"}

@@ -1,0 +1,45 @@
+"""``tramontane utilisation``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tramontane.cli.options import Threads, to_write
+
+BINS = 64
+"""Bins of time, and of ranks."""
+
+
+def utilisation(
+    point_file: Annotated[Path, typer.Argument(help="A point; see docs/configuration.md.", metavar="POINT.yaml")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The files to write, without their ending; by default the point's name."),
+    ] = None,
+    threads: Threads = 1,
+) -> None:
+    """Simulate a point and draw what its links did: load by place and over time, and why ranks waited."""
+    import json
+    import os
+    import subprocess
+    import sys
+
+    from tramontane.results.hot_links import hottest
+    from tramontane.study import Point, load_point
+    from tramontane.study.points import EACH
+    from tramontane.substrates.simulator import Simulator
+    from tramontane.support.files import write_atomically
+    from tramontane.support.layout import CODE
+
+    stem = to_write("--output", output or Path(point_file.stem))
+    written = load_point(point_file)
+    asked = {"congestion": 0, "links": EACH, "bins": BINS, "waiting": BINS}
+    result = Simulator(threads).run(Point.from_canonical(written.canonical() | {"statistics": asked}))
+    told = stem.with_name(stem.name + ".json")
+    write_atomically(told, json.dumps(result))
+    print(*hottest(result), sep="\n")
+    # What draws uses this package, not the other way round.
+    path = os.pathsep.join([str(CODE), *filter(None, [os.environ.get("PYTHONPATH")])])
+    command = [sys.executable, "-m", "analysis.utilisation", str(point_file), str(told), str(stem)]
+    raise typer.Exit(subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=False).returncode)
