@@ -20,6 +20,7 @@ BASE        ?=
 VS          ?=
 UPGRADE     ?=
 SECONDS     ?= 900
+STUDY       ?= zheng2018
 CPP_TESTS   ?= cpp
 BUILD       ?= cmake
 
@@ -49,7 +50,7 @@ SOURCES := CMakeLists.txt pyproject.toml $(wildcard skeleton-src/*.hpp $(patsubs
 MOVED := $(shell [ ! -e .venv/.place ] || [ "$$(cat .venv/.place)" = "$$PWD" ] || echo moved)
 
 .DELETE_ON_ERROR:
-.PHONY: moved help reproduce test test-cpp test-address test-thread test-long fuzz trust soak bench validate setup lint lint-python lint-types lint-cpp lint-clang lint-workflow format schemas map lock clean distclean
+.PHONY: moved help reproduce test test-cpp test-address test-thread test-long fuzz trust soak bench validate uncertainty setup lint lint-python lint-types lint-cpp lint-clang lint-workflow format schemas map lock clean distclean
 
 help:
 	@echo 'make reproduce   run experiments from YAML to the report'
@@ -61,6 +62,7 @@ help:
 	@echo 'make test-long   all of that at length: clang-tidy on everything, ten times as many examples of each property'
 	@echo 'make trust       run the tests that docs/trust.md rests on, and fill its table'
 	@echo 'make fuzz        broken points, schedules and traces by libFuzzer, with sanitizers; SECONDS=N for each'
+	@echo 'make uncertainty which statements hold on which plausible machines; STUDY=zheng2018 SCALE=laptop'
 	@echo 'make bench       measure the simulator; VS=CHECKOUT: alternate with another checkout, and print ratios'
 	@echo 'make soak        a small campaign again and again under random faults; MINUTES=60 SEED=1'
 	@echo 'make validate    compare the simulator with SST/macro and SimGrid; TABLES="A D" chooses'
@@ -102,6 +104,11 @@ test: setup
 
 trust: setup
 	@$(BIN)/python -m tests.trust --fill docs/trust.md $(PYTEST_ARGS)
+
+# Which statements hold on which plausible machines (docs/uncertainty.md); STUDY is a file of configs/samples.
+uncertainty: setup
+	@$(BIN)/tramontane uncertainty '$(STUDY)' --scale '$(SCALE)' $(if $(CORES),--cores '$(CORES)')
+	@$(BIN)/tramontane claims --over '$(STUDY)' --scale '$(SCALE)'
 
 # A campaign again and again under random faults; each round must end with the dataset of a clean run.
 soak: setup

@@ -355,7 +355,7 @@ def write_plan(plan: Plan) -> None:
     for folder in (layout.done, layout.measured):
         for mark in (*folder.glob("*.done"), *folder.glob("*.hand")):
             mark.unlink()
-    files = {layout.batch(batch.identity): dump(_describe(batch, layout)) for batch in plan.batches}
+    files = {layout.batch(batch.identity): dump(describe_batch(batch, layout)) for batch in plan.batches}
     for file in layout.batches.glob("*.json"):
         if file not in files:
             file.unlink()
@@ -381,7 +381,7 @@ def _drop_if_outrun(file: Path, dataset: Path, experiment: PlannedExperiment, st
         dataset.unlink()
 
 
-def _describe(batch: Batch, layout: Layout) -> dict[str, Any]:
+def describe_batch(batch: Batch, layout: Layout) -> dict[str, Any]:
     """Return the content of a batch's file."""
     return {
         "id": batch.identity,

@@ -216,6 +216,21 @@ def _verdict(name: str, paper: str, claim: Claim, campaign: Campaign, judgement:
     )
 
 
+def experiments_of(claim: Claim) -> set[str]:
+    """Return the experiments that a statement needs under the project's own choice."""
+    _, values = _choices(claim)[0]
+    texts = (claim.experiment, *(curve.experiment for curve in claim.curves.values()))
+    resolved = (_resolve(text, values) for text in texts if text is not None)
+    return {name for name in resolved if name is not None}
+
+
+def outcomes(claim: Claim, campaign: Campaign, judgement: Judgement) -> list[Outcome]:
+    """Return what the checks of a statement find under the project's own choice."""
+    _, values = _choices(claim)[0]
+    source = _Source(claim, values, campaign, judgement)
+    return [_outcome(check, source) for check in claim.checks]
+
+
 def _under_all(found: Sequence[ChoiceVerdict]) -> str:
     """Return the evidence under all choices; in short where none could be evaluated."""
     if all(item.verdict == NOT_EVALUATED for item in found):

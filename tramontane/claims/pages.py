@@ -5,13 +5,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tramontane.campaign.plan import check_scale
+from tramontane.claims import uncertainty
 from tramontane.claims.evaluation import evaluate
 from tramontane.claims.times import times
 from tramontane.claims.verdicts import Verdict
 from tramontane.errors import InputError
 from tramontane.support.files import write_if_changed
 
-_MARKED = re.compile(r"<!-- (?P<kind>claims|verdicts|times): (?P<asked>[^>\n]*?) -->\n.*?<!-- end -->", flags=re.DOTALL)
+_MARKED = re.compile(
+    r"<!-- (?P<kind>claims|verdicts|times|shares): (?P<asked>[^>\n]*?) -->\n.*?<!-- end -->", flags=re.DOTALL
+)
 
 #: What a table of a page shows: verdicts or times, the scale, and which ones.
 Asked = tuple[str, str, tuple[str, ...]]
@@ -30,6 +33,9 @@ def fill(page: Path, root: Path) -> tuple[int, bool]:
         check_scale(scale)
         if kind == "times":
             tables[kind, scale, names] = times(root, scale, *names)
+        elif kind == "shares":
+            size = int(names[1]) if len(names) == 2 and names[1].isdigit() else None
+            tables[kind, scale, names] = uncertainty.markdown(uncertainty.answer(names[0], root, scale, size))
         else:
             tables[kind, scale, names] = markdown(evaluate(root, scale, names), evidence=kind == "claims")
     return len(tables), write_if_changed(page, filled(page, tables))
@@ -66,14 +72,15 @@ def asked(page: Path) -> list[Asked]:
         problem = f"cannot be read ({type(error).__name__})"
         raise InputError(page, "", None, "a Markdown page", problem=problem) from None
     allowed = (
-        "<!-- claims: SCALE [IDS] -->, verdicts: the same, or times: SCALE EXPERIMENT; a line <!-- end --> after it"
+        "<!-- claims: SCALE [IDS] -->, verdicts: the same, times: SCALE EXPERIMENT, "
+        "or shares: SCALE SAMPLE [DRAWS]; a line <!-- end --> after it"
     )
     if not found:
         raise InputError(page, "", None, allowed, problem="no table of claims or times")
     for kind, words in found:
         if not words:
             raise InputError(page, "", None, allowed, problem="a table without a scale")
-        if kind == "times" and len(words) != 2:
+        if (kind == "times" and len(words) != 2) or (kind == "shares" and len(words) not in (2, 3)):
             raise InputError(page, "", " ".join(words), allowed)
     return [(kind, words[0], tuple(words[1:])) for kind, words in found]
 

@@ -32,6 +32,7 @@ from tramontane.cli.reproduce import reproduce
 from tramontane.cli.run import run
 from tramontane.cli.run_batch import run_batch
 from tramontane.cli.timeline import timeline
+from tramontane.cli.uncertainty import uncertainty
 from tramontane.cli.utilisation import utilisation
 from tramontane.cli.validate import validate
 from tramontane.cli.verify import verify
@@ -65,6 +66,7 @@ app.command()(utilisation)
 app.command()(estimate)
 app.command()(reproduce)
 app.command()(claims)
+app.command()(uncertainty)
 app.command()(verify)
 app.command()(archive)
 app.command()(compare)

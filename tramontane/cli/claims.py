@@ -19,6 +19,11 @@ def claims(
     fill: Annotated[
         Path | None, typer.Option("--fill", help="Make the tables of a Markdown page anew.", metavar="PAGE.md")
     ] = None,
+    over: Annotated[
+        str | None,
+        typer.Option("--over", help="Over which share of the drawn machines it holds: a file of configs/samples."),
+    ] = None,
+    size: Annotated[int | None, typer.Option("--size", min=1, help="With --over: draws; by default all.")] = None,
 ) -> None:
     """Hold what the papers state against the results: a verdict on each statement, and the numbers that say so."""
     from tramontane.campaign.plan import check_scale
@@ -32,8 +37,31 @@ def claims(
         print(f"{fill}: {plural(count, 'table')} {'made anew' if changed else 'as they were'}", file=sys.stderr)
         return
     check_scale(scale)
+    if over is not None:
+        _over(over, root, scale, size, names or [], as_json=as_json)
+        return
     verdicts = evaluate(root, scale, names or ())
     if as_json:
         print(json.dumps([verdict.as_data() for verdict in verdicts], ensure_ascii=False))
     else:
         presentation.print_table(verdicts)
+
+
+def _over(study: str, root: Path, scale: str, size: int | None, names: list[str], *, as_json: bool) -> None:
+    """Print the shares of a study's statements, or of some of them."""
+    from tramontane.claims import uncertainty
+    from tramontane.errors import InputError, closest
+    from tramontane.support.tables import table
+
+    found = uncertainty.answer(study, root, scale, size)
+    known = [own.tried.claim for own in found.found]
+    for name in names:
+        if name not in known:
+            raise InputError("claim", "", name, ", ".join(known), hint=closest(name, known))
+    if as_json:
+        data = [each for each in uncertainty.as_data(found) if not names or each["id"] in names]
+        print(json.dumps(data, ensure_ascii=False))
+        return
+    rows = [uncertainty.row(own, found) for own in found.found if not names or own.tried.claim in names]
+    print(table(tuple(uncertainty.HEAD), rows))
+    print(uncertainty.about(found))

@@ -35,6 +35,7 @@ from tramontane.study.plausible import PLAUSIBLE, read_plausible
 from tramontane.study.points import Point
 from tramontane.study.reading import read_yaml
 from tramontane.study.settings import Settings
+from tramontane.study.studies import SAMPLES, read_study
 from tramontane.study.systems import read_system
 
 
@@ -163,5 +164,6 @@ _FILES: dict[str, tuple[str, _Check]] = {
     str(TABLE2): ("table", partial(_check_entries, model=PrintedAlgorithm)),
     str(JUDGEMENT): ("judgement", lambda source, data: load_judgement(source.resolve().parents[2])),
     str(PLAUSIBLE / "*.yaml"): ("plausible", lambda source, data: read_plausible(source, source.resolve().parents[2])),
+    str(SAMPLES / "*.yaml"): ("sample", lambda source, data: read_study(source, source.resolve().parents[2])),
     str(CLAIMS / "*.yaml"): ("claims", lambda source, data: check_claims(source, source.resolve().parents[2])),
 }

@@ -37,6 +37,7 @@ from tramontane.study.messages import elements, entries, submodels, tag
 from tramontane.study.plausible import Plausible
 from tramontane.study.points import Point, SystemChoice
 from tramontane.study.programs import STEPS, CollectiveStep, Program, StepOf
+from tramontane.study.studies import Study
 from tramontane.study.systems import System
 from tramontane.study.workloads import COLLECTIVES
 
@@ -103,6 +104,7 @@ def schemas() -> dict[str, Json]:
         "libraries": _titled("Algorithms of MPI libraries by key", _by_name(LibraryAlgorithm)),
         "claims": _titled("What a paper states", Claims.model_json_schema()),
         "plausible": _titled("What a paper leaves open", _object([Plausible])),
+        "study": _titled("A study of uncertainty", _object([Study])),
         "judgement": _titled("How strictly statements are read", Judgement.model_json_schema()),
         "table1": _titled("Networks as printed in the paper's Table 1", _by_name(PrintedNetwork)),
         "table2": _titled("Algorithms as printed in the paper's Table 2", _by_name(PrintedAlgorithm)),
@@ -295,6 +297,7 @@ def tables(root: Path) -> dict[str, str]:
         "experiment": _model_table(Experiment, only=lambda name: name != "figure"),
         "figure": _rows_table(list(_rows(Experiment.model_fields["figure"].annotation, "figure."))),
         "plausible": _model_table(Plausible),
+        "study": _model_table(Study),
         "grid": _model_table(NamedGrid),
         "reference": _model_table(Reference),
         "library": _model_table(LibraryAlgorithm),

@@ -179,11 +179,14 @@ class Sample(Settings):
         size : int
             One that `fits`.
         """
-        places = _places(self.method, size, len(self.drawn), self.seed)
         return [
             {path: parameter.value(float(at)) for (path, parameter), at in zip(self.drawn.items(), row, strict=True)}
-            for row in places
+            for row in self.places(size)
         ]
+
+    def places(self, size: int) -> Unit:
+        """Return where the draws lie, each parameter between 0 and 1, of shape (size, parameters)."""
+        return _places(self.method, size, len(self.drawn), self.seed)
 
 
 def _places(method: str, size: int, number: int, seed: int) -> Unit:

@@ -1,0 +1,140 @@
+"""Shares of statements over drawn machines: intervals, the parameter that decides, the box, and the nearest turn."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ruamel.yaml import YAML
+
+from tramontane.claims.boxes import find_box
+from tramontane.claims.draws import Tried
+from tramontane.claims.samples import chosen, experiments
+from tramontane.claims.shares import influence, nearest_turn, shares, wilson
+from tramontane.claims.uncertainty import spell
+from tramontane.errors import InputError
+from tramontane.study import expand
+from tramontane.study.plausible import Unstated
+from tramontane.study.studies import load_study, read_study
+
+ROOT = Path(__file__).parents[2]
+RNG = np.random.default_rng(3)
+PLACES = RNG.random((400, 6))
+
+
+def parameters() -> dict[str, Unstated]:
+    own: dict[str, Any] = {"range": [0.0, 1.0], "base": 0.5, "sets": {}, "reason": "a test"}
+    return {f"p{number}": Unstated.model_validate(own) for number in range(6)}
+
+
+def tried(margins: np.ndarray[Any, Any], base: float = 1.0) -> Tried:
+    return Tried("X", margins, base, "log ratio", 1, 1, (100, 1000))
+
+
+def test_wilsons_interval_is_that_of_the_textbook() -> None:
+    assert wilson(8, 10) == pytest.approx((0.490, 0.943), abs=1e-3)
+    assert wilson(0, 0) == (0, 1)
+
+
+def test_a_known_box_is_found() -> None:
+    holds = (PLACES[:, 1] > 0.6) & (PLACES[:, 4] < 0.5)
+    box = find_box(PLACES, holds, {})
+    assert box is not None
+    assert box.cut == [1, 4]
+    assert box.low[1] == pytest.approx(0.6, abs=0.08)
+    assert box.high[4] == pytest.approx(0.5, abs=0.08)
+    assert box.density >= 0.95
+    assert box.coverage > 0.7
+
+
+def test_a_box_cuts_choices_whole() -> None:
+    holds = PLACES[:, 2] < 2 / 3
+    box = find_box(PLACES, holds, {2: 3})
+    assert box is not None
+    assert box.cut == [2]
+    assert box.high[2] == pytest.approx(2 / 3)
+    assert box.coverage == 1
+
+
+def test_there_is_no_box_where_a_statement_holds_by_chance() -> None:
+    assert find_box(PLACES, RNG.random(400) < 0.3, {}) is None
+
+
+def test_the_parameter_that_decides_stands_out_and_nothing_does_where_none_decides() -> None:
+    found, chance = influence(PLACES, np.sin(3 * PLACES[:, 3]) + 0.1 * PLACES[:, 0], list(parameters()))
+    assert found[0].parameter == "p3"
+    assert found[0].low > chance
+    noise, chance = influence(PLACES, RNG.random(400), list(parameters()))
+    assert noise[0].low < chance
+    assert influence(PLACES[:5], np.arange(5.0), list(parameters())) == ((), math.inf)
+
+
+def test_shares_count_what_could_be_decided() -> None:
+    margins = np.where(PLACES[:, 0] < 0.25, 1.0, -1.0)
+    margins[:40] = np.nan
+    own = shares([tried(margins)], PLACES, parameters())[0]
+    assert own.of == 360
+    assert own.holds == int((margins > 0).sum())
+    assert own.together[0] == own.interval[0]  # one statement alone
+    two = shares([tried(margins), tried(margins)], PLACES, parameters())[0]
+    assert two.together[0] < two.interval[0]
+    assert own.decides is not None
+    assert own.decides.parameter == "p0"
+
+
+def test_the_nearest_turn_is_nearest_to_our_own_machine() -> None:
+    places = np.full((3, 6), 0.5)
+    places[:, 0] = 0.6, 0.7, 0.9
+    assert nearest_turn(tried(np.array([1.0, -1.0, -1.0])), places, parameters()) == 1
+    assert nearest_turn(tried(np.array([1.0, 1.0, np.nan])), places, parameters()) is None
+    assert nearest_turn(tried(np.array([1.0, -1.0, -1.0]), -1.0), places, parameters()) == 0
+
+
+def test_a_study_runs_what_its_statements_need_with_one_machine_a_draw() -> None:
+    study = load_study("zheng2018", ROOT)
+    made = experiments(study, ROOT, "smoke", 2)
+    assert {name for name, _ in chosen(study, ROOT)} == set(study.claims)
+    points = [entry for each in made[:2] for entry in expand(each, "smoke").points]
+    machines: dict[Any, set[str]] = {}
+    for entry in points:
+        assert entry.point is not None
+        own = entry.point.network
+        machines.setdefault(entry.coords["draw"], set()).add(f"{own.link} {own.packet} {own.protocol} {own.overhead}")
+    assert [len(each) for each in machines.values()] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "line"),
+    [
+        ("claims", ["Z-T1"], "claims[0]: found 'Z-T1'; allowed: a statement that simulations decide"),
+        ("claims", ["Z-5z"], "claims[0]: found 'Z-5z'"),
+        (
+            "scales",
+            {"smoke": {"size": 3, "processes": [16]}},
+            "scales.smoke.size: found 3; allowed: with sobol a power",
+        ),
+        ("scales", {"smoky": {"size": 4, "processes": [16]}}, "did you mean 'smoke'?"),
+        (
+            "sample",
+            {"method": "lhs", "size": 4, "parameters": {"seed": {"range": [1, 9]}}},
+            "sample.plausible: missing",
+        ),
+    ],
+)
+def test_what_a_study_can_not_be_is_one_line(tmp_path: Path, key: str, value: object, line: str) -> None:
+    data = YAML(typ="safe").load((ROOT / "configs" / "samples" / "zheng2018.yaml").read_text())
+    path = tmp_path / "own.yaml"
+    with path.open("w") as stream:
+        YAML(typ="safe").dump({**data, key: value}, stream)
+    with pytest.raises(InputError) as caught:
+        read_study(path, ROOT)
+    assert line in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_values_are_spelled_with_their_units() -> None:
+    assert spell("4710000000 B/s") == "4.71 GB/s"
+    assert spell("123456 ps") == "123 ns"
+    assert spell(0.123456) == "0.123"
+    assert spell("crossbar fixed") == "crossbar fixed"

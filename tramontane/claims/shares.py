@@ -1,0 +1,164 @@
+"""Over which share of the machines a statement holds, and which parameter decides: statistics of margins."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tramontane.claims.boxes import Box, find_box
+from tramontane.claims.draws import Tried
+from tramontane.study.sampling import Parameter
+
+Floats = NDArray[np.float64]
+
+LEVEL = 0.95
+RESAMPLES = 40
+"""Bootstrap samples of an index of sensitivity."""
+_FEWEST = 20
+"""Machines from which on an index says anything."""
+
+
+@dataclass(frozen=True)
+class Influence:
+    """How much a parameter decides: PAWN's median distance of the margins' distributions (Pianosi and Wagener 2015).
+
+    Attributes
+    ----------
+    parameter : str
+        Name.
+    index, low, high : float
+        The index, and a bootstrap interval of 95 %.
+    """
+
+    parameter: str
+    index: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Share:
+    """What the machines say of a statement.
+
+    Attributes
+    ----------
+    tried : Tried
+        Its margins.
+    holds, of : int
+        On how many machines it holds, of how many that can decide it.
+    interval, together : tuple of float
+        Wilson's interval of the share at 95 %, and the wider one that holds for all statements together (Bonferroni).
+    influences : tuple of Influence
+        All parameters, the one that decides most first; empty where too few machines decided.
+    chance : float
+        Upper end of the index of a parameter that does nothing: what is below may be chance.
+    box : Box, optional
+        Where it holds at 95 %.
+    turn : int, optional
+        The draw nearest to our own machine on which the verdict is the other one.
+    """
+
+    tried: Tried
+    holds: int
+    of: int
+    interval: tuple[float, float]
+    together: tuple[float, float]
+    influences: tuple[Influence, ...]
+    chance: float
+    box: Box | None
+    turn: int | None
+
+    @property
+    def decides(self) -> Influence | None:
+        """The parameter that decides most, if that is more than chance."""
+        first = self.influences[0] if self.influences else None
+        return first if first is not None and first.low > self.chance else None
+
+
+def shares(found: Sequence[Tried], places: Floats, parameters: Mapping[str, Parameter]) -> list[Share]:
+    """Return what the machines say of each statement.
+
+    Parameters
+    ----------
+    found : sequence of Tried
+        Statements with their margins.
+    places : array
+        Where the machines lie, of shape (machines, parameters), between 0 and 1.
+    parameters : mapping
+        The parameters by name, with what the project's own machine has (`base`).
+    """
+    return [_share(own, places, parameters, len(found)) for own in found]
+
+
+def wilson(holds: int, of: int, level: float = LEVEL) -> tuple[float, float]:
+    """Return Wilson's interval of a share (Wilson 1927)."""
+    from scipy.stats import binomtest  # noqa: PLC0415 - slow to import
+
+    if of == 0:
+        return 0.0, 1.0
+    interval = binomtest(holds, of).proportion_ci(level, "wilson")
+    return float(interval.low), float(interval.high)
+
+
+def _share(own: Tried, places: Floats, parameters: Mapping[str, Parameter], together: int) -> Share:
+    there = np.isfinite(own.margins)
+    margins, at = own.margins[there], places[there]
+    holds = margins > 0
+    influences, chance = influence(at, margins, list(parameters))
+    steps = {number: len(each.choice) for number, each in enumerate(parameters.values()) if each.choice}
+    return Share(
+        own,
+        int(holds.sum()),
+        int(there.sum()),
+        wilson(int(holds.sum()), int(there.sum())),
+        wilson(int(holds.sum()), int(there.sum()), 1 - (1 - LEVEL) / together),
+        influences,
+        chance,
+        find_box(at, holds, steps) if holds.any() and not holds.all() else None,
+        nearest_turn(own, places, parameters),
+    )
+
+
+def influence(places: Floats, margins: Floats, names: Sequence[str]) -> tuple[tuple[Influence, ...], float]:
+    """Return how much each parameter decides, the most first, and what chance alone may give.
+
+    A parameter that does nothing is added to the others; its index's upper end is what chance gives.
+    """
+    if margins.size < _FEWEST or np.ptp(margins) == 0:
+        return (), math.inf
+    rng = np.random.default_rng(1)
+    together = np.column_stack([places, rng.permutation((np.arange(margins.size) + 0.5) / margins.size)])
+    index = _pawn(together, margins)
+    again = [_pawn(together[rows], margins[rows]) for rows in rng.integers(0, margins.size, (RESAMPLES, margins.size))]
+    low, high = np.nanpercentile(np.array(again), [2.5, 97.5], axis=0)
+    found = [Influence(name, *map(float, row)) for name, row in zip(names, np.c_[index, low, high], strict=False)]
+    return tuple(sorted(found, key=lambda each: -each.index)), float(high[-1])
+
+
+def _pawn(places: Floats, margins: Floats) -> Floats:
+    """Return PAWN's index of each column."""
+    from SALib.analyze import pawn  # noqa: PLC0415 - slow to import
+
+    number = places.shape[1]
+    problem: dict[str, Any] = {
+        "num_vars": number,
+        "names": [str(each) for each in range(number)],
+        "bounds": [[0.0, 1.0]] * number,
+    }
+    with np.errstate(all="ignore"):
+        return np.asarray(pawn.analyze(problem, places, margins, S=4 if margins.size < 100 else 8)["median"])
+
+
+def nearest_turn(own: Tried, places: Floats, parameters: Mapping[str, Parameter]) -> int | None:
+    """Return the draw nearest to our own machine whose verdict is the other one; a distance of 1 is a whole range."""
+    if not math.isfinite(own.base):
+        return None
+    other = np.isfinite(own.margins) & ((own.margins > 0) != (own.base > 0))
+    if not other.any():
+        return None
+    base = np.array([each.place(getattr(each, "base", None)) or 0.0 for each in parameters.values()])
+    distance = np.linalg.norm(places - base, axis=1)
+    return int(np.where(other, distance, np.inf).argmin())

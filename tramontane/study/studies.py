@@ -1,0 +1,78 @@
+"""Studies of uncertainty: which statements are held against which machines, drawn from what a paper leaves open."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError
+
+from tramontane.errors import InputError, closest
+from tramontane.study.catalogue import cached_yaml
+from tramontane.study.claims import Computed, list_claims, load_claims
+from tramontane.study.experiments import SCALES
+from tramontane.study.fields import Count, Text
+from tramontane.study.layers import Origin
+from tramontane.study.messages import explain
+from tramontane.study.plausible import load_plausible
+from tramontane.study.sampling import Sample
+from tramontane.study.settings import Settings
+
+SAMPLES = Path("configs/samples")
+
+
+class Size(Settings):
+    """How large a study is at a scale."""
+
+    size: Count = Field(description="Draws.")
+    processes: Annotated[list[Count], Field(min_length=1)] = Field(
+        description="Process counts, the smallest first; figures of one count take the last."
+    )
+    values: dict[str, Any] = Field({}, description="Other values of the experiments' scale, where they have them.")
+
+
+class Study(Settings):
+    """What is drawn, and which statements are held against it."""
+
+    title: Text = Field(description="What it asks.")
+    paper: Text = Field(description="Key of `configs/references.yaml`.")
+    sample: Sample = Field(description="How it is drawn, as in an experiment; with a file of plausible ranges.")
+    claims: Annotated[list[Text], Field(min_length=1)] = Field(description="Statements.")
+    only: dict[str, dict[str, list[Text]]] = Field(
+        {}, description="For an experiment, by key of its `cross`: the values that statements need."
+    )
+    scales: dict[str, Size] = Field(description="Its sizes: smoke, laptop, paper.")
+
+
+def load_study(name: str, root: Path, source: str = "--over") -> Study:
+    """Return a study by its name (InputError)."""
+    path = root / SAMPLES / f"{name}.yaml"
+    known = [each.stem for each in sorted((root / SAMPLES).glob("*.yaml"))]
+    if name not in known:
+        raise InputError(source, "", name, ", ".join(known) or f"a file of {SAMPLES}", hint=closest(name, known))
+    return read_study(path, root)
+
+
+def read_study(path: Path, root: Path) -> Study:
+    """Read and check a study (InputError)."""
+    try:
+        study = Study.model_validate(cached_yaml(path))
+    except ValidationError as error:
+        raise explain(error, Study, Origin(path, "").inside) from None
+    if study.sample.plausible is None:
+        raise InputError(path, "sample.plausible", None, "a file of configs/plausible", problem="missing")
+    ranges = load_plausible(study.sample.plausible, root, Origin(path, "sample.plausible"))
+    study.sample.choose(ranges.parameters, path, "sample")
+    known = {name: own for each in list_claims(root) for name, own in load_claims(each, root).claims.items()}
+    for number, name in enumerate(study.claims):
+        where = f"claims[{number}]"
+        if name not in known:
+            raise InputError(path, where, name, ", ".join(known), hint=closest(name, known))
+        checks = known[name].checks
+        if not checks or all(isinstance(check, Computed) for check in checks):
+            raise InputError(path, where, name, "a statement that simulations decide: others have no margin")
+    for scale, size in study.scales.items():
+        if scale not in SCALES:
+            raise InputError(path, f"scales.{scale}", scale, ", ".join(SCALES), hint=closest(scale, SCALES))
+        if not study.sample.fits(size.size):
+            allowed = f"with {study.sample.method} {study.sample.sizes()}"
+            raise InputError(path, f"scales.{scale}.size", size.size, allowed)
+    return study
