@@ -149,6 +149,10 @@ private:
     void meet(Packet& packet, LinkRateId rate) const;
 
     void prefetch_switch(SwitchId at) const { prefetch_line(switches_[at]); }
+    void prefetch_bin(SwitchId at, Port port) const {
+        if (links_ == Links::counted && engine_.link_use.wanted()) [[unlikely]]
+            engine_.link_use.prefetch(meter(at, port).series, engine_.window_begin());
+    }
     void prefetch_output(SwitchId at, Port port, std::uint8_t channel) const;
     void prefetch_upstream(const Packet& packet) const;
     void prefetch_waiting(const SwitchChannel& channel) const;

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "checkpoint.hpp"
+#include "pages.hpp"
+#include "pool.hpp"
 #include "ticks.hpp"
 
 namespace tramontane {
@@ -41,6 +43,7 @@ struct LinkUse {
     std::uint64_t packets = 0;
     std::uint64_t bytes = 0;
     std::uint64_t peak_queue = 0;  ///< see UseOfBin
+    std::uint64_t links = 0;       ///< that carried something
     Ticks slot = 0;                ///< of a byte
     std::vector<UseOfBin> bins;
 
@@ -48,6 +51,7 @@ struct LinkUse {
         packets += other.packets;
         bytes += other.bytes;
         peak_queue = std::max(peak_queue, other.peak_queue);
+        links += other.links;
         slot = other.slot;
         bins.resize(std::max(bins.size(), other.bins.size()));
         for (std::size_t i = 0; i < other.bins.size(); ++i) bins[i].add(other.bins[i]);
@@ -62,7 +66,10 @@ struct LinkUse {
 /// bounds.
 class UseOverTime {
 public:
-    explicit UseOverTime(std::uint32_t bins = 0, std::uint32_t series = 0) : bins_(bins) {
+    explicit UseOverTime(std::uint32_t bins = 0, std::uint32_t series = 0)
+        : bins_(bins),
+          chunk_bits_(static_cast<std::uint32_t>(
+              std::bit_width(large_page / (sizeof(UseOfBin) * std::max<std::size_t>(bins, 1))))) {
         while (series_ < series) (void)add_series();
     }
     /// The same, of which nothing has been counted yet.
@@ -74,7 +81,7 @@ public:
 
     [[nodiscard]] std::uint32_t add_series() {
         const std::uint32_t series = series_++;
-        if (series / of_chunk == chunks_.size()) chunks_.push_back(std::make_unique<UseOfBin[]>(of_chunk * bins_));
+        if (series >> chunk_bits_ == chunks_.size()) chunks_.push_back(allocate_pages<UseOfBin>(of_chunk() * bins_));
         return series;
     }
 
@@ -103,13 +110,18 @@ public:
         bin.peak_queue = std::max(bin.peak_queue, queue);
     }
 
+    /// Brings into the cache where something of about `now` will be counted.
+    void prefetch(std::uint32_t series, Ticks now) const {
+        if (const Ticks bin = now >> width_; series < series_ && bin < bins_) prefetch_line(of(series) + bin);
+    }
+
     /// Makes bins so wide at least.
     void widen(std::uint32_t width) {
         while (width_ < width) double_width();
     }
 
     [[nodiscard]] std::vector<UseOfBin> series(std::uint32_t series) const {
-        const UseOfBin* const first = chunks_[series / of_chunk].get() + std::size_t{series % of_chunk} * bins_;
+        const UseOfBin* const first = of(series);
         return {first, first + bins_};
     }
 
@@ -118,15 +130,16 @@ public:
         std::uint32_t count = series_;
         file(count);
         while (series_ < count) (void)add_series();
-        for (const auto& chunk : chunks_) file.array(chunk.get(), std::size_t{of_chunk} * bins_);
+        for (const auto& chunk : chunks_) file.array(chunk.get(), of_chunk() * bins_);
     }
 
 private:
-    static constexpr std::uint32_t of_chunk = 256;
     static constexpr std::uint32_t least_width = 14;  // 82 ps, less than a packet takes
 
-    [[nodiscard]] UseOfBin* of(std::uint32_t series) {
-        return chunks_[series / of_chunk].get() + std::size_t{series % of_chunk} * bins_;
+    /// Series of a chunk, which is about as large as a large page.
+    [[nodiscard]] std::size_t of_chunk() const { return std::size_t{1} << chunk_bits_; }
+    [[nodiscard]] UseOfBin* of(std::uint32_t series) const {
+        return &chunks_[series >> chunk_bits_][(series & (of_chunk() - 1)) * bins_];
     }
     void reach(Ticks time) {
         while (time >> width_ >= bins_) [[unlikely]]
@@ -146,9 +159,10 @@ private:
     }
 
     std::uint32_t bins_;
+    std::uint32_t chunk_bits_;
     std::uint32_t width_ = least_width;
     std::uint32_t series_ = 0;
-    std::vector<std::unique_ptr<UseOfBin[]>> chunks_;
+    std::vector<Pages<UseOfBin>> chunks_;
 };
 
 /// What is counted of the link behind a port, in one cache line.

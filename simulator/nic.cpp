@@ -9,7 +9,7 @@ namespace tramontane {
 void Nodes::answer(std::uint32_t rank, Index item, Transaction::Kind kind, Ticks now) {
     Transaction& e = engine_.transactions[item];
     e.become(kind);
-    if (waiting_ && !e.carries_payload()) [[unlikely]]
+    if (waiting_ && !e.carries_payload() && waiting_->heeds(rank, e.peer)) [[unlikely]]
         waiting_->answer(rank, item, now);
     // Data are longer than short_limit; how long, matters only where even longer messages bypass the packet network.
     const Parameters& p = engine_.parameters;
@@ -143,6 +143,8 @@ bool Nodes::cut_packet(Node& node, std::uint32_t nic, Index item, Ticks now) {
     if (!e.begun()) {
         rank = sender_of(nic, e);
         const std::int64_t bytes = size(rank, e);
+        if (waiting_ && waiting_->heeds(rank, e.peer)) [[unlikely]]
+            waiting_->leave(item, std::max(node.busy_until, now));
         if (bytes <= engine_.parameters.packet) {
             packet.whole = true;
             packet.message = item;
@@ -188,8 +190,6 @@ void Nodes::inject(Node& node, std::uint32_t nic, Index index, Ticks now) {
     fabric_.injection(nic).channel.take(packet.bytes);
     packet.due = std::max(packet.due, node.busy_until) + p.injection_latency + packet.bytes * p.least_slot;
     const Ticks leaves = std::max(node.busy_until, now);
-    if (waiting_) [[unlikely]]
-        waiting_->leave(packet.whole ? packet.message : engine_.messages[packet.message].transaction, leaves);
     node.busy_until = leaves + packet.bytes * p.injection_slot;
     packet.spacing = static_cast<std::uint32_t>(p.injection_slot);
     node.nic.give(engine_.credits, leaves, packet.bytes);
@@ -270,7 +270,7 @@ void Nodes::deliver(Node& node, std::uint32_t rank, Index item, Ticks now) {
         --node.unanswered;
         return answer(rank, item, e.kind() == Kind::get ? Kind::data : Kind::eager_data, now);
     }
-    if (waiting_) [[unlikely]]
+    if (waiting_ && waiting_->heeds(rank)) [[unlikely]]
         charge_waiting(node, rank, item, now);
     const bool taken = (has_puts_ && take_put(node, rank, item, now)) ||
                        (engine_.parameters.hardware_progress && take_by_hardware(node, rank, item, now));

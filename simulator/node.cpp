@@ -138,7 +138,8 @@ void Nodes::MessageArrival::handle(Nodes& nodes, const Event& event, Ticks now) 
     const std::uint32_t place = nodes.engine_.place_of(event);
     nodes.apply_returned_credits_of(place, now);
     if (nodes.notes_arrivals_) nodes.note_arrival(event);
-    if (nodes.waiting_) [[unlikely]]
+    if (nodes.waiting_ &&
+        nodes.waiting_->heeds(nodes.places_.rank_at(place), what_of(event.code) >> nodes.places_.bits())) [[unlikely]]
         nodes.waiting_->come(event.item, now);
     nodes.deliver(nodes.node(place), nodes.places_.rank_at(place), event.item, now);
     nodes.wake_of(place, now);

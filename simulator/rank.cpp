@@ -339,7 +339,7 @@ void Nodes::post_first(Node& node, std::uint32_t rank, const Transfer& t, Transa
     const Index item = engine_.transactions.take();
     Transaction& e = engine_.transactions[item];
     e.address(static_cast<std::uint32_t>(t.peer), node.round, static_cast<std::uint32_t>(node.next_send), kind);
-    if (waiting_) [[unlikely]]
+    if (waiting_ && waiting_->heeds(rank, e.peer)) [[unlikely]]
         waiting_->post(rank, item, time);
     post(rank, item, bytes, time);
 }

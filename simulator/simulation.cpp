@@ -65,7 +65,7 @@ std::shared_ptr<Waiting> waiting_of(const Schedule& schedule, const Run& run) {
                                         std::to_string(ranks - 1));
         }
     }
-    return std::make_shared<Waiting>(ranks, run.timeline);
+    return std::make_shared<Waiting>(ranks, run.timeline, run.waiting_bins > 0);
 }
 
 /// What one thread simulates; all of it where there is one.
@@ -245,6 +245,7 @@ void count_links(Outcome& o, Parts& parts, const LinkCounting& counting) {
             LinkUse own{.packets = meter.packets,
                         .bytes = meter.bytes,
                         .peak_queue = meter.peak_queue,
+                        .links = 1,
                         .slot = all.slot,
                         .bins = {}};
             if (over_time.wanted() && counting.one_by_one()) own.bins = over_time.series(meter.series);

@@ -38,7 +38,7 @@ struct Stretch {
 };
 
 /// The causes that held up a message, each until when, from its sender's last work before it was posted on.
-class Diary {
+class alignas(64) Diary {
 public:
     void begin(std::uint32_t sender) {
         count_ = 0;
@@ -54,7 +54,6 @@ public:
         }
     }
     [[nodiscard]] std::uint32_t sender() const { return sender_; }
-    [[nodiscard]] bool ends_with(Cause cause) const { return count_ > 0 && cause_[count_ - 1] == cause; }
 
     /// Calls `f(from, to, cause)` for each part of a stretch of time; what comes after the last entry is the network's.
     template <class F>
@@ -71,11 +70,13 @@ public:
 private:
     static constexpr std::size_t most = 20;  // a pulled message has 17 at most
 
-    std::array<Ticks, most> until_;
-    std::array<Cause, most> cause_;
-    std::uint8_t count_ = 0;
+    // What is always looked at comes first.
     std::uint32_t sender_ = 0;
+    std::uint8_t count_ = 0;
+    std::array<Cause, most> cause_;
+    std::array<Ticks, most> until_;
 };
+static_assert(sizeof(Diary) == 192);
 
 /// One diary for each transaction's record, wherever threads take those from.
 class Diaries {
@@ -114,9 +115,15 @@ public:
     using Sums = std::array<Ticks, causes>;
 
     /// \param told ranks whose stretches are kept
-    Waiting(std::uint32_t ranks, const std::vector<std::uint32_t>& told) : ranks_(ranks), told_(ranks, 0) {
+    /// \param all whether all ranks' waiting is counted; else only that of those that are told
+    Waiting(std::uint32_t ranks, const std::vector<std::uint32_t>& told, bool all)
+        : all_(all), ranks_(ranks), told_(ranks, 0) {
         for (const std::uint32_t rank : told) told_[rank] = 1;
     }
+
+    /// Whether a diary of messages between two ranks is needed.
+    [[nodiscard]] bool heeds(std::uint32_t a, std::uint32_t b) const { return all_ || (told_[a] | told_[b]) != 0; }
+    [[nodiscard]] bool heeds(std::uint32_t rank) const { return heeds(rank, rank); }
 
     /// A rank hands over the first message of a transfer; before it is ready, it is late.
     void post(std::uint32_t rank, Index item, Ticks now) {
@@ -126,10 +133,8 @@ public:
     }
     /// A rank answers a message that has come.
     void answer(std::uint32_t rank, Index item, Ticks now) { late(diaries_[item], rank, now, Cause::late_receiver); }
-    /// A packet leaves the NIC; only the message's first one ends its time in the queue.
-    void leave(Index item, Ticks now) {
-        if (!diaries_[item].ends_with(Cause::nic_queue)) diaries_[item].add(now, Cause::nic_queue);
-    }
+    /// The first packet of a message has its turn at the NIC's port.
+    void leave(Index item, Ticks now) { diaries_[item].add(now, Cause::nic_queue); }
     void come(Index item, Ticks now) { diaries_[item].add(now, Cause::network); }
     void work(std::uint32_t rank, Ticks begin, Ticks end, std::vector<Stretch>& told) {
         ranks_[rank].work_begin = begin;
@@ -172,6 +177,7 @@ private:
         told.push_back(stretch);
     }
 
+    const bool all_;
     std::vector<OfRank> ranks_;
     std::vector<std::uint8_t> told_;
     Diaries diaries_;

@@ -3,7 +3,18 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from analysis.figures import agreement, calibration, congestion, delays, pattern, radix, scaling, steps, substrates
+from analysis.figures import (
+    agreement,
+    calibration,
+    congestion,
+    delays,
+    links,
+    pattern,
+    radix,
+    scaling,
+    steps,
+    substrates,
+)
 from analysis.figures.panel import Drawn, Panel, columns_of, compose, empty
 from analysis.spec import FigureSpec, spec_of
 from analysis.table import Table
@@ -32,6 +43,7 @@ FAMILIES: dict[str, Family] = {
     "scaling": Family(scaling.panels, scaling.numbers),
     "delay-distribution": Family(delays.panels, delays.numbers),
     "congestion-matrix": Family(congestion.panels, congestion.numbers),
+    "links": Family(links.panels, links.numbers),
     "pattern": Family(pattern.panels, pattern.numbers),
     "radix": Family(radix.panels, radix.numbers),
     "steps": Family(steps.panels, steps.numbers),

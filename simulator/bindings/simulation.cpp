@@ -500,6 +500,7 @@ nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double long
         for (const auto& [name, use] : o.link_use) {
             nb::dict described;
             described["name"] = name;
+            described["used"] = use.links;
             describe_use(described, use);
             links.append(described);
         }

@@ -59,6 +59,7 @@ def test_bins_and_links_add_up(name: str, differ: bool) -> None:
         assert sum(of_class["bytes_in_bins"]) == of_class["bytes"]
         assert max(of_class["peak_queue_in_bins"]) == of_class["peak_queue"]
         single = [link for link in each["single_links"] if link["class"] == of_class["name"]]
+        assert of_class["used"] == len(single)
         for key in ("packets", "bytes"):
             assert sum(link[key] for link in single) == of_class[key]
         for i in range(5):

@@ -63,8 +63,8 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
     xarray.Dataset
         Over the swept parameters in order of declaration: the `QUANTITIES` as float64 (NaN where there is no result),
         ``id``, ``status`` (ok, failed, missing or excluded) and, over ``phase`` too, ``phase_time_s``. Where records
-        have them: ``step_time_s``, ``step_work_s`` and ``step_busy_s`` over ``step``; ``link_packets``, ``link_bytes``
-        and ``link_load`` over ``link``; ``best_radix``;
+        have them: ``step_time_s``, ``step_work_s`` and ``step_busy_s`` over ``step``; ``link_packets``, ``link_bytes``,
+        ``link_load``, ``_used_load``, ``_max_load``, ``_busy_s`` and ``link_peak_queue`` over ``link``; ``best_radix``;
         ``repeats_simulated``, ``repeats_left_out`` and ``steady_error``; ``delay_sum``,
         ``delay_max`` and, over ``delay_bin``, ``delay_packets``; and over ``source_bin`` and ``destination_bin``
         ``congestion_packets``, ``_sum``, ``_max`` and ``_mean``. The same manifest and records give the same dataset.

@@ -11,7 +11,7 @@ from tramontane.errors import InputError, closest, show
 from tramontane.study.expansion import Coordinate, Expansion, swept
 from tramontane.study.experiments import MEMBER, Experiment
 from tramontane.study.layers import split
-from tramontane.study.points import MEASURED, Point
+from tramontane.study.points import EACH, HOTTEST, MEASURED, Point
 
 _SERIES = "series"
 
@@ -26,6 +26,7 @@ def _cut_short(point: Point) -> bool:
 
 _KINDS: Mapping[str, tuple[Callable[[Point], bool], str]] = {
     "congestion-matrix": (lambda point: point.statistics.congestion > 0, "points with statistics.congestion"),
+    "links": (lambda point: point.statistics.links in (HOTTEST, EACH), "points with statistics.links hottest or each"),
     "delay-distribution": (lambda point: point.substrate != MEASURED, f"points of another substrate than {MEASURED}"),
     "radix": (_searched, "points with workload.radix: optimal, or a dimension radix"),
 }

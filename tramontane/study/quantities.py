@@ -60,6 +60,8 @@ LINKS = {
     "packets": Quantity("link_packets", "1", "Packets over links of a class", "those of the protocols, too"),
     "bytes": Quantity("link_bytes", "byte", "Bytes over links of a class", "those of the protocols, too"),
     "load": Quantity("link_load", "1", "Load of links of a class", "link_bytes over what all of them could carry"),
+    "used_load": Quantity("link_used_load", "1", "Load of the links of a class that carried something", "their mean"),
+    "max_load": Quantity("link_max_load", "1", "Load of the busiest link of a class", "where single links are told"),
     "busy_s": Quantity("link_busy_s", "s", "Busy time of links of a class", "sum over all of them"),
     "peak_queue": Quantity("link_peak_queue", "byte", "Longest queue of a link of a class", "that a packet found"),
 }

@@ -157,7 +157,9 @@ def _with_loads(result: dict[str, Any], point: Point) -> dict[str, Any]:
         return carried / most if most else 0.0
 
     classes = [
-        own | {"number": (number := numbers[own["name"]]), "load": load(own["bytes"], own["name"], number)}
+        own
+        | {"number": (number := numbers[own["name"]]), "load": load(own["bytes"], own["name"], number)}
+        | {"used_load": load(own["bytes"], own["name"], own["used"])}
         for own in result["links"]
     ]
     names = LinkNames(machine.topology, machine.facts)
@@ -169,7 +171,11 @@ def _with_loads(result: dict[str, Any], point: Point) -> dict[str, Any]:
         )
         end = {"to_switch": behind} if behind is not None else {"to_node": node}
         singles.append({"name": name, **own, **end, "load": load(own["bytes"], own["class"], 1)})
-    return result | {"links": classes} | ({"single_links": singles} if "single_links" in result else {})
+    if "single_links" not in result:
+        return result | {"links": classes}
+    for each in classes:
+        each["max_load"] = max((own["load"] for own in singles if own["class"] == each["name"]), default=0.0)
+    return result | {"links": classes, "single_links": singles}
 
 
 def _with_slowdown(together: dict[str, Any], point: Point, jobs: Jobs, threads: int) -> dict[str, Any]:
