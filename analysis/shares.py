@@ -1,0 +1,96 @@
+"""Draws what a study of uncertainty found: over which share of the machines statements hold, and what decides.
+
+    python -m analysis.shares SHARES.json STEM
+
+reads what ``tramontane claims --over SAMPLE --json`` prints and writes STEM.svg, .png and .pdf: bars of shares, with
+intervals, and beside them a map of PAWN's index of each parameter. Indices that chance alone may give are grey.
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from analysis.style import context, inches, save
+from tramontane.errors import InputError
+from tramontane.study.reading import read_json
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Found = Sequence[Mapping[str, Any]]
+
+#: Height of a row, and what titles and names of parameters take [inches].
+_ROW, _AROUND = 0.2, 1.4
+
+
+def draw(found: Found, stem: Path) -> list[Path]:
+    """Draw the statements that could be evaluated; return the files."""
+    import matplotlib.pyplot as plt  # noqa: PLC0415 - slow to import
+
+    shown = [each for each in found if each["evaluated"]]
+    with context():
+        figure = plt.figure(figsize=(inches("page"), _ROW * max(4, len(shown)) + _AROUND), layout="constrained")
+        bars, indices = figure.subplots(1, 2, width_ratios=[1, 2], sharey=True)
+        _bars(bars, shown)
+        _indices(indices, shown)
+        files = save(figure, stem)
+        plt.close(figure)
+    return files
+
+
+def _bars(axes: "Axes", shown: Found) -> None:
+    share = np.array([each["share"] for each in shown])
+    low, high = np.array([each["interval"] for each in shown]).T
+    places = np.arange(len(shown))
+    axes.barh(places, share, color="#4878a8", height=0.7)
+    axes.errorbar(
+        share, places, xerr=[share - low, high - share], fmt="none", ecolor="black", elinewidth=0.8, capsize=2
+    )
+    for place, each in zip(places, shown, strict=True):
+        if each["base_margin"] is not None:
+            axes.plot(1.06, place, "o" if each["base_margin"] > 0 else "x", color="black", markersize=4, clip_on=False)
+    axes.set(xlim=(0, 1), xlabel="Share of machines (circle: holds on ours)", yticks=places)
+    axes.set_yticklabels([each["id"] for each in shown])
+    axes.invert_yaxis()
+
+
+def _indices(axes: "Axes", shown: Found) -> None:
+    names = list(dict.fromkeys(own["parameter"] for each in shown for own in each["influences"]))
+    table = np.full((len(shown), max(1, len(names))), np.nan)
+    for row, each in enumerate(shown):
+        for own in each["influences"]:
+            beyond = own["low"] > each["chance"]
+            table[row, names.index(own["parameter"])] = own["index"] if beyond else np.nan
+    axes.set_facecolor("#e4e4e4")
+    drawn = axes.imshow(table, aspect="auto", cmap="viridis", vmin=0, vmax=1)
+    axes.set_xticks(range(len(names)), names, rotation=60, ha="right")
+    axes.tick_params(labelleft=False)
+    axes.figure.colorbar(drawn, ax=axes, label="PAWN index")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Draw; return the exit status."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if len(given) != 2:
+        print("usage: python -m analysis.shares SHARES.json STEM", file=sys.stderr)
+        return 2
+    try:
+        data = read_json(given[0])
+        if not isinstance(data, list) or not data or not all(isinstance(own, dict) and "share" in own for own in data):
+            problem = "found something else"
+            raise InputError(
+                given[0], "", None, "what `tramontane claims --over SAMPLE --json` prints", problem=problem
+            )
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+    for path in draw(data, Path(given[1])):
+        print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
