@@ -64,6 +64,8 @@ def _indices(axes: "Axes", shown: Found) -> None:
         for own in each["influences"]:
             beyond = own["low"] > each["chance"]
             table[row, names.index(own["parameter"])] = own["index"] if beyond else np.nan
+    if not names:
+        axes.text(0.5, 0.5, "too few machines for indices", transform=axes.transAxes, ha="center", va="center")
     axes.set_facecolor("#e4e4e4")
     drawn = axes.imshow(table, aspect="auto", cmap="viridis", vmin=0, vmax=1)
     axes.set_xticks(range(len(names)), names, rotation=60, ha="right")
