@@ -52,7 +52,7 @@ TEST_CASE("results do not depend on the number of threads") {
     std::uint64_t number = 0;
     std::uint32_t most = 1;
     for (const Machine& machine : every_network()) {
-        for (int repeat = 0; repeat < 3; ++repeat) {
+        for (int repeat = 0; repeat < 2; ++repeat) {
             Drawn drawn(machine, ++number);
             if (number % 2 == 0) drawn.state_costs(number);
             INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
