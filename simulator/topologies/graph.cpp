@@ -67,14 +67,14 @@ public:
     }
     Hop towards(SwitchId at, SwitchId target, NodeId node, Trail& trail, const Draw&) const override {
         const std::uint32_t destination = routes_->destination(target, node);
-        const Wire& wire = routes_->next(at, destination);
+        const Port port = routes_->port(at, destination);
         switch (routes_->rule()) {
             case GraphRoutes::Rule::by_hop:
-                return {wire.port, trail.dimension++};
+                return {port, trail.dimension++};
             case GraphRoutes::Rule::by_dateline:
-                return {wire.port, by_dateline(wire, trail)};
+                return {port, by_dateline(*table_.behind(at, port), trail)};
             default:
-                return {wire.port, routes_->layer(destination)};
+                return {port, routes_->layer(destination)};
         }
     }
     std::uint32_t distance(SwitchId from, SwitchId to) const override { return routes_->distance(from, to); }

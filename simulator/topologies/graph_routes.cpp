@@ -236,26 +236,31 @@ std::unique_ptr<GraphRoutes::Block> GraphRoutes::make(std::uint32_t number) cons
     });
     auto block = std::make_unique<Block>();
     const std::size_t places = far.size() * lane;
-    (wide() ? block->wide.resize(places) : block->narrow.resize(places));
+    if (wide()) {
+        block->wide = allocate_pages<Port>(places);
+    } else {
+        block->narrow = allocate_pages<std::uint8_t>(places);
+    }
     for (std::uint32_t l = 0; l < lanes; ++l) {
         const Distances* own = far.data() + std::size_t{l} * switches;
         const std::size_t place = std::size_t{l} * switches * lane;
         if (wide()) {
-            choose(first + l * lane, own, block->wide.data() + place);
+            choose(first + l * lane, own, block->wide.get() + place);
         } else {
-            choose(first + l * lane, own, block->narrow.data() + place);
+            choose(first + l * lane, own, block->narrow.get() + place);
         }
     }
     return block;
 }
 
-/// Fills in the wires to the destinations of a lane, a bit for each: counts those that lead nearer, and takes of each
-/// as many past as its choice says.
+/// Fills in the ports to the destinations of a lane, a bit for each: counts the wires that lead nearer, and takes of
+/// each as many past as its choice says.
 template <class Number>
 void GraphRoutes::choose(std::uint32_t first, const Distances* far, Number* chosen) const {
     const std::uint32_t count = std::min(lane, destinations_ - first);
     for (SwitchId at = 0; at < graph_.switches(); ++at, chosen += lane) {
         const auto neighbours = graph_.neighbours(at);
+        const auto wires = graph_.wires(at);
         const auto [zero, one, two] = far[at];
         const auto nearer = [&, zero = zero, one = one, two = two](SwitchId next) {
             return (far[next][2] & zero) | (far[next][0] & one) | (far[next][1] & two);
@@ -269,7 +274,7 @@ void GraphRoutes::choose(std::uint32_t first, const Distances* far, Number* chos
         for (std::size_t k = 0; k < neighbours.size(); ++k) {
             const std::uint64_t hits = nearer(neighbours[k]);
             for (std::uint64_t taken = hits & past.zeros(); taken != 0; taken &= taken - 1) {
-                chosen[std::countr_zero(taken)] = static_cast<Number>(k);
+                chosen[std::countr_zero(taken)] = static_cast<Number>(wires[k].port);
             }
             past.decrease(hits);
         }

@@ -11,11 +11,12 @@
 #include <vector>
 
 #include "link_table.hpp"
+#include "pages.hpp"
 
 namespace tramontane {
 
-/// The wire that each switch sends by, towards each destination: a table, made for 512 destinations at a time when the
-/// first of them is asked for.
+/// The port that each switch sends by, towards each destination: a table, made for 512 destinations at a time when the
+/// first of them is asked for. A hop in a large graph misses the cache once, for the port, and reads no wire.
 ///
 /// A destination is a switch. Where the graph's `spread` lets nodes of a switch have routes of their own, nodes are
 /// destinations, too, and follow the switches.
@@ -37,13 +38,16 @@ public:
     [[nodiscard]] std::uint32_t destination(SwitchId target, NodeId node) const {
         return by_node_ && graph_.switch_of(node) == target ? graph_.switches() + node : target;
     }
-    [[nodiscard]] const Wire& next(SwitchId at, std::uint32_t destination) const {
+    [[nodiscard]] Port port(SwitchId at, std::uint32_t destination) const {
         const std::uint32_t place = place_.empty() ? destination : place_[destination];
         const Block* block = blocks_[place / width].load(std::memory_order_acquire);
         if (block == nullptr) [[unlikely]]
             block = &made(place / width);
         const std::size_t row = place % width / lane * graph_.switches() + at;
-        return graph_.wires(at)[block->wire(row * lane + place % lane)];
+        return block->port(row * lane + place % lane);
+    }
+    [[nodiscard]] const Wire& next(SwitchId at, std::uint32_t destination) const {
+        return *graph_.behind(at, port(at, destination));
     }
     [[nodiscard]] std::uint32_t distance(SwitchId from, SwitchId to) const;
 
@@ -57,11 +61,11 @@ public:
     [[nodiscard]] bool all_fit() const { return most_blocks_ >= blocks_.size(); }
 
 private:
-    /// Numbers of wires within their switches, by lane of destinations, switch and destination in the lane.
+    /// Ports, by lane of destinations, switch and destination in the lane.
     struct Block {
-        std::vector<std::uint8_t> narrow;
-        std::vector<std::uint16_t> wide;  ///< where a switch has more than 255 wires
-        [[nodiscard]] std::size_t wire(std::size_t place) const { return wide.empty() ? narrow[place] : wide[place]; }
+        Pages<std::uint8_t> narrow;
+        Pages<Port> wide;  ///< where a switch has more than 256 ports
+        [[nodiscard]] Port port(std::size_t place) const { return wide ? wide[place] : narrow[place]; }
     };
 
     [[nodiscard]] std::uint32_t destination_at(std::uint32_t place) const {
@@ -83,7 +87,7 @@ private:
     void choose(std::uint32_t first, const Distances* far, Number* chosen) const;
     template <class Nearer>
     [[nodiscard]] std::uint32_t spread_of_first(SwitchId at, std::uint32_t place, Nearer&& nearer) const;
-    [[nodiscard]] bool wide() const { return graph_.most_wires() > 255; }
+    [[nodiscard]] bool wide() const { return graph_.ports() > 256; }
     /// Which of `count` equally near wires leads to a destination; the first of them has a spread.
     [[nodiscard]] std::uint32_t choice(SwitchId at, std::uint32_t destination, std::uint32_t count,
                                        std::uint32_t spread) const;

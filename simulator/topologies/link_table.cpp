@@ -53,10 +53,7 @@ LinkTable::LinkTable(const std::string& path, std::int64_t nodes_per_switch) {
     for (const Link& link : links) {
         for (const std::uint32_t end : link.ends) ++first_wire_[end + 1];
     }
-    for (SwitchId at = 0; at < switches; ++at) {
-        most_wires_ = std::max<std::size_t>(most_wires_, first_wire_[at + 1]);
-        first_wire_[at + 1] += first_wire_[at];
-    }
+    std::partial_sum(first_wire_.begin(), first_wire_.end(), first_wire_.begin());
     wires_.resize(2 * links.size());
     std::vector<std::uint16_t> preference(wires_.size());
     auto next = first_wire_;
@@ -115,6 +112,11 @@ LinkTable::LinkTable(const std::string& path, std::int64_t nodes_per_switch) {
         ports += each;
     }
     ports_ = checked_ports(ports);
+    behind_.assign(std::size_t{switches} * ports_, no_wire);
+    for (SwitchId at = 0; at < switches; ++at) {
+        std::uint16_t number = 0;
+        for (const Wire& wire : wires(at)) behind_[std::size_t{at} * ports_ + wire.port] = number++;
+    }
 
     link_classes_.push_back({"ejection"});
     const char* name = text.data();

@@ -83,20 +83,21 @@ public:
     }
     /// Number of a switch's first wire among those of all.
     [[nodiscard]] std::uint32_t first_wire(SwitchId at) const { return first_wire_[at]; }
+    /// The wire behind a port, or null.
     [[nodiscard]] const Wire* behind(SwitchId at, Port port) const {
-        for (const Wire& wire : wires(at)) {
-            if (wire.port == port) return &wire;
-        }
-        return nullptr;
+        const std::uint16_t number = behind_[std::size_t{at} * ports_ + port];
+        return number == no_wire ? nullptr : &wires_[first_wire_[at] + number];
     }
-    [[nodiscard]] std::size_t most_wires() const { return most_wires_; }
     [[nodiscard]] bool carries_nodes(SwitchId at) const { return carries_nodes_[at]; }
 
 private:
+    static constexpr std::uint16_t no_wire = 0xffff;  // a switch has at most 2^16 - 1 ports
+
     std::uint64_t columns_ = 0;
     std::vector<std::uint32_t> first_wire_;  // by switch, and the end
     std::vector<Wire> wires_;
     std::vector<SwitchId> neighbours_;
+    std::vector<std::uint16_t> behind_;    // number of the wire within its switch, by switch and port
     std::vector<SwitchId> switch_of_;  // by node
     std::vector<Port> node_port_;
     std::vector<bool> carries_nodes_;
@@ -105,7 +106,6 @@ private:
     Port ports_ = 0;
     NodeId nodes_per_switch_ = 0;
     std::int64_t radix_ = 0;
-    std::size_t most_wires_ = 0;
 };
 
 /// The virtual channel of a hop by the rings and datelines that a graph says (Dally and Seitz 1987).

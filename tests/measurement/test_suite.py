@@ -58,6 +58,7 @@ def check_all_verified(run: Any, environments: set[str]) -> None:
     assert builds == dict.fromkeys(environments, 1)
 
 
+@pytest.mark.long  # the same through Slurm, below, is not
 @needs_openmpi
 @needs_mpich
 def test_the_suite_passes_here_with_both_libraries(reframe: Reframe) -> None:
