@@ -97,8 +97,8 @@ private:
     std::vector<std::uint32_t> first_wire_;  // by switch, and the end
     std::vector<Wire> wires_;
     std::vector<SwitchId> neighbours_;
-    std::vector<std::uint16_t> behind_;    // number of the wire within its switch, by switch and port
-    std::vector<SwitchId> switch_of_;  // by node
+    std::vector<std::uint16_t> behind_;  // number of the wire within its switch, by switch and port
+    std::vector<SwitchId> switch_of_;    // by node
     std::vector<Port> node_port_;
     std::vector<bool> carries_nodes_;
     std::vector<LinkClass> link_classes_;
