@@ -363,3 +363,12 @@ def test_a_search_on_another_simulator_runs_every_radix() -> None:
     ours = made(workload, 64)
     every = made({**workload, "exhaustive": True}, 64)
     assert estimate(ours.changed(substrate="sstmacro")).messages == estimate(every).messages > estimate(ours).messages
+
+
+def test_programs_that_are_measured_hold_the_fields_of_their_steps() -> None:
+    halo = {"kind": "halo", "width": 1, "grid": [64, 64, 1000]}
+    measured = [
+        estimate(Point.model_validate({"ranks": 4, "workload": workload, "substrate": "mpi"})).memory_bytes
+        for workload in (halo, {"kind": "program", "steps": [halo]}, {"kind": "program", "steps": [halo, halo]})
+    ]
+    assert measured[0] == measured[1] < measured[2]

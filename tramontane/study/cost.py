@@ -206,7 +206,7 @@ def _search(point: Point, workload: Allreduce) -> Cost:
 def _measurement(point: Point) -> Cost:
     """Return what it costs to measure a point on a real machine: mostly starting ranks, and their fields."""
     workload, ranks, speed = point.workload, point.ranks, rates()
-    field = DOUBLE * math.prod(getattr(workload, "grid", (0,)))
+    field = DOUBLE * _points_of_fields(workload.model_dump(include={"grid", "steps", "roles"}))
     return Cost(
         seconds=speed["seconds_per_measurement"] + ranks * speed["seconds_per_measured_rank"],
         memory_bytes=round(ranks * speed["bytes_per_measured_rank"] + speed["fields_per_measurement"] * field),
@@ -216,6 +216,14 @@ def _measurement(point: Point) -> Cost:
         bytes=0,
         control_packets=0,
     )
+
+
+def _points_of_fields(data: Any) -> int:
+    """Return the grid points of all fields of a workload; steps of a program have grids of their own."""
+    if isinstance(data, dict):
+        inner = sum(_points_of_fields(value) for key, value in data.items() if key != "grid")
+        return inner + math.prod(data.get("grid") or (0,))
+    return sum(_points_of_fields(each) for each in data) if isinstance(data, list | tuple) else 0
 
 
 def _bytes_at_once(point: Point, part: Traffic, visits: float, posted: float | None) -> float:
