@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -15,18 +16,25 @@
 
 namespace tramontane {
 
+/// Messages that the network and its protocols treat alike. A put needs no receive that it could wait for.
+struct KindOfMessage {
+    std::int64_t bytes;
+    bool put;
+    friend auto operator<=>(const KindOfMessage&, const KindOfMessage&) = default;
+};
+
 /// Messages between pairs of ranks, each standing for `weight` of them.
 struct SampledPairs {
     std::vector<Rank> source, destination;
-    std::vector<std::int64_t> bytes;
+    std::vector<KindOfMessage> kind;
     std::vector<double> weight;
 };
 
 /// The messages of all rounds of a phase, those of repeats included.
 struct PhaseTraffic {
-    std::map<std::int64_t, double> sizes;  ///< messages of each size [B]
-    double posted = 0;                     ///< sends that all ranks together have under way at a time
-    bool windowed = false;                 ///< whether ranks hold sends back until others are done
+    std::map<KindOfMessage, double> messages;
+    double posted = 0;      ///< sends that all ranks together have under way at a time
+    bool windowed = false;  ///< whether ranks hold sends back until others are done
     SampledPairs pairs;
 };
 
@@ -52,11 +60,13 @@ public:
             return;
         }
         std::set<Rank> in_pairs;
-        for (std::int64_t i = 0; i < 2 * limits.ranks && ranks > limits.ranks; ++i) {
+        // All pairs are kept where they are no more than a sample's.
+        const bool all = ranks <= limits.ranks || ranks * calls <= limits.ranks * limits.pairs;
+        for (std::int64_t i = 0; i < 2 * limits.ranks && !all; ++i) {
             if (std::ssize(in_pairs) < limits.ranks) in_pairs.insert(spread(i, ranks));
         }
         for (Rank rank = 0; rank < ranks; ++rank) {
-            add(schedule, rank, 1, ranks <= limits.ranks || in_pairs.contains(rank) ? limits.pairs : 0);
+            add(schedule, rank, 1, all || in_pairs.contains(rank) ? limits.pairs : 0);
         }
     }
 
@@ -80,39 +90,56 @@ private:
     }
 
     /// \param ranks that this one stands for
-    /// \param pairs to keep of each phase, at most
+    /// \param pairs to keep of each phase and repeat that is looked at, at most
     void add(const Schedule& schedule, Rank rank, double ranks, std::int64_t pairs) {
-        const double times = ranks * static_cast<double>(schedule.repeats());
-        for (std::int64_t number = 0; number < period(schedule);) {
+        const std::int64_t repeats = schedule.repeats();
+        if (!schedule.one_sided() || repeats == 1) {
+            add_repeat(schedule, rank, 0, repeats, ranks, pairs);
+            return;
+        }
+        // A window may be opened in the first repeat for all others, or in each but the last one for the next.
+        add_repeat(schedule, rank, 0, 1, ranks, pairs);
+        add_repeat(schedule, rank, repeats - 1, 1, ranks, pairs);
+        if (repeats > 2) add_repeat(schedule, rank, 1, repeats - 2, ranks, pairs);
+    }
+
+    /// \param alike repeats that this one stands for
+    void add_repeat(const Schedule& schedule, Rank rank, std::int64_t repeat, std::int64_t alike, double ranks,
+                    std::int64_t pairs) {
+        const double times = ranks * static_cast<double>(alike);
+        const std::int64_t end = (repeat + 1) * period(schedule);
+        for (std::int64_t number = repeat * period(schedule); number < end;) {
             const std::int64_t first = number;
             const std::int32_t phase = schedule.round(rank, first).phase;
             PhaseTraffic& traffic = phases_[static_cast<std::size_t>(phase)];
             std::int64_t sends = 0;
             std::int32_t posted = 0;
-            for (; number < period(schedule); ++number) {
+            for (; number < end; ++number) {
                 const Round round = schedule.round(rank, number);
                 if (round.phase != phase) break;
                 sends += round.sends;
                 traffic.windowed = traffic.windowed || round.window > 0;
                 posted = std::max(posted, round.window > 0 ? std::min(round.window, round.sends) : round.sends);
             }
-            traffic.posted += ranks * posted;
+            if (repeat == 0) traffic.posted += ranks * posted;
             // Pairs evenly spread over the messages of the phase, the middle one of each share.
             const std::int64_t wanted = std::min(pairs, sends);
-            std::int64_t passed = 0, taken = 0, last_bytes = -1;
-            double* alike = nullptr;  // messages of the last size; most are as long as the one before
+            std::int64_t passed = 0, taken = 0;
+            KindOfMessage last{-1, false};
+            double* count = nullptr;  // messages of the last kind; most are like the one before
             for (std::int64_t at = first; at < number; ++at) {
-                const std::int32_t messages = schedule.round(rank, at).sends;
-                for (std::int32_t index = 0; index < messages; ++index, ++passed) {
+                const Round round = schedule.round(rank, at);
+                for (std::int32_t index = 0; index < round.sends; ++index, ++passed) {
                     const Transfer transfer = schedule.send(rank, at, index);
-                    if (transfer.bytes != last_bytes) alike = &traffic.sizes[last_bytes = transfer.bytes];
-                    *alike += times;
+                    const KindOfMessage kind{transfer.bytes, is_put(round.call)};
+                    if (kind != last) count = &traffic.messages[last = kind];
+                    *count += times;
                     if (taken == wanted || passed != (2 * taken + 1) * sends / (2 * wanted)) continue;
                     ++taken;
                     SampledPairs& kept = traffic.pairs;
                     kept.source.push_back(rank);
                     kept.destination.push_back(transfer.peer);
-                    kept.bytes.push_back(transfer.bytes);
+                    kept.kind.push_back(kind);
                     kept.weight.push_back(times * static_cast<double>(sends) / static_cast<double>(wanted));
                 }
             }

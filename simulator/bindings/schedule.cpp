@@ -298,6 +298,19 @@ nb::bytes shared_setup(const Workload& workload) {
     return nb::bytes(setup.data(), setup.size());
 }
 
+std::vector<std::int64_t> sizes_of(const std::vector<KindOfMessage>& kinds) {
+    std::vector<std::int64_t> sizes(kinds.size());
+    std::transform(kinds.begin(), kinds.end(), sizes.begin(), [](const KindOfMessage& kind) { return kind.bytes; });
+    return sizes;
+}
+
+/// 1 for a put, else 0: NumPy can't take over the memory of a vector of bool.
+std::vector<std::uint8_t> puts_of(const std::vector<KindOfMessage>& kinds) {
+    std::vector<std::uint8_t> puts(kinds.size());
+    std::transform(kinds.begin(), kinds.end(), puts.begin(), [](const KindOfMessage& kind) { return kind.put; });
+    return puts;
+}
+
 nb::list count_traffic(const Workload& workload, const TrafficLimits& limits) {
     const auto schedule = workload.sampled();
     const TrafficSample sample = [&] {
@@ -306,20 +319,22 @@ nb::list count_traffic(const Workload& workload, const TrafficLimits& limits) {
     }();
     nb::list result;
     for (const PhaseTraffic& phase : sample.phases()) {
-        std::vector<std::int64_t> sizes;
+        std::vector<KindOfMessage> kinds;
         std::vector<double> messages;
-        for (const auto& [size, count] : phase.sizes) {
-            sizes.push_back(size);
+        for (const auto& [kind, count] : phase.messages) {
+            kinds.push_back(kind);
             messages.push_back(count);
         }
         nb::dict entry;
-        entry["sizes"] = to_numpy(std::move(sizes));
+        entry["sizes"] = to_numpy(sizes_of(kinds));
+        entry["puts"] = to_numpy(puts_of(kinds));
         entry["messages"] = to_numpy(std::move(messages));
         entry["posted"] = phase.posted;
         entry["windowed"] = phase.windowed;
         entry["source"] = to_numpy(phase.pairs.source);
         entry["destination"] = to_numpy(phase.pairs.destination);
-        entry["bytes"] = to_numpy(phase.pairs.bytes);
+        entry["bytes"] = to_numpy(sizes_of(phase.pairs.kind));
+        entry["put"] = to_numpy(puts_of(phase.pairs.kind));
         entry["weight"] = to_numpy(phase.pairs.weight);
         result.append(entry);
     }
@@ -466,8 +481,9 @@ void bind_schedule(nb::module_& module) {
             },
             "calls"_a = TrafficLimits{}.calls, "ranks"_a = TrafficLimits{}.ranks, "pairs"_a = TrafficLimits{}.pairs,
             "What is sent, for each phase a dict.\n\n"
-            "``messages`` of each of the ``sizes`` [B]; those ``posted`` at a time by all ranks; whether sends are\n"
-            "``windowed``; and pairs of ranks, each for ``weight`` messages: ``source``, ``destination``, ``bytes``.\n"
+            "``messages`` of each of the ``sizes`` [B], and which of them are ``puts``; those ``posted`` at a time by\n"
+            "all ranks; whether sends are ``windowed``; and pairs of ranks, each for ``weight`` messages: ``source``,\n"
+            "``destination``, ``bytes`` and whether it is a ``put``.\n"
             "Exact where a look at all ranks takes no more than `calls` of the schedule; else from a sample of ranks.");
     m.def("kinds", &describe_kinds,
           "Of each kind of workload the keys, beside ``kind``, and the algorithm whose messages are those of an MPI\n"

@@ -92,9 +92,9 @@ TEST_CASE("traffic is exact where all ranks are looked at, and close where some 
         const auto made = workload->sampled();
         const TrafficSample sample(*made, limits);
         for (const PhaseTraffic& phase : sample.phases()) {
-            for (const auto& [size, count] : phase.sizes) {
+            for (const auto& [kind, count] : phase.messages) {
                 messages += count;
-                bytes += static_cast<double>(size) * count;
+                bytes += static_cast<double>(kind.bytes) * count;
             }
         }
         return std::pair{messages, bytes};

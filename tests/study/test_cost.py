@@ -221,10 +221,13 @@ def _visits(machine: Machine, source: int, target: int) -> int:
 @settings(max_examples=30, deadline=None)
 @given(st.integers(1, 20000), st.integers(0, 512), st.integers(512, 9000), st.sampled_from([0, 63, 64, 600]))
 def test_control_packets(size: int, short: int, eager: int, negligible: int) -> None:
-    """Report on SST/macro, section 2: short messages carry their header, eager ones ask once, large ones are pulled."""
+    """Report on SST/macro, section 2: short messages carry their header, eager ones ask once, large ones are pulled.
+
+    A put of the same size needs none of that.
+    """
     protocol = Protocol.model_construct(short_limit=short, eager_limit=eager, negligible_size=negligible)
     expected = 0 if negligible >= 64 or size <= short else 2 if size <= eager else 3
-    assert control(np.array([size]), protocol) == [expected]
+    assert control(np.array([size, size]), np.array([False, True]), protocol).tolist() == [expected, 0]
 
 
 def test_detours_make_longer_ways() -> None:

@@ -83,10 +83,9 @@ def estimate(point: Point, posted: float | None = None) -> Cost:
     protocol, packet = machine.protocol, machine.packet
     parts = traffic(point.workload, point.ranks)
     place = Placement(point)
-    leaving = [place.leaving(part, part.pair_load(packet, protocol)) for part in parts]
-    control = [round(part.control(protocol) * share) for part, share in zip(parts, leaving, strict=True)]
+    control = [round(part.control(protocol) * place.leaving(part, part.pair_control(protocol))) for part in parts]
     travelling = [
-        part.packets(packet, above=protocol.negligible_size) * share for part, share in zip(parts, leaving, strict=True)
+        part.travelling(packet, protocol) * place.leaving(part, part.pair_load(packet, protocol)) for part in parts
     ]
     entering = [own + extra for own, extra in zip(travelling, control, strict=True)]
     visits = [mean_visits(net, part, place, part.pair_load(packet, protocol)) for part in parts]

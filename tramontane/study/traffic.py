@@ -21,6 +21,7 @@ CONTROL = 64
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Booleans = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +32,8 @@ class Traffic:
     ----------
     sizes : ndarray
         Sizes that occur [B].
+    puts : ndarray
+        Which of them are puts; a size may occur twice.
     counts : ndarray
         Number of messages of each.
     posted : float
@@ -39,17 +42,19 @@ class Traffic:
         Whether ranks hold sends back until others are done.
     source, destination : ndarray
         Pairs of ranks that talk to each other, a sample.
-    pair_bytes, pair_weight : ndarray
-        Bytes of the message of each pair, and how many messages it stands for.
+    pair_bytes, pair_put, pair_weight : ndarray
+        Bytes of the message of each pair, whether it is a put, and how many messages it stands for.
     """
 
     sizes: Integers
+    puts: Booleans
     counts: Floats
     posted: float
     windowed: bool
     source: Integers
     destination: Integers
     pair_bytes: Integers
+    pair_put: Booleans
     pair_weight: Floats
 
     @property
@@ -66,34 +71,43 @@ class Traffic:
         """Return the number of messages of at most `size` bytes."""
         return float(self.counts[self.sizes <= size].sum())
 
-    def packets(self, packet: int, above: int = -1) -> int:
-        """Return the number of packets of messages larger than `above`; an empty message is one packet, too."""
-        return round(float(packets(self.sizes, packet, above) @ self.counts))
+    def packets(self, packet: int) -> int:
+        """Return the number of packets of all messages as the simulator counts them: an empty message has none."""
+        return round(float(-(-self.sizes // packet) @ self.counts))
+
+    def travelling(self, packet: int, protocol: Protocol) -> float:
+        """Return the number of packets on the network, without control packets; an empty message is one, too."""
+        return float(packets(self.sizes, packet, protocol.negligible_size) @ self.counts)
 
     def control(self, protocol: Protocol) -> int:
         """Return the number of control packets on the network."""
-        return round(float(control(self.sizes, protocol) @ self.counts))
+        return round(float(control(self.sizes, self.puts, protocol) @ self.counts))
+
+    def pair_control(self, protocol: Protocol) -> Floats:
+        """Return the control packets that each pair puts on the network."""
+        return self.pair_weight * control(self.pair_bytes, self.pair_put, protocol)
 
     def pair_load(self, packet: int, protocol: Protocol) -> Floats:
         """Return the packets, control packets included, that each pair puts on the network; if none do, messages."""
-        own = packets(self.pair_bytes, packet, protocol.negligible_size) + control(self.pair_bytes, protocol)
-        return self.pair_weight * (own if own.any() else 1)
+        own = self.pair_weight * packets(self.pair_bytes, packet, protocol.negligible_size)
+        load = own + self.pair_control(protocol)
+        return load if load.any() else self.pair_weight
 
 
-def packets(sizes: Integers, packet: int, above: int = -1) -> Integers:
+def packets(sizes: Integers, packet: int, above: int) -> Integers:
     """Return the packets of messages of some sizes [B]; none of those up to `above`, which bypass the network."""
     return np.where(sizes > above, np.maximum(1, -(-sizes // packet)), 0)
 
 
-def control(sizes: Integers, protocol: Protocol) -> Integers:
-    """Return the control packets of messages of some sizes [B].
+def control(sizes: Integers, puts: Booleans, protocol: Protocol) -> Integers:
+    """Return the control packets of messages of some sizes [B], some of which are puts.
 
-    Short messages travel with their header, eager ones take a header and a get request, larger ones an acknowledgement
-    as well; with a `negligible_size` of 64 B or more, all of them bypass the network.
+    Short messages and puts travel with their header, eager ones take a header and a get request, larger ones an
+    acknowledgement as well; with a `negligible_size` of 64 B or more, all of them bypass the network.
     """
     if protocol.negligible_size >= CONTROL:
         return np.zeros_like(sizes)
-    return 2 * (sizes > protocol.short_limit) + (sizes > protocol.eager_limit)
+    return np.where(puts, 0, 2 * (sizes > protocol.short_limit) + (sizes > protocol.eager_limit))
 
 
 @lru_cache(maxsize=4096)
@@ -110,12 +124,14 @@ def traffic(workload: Workload, ranks: int) -> tuple[Traffic, ...]:
     return tuple(
         Traffic(
             sizes=phase["sizes"],
+            puts=phase["puts"].astype(bool),
             counts=phase["messages"],
             posted=phase["posted"],
             windowed=phase["windowed"],
             source=phase["source"].astype(np.int64),
             destination=phase["destination"].astype(np.int64),
             pair_bytes=phase["bytes"],
+            pair_put=phase["put"].astype(bool),
             pair_weight=phase["weight"],
         )
         for phase in phases
