@@ -65,7 +65,7 @@ help:
 	@echo 'make uncertainty which statements hold on which plausible machines; STUDY=zheng2018 SCALE=laptop'
 	@echo 'make bench       measure the simulator; VS=CHECKOUT: alternate with another checkout, and print ratios'
 	@echo 'make soak        a small campaign again and again under random faults; MINUTES=60 SEED=1'
-	@echo 'make validate    compare the simulator with SST/macro and SimGrid; TABLES="A D" chooses'
+	@echo 'make validate    compare with SST/macro, SimGrid and real machines; TABLES="A D" chooses'
 	@echo 'make setup       set up .venv and compile the simulator, nothing else'
 	@echo 'make lint        check format, style, types and the workflow;  make format  mends what can be mended'
 	@echo 'make schemas     write workflow/schemas and the tables of docs/configuration.md anew from the typed models'

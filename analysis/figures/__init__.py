@@ -10,6 +10,7 @@ from analysis.figures import (
     delays,
     links,
     pattern,
+    predictions,
     radix,
     scaling,
     steps,
@@ -53,6 +54,7 @@ FAMILIES: dict[str, Family] = {
 OTHERS: dict[str, Family] = {
     "agreement": Family(agreement.panels, agreement.numbers),
     "calibration": Family(calibration.panels, calibration.numbers),
+    "predictions": Family(predictions.panels, predictions.numbers),
 }
 
 

@@ -9,10 +9,15 @@ import typer
 
 from tramontane.cli.exit import FAILURE, fail
 from tramontane.cli.options import Cores, picoseconds_of, to_write
+from tramontane.errors import InputError
 
 
 def compare(
     file: Annotated[Path, typer.Argument(help="Measured points; see docs/validation.md.", metavar="FILE.csv")],
+    predictions: Annotated[
+        Path | None,
+        typer.Option("--predictions", help="Judge the predictions in a folder's files *.csv.", metavar="DIR"),
+    ] = None,
     model: Annotated[
         str, typer.Option("--model", help="Network model: pisces-16 or default.", metavar="MODEL")
     ] = "pisces-16",
@@ -41,6 +46,14 @@ def compare(
 
     if dataset is not None:
         to_write("--dataset", dataset)
+    if predictions is not None:
+        changed = {"--model": model != "pisces-16", "--against": against != "row", "--refresh": refresh}
+        given = {"--members": members, "--jitter": jitter, "--cores": cores}
+        changed |= {option: value is not None for option, value in given.items()}
+        for option in (option for option, own in changed.items() if own):
+            raise InputError(option, "", None, "--json and --dataset", problem="found beside --predictions")
+        _judge(file, predictions, as_json, dataset)
+        return
     root = find_root()
     options = Options(model, against, members, picoseconds_of("--jitter", jitter))
     found = compare(file, root, options, lambda points: run_points(points, root, cores=cores, refresh=refresh))
@@ -57,3 +70,17 @@ def compare(
         write(as_dataset(found), dataset)
     if found.failed or not found.rows:
         fail("some points did not end" if found.failed else f"{file}: no row could be compared", FAILURE)
+
+
+def _judge(file: Path, folder: Path, as_json: bool, dataset: Path | None) -> None:
+    """Print how well predictions agree with what was measured; nothing runs."""
+    from tramontane.comparison import judgement
+    from tramontane.comparison.predictions import judge
+    from tramontane.study import find_root
+
+    found = judge(file, folder, find_root())
+    print(json.dumps(judgement.as_data(found)) if as_json else judgement.as_text(found))
+    if dataset is not None:
+        from tramontane.results.datasets import write
+
+        write(judgement.as_dataset(found), dataset)

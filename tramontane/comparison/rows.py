@@ -1,13 +1,13 @@
 """Reads measured points: a table with one column for every parameter, laid out as ``validation/sstmacro-16.0.csv``."""
 
-import csv
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from tramontane.errors import InputError, show
+from tramontane.errors import InputError
+from tramontane.support.csv_tables import read_table
 
 #: Columns that every file must have; ``validation/README.md`` says what they mean.
 COLUMNS = (
@@ -119,34 +119,7 @@ def read_rows(path: Path) -> list[Row]:
     InputError
         If the file can't be read, is no such table, or lacks a column.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            rows = _table(path, stream)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not a CSV file"
-        raise InputError(path, "", None, "a CSV file of measured points", problem=str(reason)) from None
+    lines = read_table(path, COLUMNS, "a CSV file of measured points", "the columns of validation/sstmacro-16.0.csv")
+    rows = [Row(path, number, cells) for number, cells in lines]
     # A measurement that did not end may not have come to name its parts.
     return [row for row in rows if row["what"] == "all" or (not row["what"] and not row.ok)]
-
-
-def _table(path: Path, stream: Iterable[str]) -> list[Row]:
-    reader = csv.reader(stream, strict=True)
-    header = next(reader, None)
-    if not header:
-        raise InputError(path, "", None, "a CSV file of measured points", problem="the file is empty")
-    if len(set(header)) < len(header):
-        twice = next(column for column in header if header.count(column) > 1)
-        raise InputError(path, "line 1", None, "each column once", problem=f"column {show(twice)} stands there twice")
-    missing = [column for column in COLUMNS if column not in header]
-    if missing:
-        text = f"column{'s' if len(missing) > 1 else ''} missing: {', '.join(missing)}"
-        raise InputError(path, "line 1", None, "the columns of validation/sstmacro-16.0.csv", problem=text)
-    rows = []
-    for cells in reader:
-        if not cells:
-            continue
-        if len(cells) != len(header):
-            text = f"found {len(cells)} cells"
-            raise InputError(path, f"line {reader.line_num}", None, f"{len(header)}, as in line 1", problem=text)
-        rows.append(Row(path, reader.line_num, dict(zip(header, cells, strict=True))))
-    return rows

@@ -22,7 +22,7 @@ FIGURE_KINDS = {
 }
 """Families of figures and what they show."""
 
-OTHER_KINDS = ("agreement", "calibration")
+OTHER_KINDS = ("agreement", "calibration", "predictions")
 """Families of datasets that no experiment makes, but `tramontane compare --dataset` and `tramontane calibrate`."""
 
 AGAINST_X = ("scaling", "links", "steps", "substrates")
