@@ -21,6 +21,7 @@ VS          ?=
 UPGRADE     ?=
 SECONDS     ?= 900
 STUDY       ?= zheng2018
+DRAWS       ?=
 CPP_TESTS   ?= cpp
 BUILD       ?= cmake
 
@@ -62,7 +63,7 @@ help:
 	@echo 'make test-long   all of that at length: clang-tidy on everything, ten times as many examples of each property'
 	@echo 'make trust       run the tests that docs/trust.md rests on, and fill its table'
 	@echo 'make fuzz        broken points, schedules and traces by libFuzzer, with sanitizers; SECONDS=N for each'
-	@echo 'make uncertainty which statements hold on which plausible machines; STUDY=zheng2018 SCALE=laptop'
+	@echo 'make uncertainty which statements hold on which plausible machines; STUDY=zheng2018 SCALE=laptop DRAWS=N'
 	@echo 'make bench       measure the simulator; VS=CHECKOUT: alternate with another checkout, and print ratios'
 	@echo 'make soak        a small campaign again and again under random faults; MINUTES=60 SEED=1'
 	@echo 'make validate    compare with SST/macro, SimGrid and real machines; TABLES="A D" chooses'
@@ -107,8 +108,12 @@ trust: setup
 
 # Which statements hold on which plausible machines (docs/uncertainty.md); STUDY is a file of configs/samples.
 uncertainty: setup
-	@$(BIN)/tramontane uncertainty '$(STUDY)' --scale '$(SCALE)' $(if $(CORES),--cores '$(CORES)')
-	@$(BIN)/tramontane claims --over '$(STUDY)' --scale '$(SCALE)'
+	@$(BIN)/tramontane uncertainty '$(STUDY)' --scale '$(SCALE)' $(if $(CORES),--cores '$(CORES)') \
+	  $(if $(DRAWS),--size '$(DRAWS)')
+	@$(BIN)/python -m analysis.shares 'results/over-$(STUDY)-$(SCALE)/shares.json' \
+	  'results/over-$(STUDY)-$(SCALE)/figures/shares'
+	@$(BIN)/python -m analysis.report --scale '$(SCALE)' --command 'make uncertainty STUDY=$(STUDY) SCALE=$(SCALE)' \
+	  --out 'results/over-$(STUDY)-$(SCALE)/report.html'
 
 # A campaign again and again under random faults; each round must end with the dataset of a clean run.
 soak: setup

@@ -23,7 +23,7 @@ from markupsafe import Markup
 from ruamel.yaml import YAML
 
 from analysis import facts, svg
-from analysis.page import claims, interactive, machines, papers
+from analysis.page import claims, interactive, machines, papers, shares
 from analysis.page.experiments import PROVENANCE, Group, Section, anchor_of, command_of, group, links, section
 from analysis.spec import spec_of
 from tramontane.errors import InputError
@@ -72,6 +72,8 @@ class Contents:
         See the classes.
     verdicts
         Statements of the papers and what became of them, by paper and subject.
+    studies
+        Over which share of plausible machines statements hold.
     tables
         Tables of the paper, as printed and as computed.
     networks
@@ -88,6 +90,7 @@ class Contents:
     drawings: Sequence[Drawing] = ()
     unrun: Sequence[Unrun] = ()
     verdicts: Sequence[claims.Subject] = ()
+    studies: Sequence[shares.Study] = ()
     tables: Sequence[papers.PrintedTable] = ()
     networks: Sequence[machines.Used] = ()
     known: Mapping[str, str] = field(default_factory=dict)
@@ -153,7 +156,7 @@ def render(contents: Contents) -> str:
         **{name: sum(getattr(s.counts, name) for s in sections) for name in facts.Counts.__dataclass_fields__}
     )
     cited = [key for s in sections for key in s.references] + [subject.paper for subject in contents.verdicts]
-    plots = any(s.plot for s in sections)
+    plots = any(s.plot for s in sections) or any(own.plot for own in contents.studies)
     return environment.get_template(TEMPLATE.name).render(
         page=contents,
         sections=sections,
@@ -207,6 +210,7 @@ def collect(
         drawings=drawings(figures.with_name("schematics"), out),
         unrun=unrun(root, scale, done),
         verdicts=claims.subjects(root, scale),
+        studies=shares.studies(root, scale, out),
         tables=papers.tables(root),
         networks=machines.used(read),
         known=publications(root / REFERENCES),

@@ -2,8 +2,12 @@
 
     python -m analysis.shares SHARES.json STEM
 
-reads what ``tramontane claims --over SAMPLE --json`` prints and writes STEM.svg, .png and .pdf: bars of shares, with
-intervals, and beside them a map of PAWN's index of each parameter. Indices that chance alone may give are grey.
+reads what ``tramontane uncertainty`` writes (and ``claims --over SAMPLE --json`` prints) and writes as SVG, PNG and PDF
+
+- STEM: bars of shares, with intervals, and beside them a map of PAWN's index of each parameter. Indices that chance
+  alone may give are grey.
+- STEM-margins: for each statement the margin on each machine, against the parameter that decides most.
+- STEM-machines: the parameters of all machines as lines; those on which most statements hold stand out.
 """
 
 import sys
@@ -13,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from analysis import machine_lines, margins
 from analysis.style import context, inches, save
 from tramontane.errors import InputError
 from tramontane.study.reading import read_json
@@ -21,16 +26,29 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Found = Sequence[Mapping[str, Any]]
+Study = Mapping[str, Any]
+"""All that a study found, as `tramontane.claims.uncertainty.as_data` has it."""
+
+KEYS = ("claims", "machines", "parameters", "places")
 
 #: Height of a row, and what titles and names of parameters take [inches].
 _ROW, _AROUND = 0.2, 1.4
 
 
-def draw(found: Found, stem: Path) -> list[Path]:
-    """Draw the statements that could be evaluated; return the files."""
+def draw(study: Study, stem: Path) -> list[Path]:
+    """Draw the statements that could be evaluated, and the machines that could be ranked; return the files."""
+    files = draw_bars(study, stem)
+    files += margins.draw(study, stem.with_name(f"{stem.name}-margins"))
+    return files + machine_lines.draw(study, stem.with_name(f"{stem.name}-machines"))
+
+
+def draw_bars(study: Study, stem: Path) -> list[Path]:
+    """Draw the shares, and what decides; return the files."""
     import matplotlib.pyplot as plt  # noqa: PLC0415 - slow to import
 
-    shown = [each for each in found if each["evaluated"]]
+    shown = [each for each in study["claims"] if each["evaluated"]]
+    if not shown:
+        return []
     with context():
         figure = plt.figure(figsize=(inches("page"), _ROW * max(4, len(shown)) + _AROUND), layout="constrained")
         bars, indices = figure.subplots(1, 2, width_ratios=[1, 2], sharey=True)
@@ -50,8 +68,8 @@ def _bars(axes: "Axes", shown: Found) -> None:
         share, places, xerr=[share - low, high - share], fmt="none", ecolor="black", elinewidth=0.8, capsize=2
     )
     for place, each in zip(places, shown, strict=True):
-        if each["base_margin"] is not None:
-            axes.plot(1.06, place, "o" if each["base_margin"] > 0 else "x", color="black", markersize=4, clip_on=False)
+        if each["base_holds"] is not None:
+            axes.plot(1.06, place, "o" if each["base_holds"] else "x", color="black", markersize=4, clip_on=False)
     axes.set(xlim=(0, 1), xlabel="Share of machines (circle: holds on ours)", yticks=places)
     axes.set_yticklabels([each["id"] for each in shown])
     axes.invert_yaxis()
@@ -68,9 +86,19 @@ def _indices(axes: "Axes", shown: Found) -> None:
         axes.text(0.5, 0.5, "too few machines for indices", transform=axes.transAxes, ha="center", va="center")
     axes.set_facecolor("#e4e4e4")
     drawn = axes.imshow(table, aspect="auto", cmap="viridis", vmin=0, vmax=1)
-    axes.set_xticks(range(len(names)), names, rotation=60, ha="right")
+    axes.set_xticks(range(len(names)), [name.replace("_", " ") for name in names], rotation=60, ha="right")
     axes.tick_params(labelleft=False)
-    axes.figure.colorbar(drawn, ax=axes, label="PAWN index")
+    if names:
+        axes.figure.colorbar(drawn, ax=axes, label="PAWN index; grey: no more than chance")
+
+
+def read_study(path: str | Path) -> Study:
+    """Return what a study wrote (InputError)."""
+    data = read_json(path)
+    if not isinstance(data, dict) or not all(isinstance(data.get(key), list) for key in KEYS):
+        allowed = "what `tramontane uncertainty SAMPLE` writes"
+        raise InputError(path, "", None, allowed, problem="found something else")
+    return data
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -80,12 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("usage: python -m analysis.shares SHARES.json STEM", file=sys.stderr)
         return 2
     try:
-        data = read_json(given[0])
-        if not isinstance(data, list) or not data or not all(isinstance(own, dict) and "share" in own for own in data):
-            problem = "found something else"
-            raise InputError(
-                given[0], "", None, "what `tramontane claims --over SAMPLE --json` prints", problem=problem
-            )
+        data = read_study(given[0])
     except InputError as error:
         print(error, file=sys.stderr)
         return 2

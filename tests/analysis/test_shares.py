@@ -1,4 +1,4 @@
-"""The picture of shares: a bar for each statement that could be evaluated, and what can't be drawn is refused."""
+"""Pictures of a study: bars of shares, margins and machines; what can't be drawn is refused."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 from analysis.shares import main
 
 
-def found(name: str, evaluated: int) -> dict[str, Any]:
+def claim(name: str, evaluated: int) -> dict[str, Any]:
     own = {"parameter": "packet", "index": 0.6, "low": 0.5, "high": 0.7}
     return {
         "id": name,
@@ -17,23 +17,56 @@ def found(name: str, evaluated: int) -> dict[str, Any]:
         "share": 0.25 if evaluated else None,
         "interval": [0.1, 0.5],
         "base_margin": -0.1,
+        "base_holds": False,
+        "unit": "log ratio",
+        "decides": "packet",
         "influences": [own],
         "chance": 0.3,
+        "margins": [0.5, -0.2] if evaluated else [None, None],
+        "held": [1.0, 0.5] if evaluated else [None, None],
     }
 
 
-def test_statements_are_drawn_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def study(**changes: Any) -> dict[str, Any]:
+    parameters: list[dict[str, Any]] = [
+        {"name": "packet", "choices": ["1024 B", "4096 B"], "ends": None, "base": "4096 B", "base_place": 0.75},
+        {"name": "link_latency", "choices": None, "ends": ["50 ns", "300 ns"], "base": "100 ns", "base_place": 0.4},
+    ]
+    machine = {"draw": 1, "values": {}, "holds": ["Z-5b"], "violated": [], "checks": 1.0, "distance": 0.3}
+    found = {
+        "claims": [claim("Z-5b", 8), claim("Z-5z", 0)],
+        "parameters": parameters,
+        "places": [[0.2, 0.9], [0.8, 0.1]],
+        "machines": [machine],
+        "own_machine": {**machine, "draw": -1},
+    }
+    return {**found, **changes}
+
+
+def test_statements_margins_and_machines_are_drawn_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "shares.json"
-    file.write_text(json.dumps([found("Z-5b", 8), found("Z-5z", 0)]))
+    file.write_text(json.dumps(study()))
     assert main([str(file), str(tmp_path / "shares")]) == 0
-    drawn = (tmp_path / "shares.svg").read_text()
-    assert "Z-5b" in drawn
-    assert "Z-5z" not in drawn
-    assert "packet" in drawn
-    assert len(capsys.readouterr().out.splitlines()) == 3
+    for name, words in {
+        "shares": ["Z-5b", "packet", "PAWN index"],
+        "shares-margins": ["Z-5b [log ratio]", "packet", "1024 B"],
+        "shares-machines": ["draw 1: 1 statements", "link latency", "300 ns"],
+    }.items():
+        drawn = (tmp_path / f"{name}.svg").read_text()
+        assert all(word in drawn for word in words), name
+        assert "Z-5z" not in drawn
+    assert len(capsys.readouterr().out.splitlines()) == 9
 
 
-def test_anything_else_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "other.json").write_text("{}")
+def test_what_is_not_decided_yet_is_not_drawn(tmp_path: Path) -> None:
+    file = tmp_path / "shares.json"
+    file.write_text(json.dumps(study(claims=[claim("Z-5b", 0)], machines=[], own_machine=None)))
+    assert main([str(file), str(tmp_path / "shares")]) == 0
+    assert list(tmp_path.glob("*.svg")) == []
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", '{"claims": 3}', "no JSON"])
+def test_anything_else_is_one_line(tmp_path: Path, content: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "other.json").write_text(content)
     assert main([str(tmp_path / "other.json"), str(tmp_path / "x")]) == 2
     assert capsys.readouterr().err.count("\n") == 1

@@ -9,7 +9,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from tramontane.claims.boxes import find_box
-from tramontane.claims.draws import Tried
+from tramontane.claims.draws import TOGETHER, Tried, expansions, in_turn
 from tramontane.claims.samples import chosen, experiments
 from tramontane.claims.shares import influence, nearest_turn, shares, wilson
 from tramontane.claims.uncertainty import spell
@@ -29,7 +29,8 @@ def parameters() -> dict[str, Unstated]:
 
 
 def tried(margins: np.ndarray[Any, Any], base: float = 1.0) -> Tried:
-    return Tried("X", margins, base, "log ratio", 1, 1, (100, 1000))
+    held = np.where(np.isnan(margins), np.nan, margins > 0)
+    return Tried("X", margins, held, base, float(base > 0), "log ratio", 1, 1, (100, 1000))
 
 
 def test_wilsons_interval_is_that_of_the_textbook() -> None:
@@ -104,6 +105,29 @@ def test_a_study_runs_what_its_statements_need_with_one_machine_a_draw() -> None
     assert [len(each) for each in machines.values()] == [1, 1]
 
 
+def test_a_study_runs_whole_machines_one_after_the_other() -> None:
+    study = load_study("zheng2018-networks", ROOT)
+    size = 2 * TOGETHER
+    over, base = expansions(study, ROOT, "smoke", size)
+    groups = in_turn([*over, *base])
+    known = {identity for each in base for identity in each.unique()}
+    assert set(groups[0]) == known
+    drawn = [
+        {entry.point.id for each in over for entry in each.points if entry.point and entry.coords["draw"] in span}
+        - known
+        for span in (range(TOGETHER), range(TOGETHER, size))
+    ]
+    assert [set(group) for group in groups[1:]] == drawn
+
+
+def test_an_experiment_may_have_process_counts_of_its_own() -> None:
+    study = load_study("zheng2018", ROOT)
+    counts = study.scales["laptop"].processes_of["fig10c-optimal-radix"]
+    made = {each.name: each.scales["laptop"]["processes"] for each in experiments(study, ROOT, "laptop", 2)}
+    assert made["fig10c-optimal-radix"] == counts
+    assert made["fig10b-topologies"] == study.scales["laptop"].processes
+
+
 @pytest.mark.parametrize(
     ("key", "value", "line"),
     [
@@ -115,6 +139,12 @@ def test_a_study_runs_what_its_statements_need_with_one_machine_a_draw() -> None
             "scales.smoke.size: found 3; allowed: with sobol a power",
         ),
         ("scales", {"smoky": {"size": 4, "processes": [16]}}, "did you mean 'smoke'?"),
+        (
+            "scales",
+            {"smoke": {"size": 4, "processes": [16], "processes_of": {"fig5b": [16]}}},
+            "scales.smoke.processes_of.fig5b: found 'fig5b'; allowed: an experiment of configs/experiments",
+        ),
+        ("only", {"fig05a": {"series": ["burst"]}}, "only.fig05a: found 'fig05a'; allowed: an experiment"),
         (
             "sample",
             {"method": "lhs", "size": 4, "parameters": {"seed": {"range": [1, 9]}}},

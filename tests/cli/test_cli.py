@@ -558,3 +558,28 @@ def test_commands_make_no_folder_that_was_mistyped(tramontane: Callable[..., Ans
         assert answer.err.startswith(f"{option}: found 'no/where/x.")
         assert answer.err.endswith("; allowed: a file in a folder that exists\n")
     assert not (here / "no").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (
+            ("uncertainty", "zheng2018", "--size", "3"),
+            "--size: found 3; allowed: with sobol of zheng2018 a power of two",
+        ),
+        (("uncertainty", "zheng2019"), "--over: found 'zheng2019'; allowed: zheng2018"),
+        (("claims", "--over", "zheng2018", "--scale", "paper"), "--scale: found 'paper'; allowed: smoke, laptop"),
+        (
+            ("claims", "--over", "zheng2018-networks", "--scale", "smoke", "Z-9"),
+            "claim: found 'Z-9'; allowed: Z-5b, Z-5d",
+        ),
+    ],
+)
+def test_what_a_study_of_uncertainty_can_not_be_is_one_line(
+    tramontane: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], line: str
+) -> None:
+    monkeypatch.chdir(ROOT)
+    answer = tramontane(*arguments)
+    assert answer.status == 2
+    assert line in answer.err
+    assert answer.err.count("\n") == 1

@@ -130,6 +130,18 @@ def test_draws_are_ordinary_points_that_all_series_share(tmp_path: Path) -> None
         ({"SIZE": "6"}, "scales.smoke.size: found 6; allowed: with sobol a power of two"),
         ({"METHOD": "morris"}, "scales.smoke.size: found 4; allowed: with morris a multiple of 3"),
         ({"METHOD": "saltelli", "SIZE": "6"}, "found 6; allowed: with saltelli 4 times a power of two"),
+        (
+            {"[1 GB/s, 100 GB/s]": "[9 GB/s, 1 GB/s]"},
+            "links.yaml: sample.parameters.machine.link.bandwidth.log: found ['9 GB/s', '1 GB/s']; allowed: two",
+        ),
+        (
+            {"{log: [1 GB/s, 100 GB/s]}": "{log: [0 B/s, 1 GB/s]}"},
+            "bandwidth.log: found ['0 B/s', '1 GB/s']; allowed: ends above zero",
+        ),
+        (
+            {"{log: [1 GB/s, 100 GB/s]}": "{choice: [1 GB/s]}"},
+            "bandwidth.choice: found ['1 GB/s']; allowed: two values or more",
+        ),
         ({"link.latency": "link.latancy"}, "unknown key 'latancy' in 'machine.link.latancy'; did you mean 'latency'?"),
         ({"linear": "log"}, "figure.x_scale: found log, for draw from 0 on; allowed: linear"),
         ({"link.latency": "routing", "[50 ns, 500 ns]": "[1, 2]"}, "is set by dimension 'routing' too"),

@@ -22,11 +22,15 @@ from tramontane.results.store import Store
 from tramontane.study import Expansion, expand
 from tramontane.study.claims import Claim, load_judgement
 from tramontane.study.experiments import DRAW
+from tramontane.study.points import Point
 from tramontane.study.studies import Study
 from tramontane.support.files import dump, write_if_changed
 from tramontane.support.layout import Layout
 
 Floats = NDArray[np.float64]
+
+TOGETHER = 4
+"""Draws whose points are shared among the cores before those of the next ones begin."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +43,10 @@ class Tried:
         Identifier.
     margins : array
         Margin on each machine, nan where its points lack.
-    base : float
-        That on the project's own machine.
+    held : array
+        Share of its decided checks that hold on each machine, nan where its points lack.
+    base, base_held : float
+        Both on the project's own machine.
     unit : str
         Unit of the margins where one check gave all of them, else "several units".
     decided, checks : int
@@ -51,11 +57,23 @@ class Tried:
 
     claim: str
     margins: Floats
+    held: Floats
     base: float
+    base_held: float
     unit: str
     decided: int
     checks: int
     ranks: tuple[float, float]
+
+    @property
+    def holds(self) -> NDArray[np.bool_]:
+        """Whether it holds on each machine: all decided checks do, even with a margin of zero where the turn counts."""
+        return np.asarray(self.held == 1)
+
+    @property
+    def base_holds(self) -> bool:
+        """Whether it holds on the project's own machine."""
+        return self.base_held == 1
 
 
 def expansions(study: Study, root: Path, scale: str, size: int) -> tuple[list[Expansion], list[Expansion]]:
@@ -71,16 +89,17 @@ def run(name: str, made: Sequence[Expansion], root: Path, scale: str, cores: int
 
     Points are ordinary ones: those that any experiment has are there already, and a run that is stopped goes on.
     """
-    points = {identity: point for each in made for identity, point in each.unique().items()}
+    groups = in_turn(made)
     store = Store(root)
-    missing = [identity for identity in points if not store.has(identity)]
+    missing = [{identity: point for identity, point in group.items() if not store.has(identity)} for group in groups]
     layout = Layout(root, f"over-{name}-{scale}")
     layout.batches.mkdir(parents=True, exist_ok=True)
     waiting = []
-    for batch in pack_all([make_job(points[identity]) for identity in missing], cores):
-        file = layout.batch(batch.identity)
-        write_if_changed(file, dump(describe_batch(batch, layout)))
-        waiting.append(file)
+    for group in missing:
+        for batch in pack_all([make_job(point) for point in group.values()], cores):
+            file = layout.batch(batch.identity)
+            write_if_changed(file, dump(describe_batch(batch, layout)))
+            waiting.append(file)
     running: list[subprocess.Popen[bytes]] = []
     with (layout.folder / "run.log").open("ab") as log:
         while waiting or running:
@@ -89,7 +108,28 @@ def run(name: str, made: Sequence[Expansion], root: Path, scale: str, cores: int
                 running.append(subprocess.Popen(command, stdout=log, stderr=log))
             time.sleep(0.1)
             running = [each for each in running if each.poll() is None]
-    return len(points), len(missing)
+    return sum(map(len, groups)), sum(map(len, missing))
+
+
+def in_turn(made: Sequence[Expansion]) -> list[dict[str, Point]]:
+    """Return the points by identity, in groups that are run one after the other: our own machine, then some draws each.
+
+    So a study that is stopped, or still runs, has whole machines.
+    """
+    first: dict[str, int] = {}
+    points: dict[str, Point] = {}
+    for expansion in made:
+        for entry in expansion.points:
+            if entry.point is not None:
+                draw = entry.coords.get(DRAW)
+                group = 0 if draw is None else 1 + int(draw) // TOGETHER
+                identity = entry.point.id
+                first[identity] = min(group, first.get(identity, group))
+                points[identity] = entry.point
+    return [
+        {identity: points[identity] for identity, own in first.items() if own == group}
+        for group in sorted(set(first.values()))
+    ]
 
 
 class _Drawn(Campaign):
@@ -134,7 +174,10 @@ def tried(study: Study, root: Path, scale: str, size: int) -> tuple[list[Tried],
         unit = units.pop() if len(units) == 1 else "several units"
         # A machine that lacks a check which others have is not decided: half a statement is another one.
         margins[[len(row) < len(most) for row in rows]] = np.nan
-        found.append(Tried(name, margins[1:], float(margins[0]), unit, len(most), len(claim.checks), span))
+        held = np.array([np.mean([bool(own.holds) for own in row]) if row else np.nan for row in rows])
+        held[np.isnan(margins)] = np.nan
+        one = (float(margins[0]), float(held[0]))
+        found.append(Tried(name, margins[1:], held[1:], *one, unit, len(most), len(claim.checks), span))
     return found, study.sample.places(size)
 
 

@@ -43,7 +43,7 @@ def experiments(study: Study, root: Path, scale: str, size: int, *, base: bool =
         experiment = load_experiment(root / EXPERIMENTS / f"{name}.yaml")
         given = experiment.scales[scale]
         values = given | {key: value for key, value in wanted.values.items() if key in given}
-        counts = wanted.processes
+        counts = wanted.processes_of.get(name, wanted.processes)
         values["processes"] = counts[-1] if isinstance(given["processes"], int) else list(counts)
         if "largest_transposition" in given:
             values["largest_transposition"] = counts[-1]

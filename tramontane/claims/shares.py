@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tramontane.claims.boxes import Box, find_box
 from tramontane.claims.draws import Tried
+from tramontane.claims.matching import base_place
 from tramontane.study.sampling import Parameter
 
 Floats = NDArray[np.float64]
@@ -106,7 +107,7 @@ def wilson(holds: int, of: int, level: float = LEVEL) -> tuple[float, float]:
 def _share(own: Tried, places: Floats, parameters: Mapping[str, Parameter], together: int) -> Share:
     there = np.isfinite(own.margins)
     margins, at = own.margins[there], places[there]
-    holds = margins > 0
+    holds = own.holds[there]
     influences, chance = influence(at, margins, list(parameters))
     steps = {number: len(each.choice) for number, each in enumerate(parameters.values()) if each.choice}
     return Share(
@@ -156,9 +157,8 @@ def nearest_turn(own: Tried, places: Floats, parameters: Mapping[str, Parameter]
     """Return the draw nearest to our own machine whose verdict is the other one; a distance of 1 is a whole range."""
     if not math.isfinite(own.base):
         return None
-    other = np.isfinite(own.margins) & ((own.margins > 0) != (own.base > 0))
+    other = np.isfinite(own.margins) & (own.holds != own.base_holds)
     if not other.any():
         return None
-    base = np.array([each.place(getattr(each, "base", None)) or 0.0 for each in parameters.values()])
-    distance = np.linalg.norm(places - base, axis=1)
+    distance = np.linalg.norm(places - base_place(parameters), axis=1)
     return int(np.where(other, distance, np.inf).argmin())

@@ -6,13 +6,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tramontane.claims.boxes import Box
 from tramontane.claims.draws import expansions, run, tried
+from tramontane.claims.matching import Match, base_place, matches, own_match
 from tramontane.claims.shares import LEVEL, Share, shares
 from tramontane.errors import InputError
 from tramontane.study.sampling import Parameter
 from tramontane.study.studies import Study, load_study
+from tramontane.support.files import dump, write_if_changed
 from tramontane.support.formatting import count
+from tramontane.support.layout import Layout
+from tramontane.support.tables import table
+
+Floats = NDArray[np.float64]
 
 _TENTH = 0.1
 """Of a range: smaller differences from our own machine are not listed."""
@@ -35,6 +44,8 @@ class Answer:
         Statements in the study's order.
     draws : list of dict
         What was drawn.
+    places : array
+        Where the draws lie, of shape (draws, parameters), between 0 and 1.
     """
 
     study: Study
@@ -42,6 +53,12 @@ class Answer:
     size: int
     found: list[Share]
     draws: list[dict[str, Any]]
+    places: Floats
+
+    @property
+    def matches(self) -> list[Match]:
+        """The machines on which most statements hold first."""
+        return matches([own.tried for own in self.found], self.places, self.parameters)
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
@@ -72,12 +89,44 @@ def answer(name: str, root: Path, scale: str, size: int | None = None) -> Answer
     wanted = size_of(study, name, scale, size)
     found, places = tried(study, root, scale, wanted)
     drawn = study.sample.draws(wanted)
-    return Answer(study, scale, wanted, shares(found, places, study.sample.drawn), drawn)
+    return Answer(study, scale, wanted, shares(found, places, study.sample.drawn), drawn, places)
 
 
-def as_data(of: Answer) -> list[dict[str, Any]]:
-    """Return it as plain data for JSON."""
-    return [_data(own, of) for own in of.found]
+def as_data(of: Answer, only: Sequence[str] = ()) -> dict[str, Any]:
+    """Return it as plain data for JSON: what was drawn, what is known of each statement (of some), and of machines."""
+    own = own_match([each.tried for each in of.found])
+    base = base_place(of.parameters).tolist()
+    return {
+        "title": of.study.title,
+        "scale": of.scale,
+        "size": of.size,
+        "about": about(of),
+        "parameters": [
+            {
+                "name": name,
+                "choices": None if each.choice is None else list(map(str, each.choice)),
+                "ends": [spell(each.value(edge)) for edge in (0.0, 1.0)] if each.choice is None else None,
+                "base": spell(getattr(each, "base", None)),
+                "base_place": place,
+            }
+            for (name, each), place in zip(of.parameters.items(), base, strict=True)
+        ],
+        "places": of.places.tolist(),
+        "claims": [_data(each, of) for each in of.found if not only or each.tried.claim in only],
+        "machines": [_machine(each, of) for each in of.matches],
+        "own_machine": None if own is None else _machine(own, of),
+    }
+
+
+def _machine(own: Match, of: Answer) -> dict[str, Any]:
+    return {
+        "draw": own.draw,
+        "values": {name: spell(value) for name, value in of.draws[own.draw].items()} if own.draw >= 0 else None,
+        "holds": list(own.holds),
+        "violated": list(own.violated),
+        "checks": own.checks,
+        "distance": own.distance,
+    }
 
 
 def _data(own: Share, of: Answer) -> dict[str, Any]:
@@ -96,13 +145,15 @@ def _data(own: Share, of: Answer) -> dict[str, Any]:
         "base_margin": own.tried.base if math.isfinite(own.tried.base) else None,
         "unit": own.tried.unit,
         "decides": first.parameter if first else None,
-        "influences": [vars(each) for each in own.influences],
+        "influences": [vars(each) for each in own.influences if math.isfinite(each.index)],
         "chance": own.chance if math.isfinite(own.chance) else None,
         "box": _box(own.box, of) or None,
         "box_inside": own.box.inside if own.box else None,
         "box_coverage": own.box.coverage if own.box else None,
         "turn": None if own.turn is None else {"draw": own.turn, "differs": _differs(own.turn, of)},
         "margins": [value if math.isfinite(value) else None for value in own.tried.margins.tolist()],
+        "held": [value if math.isfinite(value) else None for value in own.tried.held.tolist()],
+        "base_holds": own.tried.base_holds if math.isfinite(own.tried.base) else None,
     }
 
 
@@ -177,8 +228,40 @@ HEAD = [
 def markdown(of: Answer) -> str:
     """Return the Markdown table of a page, and below it at which size it was made."""
     rows: Sequence[Sequence[str]] = [HEAD, ["---"] * len(HEAD), *(row(own, of) for own in of.found)]
-    table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in rows)
-    return f"{table}\n\n{about(of)}"
+    lines = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in rows)
+    return "\n\n".join([lines, " ".join([about(of), *best(of)])])
+
+
+def text(of: Answer, only: Sequence[str] = ()) -> str:
+    """Return the table of a terminal, of all statements or some, and which machine matches best."""
+    rows = [row(own, of) for own in of.found if not only or own.tried.claim in only]
+    return "\n".join([table(tuple(HEAD), rows), about(of), *best(of)])
+
+
+def best(of: Answer) -> list[str]:
+    """Return in sentences on which machine most statements hold, and how many on our own."""
+    ours = own_match([each.tried for each in of.found])
+    if not of.matches or ours is None:
+        return []
+    first = of.matches[0]
+    decided = len(first.holds) + len(first.violated)
+    return [
+        f"At once at most {len(first.holds)} of {decided} statements hold on one of {len(of.matches)} drawn machines, "
+        f"on ours {len(ours.holds)}. The best is draw {first.draw}; it violates {', '.join(first.violated) or 'none'}."
+    ]
+
+
+def write(name: str, of: Answer, root: Path) -> Path:
+    """Write all that is known for figures and the report; return the file."""
+    path = shares_file(root, name, of.scale)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_if_changed(path, dump(as_data(of)))
+    return path
+
+
+def shares_file(root: Path, name: str, scale: str) -> Path:
+    """Return where a study's shares stand at a scale."""
+    return Layout(root, f"over-{name}-{scale}").folder / "shares.json"
 
 
 def about(of: Answer) -> str:

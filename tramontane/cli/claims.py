@@ -15,7 +15,9 @@ def claims(
         list[str] | None, typer.Argument(help="Statements, e.g. Z-5b; by default all.", metavar="[IDS]")
     ] = None,
     scale: Scale = "laptop",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON: an array of verdicts, or all of a study.")
+    ] = False,
     fill: Annotated[
         Path | None, typer.Option("--fill", help="Make the tables of a Markdown page anew.", metavar="PAGE.md")
     ] = None,
@@ -51,17 +53,14 @@ def _over(study: str, root: Path, scale: str, size: int | None, names: list[str]
     """Print the shares of a study's statements, or of some of them."""
     from tramontane.claims import uncertainty
     from tramontane.errors import InputError, closest
-    from tramontane.support.tables import table
+    from tramontane.study.studies import load_study
 
-    found = uncertainty.answer(study, root, scale, size)
-    known = [own.tried.claim for own in found.found]
+    known = load_study(study, root).claims
     for name in names:
         if name not in known:
             raise InputError("claim", "", name, ", ".join(known), hint=closest(name, known))
+    found = uncertainty.answer(study, root, scale, size)
     if as_json:
-        data = [each for each in uncertainty.as_data(found) if not names or each["id"] in names]
-        print(json.dumps(data, ensure_ascii=False))
+        print(json.dumps(uncertainty.as_data(found, names), ensure_ascii=False))
         return
-    rows = [uncertainty.row(own, found) for own in found.found if not names or own.tried.claim in names]
-    print(table(tuple(uncertainty.HEAD), rows))
-    print(uncertainty.about(found))
+    print(uncertainty.text(found, names))

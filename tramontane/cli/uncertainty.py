@@ -1,6 +1,7 @@
 """``tramontane uncertainty``."""
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,12 +14,26 @@ def uncertainty(
     scale: Scale = "laptop",
     size: Annotated[int | None, typer.Option("--size", min=1, help="Draws; by default those of the scale.")] = None,
     cores: Cores = None,
+    nearest: Annotated[
+        Path | None,
+        typer.Option("--nearest", help="Write the machine on which most statements hold.", metavar="MACHINE.yaml"),
+    ] = None,
 ) -> None:
-    """Run the drawn machines of a study, for `claims --over`; the same command goes on where it was stopped."""
-    from tramontane.claims.uncertainty import simulate
+    """Run the drawn machines of a study, and print the shares; the same command goes on where it was stopped."""
+    from tramontane.claims import nearest as machines
+    from tramontane.claims import uncertainty as study
     from tramontane.study import find_root
     from tramontane.support import host
     from tramontane.support.formatting import plural
 
-    number, missing = simulate(name, find_root(), scale, size, cores or host.cores())
+    root = find_root()
+    number, missing = study.simulate(name, root, scale, size, cores or host.cores())
     print(f"{plural(number, 'point')}, {number - missing} were there", file=sys.stderr)
+    found = study.answer(name, root, scale, size)
+    print(study.text(found))
+    print(study.write(name, found, root), file=sys.stderr)
+    if nearest is not None:
+        best = machines.write(name, found, root, nearest)
+        print(
+            f"{nearest}: {len(best.holds)} of {len(best.holds) + len(best.violated)} statements hold", file=sys.stderr
+        )

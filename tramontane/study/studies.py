@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError
 
 from tramontane.errors import InputError, closest
-from tramontane.study.catalogue import cached_yaml
+from tramontane.study.catalogue import cached_yaml, list_experiments
 from tramontane.study.claims import Computed, list_claims, load_claims
 from tramontane.study.experiments import SCALES
 from tramontane.study.fields import Count, Text
@@ -25,6 +25,9 @@ class Size(Settings):
     size: Count = Field(description="Draws.")
     processes: Annotated[list[Count], Field(min_length=1)] = Field(
         description="Process counts, the smallest first; figures of one count take the last."
+    )
+    processes_of: dict[str, Annotated[list[Count], Field(min_length=1)]] = Field(
+        {}, description="Process counts of an experiment by its name, where it needs others."
     )
     values: dict[str, Any] = Field({}, description="Other values of the experiments' scale, where they have them.")
 
@@ -69,6 +72,13 @@ def read_study(path: Path, root: Path) -> Study:
         checks = known[name].checks
         if not checks or all(isinstance(check, Computed) for check in checks):
             raise InputError(path, where, name, "a statement that simulations decide: others have no margin")
+    there = [each.stem for each in list_experiments(root)]
+    named = [(f"only.{name}", name) for name in study.only]
+    for scale, size in study.scales.items():
+        named += [(f"scales.{scale}.processes_of.{name}", name) for name in size.processes_of]
+    for key, name in named:
+        if name not in there:
+            raise InputError(path, key, name, "an experiment of configs/experiments", hint=closest(name, there))
     for scale, size in study.scales.items():
         if scale not in SCALES:
             raise InputError(path, f"scales.{scale}", scale, ", ".join(SCALES), hint=closest(scale, SCALES))

@@ -1,0 +1,136 @@
+"""Studies of uncertainty as the page shows them: shares of statements, what decides, and the machines that fit best."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from analysis import svg
+from analysis.page.experiments import anchor_of, links
+from analysis.shares import read_study
+
+CAPTIONS = {
+    "shares": "Left: share of the machines on which each statement holds, with its interval at 95 %; at the right edge "
+    "a circle if it holds on our own machine, a cross if not. Right: how much each parameter decides; what may be "
+    "chance is grey.",
+    "shares-margins": "The margin of each statement on each machine (blue: it holds), against the parameter that "
+    "decides most; the diamond is our own machine.",
+    "shares-machines": "The machines, a line each; those on which most statements hold at once are coloured, ours is "
+    "dashed.",
+}
+"""What each picture shows, by the name of its file."""
+
+HEADINGS = ("Statement", "Holds on", "Interval", "Checks", "Our margin", "Decides most", "Index")
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure with its caption and the files of it."""
+
+    picture: Markup
+    caption: str
+    links: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a study found.
+
+    Attributes
+    ----------
+    anchor, title, about
+        Heading, and at which size it was made.
+    rows
+        A row a statement, under `HEADINGS`.
+    best
+        A row a machine: draw, statements that hold, those that do not.
+    pictures
+        Those that have been drawn.
+    plot
+        JSON of an interactive plot of the machines; empty if none could be ranked.
+    """
+
+    anchor: str
+    title: str
+    about: str
+    rows: list[list[str]]
+    best: list[list[str]]
+    pictures: list[Picture]
+    plot: str
+
+    @property
+    def headings(self) -> Sequence[str]:
+        """Headings of the table of statements."""
+        return HEADINGS
+
+
+def studies(root: Path, scale: str, page: Path) -> list[Study]:
+    """Return the studies that have run at a scale."""
+    files = sorted((root / "results").glob(f"over-*-{scale}/shares.json"))
+    return [_study(read_study(file), file, page) for file in files]
+
+
+def _study(data: Mapping[str, Any], file: Path, page: Path) -> Study:
+    anchor = f"study-{re.sub(r'[^A-Za-z0-9-]', '-', file.parent.name)}"
+    pictures = []
+    for name, caption in CAPTIONS.items():
+        drawn = file.parent / "figures" / f"{name}.svg"
+        if drawn.exists():
+            text = svg.inline(drawn.read_text(encoding="utf-8"), anchor_of(f"{file.parent.name}-{name}"), caption)
+            files = [(kind.upper(), drawn.with_suffix(f".{kind}")) for kind in ("svg", "png", "pdf")]
+            pictures.append(Picture(Markup(text), caption, links(files, page)))
+    ours = data.get("own_machine")
+    machines = ([{**ours, "draw": "ours"}] if ours else []) + list(data["machines"][:_SHOWN])
+    best = [[str(own["draw"]), str(len(own["holds"])), ", ".join(own["violated"]) or "none"] for own in machines]
+    rows = [_row(own) for own in data["claims"]]
+    return Study(anchor, str(data["title"]), str(data["about"]), rows, best, pictures, plot(data))
+
+
+def _row(own: Mapping[str, Any]) -> list[str]:
+    share = f"{100 * own['share']:.0f} % of {own['evaluated']}" if own["evaluated"] else "not evaluated"
+    low, high = (100 * edge for edge in own["interval"])
+    margin = "–" if own["base_margin"] is None else f"{own['base_margin']:+.2g} {own['unit']}"
+    first = own["influences"][0] if own["decides"] else None
+    index = f"{first['index']:.2f} ({first['low']:.2f} to {first['high']:.2f})" if first else "–"
+    checks = f"{own['checks_decided']} of {own['checks']}"
+    decides = (own["decides"] or "none beyond chance").replace("_", " ")
+    interval = f"{low:.0f} to {high:.0f} %" if own["evaluated"] else "–"
+    return [own["id"], share, interval, checks, margin, decides, index]
+
+
+def plot(data: Mapping[str, Any]) -> str:
+    """Return the machines as parallel coordinates for a page, as JSON; empty if none could be ranked.
+
+    A reader chooses ranges of parameters, or of the number of statements that hold, by drawing along an axis.
+    """
+    machines = data["machines"]
+    if not machines:
+        return ""
+    holds = [len(own["holds"]) for own in machines]
+    axes = []
+    for number, own in enumerate(data["parameters"]):
+        values = [data["places"][each["draw"]][number] for each in machines]
+        ticks, words = [0.0, 1.0], own["ends"]
+        if own["choices"]:
+            size = len(own["choices"])
+            values = [(min(int(value * size), size - 1) + 0.5) / size for value in values]
+            ticks, words = [(place + 0.5) / size for place in range(size)], own["choices"]
+        name = own["name"].replace("_", " ")
+        axes.append({"label": name, "values": values, "range": [0, 1], "tickvals": ticks, "ticktext": words})
+    axes.append({"label": "statements", "values": holds})
+    trace = {
+        "type": "parcoords",
+        "line": {"color": holds, "colorscale": "Viridis", "showscale": True},
+        "dimensions": axes,
+        "labelangle": -45,
+        "labelfont": {"size": 10},
+        "tickfont": {"size": 9},
+    }
+    layout = {"height": 520, "margin": {"l": 60, "r": 60, "t": 110, "b": 30}, "template": {}}
+    text = json.dumps({"data": [trace], "layout": layout}, sort_keys=True, separators=(",", ":"))
+    return text.replace("<", "\\u003c")

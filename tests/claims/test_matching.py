@@ -1,0 +1,104 @@
+"""The machine that agrees best with a paper: how machines are ranked, and the file that tells it."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tramontane.claims import nearest
+from tramontane.claims.draws import Tried
+from tramontane.claims.matching import matches, own_match
+from tramontane.claims.shares import shares
+from tramontane.claims.uncertainty import Answer, as_data, best
+from tramontane.errors import InputError
+from tramontane.study import load_machine, validate_file
+from tramontane.study.studies import load_study
+
+ROOT = Path(__file__).parents[2]
+STUDY = load_study("zheng2018", ROOT)
+SIZE = 4
+
+
+def tried(claim: str, held: list[float], base: float) -> Tried:
+    own = np.array(held)
+    return Tried(claim, own - 0.5, own, base - 0.5, base, "share", 1, 1, (100, 1000))
+
+
+FOUND = [
+    tried("A", [1.0, 1.0, 0.5, np.nan], 1.0),
+    tried("B", [0.0, 1.0, 0.5, 1.0], 0.5),
+    tried("C", [1.0, 0.5, 1.0, 1.0], 0.0),
+    tried("D", [np.nan] * 4, np.nan),
+]
+
+
+def answer(found: list[Tried]) -> Answer:
+    places = STUDY.sample.places(SIZE)
+    ranked = shares(found, places, STUDY.sample.drawn)
+    return Answer(STUDY, "laptop", SIZE, ranked, STUDY.sample.draws(SIZE), places)
+
+
+def test_the_best_machine_is_that_of_most_statements_then_of_most_checks() -> None:
+    found = matches(FOUND, STUDY.sample.places(SIZE), STUDY.sample.drawn)
+    assert [own.draw for own in found] == [1, 0, 2]  # draw 3 could not be decided whole
+    assert (found[0].holds, found[0].violated) == (("A", "B"), ("C",))
+    assert found[0].checks == pytest.approx(2.5 / 3)
+    ours = own_match(FOUND)
+    assert ours is not None
+    assert (ours.holds, ours.violated, ours.distance) == (("A",), ("B", "C"), 0)
+
+
+def test_of_equal_machines_the_nearer_one_comes_first() -> None:
+    places = np.full((2, len(STUDY.sample.drawn)), 0.5)
+    places[0, 0] = 1.0
+    found = matches([tried("A", [1.0, 1.0], 1.0)], places, STUDY.sample.drawn)
+    near = min(found, key=lambda own: own.distance)
+    assert found[0] is near
+    assert found[0].distance < found[1].distance
+
+
+def test_nothing_is_ranked_before_anything_is_decided() -> None:
+    empty = [tried("D", [np.nan] * 4, np.nan)]
+    assert matches(empty, STUDY.sample.places(SIZE), STUDY.sample.drawn) == []
+    assert own_match(empty) is None
+    assert best(answer(empty)) == []
+    with pytest.raises(InputError, match="no draw has the points of all statements yet"):
+        nearest.file_of("zheng2018", answer(empty), ROOT)
+
+
+def test_the_machine_is_a_valid_file_that_says_what_it_violates(tmp_path: Path) -> None:
+    own = answer(FOUND)
+    root = tmp_path / "checkout"
+    (root / "configs").mkdir(parents=True)
+    (root / "configs" / "machines").mkdir()
+    for file in (ROOT / "configs" / "machines").iterdir():
+        (root / "configs" / "machines" / file.name).symlink_to(file)
+    path = root / "configs" / "machines" / "zheng2018-best.yaml"
+    found = nearest.write("zheng2018", own, ROOT, path)
+    assert found.draw == 1
+    text = path.read_text()
+    assert "2 hold on it: A, B." in text
+    assert "It violates C." in text
+    assert "nodes" in text
+    assert max(map(len, text.splitlines())) <= 120
+    validate_file(path)
+    network = root / "configs" / "machines" / "own.yaml"
+    network.write_text(
+        "description: one\nextends: zheng2018-best\ntopology: torus\ngeometry: [4, 4, 4]\nnodes_per_switch: 4\n"
+    )
+    machine = load_machine("own", root)
+    drawn = own.draws[1]
+    assert f"{machine.link.bandwidth} B/s" == drawn["link_bandwidth"]
+    assert f"{machine.packet} B" == drawn["packet"]
+    assert machine.buffer >= 8 * machine.packet - machine.packet
+
+
+def test_all_that_a_study_found_is_plain_data() -> None:
+    data: dict[str, Any] = as_data(answer(FOUND))
+    assert [own["id"] for own in data["claims"]] == ["A", "B", "C", "D"]
+    assert [own["id"] for own in as_data(answer(FOUND), ["B"])["claims"]] == ["B"]
+    assert data["machines"][0]["draw"] == 1
+    assert data["machines"][0]["values"].keys() == STUDY.sample.drawn.keys()
+    assert len(data["places"]) == SIZE
+    assert "at most 2 of 3 statements hold on one of 3 drawn machines, on ours 1" in best(answer(FOUND))[0]

@@ -1,0 +1,80 @@
+"""Which of the drawn machines agrees best with a paper: all statements at once."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tramontane.claims.draws import Tried
+from tramontane.study.sampling import Parameter
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Match:
+    """A machine with what holds on it.
+
+    Attributes
+    ----------
+    draw : int
+        Its number; -1 for the project's own machine.
+    holds : tuple of str
+        Statements of which all decided checks hold.
+    violated : tuple of str
+        Those of which one does not.
+    checks : float
+        Share of a statement's decided checks that hold, in the mean of the statements.
+    distance : float
+        From the project's own machine; 1 is the whole range of one parameter.
+    """
+
+    draw: int
+    holds: tuple[str, ...]
+    violated: tuple[str, ...]
+    checks: float
+    distance: float
+
+
+def matches(found: Sequence[Tried], places: Floats, parameters: Mapping[str, Parameter]) -> list[Match]:
+    """Return the machines of which all statements could be decided, the best first.
+
+    Best is that on which most statements hold; of equal ones that of most checks, then the nearest to the project's
+    own machine, so that nothing is changed without need.
+
+    Parameters
+    ----------
+    found : sequence of Tried
+        Statements with their margins; those that no machine decides say nothing here.
+    places : array
+        Where the machines lie, of shape (machines, parameters), between 0 and 1.
+    parameters : mapping
+        The parameters by name, with what the project's own machine has (`base`).
+    """
+    asked = [own for own in found if np.isfinite(own.margins).any()]
+    if not asked:
+        return []
+    held = np.array([own.held for own in asked])
+    distance = np.linalg.norm(places - base_place(parameters), axis=1)
+    whole = np.flatnonzero(np.isfinite(held).all(axis=0))
+    made = [_match(int(draw), asked, held[:, draw], float(distance[draw])) for draw in whole]
+    return sorted(made, key=lambda own: (-len(own.holds), -own.checks, own.distance, own.draw))
+
+
+def own_match(found: Sequence[Tried]) -> Match | None:
+    """Return what holds on the project's own machine; None if not all statements could be decided on it."""
+    asked = [own for own in found if np.isfinite(own.margins).any()]
+    held = np.array([own.base_held for own in asked])
+    return _match(-1, asked, held, 0.0) if asked and np.isfinite(held).all() else None
+
+
+def base_place(parameters: Mapping[str, Parameter]) -> Floats:
+    """Return where the project's own machine lies, each parameter between 0 and 1."""
+    return np.array([each.place(getattr(each, "base", None)) or 0.0 for each in parameters.values()])
+
+
+def _match(draw: int, asked: Sequence[Tried], held: Floats, distance: float) -> Match:
+    names = [own.claim for own in asked]
+    holds = tuple(name for name, share in zip(names, held, strict=True) if share == 1)
+    return Match(draw, holds, tuple(name for name in names if name not in holds), float(held.mean()), distance)
