@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from analysis import report
+from analysis.page import shares as page_shares
 from analysis.shares import main
 
 
@@ -24,6 +26,8 @@ def claim(name: str, evaluated: int) -> dict[str, Any]:
         "chance": 0.3,
         "margins": [0.5, -0.2] if evaluated else [None, None],
         "held": [1.0, 0.5] if evaluated else [None, None],
+        "checks_decided": 3,
+        "checks": 4,
     }
 
 
@@ -63,6 +67,23 @@ def test_what_is_not_decided_yet_is_not_drawn(tmp_path: Path) -> None:
     file.write_text(json.dumps(study(claims=[claim("Z-5b", 0)], machines=[], own_machine=None)))
     assert main([str(file), str(tmp_path / "shares")]) == 0
     assert list(tmp_path.glob("*.svg")) == []
+
+
+def test_the_report_has_statements_machines_and_pictures(tmp_path: Path) -> None:
+    folder = tmp_path / "results" / "over-own-smoke"
+    folder.mkdir(parents=True)
+    (folder / "shares.json").write_text(json.dumps(study(title="Own ranges", about="Scale smoke, 8 draws.")))
+    assert main([str(folder / "shares.json"), str(folder / "figures" / "shares")]) == 0
+    page = folder / "report.html"
+    report.write([], page, "smoke", "make uncertainty STUDY=own SCALE=smoke")
+    text = page.read_text()
+    for words in ("Own ranges", "<td>Z-5b</td><td>25 % of 8</td>", "0.60 (0.50 to 0.70)", "figures/shares-margins.pdf"):
+        assert words in text, words
+    assert text.count("<figcaption>") == 3
+    drawn = json.loads(page_shares.plot(study()))
+    assert [own["label"] for own in drawn["data"][0]["dimensions"]] == ["packet", "link latency", "statements"]
+    assert page_shares.plot(study(machines=[])) == ""
+    assert page_shares.studies(tmp_path, "laptop", page) == []
 
 
 @pytest.mark.parametrize("content", ["{}", "[]", '{"claims": 3}', "no JSON"])

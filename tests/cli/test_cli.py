@@ -567,7 +567,7 @@ def test_commands_make_no_folder_that_was_mistyped(tramontane: Callable[..., Ans
             ("uncertainty", "zheng2018", "--size", "3"),
             "--size: found 3; allowed: with sobol of zheng2018 a power of two",
         ),
-        (("uncertainty", "zheng2019"), "--over: found 'zheng2019'; allowed: zheng2018"),
+        (("uncertainty", "zheng2019"), "SAMPLE: found 'zheng2019'; did you mean 'zheng2018'? allowed: "),
         (("claims", "--over", "zheng2018", "--scale", "paper"), "--scale: found 'paper'; allowed: smoke, laptop"),
         (
             ("claims", "--over", "zheng2018-networks", "--scale", "smoke", "Z-9"),

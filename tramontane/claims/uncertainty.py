@@ -78,7 +78,7 @@ def size_of(study: Study, name: str, scale: str, size: int | None) -> int:
 
 def simulate(name: str, root: Path, scale: str, size: int | None, cores: int) -> tuple[int, int]:
     """Run the points of a study that lack; return how many it has, and how many of them lacked."""
-    study = load_study(name, root)
+    study = load_study(name, root, "SAMPLE")
     over, base = expansions(study, root, scale, size_of(study, name, scale, size))
     return run(name, [*base, *over], root, scale, cores)
 
