@@ -40,8 +40,10 @@ def draw(study: Mapping[str, Any], stem: Path) -> list[Path]:
             ends = own["ends"] or [own["choices"][0], own["choices"][-1]]
             for edge, place, side in ((ends[0], -0.02, "top"), (ends[1], 1.02, "bottom")):
                 axes.text(at, place, edge, rotation=60, fontsize=5, va=side, ha="right" if side == "top" else "left")
-        axes.set_xticks(across, [own["name"].replace("_", " ") for own in parameters], rotation=60, ha="right")
-        axes.tick_params(axis="x", pad=38, length=0)
+        axes.set_xticks(
+            across, [own["name"].replace("_", " ") for own in parameters], rotation=60, ha="right", fontsize=6
+        )
+        axes.tick_params(axis="x", pad=32, length=0)
         axes.set(xlim=(-0.3, len(parameters) - 0.7), ylim=(0, 1), yticks=[])
         for spine in axes.spines.values():
             spine.set_visible(False)

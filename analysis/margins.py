@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 COLUMNS = 4
 _HEIGHT = 1.35
 _HOLDS, _FAILS = "#4878a8", "#b2473e"
+_ABREAST = 2
+"""Words that stand beside each other below an axis."""
 _JITTER = 0.25
 """Of a choice's part of the axis: machines with the same choice lie beside each other."""
 
@@ -60,8 +62,9 @@ def _scatter(axes: "Axes", claim: Mapping[str, Any], study: Mapping[str, Any]) -
     if claim["base_margin"] is not None:
         axes.plot(parameter["base_place"], claim["base_margin"], "D", color="black", markersize=4, clip_on=False)
     axes.set_xlim(0, 1)
-    axes.set_xticks(ticks, labels, fontsize=5)
+    crowded = len(labels) > _ABREAST
+    axes.set_xticks(ticks, labels, fontsize=5, rotation=20 if crowded else 0, ha="right" if crowded else "center")
     axes.tick_params(axis="y", labelsize=5)
     axes.set_title(f"{claim['id']} [{claim['unit']}]", fontsize=6)
     decides = "" if claim["decides"] else " (no more than chance)"
-    axes.set_xlabel(f"{first.replace('_', ' ')}{decides}", fontsize=6, labelpad=1)
+    axes.set_xlabel(f"{first.replace('_', ' ')}{decides}", fontsize=5, labelpad=1)

@@ -80,7 +80,7 @@ def _indices(axes: "Axes", shown: Found) -> None:
     table = np.full((len(shown), max(1, len(names))), np.nan)
     for row, each in enumerate(shown):
         for own in each["influences"]:
-            beyond = own["low"] > each["chance"]
+            beyond = own["index"] > each["chance"]
             table[row, names.index(own["parameter"])] = own["index"] if beyond else np.nan
     if not names:
         axes.text(0.5, 0.5, "too few machines for indices", transform=axes.transAxes, ha="center", va="center")

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ Floats = NDArray[np.float64]
 LEVEL = 0.95
 RESAMPLES = 40
 """Bootstrap samples of an index of sensitivity."""
+ORDERS = 100
+"""Random orders of the margins that tell what chance gives."""
 _FEWEST = 20
 """Machines from which on an index says anything."""
 
@@ -55,7 +58,7 @@ class Share:
     influences : tuple of Influence
         All parameters, the one that decides most first; empty where too few machines decided.
     chance : float
-        Upper end of the index of a parameter that does nothing: what is below may be chance.
+        What the largest index of parameters that do nothing stays below in 95 % of cases: what is below may be chance.
     box : Box, optional
         Where it holds at 95 %.
     turn : int, optional
@@ -76,7 +79,7 @@ class Share:
     def decides(self) -> Influence | None:
         """The parameter that decides most, if that is more than chance."""
         first = self.influences[0] if self.influences else None
-        return first if first is not None and first.low > self.chance else None
+        return first if first is not None and first.index > self.chance else None
 
 
 def shares(found: Sequence[Tried], places: Floats, parameters: Mapping[str, Parameter]) -> list[Share]:
@@ -124,19 +127,27 @@ def _share(own: Tried, places: Floats, parameters: Mapping[str, Parameter], toge
 
 
 def influence(places: Floats, margins: Floats, names: Sequence[str]) -> tuple[tuple[Influence, ...], float]:
-    """Return how much each parameter decides, the most first, and what chance alone may give.
-
-    A parameter that does nothing is added to the others; its index's upper end is what chance gives.
-    """
+    """Return how much each parameter decides, the most first, and what chance alone may give the largest of them."""
     if margins.size < _FEWEST or np.ptp(margins) == 0:
         return (), math.inf
     rng = np.random.default_rng(1)
-    together = np.column_stack([places, rng.permutation((np.arange(margins.size) + 0.5) / margins.size)])
-    index = _pawn(together, margins)
-    again = [_pawn(together[rows], margins[rows]) for rows in rng.integers(0, margins.size, (RESAMPLES, margins.size))]
+    index = _pawn(places, margins)
+    again = [_pawn(places[rows], margins[rows]) for rows in rng.integers(0, margins.size, (RESAMPLES, margins.size))]
     low, high = np.nanpercentile(np.array(again), [2.5, 97.5], axis=0)
-    found = [Influence(name, *map(float, row)) for name, row in zip(names, np.c_[index, low, high], strict=False)]
-    return tuple(sorted(found, key=lambda each: -each.index)), float(high[-1])
+    found = [Influence(name, *map(float, row)) for name, row in zip(names, np.c_[index, low, high], strict=True)]
+    return tuple(sorted(found, key=lambda each: -each.index)), _chance(places.tobytes(), places.shape)
+
+
+@cache
+def _chance(places: bytes, shape: tuple[int, int]) -> float:
+    """Return what the largest index stays below in 95 % of random orders of the machines' margins.
+
+    The index knows the margins by their order alone, so that this is the same for all statements.
+    """
+    at = np.frombuffer(places).reshape(shape)
+    rng = np.random.default_rng(2)
+    largest = [np.nanmax(_pawn(at, rng.permutation(shape[0]).astype(float))) for _ in range(ORDERS)]
+    return float(np.quantile(largest, LEVEL))
 
 
 def _pawn(places: Floats, margins: Floats) -> Floats:

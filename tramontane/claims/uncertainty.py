@@ -26,6 +26,8 @@ Floats = NDArray[np.float64]
 _TENTH = 0.1
 """Of a range: smaller differences from our own machine are not listed."""
 _LISTED = 4
+_THOUSAND = 999.5
+"""From here on three digits are a whole number."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +185,8 @@ def spell(value: Any) -> str:
     number, unit = value.split()
     for scaled, size, name in (("ps", 1e3, "ns"), ("B/s", 1e9, "GB/s")):
         if unit == scaled:
-            return f"{int(number) / size:.3g} {name}"
+            shown = int(number) / size
+            return f"{shown:,.0f} {name}" if shown >= _THOUSAND else f"{shown:.3g} {name}"
     return value
 
 
@@ -204,7 +207,7 @@ def row(own: Share, of: Answer) -> list[str]:
     interval = f"{100 * own.interval[0]:.0f} to {100 * own.interval[1]:.0f} %"
     margin = f"{own.tried.base:+.2g}" if math.isfinite(own.tried.base) else "not evaluated"
     first = own.decides
-    decides = f"{first.parameter} ({first.low:.2f} to {first.high:.2f})" if first else "none beyond chance"
+    decides = f"{first.parameter} ({first.index:.2f})" if first else "none beyond chance"
     box = "; ".join(f"{name} {text}" for name, text in _box(own.box, of).items())
     if own.box is not None:
         box += f" ({count(own.box.inside)} draws)"
