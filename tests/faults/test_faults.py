@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults import campaign
+from tests.preload import preloaded
 from tramontane.campaign.batch import run_batch
 from tramontane.campaign.plan import make_plan, write_plan
 from tramontane.results.store import Store
@@ -293,13 +294,11 @@ def test_what_is_drawn_from_the_same_data_is_the_same_byte_for_byte(clean: Path,
 
 #: Lets every rename, with which files appear here, take a while.
 LATE = """\
-#define _GNU_SOURCE
-#include <dlfcn.h>
 #include <time.h>
 int rename(const char* from, const char* to) {
     struct timespec wait = {0, 300000000};
     nanosleep(&wait, 0);
-    return ((int (*)(const char*, const char*))dlsym(RTLD_NEXT, "rename"))(from, to);
+    return NEXT(int (*)(const char*, const char*), "rename")(from, to);
 }
 """
 
@@ -307,11 +306,7 @@ int rename(const char* from, const char* to) {
 @pytest.mark.long
 def test_a_file_system_that_answers_late_only_delays(clean: Path, tmp_path: Path) -> None:
     """Stand-in: a preloaded library, with which every rename takes 0.3 s."""
-    (tmp_path / "late.c").write_text(LATE)
-    library = tmp_path / "late.so"
-    command = ["cc", "-shared", "-fPIC", "-o", str(library), str(tmp_path / "late.c"), "-ldl"]
-    subprocess.run(command, check=True)
     project = campaign.write(tmp_path / "project")
-    status, _, err = campaign.run(project, environment={"LD_PRELOAD": str(library)})
+    status, _, err = campaign.run(project, environment=preloaded(tmp_path, LATE))
     assert status == 0, err
     recovered(project, clean)

@@ -1,12 +1,13 @@
 """The skeleton program, built with each MPI library that is installed here."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.preload import preloaded
 from tramontane.substrates.mpi import program
 from tramontane.substrates.mpi.build import build_program, missing_tools
 from tramontane.substrates.mpi.launch import Ended, start
@@ -14,6 +15,20 @@ from tramontane.substrates.mpi.libraries import INSTALL, Library, found
 
 #: How to get the libraries that are tested; the first two are the ones that continuous integration has.
 PACKAGES = {"openmpi": "apt-get install openmpi-bin libopenmpi-dev", "mpich": "apt-get install mpich libmpich-dev"}
+
+
+#: MPICH 4 never gives its processor up. With more ranks than processors, a message that another rank has to see first
+#: then waits for the end of a time slice. UCX, by which Debian's MPICH sends, is asked for news in each of its loops.
+YIELDS = """\
+#include <sched.h>
+unsigned ucp_worker_progress(void* worker) {
+    static unsigned (*ask)(void*);
+    if (!ask) ask = NEXT(unsigned (*)(void*), "ucp_worker_progress");
+    unsigned news = ask(worker);
+    if (news == 0) sched_yield();
+    return news;
+}
+"""
 
 
 @dataclass(frozen=True)
@@ -34,14 +49,19 @@ class Program:
 
 
 @pytest.fixture(scope="session")
-def built() -> Callable[[str], Program]:
+def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Program]:
     def find(name: str) -> Program:
         if missing_tools():
             pytest.skip(f"{', '.join(missing_tools())} not found")
         there = {library.name: library for library in found()}
         if name not in there:
             pytest.skip(f"no {name} found; installed by: {PACKAGES.get(name, INSTALL)}")
-        return Program(there[name], build_program(there[name]))
+        library = there[name]
+        path = build_program(library)
+        if name == "mpich":
+            variables = library.variables | preloaded(tmp_path_factory.mktemp("yields"), YIELDS)
+            library = replace(library, variables=variables)
+        return Program(library, path)
 
     return find
 

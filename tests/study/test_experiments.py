@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from analysis.figures import FAMILIES, OTHERS
-from tramontane.study import SCALES, Cost, Expansion, estimate, expand, list_experiments, load_experiment, validate_file
+from tramontane.study import SCALES, Cost, Expansion, estimate, expand, list_experiments, load_experiment
 from tramontane.study.cost import total
 from tramontane.study.figures import FIGURE_KINDS, OTHER_KINDS
 
@@ -49,11 +49,6 @@ def line(expansion: Expansion, **coords: Any) -> dict[Any, str]:
         for entry in expansion.points
         if entry.point and all(entry.coords[name] == value for name, value in coords.items())
     }
-
-
-def test_all_files_of_configs_are_valid() -> None:
-    kinds = {file.stem: validate_file(file) for file in (ROOT / "configs").rglob("*.yaml")}
-    assert {name for name, kind in kinds.items() if kind == "experiment"} == set(FILES)
 
 
 @pytest.mark.parametrize("name", FILES)
