@@ -200,6 +200,17 @@ class PrivateSlurm:
         rows = self.ask("squeue", "--states=all", "-h", "-o", "%i %T").splitlines()
         return dict(tuple(row.split()) for row in rows)  # type: ignore[misc]
 
+    def wait_until_saved(self, job: str) -> None:
+        """Wait until the controller has saved what has happened so far; a remark on a job makes it save.
+
+        It saves some seconds after a change. One that is killed before that comes back with jobs running on a dead
+        node that it had sent again, and gives them no step until their time is over.
+        """
+        state = self.folder / "state" / "job_state"
+        earlier = state.stat().st_mtime_ns if state.exists() else 0
+        self.ask("scontrol", "update", f"JobId={job}", "Comment=saved")
+        self.wait_for(lambda: state.exists() and state.stat().st_mtime_ns > earlier, 30)
+
     def wait_for(self, condition: Callable[[], object], seconds: float) -> None:
         """Wait until a condition holds; fail if it does not in time."""
         deadline = time.monotonic() + seconds

@@ -98,6 +98,7 @@ def test_a_campaign_outlives_a_node_and_the_controller(slurm: Any, project: Path
         slurm.wait_for(lambda: "n2" in slurm.ask("squeue", "-h", "-t", "RUNNING", "-o", "%N"), 90)
         slurm.tell("kill n2")
         slurm.wait_for(lambda: requeued_jobs(slurm, earlier), 90)
+        slurm.wait_until_saved(min(requeued_jobs(slurm, earlier)))
         # The controller dies and comes back, while a job runs on the other node. Not while the job asks for its step:
         # then it would wait until its time is over, and be sent again after minutes.
         slurm.wait_for(lambda: running_steps(slurm), 60)
