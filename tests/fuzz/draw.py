@@ -257,7 +257,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "describe": ("--scale",),
     "estimate": ("--scale", "--where", "--json"),
     "compare": ("--model", "--against", "--members", "--jitter", "--cores"),
-    "calibrate": ("--output", "--system", "--partition", "--environment", "--ranks"),
+    "calibrate": ("--output", "--system", "--partition", "--environment", "--ranks", "--measured", "--machine"),
     "reproduce": ("--scale", "--experiments", "--memory", "--profile", "--where", "--threads", "--cores"),
     "new-experiment": (),
     "claims": ("--scale",),

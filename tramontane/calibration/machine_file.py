@@ -15,10 +15,10 @@ _DIGITS = 3
 def settings(parameters: Parameters, nodes: int) -> dict[str, Any]:
     """Return the keys of a machine: one switch that `nodes` nodes share, because only single messages were measured."""
     path = {
-        "bandwidth": _quantity(parameters.bandwidth, BANDWIDTH),
-        "latency": _quantity(parameters.latency * 1e12, TIME),
+        "bandwidth": quantity(parameters.bandwidth, BANDWIDTH),
+        "latency": quantity(parameters.latency * 1e12, TIME),
     }
-    memory = {} if parameters.copies is None else {"memory": {"bandwidth": _quantity(parameters.copies, BANDWIDTH)}}
+    memory = {} if parameters.copies is None else {"memory": {"bandwidth": quantity(parameters.copies, BANDWIDTH)}}
     return {
         "topology": "torus",
         "geometry": [1, 1, 1],
@@ -29,8 +29,8 @@ def settings(parameters: Parameters, nodes: int) -> dict[str, Any]:
         # Copies take what `memory` says, and nothing for the instructions.
         "processor": {"frequency": "1000 GHz"},
         "overhead": {
-            "send": _quantity(parameters.send * 1e12, TIME),
-            "receive": _quantity(parameters.receive * 1e12, TIME),
+            "send": quantity(parameters.send * 1e12, TIME),
+            "receive": quantity(parameters.receive * 1e12, TIME),
         },
         "protocol": {"eager_limit": f"{parameters.eager_limit} B", "short_limit": f"{parameters.eager_limit} B"},
     }
@@ -47,7 +47,7 @@ def text(machine: dict[str, Any], description: str, source: str) -> str:
     return head + stream.getvalue()
 
 
-def _quantity(value: float, dimension: Dimension) -> str:
+def quantity(value: float, dimension: Dimension) -> str:
     """Return base units, rounded to what they are worth, with a unit."""
     whole = max(1, round(float(f"{value:.{_DIGITS}g}")))
     return format_quantity(whole, dimension)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tramontane.cli.exit import FAILURE, fail
-from tramontane.cli.options import to_write
+from tramontane.cli.options import Cores, to_write
 from tramontane.errors import InputError, closest, display_path
 
 
@@ -23,19 +23,47 @@ def calibrate(
     ranks: Annotated[
         str, typer.Option("--ranks", help="Measure and simulate operations of so many ranks, too.", metavar="2,4,8")
     ] = "2,4,8",
+    measured: Annotated[
+        Path | None,
+        typer.Option(
+            "--measured", help="Fit to times of collectives instead (docs/calibration.md).", metavar="FILE.csv"
+        ),
+    ] = None,
+    machine: Annotated[
+        str | None,
+        typer.Option("--machine", help="With --measured: the machine whose costs are fitted.", metavar="NAME"),
+    ] = None,
+    cores: Cores = None,
 ) -> None:
-    """Measure messages and small operations through ReFrame, and fit the simulator's parameters to them."""
+    """Measure messages and small operations through ReFrame, and fit the simulator's parameters to them.
+
+    With --measured, fit a machine of configs/machines to times of collectives that were measured elsewhere.
+    """
     from tramontane.calibration import summary
     from tramontane.calibration.calibrate import calibrate, keep
     from tramontane.study import find_root, load_system
     from tramontane.study.points import SystemChoice
     from tramontane.substrates import require
 
-    counts = _counts(ranks)
     if output.suffix != ".yaml":
         raise InputError("--output", "", str(output), "a file that ends in .yaml, e.g. configs/machines/here.yaml")
     to_write("--output", output)
     root = find_root()
+    own = {"--machine": machine is not None, "--cores": cores is not None}
+    others = {
+        "--system": system != "generic",
+        "--partition": partition is not None,
+        "--environment": environment is not None,
+        "--ranks": ranks != "2,4,8",
+    }
+    if measured is not None:
+        _refuse(others, "beside --measured", "--machine and --cores")
+        if machine is None:
+            raise InputError("--machine", "", None, "the machine of --measured to fit, e.g. fugaku")
+        _to_collectives(measured, machine, output, root, cores)
+        return
+    _refuse(own, "without --measured", ", ".join(others))
+    counts = _counts(ranks)
     described = load_system(system, root)
     for option, name, known in (
         ("--partition", partition, described.partitions),
@@ -56,6 +84,31 @@ def calibrate(
     for case, why in found.failures.items():
         print(f"{case}: {why}", file=sys.stderr)
     keep(found, system, output, folder.with_suffix(".nc"))
+    _say_where(output, folder)
+
+
+def _refuse(given: dict[str, bool], where: str, allowed: str) -> None:
+    for option in (option for option, there in given.items() if there):
+        raise InputError(option, "", None, allowed, problem=f"found {where}")
+
+
+def _to_collectives(file: Path, machine: str, output: Path, root: Path, cores: int | None) -> None:
+    """Fit a machine to measured collectives, print it, and write its file."""
+    from tramontane.calibration.collectives import calibrate as collectives
+    from tramontane.calibration.collectives.presentation import as_dataset, as_text
+    from tramontane.results.datasets import write
+    from tramontane.support.host import cores as all_cores
+
+    folder = root / "results" / "calibration" / output.stem
+    found, _ = collectives.calibrate(file, machine, folder, root, cores or all_cores())
+    print(as_text(found))
+    write(as_dataset(found), folder.with_suffix(".nc"))
+    collectives.keep(found, file, output)
+    _say_where(output, folder)
+
+
+def _say_where(output: Path, folder: Path) -> None:
+    """Print where the machine is, and how its figure is drawn."""
     stem = os.path.relpath(folder)
     python = display_path(sys.executable)  # another Python may lack what it imports
     print(f"\nmachine: {output}\nfigure:  {python} -m analysis.draw {stem}.nc {stem}")

@@ -1,0 +1,1 @@
+"""From times of collectives on a real machine to a machine file for the simulator (docs/calibration.md)."""

@@ -1,0 +1,89 @@
+"""Cross-validation: what a fit says about rows that it has not seen."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tramontane.calibration.collectives.fitting import Fit, Rows, refit
+from tramontane.calibration.collectives.parameters import Values
+from tramontane.calibration.collectives.rows import Row
+
+#: What is left out in turn, all rows of a value at a time.
+KINDS: dict[str, Callable[[Row], str]] = {
+    "size": lambda row: str(row.case.size),
+    "algorithm": lambda row: f"{row.case.operation} {row.case.algorithm}",
+    "shape": lambda row: row.case.shape,
+    "date": lambda row: row.date,
+}
+#: Ends of an interval of 80 %.
+ENDS = (0.1, 0.9)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A row that a fit has not seen.
+
+    Attributes
+    ----------
+    kind, value : str
+        What was left out.
+    row : int
+        Its position.
+    predicted : float
+        Its time by the fit to the others [s].
+    residual : float
+        Logarithm of measured over predicted.
+    """
+
+    kind: str
+    value: str
+    row: int
+    predicted: float
+    residual: float
+
+
+def leave_out(rows: Sequence[Row], found: Fit, model: Callable[[Values, Rows, str], Values]) -> list[LeftOut]:
+    """Return what each row was predicted to take without the rows of the same size, algorithm, shape and date.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        All of them.
+    found : Fit
+        The fit to all.
+    model : callable
+        Times of chosen rows by the simulator [s]: ``model(values, positions, doing)``.
+    """
+    answers = []
+    for kind, value_of in KINDS.items():
+        values = [value_of(row) for row in rows]
+        for value in dict.fromkeys(values):
+            out = np.array([position for position, own in enumerate(values) if own == value])
+            rest = [position for position, own in enumerate(values) if own != value]
+            if not rest:
+                continue
+            times = model(refit(found, rest), out, f"without {kind} {value}")
+            answers += [
+                LeftOut(kind, value, int(position), float(time), float(np.log(found.measured[position] / time)))
+                for position, time in zip(out, times, strict=True)
+            ]
+    return answers
+
+
+def interval(left: Sequence[LeftOut]) -> tuple[float, float]:
+    """Return the factors from a prediction to the ends of its interval; a prediction is never outside."""
+    low, high = np.quantile([each.residual for each in left], ENDS)
+    return min(1.0, float(np.exp(low))), max(1.0, float(np.exp(high)))
+
+
+def coverage(left: Sequence[LeftOut]) -> list[tuple[str, int, float]]:
+    """Return, for each value that was left out, its rows and the share inside the interval of the others."""
+    answers = []
+    for value in dict.fromkeys(each.value for each in left):
+        own = [each for each in left if each.value == value]
+        others = [each for each in left if each.value != value]
+        if others:
+            low, high = np.log(interval(others))
+            answers.append((value, len(own), float(np.mean([low <= each.residual <= high for each in own]))))
+    return answers

@@ -1,0 +1,52 @@
+"""The fitted machine as a file, which `tramontane run` and experiments take like any other."""
+
+from typing import Any
+
+from tramontane.calibration.collectives.fitting import Fit
+from tramontane.calibration.collectives.points import EJECTION, GLOBAL, rate, whole
+from tramontane.calibration.machine_file import quantity
+from tramontane.study.units import BANDWIDTH, SIZE, TIME, format_quantity
+
+_NAMES = {
+    "send": "send overhead",
+    "receive": "receive overhead",
+    "injection": "injection latency",
+    "global": "latency of a global link",
+    "injection_byte": "injection",
+    "link_byte": "links",
+    "copy_byte": "copies of eager messages",
+}
+
+
+def settings(found: Fit, base: str, eager_limit: int) -> dict[str, Any]:
+    """Return the keys of a machine file that extends `base`: what messages cost, without reducing and packing."""
+    by_name = {own.name: float(value) for own, value in zip(found.known, found.values, strict=True)}
+    cost = {key: by_name[name] for key, name in _NAMES.items() if name in by_name}
+    interface = quantity(rate(cost["injection_byte"]), BANDWIDTH)
+    classes: dict[str, Any] = {EJECTION: {"bandwidth": interface}}
+    if "global" in cost:
+        classes[GLOBAL] = {"latency": quantity(whole(cost["global"]), TIME)}
+    limit = format_quantity(eager_limit, SIZE)
+    return {
+        "extends": base,
+        "link": {"bandwidth": quantity(rate(cost["link_byte"]), BANDWIDTH), "classes": classes},
+        "injection": {"bandwidth": interface, "latency": quantity(whole(cost["injection"]), TIME)},
+        "memory": {"bandwidth": quantity(rate(cost["copy_byte"]), BANDWIDTH)},
+        # Copies take what `memory` says, and nothing for the instructions.
+        "processor": {"frequency": "1000 GHz"},
+        "overhead": {key: quantity(whole(cost[key]), TIME) for key in ("send", "receive")},
+        "protocol": {"eager_limit": limit, "short_limit": limit},
+    }
+
+
+def remarks(found: Fit) -> str:
+    """Return lines of comment: the costs that no key of a machine can state for one operation and not for another."""
+    work = [
+        f"#   {own.name}: {value:.3g} {own.unit}"
+        for own, value in zip(found.known, found.values, strict=True)
+        if own.name.startswith(("reducing", "packing"))
+    ]
+    head = (
+        "# Points that reduce or pack cost more, e.g. by `unpack.per_byte` and `overhead.send` (docs/calibration.md):"
+    )
+    return "\n".join([head, *work]) + "\n"

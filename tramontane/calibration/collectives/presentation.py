@@ -1,0 +1,142 @@
+"""A calibration to measured collectives in words and tables, and as a dataset for its figure."""
+
+import json
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import xarray as xr
+
+from tramontane import __version__
+from tramontane.calibration.collectives.calibrate import Calibrated
+from tramontane.calibration.collectives.fitting import Fit
+from tramontane.calibration.collectives.leaving_out import KINDS, LeftOut, coverage, interval
+from tramontane.support.formatting import plural
+from tramontane.support.tables import table
+
+#: Factors within which shares of rows are counted.
+FACTORS = (1.25, 1.5, 2.0)
+#: Unknowns whose correlation is larger are told, and directions with more of their spread left.
+CORRELATED, UNSEEN = 0.8, 0.7
+#: Parts of a direction that are worth a word.
+PART = 0.3
+
+
+def as_text(found: Calibrated) -> str:
+    """Return what ``tramontane calibrate --measured`` prints."""
+    return "\n\n".join(
+        [_heading(found), _unknowns(found.fit), _not_told_apart(found.fit), _errors(found), *_covered(found)]
+    )
+
+
+def _heading(found: Calibrated) -> str:
+    off = np.abs(found.fit.residuals)
+    return (
+        f"{found.machine}: {plural(len(found.rows), 'row')}; the fit's median error is {np.expm1(np.median(off)):.0%}, "
+        f"its largest a factor of {np.exp(off.max()):.2f}"
+    )
+
+
+def _unknowns(found: Fit) -> str:
+    cells = [
+        (own.name, f"{value:.4g}", own.unit, f"x/ {np.exp(sigma):.2f}", f"{own.guess:.4g}", f"{sigma / own.spread:.0%}")
+        for own, value, sigma in zip(found.known, found.values, found.sigma, strict=True)
+    ]
+    return table(
+        ("unknown", "fitted", "unit", "uncertain by", "guess", "of its spread left"), cells, right=(1, 3, 4, 5)
+    )
+
+
+def _not_told_apart(found: Fit) -> str:
+    """Name pairs of unknowns that are correlated, and combinations of which the rows say little."""
+    names = [own.name for own in found.known]
+    lines = [
+        f"  {names[i]} and {names[j]}: correlation {found.correlation[i, j]:+.2f}"
+        for i in range(len(names))
+        for j in range(i)
+        if abs(found.correlation[i, j]) > CORRELATED
+    ]
+    for left, direction in found.directions:
+        if left > UNSEEN:
+            parts = [
+                f"{direction[i]:+.2f} {names[i]}" for i in np.argsort(-np.abs(direction)) if abs(direction[i]) > PART
+            ]
+            lines.append(f"  {left:.0%} of the guess's spread left: {', '.join(parts)}")
+    return "what the rows can't tell apart\n" + ("\n".join(lines) or "  nothing")
+
+
+def _errors(found: Calibrated) -> str:
+    rows = []
+    for kind in KINDS:
+        own = [each for each in found.left if each.kind == kind]
+        if not own:
+            rows.append((kind, "one only", *[""] * (3 + len(FACTORS))))
+        for operation in sorted({found.rows[each.row].case.operation for each in own}):
+            rows.append((kind, operation, *_cells([e for e in own if found.rows[e.row].case.operation == operation])))
+    head = ("left out", "operation", "n", "median error", "bias", *(f"in {factor:g}" for factor in FACTORS))
+    return table(head, rows, right=range(2, len(head)))
+
+
+def _cells(own: Sequence[LeftOut]) -> tuple[str, ...]:
+    off = np.array([each.residual for each in own])
+    shares = (f"{np.mean(np.abs(off) <= np.log(factor)):.0%}" for factor in FACTORS)
+    return str(len(own)), f"{np.expm1(np.median(np.abs(off))):.0%}", f"{np.exp(np.median(off)):.2f}", *shares
+
+
+def _covered(found: Calibrated) -> Iterator[str]:
+    """Yield the coverage of intervals: each value's rows by those of the other values."""
+    kind, own = widest(found)
+    low, high = interval(own)
+    parts = coverage(own)
+    share = sum(number * covered for _, number, covered in parts) / max(1, sum(number for _, number, _ in parts))
+    lines = [f"  {value}: {covered:.0%} of {number}" for value, number, covered in parts]
+    yield (
+        f"interval of 80 %: {low:.2f} to {high:.2f} times a prediction, by rows whose {kind} was left out; "
+        f"it covers {share:.0%}, of\n" + "\n".join(lines)
+    )
+
+
+def widest(found: Calibrated) -> tuple[str, list[LeftOut]]:
+    """Return the residuals that an interval comes from: without the shape; where there is one only, the algorithm."""
+    for kind in ("shape", "algorithm", "size"):
+        own = [each for each in found.left if each.kind == kind]
+        if own:
+            return kind, own
+    raise ValueError("nothing could be left out")
+
+
+def as_dataset(found: Calibrated) -> xr.Dataset:
+    """Return each row beside what it was predicted to take when it was left out, and the unknowns."""
+    kind, left = widest(found)
+    low, high = interval(left)
+    rows = [found.rows[each.row] for each in left]
+    predicted = np.array([each.predicted for each in left])
+    dataset = xr.Dataset()
+    for name, texts in {
+        "machine": [row.case.machine for row in rows],
+        "shape": [row.case.shape for row in rows],
+        "operation": [row.case.operation for row in rows],
+        "algorithm": [row.case.algorithm for row in rows],
+    }.items():
+        dataset[name] = ("row", np.asarray(texts, dtype=str), {"long_name": name.capitalize()})
+    for name, values, long_name, unit in (
+        ("nodes", [row.case.nodes for row in rows], "Number of nodes, a process each", "1"),
+        ("bytes", [row.case.size for row in rows], "Payload: of a pair of processes, of the vector", "B"),
+        ("measured_s", [row.median for row in rows], "Measured time, median", "s"),
+        ("predicted_s", predicted, f"Time without the rows of the same {kind}", "s"),
+        ("fitted_s", [found.fit.times[each.row] for each in left], "Time by the fit to all rows", "s"),
+        ("low_s", predicted * low, "Lower end of its interval", "s"),
+        ("high_s", predicted * high, "Upper end of its interval", "s"),
+    ):
+        dataset[name] = ("row", np.asarray(values, dtype=np.float64), {"units": unit, "long_name": long_name})
+    names = [own.name for own in found.fit.known]
+    dataset = dataset.assign_coords(unknown=("unknown", np.asarray(names, dtype=str)))
+    dataset["value"] = ("unknown", found.fit.values, {"long_name": "Fitted", "units": "ps or ps/B"})
+    dataset["sigma"] = ("unknown", found.fit.sigma, {"long_name": "Standard deviation of its logarithm", "units": "1"})
+    dataset["correlation"] = (("unknown", "other"), found.fit.correlation, {"units": "1"})
+    words = f"{found.machine}: each row of the measurements by a fit without the rows of the same {kind}"
+    return dataset.assign_attrs(
+        Conventions="CF-1.11",
+        title=f"Calibration of {found.machine} to measured collectives",
+        source=f"Tramontane {__version__}",
+        figure_json=json.dumps({"kind": "predictions", "width": "two-column", "caption": words}),
+    )
