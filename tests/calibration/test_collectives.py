@@ -159,7 +159,10 @@ def test_a_machine_costs_what_is_paid() -> None:
 
 
 def test_intervals_and_coverage_by_hand() -> None:
-    left = [LeftOut("shape", shape, 0, 1.0, off) for shape, off in [("a", -0.2), ("a", 0.0), ("b", 0.1), ("b", 1.0)]]
+    left = [
+        LeftOut("shape", shape, 0, "together", 1.0, off)
+        for shape, off in [("a", -0.2), ("a", 0.0), ("b", 0.1), ("b", 1.0)]
+    ]
     low, high = interval(left[:2])
     assert (np.log(low), high) == (pytest.approx(-0.18), 1.0)
     # a: within 1 and exp(0.91), so 0.0 only; b: within exp(-0.18) and 1, so none.

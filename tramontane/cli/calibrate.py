@@ -4,13 +4,16 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tramontane.cli.exit import FAILURE, fail
 from tramontane.cli.options import Cores, to_write
 from tramontane.errors import InputError, closest, display_path
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def calibrate(
@@ -33,6 +36,13 @@ def calibrate(
         str | None,
         typer.Option("--machine", help="With --measured: the machine whose costs are fitted.", metavar="NAME"),
     ] = None,
+    predicted: Annotated[
+        Path | None,
+        typer.Option("--predict", help="With --measured: predict the rows of this file, too.", metavar="WANTED.csv"),
+    ] = None,
+    predictions: Annotated[
+        Path | None, typer.Option("--predictions", help="Where these predictions go.", metavar="FILE.csv")
+    ] = None,
     cores: Cores = None,
 ) -> None:
     """Measure messages and small operations through ReFrame, and fit the simulator's parameters to them.
@@ -49,18 +59,21 @@ def calibrate(
         raise InputError("--output", "", str(output), "a file that ends in .yaml, e.g. configs/machines/here.yaml")
     to_write("--output", output)
     root = find_root()
-    own = {"--machine": machine is not None, "--cores": cores is not None}
-    others = {
-        "--system": system != "generic",
-        "--partition": partition is not None,
-        "--environment": environment is not None,
-        "--ranks": ranks != "2,4,8",
-    }
+    own: dict[str, object] = {"--machine": machine, "--predict": predicted, "--predictions": predictions}
+    own["--cores"] = cores
+    others = {"--system": None if system == "generic" else system, "--partition": partition}
+    others |= {"--environment": environment, "--ranks": None if ranks == "2,4,8" else ranks}
     if measured is not None:
-        _refuse(others, "beside --measured", "--machine and --cores")
+        _refuse(others, "beside --measured", ", ".join(own))
         if machine is None:
             raise InputError("--machine", "", None, "the machine of --measured to fit, e.g. fugaku")
-        _to_collectives(measured, machine, output, root, cores)
+        if (predicted is None) != (predictions is None):
+            missing, there = ("--predict", "--predictions") if predicted is None else ("--predictions", "--predict")
+            raise InputError(missing, "", None, f"a file, with {there}")
+        wanted = (
+            None if predicted is None or predictions is None else (predicted, to_write("--predictions", predictions))
+        )
+        _to_collectives(measured, machine, output, root, cores, wanted)
         return
     _refuse(own, "without --measured", ", ".join(others))
     counts = _counts(ranks)
@@ -87,24 +100,37 @@ def calibrate(
     _say_where(output, folder)
 
 
-def _refuse(given: dict[str, bool], where: str, allowed: str) -> None:
-    for option in (option for option, there in given.items() if there):
+def _refuse(given: "Mapping[str, object]", where: str, allowed: str) -> None:
+    for option in (option for option, value in given.items() if value is not None):
         raise InputError(option, "", None, allowed, problem=f"found {where}")
 
 
-def _to_collectives(file: Path, machine: str, output: Path, root: Path, cores: int | None) -> None:
-    """Fit a machine to measured collectives, print it, and write its file."""
+def _to_collectives(
+    file: Path, machine: str, output: Path, root: Path, cores: int | None, wanted: tuple[Path, Path] | None
+) -> None:
+    """Fit a machine to measured collectives, print it, write its file, and predict others."""
     from tramontane.calibration.collectives import calibrate as collectives
+    from tramontane.calibration.collectives import predicting
     from tramontane.calibration.collectives.presentation import as_dataset, as_text
     from tramontane.results.datasets import write
     from tramontane.support.host import cores as all_cores
 
     folder = root / "results" / "calibration" / output.stem
-    found, _ = collectives.calibrate(file, machine, folder, root, cores or all_cores())
-    print(as_text(found))
+    asked = None if wanted is None else predicting.read_wanted(wanted[0], collectives.known_as(machine), root)
+    try:
+        found, predictor = collectives.calibrate(file, machine, folder, root, cores or all_cores())
+        text = as_text(found)
+    except ValueError as error:
+        fail(f"calibrate: {error}", FAILURE)
+    print(text)
     write(as_dataset(found), folder.with_suffix(".nc"))
     collectives.keep(found, file, output)
     _say_where(output, folder)
+    if wanted is not None and asked is not None:
+        reasons = {case: predicting.why_not(case, found) for case in asked}
+        made = predicting.predict([case for case, reason in reasons.items() if reason is None], found, predictor)
+        predicting.write_predictions(made, wanted[1])
+        print(f"\n{predicting.as_text(reasons)}\npredictions: {wanted[1]}")
 
 
 def _say_where(output: Path, folder: Path) -> None:

@@ -12,7 +12,7 @@ from tramontane.calibration.collectives.evaluation import Simulations
 from tramontane.calibration.collectives.fitting import Fit, Rows, fit
 from tramontane.calibration.collectives.leaving_out import LeftOut, leave_out
 from tramontane.calibration.collectives.parameters import Values, parameters, shares
-from tramontane.calibration.collectives.points import make_point
+from tramontane.calibration.collectives.points import make_point, placement
 from tramontane.calibration.collectives.rows import Row, read_rows
 from tramontane.study import Machine, load_machine
 from tramontane.study.libraries import LibraryAlgorithm, library_algorithms
@@ -70,6 +70,11 @@ class Predictor:
         return self._simulations.times(points, doing)
 
 
+def known_as(machine: str) -> str:
+    """Return the name in ``configs/machines`` of a machine that files may call otherwise."""
+    return ALIASES.get(machine, machine)
+
+
 def calibrate(file: Path, machine: str, folder: Path, root: Path, cores: int) -> tuple[Calibrated, Predictor]:
     """Fit a machine to the rows of a file, and leave rows out in turn.
 
@@ -91,7 +96,7 @@ def calibrate(file: Path, machine: str, folder: Path, root: Path, cores: int) ->
     InputError
         If file or machine are not what they should be.
     """
-    name = ALIASES.get(machine, machine)
+    name = known_as(machine)
     network = load_machine(name, root)
     rows = read_rows(file, name, root)
     predictor = Predictor(network, library_algorithms(root), Simulations(folder / "simulations.jsonl", cores))
@@ -103,7 +108,8 @@ def calibrate(file: Path, machine: str, folder: Path, root: Path, cores: int) ->
 
     measured = np.array([row.median for row in rows])
     found = fit(predictor.known, measured, model, touched)
-    return Calibrated(name, network, rows, found, leave_out(rows, found, model)), predictor
+    placements = [placement(case, network) for case in cases]
+    return Calibrated(name, network, rows, found, leave_out(rows, placements, found, model)), predictor
 
 
 def keep(found: Calibrated, file: Path, output: Path) -> None:

@@ -30,6 +30,8 @@ class LeftOut:
         What was left out.
     row : int
         Its position.
+    placement : str
+        Where its job is: intervals of jobs that are placed alike are drawn from each other.
     predicted : float
         Its time by the fit to the others [s].
     residual : float
@@ -39,17 +41,25 @@ class LeftOut:
     kind: str
     value: str
     row: int
+    placement: str
     predicted: float
     residual: float
 
 
-def leave_out(rows: Sequence[Row], found: Fit, model: Callable[[Values, Rows, str], Values]) -> list[LeftOut]:
+def leave_out(
+    rows: Sequence[Row],
+    placements: Sequence[str],
+    found: Fit,
+    model: Callable[[Values, Rows, str], Values],
+) -> list[LeftOut]:
     """Return what each row was predicted to take without the rows of the same size, algorithm, shape and date.
 
     Parameters
     ----------
     rows : sequence of Row
         All of them.
+    placements : sequence of str
+        Where their jobs are.
     found : Fit
         The fit to all.
     model : callable
@@ -65,8 +75,10 @@ def leave_out(rows: Sequence[Row], found: Fit, model: Callable[[Values, Rows, st
                 continue
             times = model(refit(found, rest), out, f"without {kind} {value}")
             answers += [
-                LeftOut(kind, value, int(position), float(time), float(np.log(found.measured[position] / time)))
-                for position, time in zip(out, times, strict=True)
+                LeftOut(
+                    kind, value, position, placements[position], time, float(np.log(found.measured[position] / time))
+                )
+                for position, time in zip(map(int, out), map(float, times), strict=True)
             ]
     return answers
 
@@ -78,12 +90,36 @@ def interval(left: Sequence[LeftOut]) -> tuple[float, float]:
 
 
 def coverage(left: Sequence[LeftOut]) -> list[tuple[str, int, float]]:
-    """Return, for each value that was left out, its rows and the share inside the interval of the others."""
+    """Return, for each value that was left out, its rows and the share inside the interval of others placed alike."""
     answers = []
     for value in dict.fromkeys(each.value for each in left):
         own = [each for each in left if each.value == value]
-        others = [each for each in left if each.value != value]
-        if others:
-            low, high = np.log(interval(others))
-            answers.append((value, len(own), float(np.mean([low <= each.residual <= high for each in own]))))
+        inside = []
+        for each in own:
+            others = [other for other in left if other.value != value and other.placement == each.placement]
+            if others:
+                low, high = np.log(interval(others))
+                inside.append(low <= each.residual <= high)
+        if inside:
+            answers.append((value, len(inside), float(np.mean(inside))))
     return answers
+
+
+def placements(left: Sequence[LeftOut]) -> list[str]:
+    """Return where the jobs of rows are, each once."""
+    return list(dict.fromkeys(each.placement for each in left))
+
+
+def widest(left: Sequence[LeftOut]) -> tuple[str, list[LeftOut]]:
+    """Return the residuals that an interval comes from: without the shape; where there is one only, the algorithm.
+
+    Raises
+    ------
+    ValueError
+        If nothing could be left out.
+    """
+    for kind in ("shape", "algorithm", "size"):
+        own = [each for each in left if each.kind == kind]
+        if own:
+            return kind, own
+    raise ValueError("nothing could be left out: all rows are of one shape, algorithm and size")

@@ -101,13 +101,17 @@ def _packet(case: Case, machine: Machine, packets: int) -> int:
     return max(machine.packet, int(2 ** math.ceil(math.log2(max(1.0, longest / packets)))))
 
 
-def _allocation(case: Case, machine: Machine) -> Any:
-    """Return where a job is: its shape on a torus, one group if it fits into half of it, else random nodes."""
+def placement(case: Case, machine: Machine) -> str:
+    """Return how a job is placed: in its shape on a torus, together if it fits into half a group, else at random."""
     if machine.topology == "torus":
-        return {"shape": sides(case)}
-    groups = machine.facts.groups
-    together = 2 * case.nodes * groups <= machine.facts.nodes
-    return "first-available" if together else "random"
+        return "shape"
+    return "together" if 2 * case.nodes * machine.facts.groups <= machine.facts.nodes else "random"
+
+
+def _allocation(case: Case, machine: Machine) -> Any:
+    return {"shape": {"shape": sides(case)}, "together": "first-available", "random": "random"}[
+        placement(case, machine)
+    ]
 
 
 def sides(case: Case) -> list[int]:
