@@ -2,20 +2,24 @@
 
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from analysis import draw as drawing
-from tramontane.calibration.collectives import machine_file
+from tramontane.calibration.collectives import machine_file, predicting
 from tramontane.calibration.collectives.calibrate import Predictor, calibrate, keep
+from tramontane.calibration.collectives.discrepancy import discrepancy
 from tramontane.calibration.collectives.evaluation import Simulations
 from tramontane.calibration.collectives.leaving_out import LeftOut, coverage, interval
 from tramontane.calibration.collectives.parameters import KNOBS, messages, parameters, shares
 from tramontane.calibration.collectives.points import costing, sides
+from tramontane.calibration.collectives.predicting import write_predictions
 from tramontane.calibration.collectives.presentation import as_dataset, as_text
 from tramontane.calibration.collectives.rows import read_rows
+from tramontane.comparison.predictions import read_predictions
 from tramontane.errors import InputError
 from tramontane.results.datasets import write
 from tramontane.study import load_machine
@@ -89,6 +93,20 @@ def test_a_machine_is_found_again_and_predicts_what_it_has_not_seen(measured: Pa
     ratio = predictor.times(unseen, found.fit.values, "") / predictor.times(unseen, truth, "")
     assert np.abs(np.log(ratio)).max() < np.log(1.25)
 
+    # Predictions are these, times next to nothing, inside their intervals, as `compare --predictions` reads them.
+    wanted = [case for case in unseen if predicting.why_not(case, found) is None]
+    # Sixteen blocks of 512 KiB are too much for caches, and fewer are not; nor is the largest reduction.
+    assert [case for case in unseen if case not in wanted] == [Case(MACHINE, "16", 16, "alltoall", "bruck", 2**19)]
+    write_predictions(predicting.predict(wanted, found, predictor), tmp_path / "predictions" / "ours.csv")
+    for case, row in read_predictions(tmp_path / "predictions", ROOT).items():
+        assert row.median * 1e-6 == pytest.approx(predictor.times([case], truth, "")[0], rel=0.25)
+    huge = Case(MACHINE, "6000", 6000, "alltoall", "linear", 8)
+    assert predicting.why_not(huge, found) == "more than 20,000,000 messages"
+    packing = [row for row in found.rows if row.case.algorithm != "bruck"]
+    reason = predicting.why_not(cases(16)[6], replace(found, rows=packing))
+    assert reason == "no measured row shows packing, a message, packing, a block, packing"
+    assert "1 of 2 rows predicted" in predicting.as_text({huge: "x", unseen[0]: None})
+
     text = as_text(found)
     assert "what the rows can't tell apart" in text
     assert "links" in text.split("can't tell apart")[1], "nothing shows links that never are full"
@@ -159,14 +177,29 @@ def test_a_machine_costs_what_is_paid() -> None:
 
 
 def test_intervals_and_coverage_by_hand() -> None:
-    left = [
-        LeftOut("shape", shape, 0, "together", 1.0, off)
-        for shape, off in [("a", -0.2), ("a", 0.0), ("b", 0.1), ("b", 1.0)]
-    ]
+    off = [("a", -0.2), ("a", 0.0), ("b", 0.1), ("b", 1.0)]
+    left = [LeftOut("shape", shape, 0, "together", 1.0, value) for shape, value in off]
+    # One shape: 5 % beyond each end; two: 6.7 %, between the rows in order.
     low, high = interval(left[:2])
-    assert (np.log(low), high) == (pytest.approx(-0.18), 1.0)
-    # a: within 1 and exp(0.91), so 0.0 only; b: within exp(-0.18) and 1, so none.
+    assert (np.log(low), high) == (pytest.approx(-0.19), 1.0)
+    assert np.log(interval(left)) == pytest.approx([-0.2 + 0.2 * 0.2, 1.0 - 0.9 * 0.2])
+    # a: within 1 and exp(0.955), so 0.0 only; b: within exp(-0.19) and 1, so none.
     assert coverage(left) == [("a", 2, 0.5), ("b", 2, 0.0)]
+    apart = [*left[:2], *(LeftOut("shape", "b", 0, "random", 1.0, value) for value in (0.1, 1.0))]
+    assert coverage(apart) == [], "nothing is placed like a or b"
+
+
+def test_a_discrepancy_is_that_of_the_algorithm_at_similar_sizes() -> None:
+    def case(algorithm: str, size: int) -> Case:
+        return Case(MACHINE, "8", 8, "allreduce", algorithm, size)
+
+    known = [case("ring", 1024), case("ring", 4096), case("rabenseifner", 1024)]
+    residuals = np.array([0.3, -0.3, 1.0])
+    weight = np.exp(-0.5)
+    at, far, other = np.log(discrepancy([case("ring", 1024), case("ring", 2**30), case("linear", 8)], known, residuals))
+    assert at == pytest.approx((0.3 - 0.3 * weight) / (1.5 + weight))
+    assert far == pytest.approx(0, abs=1e-9)
+    assert other == 0
 
 
 @pytest.mark.parametrize(
@@ -188,6 +221,18 @@ def test_a_mistake_in_the_file_is_one_line(
         read_rows(wrong, MACHINE, ROOT)
     assert part in str(caught.value)
     assert str(caught.value).startswith(str(wrong))
+
+
+def test_a_row_wanted_twice_is_refused(tmp_path: Path) -> None:
+    row = "marenostrum5,60,60,allreduce,ring,256"
+    file = tmp_path / "wanted.csv"
+    file.write_text(f"machine,shape,nodes,operation,algorithm,bytes\n{row}\n{row}\n", encoding="utf-8")
+    with pytest.raises(InputError, match="line 3: found the row of line 2 again; allowed: each row once"):
+        predicting.read_wanted(file, MACHINE, ROOT)
+    file.write_text(f"machine,shape,nodes,operation,algorithm,bytes\n{row}\n", encoding="utf-8")
+    with pytest.raises(InputError, match="found no row of fugaku"):
+        predicting.read_wanted(file, "fugaku", ROOT)
+    assert predicting.read_wanted(file, MACHINE, ROOT) == [Case(MACHINE, "60", 60, "allreduce", "ring", 256)]
 
 
 def test_a_machine_without_rows_is_refused(measured: Path) -> None:

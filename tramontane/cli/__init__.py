@@ -23,6 +23,7 @@ from tramontane.cli.exit import FAILURE, MISTAKE, fail
 from tramontane.cli.goal import goal
 from tramontane.cli.graph import graph
 from tramontane.cli.listing import list_experiments
+from tramontane.cli.measured import measured
 from tramontane.cli.new_experiment import new_experiment
 from tramontane.cli.pattern import pattern
 from tramontane.cli.picture import picture
@@ -71,6 +72,7 @@ app.command()(verify)
 app.command()(archive)
 app.command()(compare)
 app.command()(calibrate)
+app.command()(measured)
 app.add_typer(pattern, name="pattern")
 app.add_typer(graph, name="graph")
 app.command()(goal)

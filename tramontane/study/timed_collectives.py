@@ -106,6 +106,11 @@ class Timed:
         return not self.variant.endswith("_over")
 
 
+def fits(shape: str, nodes: int) -> bool:
+    """Whether a text is a shape of so many nodes."""
+    return bool(_SHAPE.fullmatch(shape)) and math.prod(map(int, shape.split("x"))) == nodes
+
+
 def read_timed(path: Path, root: Path, times: tuple[str, ...] = (MEDIAN,)) -> list[Timed]:
     """Return the rows of a file.
 
@@ -170,7 +175,7 @@ def _row(path: Path, number: int, cells: Mapping[str, str], machines: list[str],
     algorithm = one_of("algorithm", list(ALGORITHMS[operation]))
     nodes = whole("nodes")
     shape = cells["shape"]
-    if not _SHAPE.fullmatch(shape) or math.prod(map(int, shape.split("x"))) != nodes:
+    if not fits(shape, nodes):
         raise mistake("shape", f"sides whose product is the number of nodes, {nodes}, such as {nodes} or 1x{nodes}")
     case = Case(machine, shape, nodes, operation, algorithm, whole("bytes"))
     found = {column: time(column) for column in _TIMES if column in times or (cells.get(column))}

@@ -62,10 +62,11 @@ class Predictor:
         self.known = parameters(network)
         self._network, self._algorithms, self._simulations = network, algorithms, simulations
 
-    def times(self, cases: Sequence[Case], values: Values, doing: str) -> Values:
-        """Return the times of cases [s] for the values of the unknowns."""
+    def times(self, cases: Sequence[Case], values: Values, doing: str, packets: int | None = None) -> Values:
+        """Return the times of cases [s] for the values of the unknowns; `packets` as in `make_point`."""
+        network, algorithms = self._network, self._algorithms
         points = [
-            make_point(case, shares(case, self.known) @ values, self._network, self._algorithms) for case in cases
+            make_point(case, shares(case, self.known) @ values, network, algorithms, packets=packets) for case in cases
         ]
         return self._simulations.times(points, doing)
 

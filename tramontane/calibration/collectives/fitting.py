@@ -142,19 +142,26 @@ def fit(
 
 
 def refit(found: Fit, rows: Sequence[int]) -> Values:
-    """Return the unknowns that fit only some rows, by the response of the times around a fit.
-
-    A time is linear in costs as long as what waits for what stays the same. So the response is
-    T(c) = T + sum of dT/dc (c - c_0), bounded below by a tenth of T; simulations then tell the times at the result.
-    """
+    """Return the unknowns that fit only some rows, by the response of the times around a fit."""
     own = np.asarray(rows)
     guess, spread = np.log([each.guess for each in found.known]), np.array([each.spread for each in found.known])
-    at, times, shares = found.values, found.times[own], found.slopes[own]
 
     def residuals(x: Values) -> Values:
-        change = np.exp(x) / at - 1
-        response = np.maximum(1 + shares @ change, 0.1)
-        return np.concatenate([np.log(times * response / found.measured[own]) / SCALE, (x - guess) / spread])
+        off = np.log(response(found, np.exp(x), own) / found.measured[own])
+        return np.concatenate([off / SCALE, (x - guess) / spread])
 
     bounds = (guess - REACH * spread, guess + REACH * spread)
-    return np.asarray(np.exp(least_squares(residuals, np.log(at), bounds=bounds, loss="soft_l1").x), np.float64)
+    return np.asarray(
+        np.exp(least_squares(residuals, np.log(found.values), bounds=bounds, loss="soft_l1").x), np.float64
+    )
+
+
+def response(found: Fit, values: Values, rows: Sequence[int] | Rows) -> Values:
+    """Return the times of rows [s] for other unknowns, without simulations.
+
+    A time is linear in costs as long as what waits for what stays the same. So this is T + sum of dT/dc (c - c_0),
+    bounded below by a tenth of T.
+    """
+    own = np.asarray(rows)
+    change = found.slopes[own] @ (values / found.values - 1)
+    return np.asarray(found.times[own] * np.maximum(1 + change, 0.1), np.float64)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tramontane.calibration.collectives.fitting import Fit, Rows, refit
+from tramontane.calibration.collectives.discrepancy import discrepancy
+from tramontane.calibration.collectives.fitting import Fit, Rows, refit, response
 from tramontane.calibration.collectives.parameters import Values
 from tramontane.calibration.collectives.rows import Row
 
@@ -16,8 +17,8 @@ KINDS: dict[str, Callable[[Row], str]] = {
     "shape": lambda row: row.case.shape,
     "date": lambda row: row.date,
 }
-#: Ends of an interval of 80 %.
-ENDS = (0.1, 0.9)
+#: Share of the rows beyond each end of an interval of 80 %, where many values were left out.
+BEYOND = 0.1
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,10 @@ def leave_out(
             rest = [position for position, own in enumerate(values) if own != value]
             if not rest:
                 continue
-            times = model(refit(found, rest), out, f"without {kind} {value}")
+            values_found = refit(found, rest)
+            over = np.log(found.measured[rest] / response(found, values_found, rest))
+            more = discrepancy([rows[i].case for i in out], [rows[i].case for i in rest], over)
+            times = more * model(values_found, out, f"without {kind} {value}")
             answers += [
                 LeftOut(
                     kind, value, position, placements[position], time, float(np.log(found.measured[position] / time))
@@ -84,8 +88,15 @@ def leave_out(
 
 
 def interval(left: Sequence[LeftOut]) -> tuple[float, float]:
-    """Return the factors from a prediction to the ends of its interval; a prediction is never outside."""
-    low, high = np.quantile([each.residual for each in left], ENDS)
+    """Return the factors from a prediction to the ends of its interval; a prediction is never outside.
+
+    Rows of one shape, and date, are off together, so that there are as many independent observations as values were
+    left out, k. As another value may be off by more than any of them, the ends are those of k among k + 1: 5 % beyond
+    each where k is 1, and 10 % where there are many.
+    """
+    number = len({each.value for each in left})
+    beyond = BEYOND * number / (number + 1)
+    low, high = np.quantile([each.residual for each in left], (beyond, 1 - beyond))
     return min(1.0, float(np.exp(low))), max(1.0, float(np.exp(high)))
 
 

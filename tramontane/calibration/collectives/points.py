@@ -10,8 +10,8 @@ from tramontane.study.libraries import LibraryAlgorithm
 from tramontane.study.timed_collectives import ALGORITHMS, Case
 
 DOUBLE = 8
-#: Packets of the longest message of a collective; longer ones have coarser packets.
-PACKETS = 16
+#: Packets of the longest message of a collective, in jobs of up to so many nodes, and in larger ones.
+PACKETS, LARGE, FEWER = 16, 1024, 4
 #: A buffer has room for so many packets, as in ``configs/machines/base.yaml``.
 ROOM = 16
 #: The last switch's link to a node, whose rate is that of the node's interface.
@@ -25,7 +25,7 @@ def make_point(
     machine: Machine,
     algorithms: Mapping[str, LibraryAlgorithm],
     seed: int = 1,
-    packets: int = PACKETS,
+    packets: int | None = None,
 ) -> Point:
     """Return the point of a case.
 
@@ -41,8 +41,8 @@ def make_point(
         Entries of ``configs/libraries.yaml``.
     seed : int
         Draws random nodes.
-    packets : int
-        At most so many a message, if that makes them coarser than the machine's.
+    packets : int, optional
+        At most so many a message, if that makes them coarser than the machine's; by default 16, or 4 in large jobs.
     """
     key = ALGORITHMS[case.operation][algorithm(case)]
     if key is None:
@@ -54,7 +54,9 @@ def make_point(
         {
             "ranks": case.nodes,
             "workload": {**keys, "count": math.ceil(case.size / DOUBLE)},
-            "machine": costing(machine, paid, _packet(case, machine, packets)),
+            "machine": costing(
+                machine, paid, _packet(case, machine, packets or (PACKETS if case.nodes <= LARGE else FEWER))
+            ),
             "allocation": _allocation(case, machine),
             "seed": seed,
         },

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from tramontane.calibration.collectives.calibrate import Calibrated, Predictor
-from tramontane.calibration.collectives.leaving_out import interval, widest
+from tramontane.calibration.collectives.discrepancy import discrepancy
+from tramontane.calibration.collectives.leaving_out import LeftOut, interval, widest
 from tramontane.calibration.collectives.parameters import messages, shares
 from tramontane.calibration.collectives.points import placement
 from tramontane.errors import InputError
@@ -16,7 +17,7 @@ from tramontane.support.files import write_atomically
 from tramontane.support.formatting import plural
 
 #: Messages of all ranks that a prediction may simulate: beyond, a point takes an hour or all memory.
-MOST_MESSAGES = 10**7
+MOST_MESSAGES = 2 * 10**7
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,8 @@ def why_not(case: Case, found: Calibrated) -> str | None:
     """Return why a case is not predicted, if so."""
     if case.algorithm == UNKNOWN:
         return "nobody knows what the library chooses"
-    seen = np.any(found.fit.slopes, axis=0).tolist()
-    paid = np.any(shares(case, found.fit.known), axis=0).tolist()
-    unseen = [own.name for own, pays, sees in zip(found.fit.known, paid, seen, strict=True) if pays and not sees]
+    seen = _pays([row.case for row in found.rows], found)
+    unseen = [name for name in _pays([case], found) if name not in seen]
     if unseen:
         return f"no measured row shows {', '.join(unseen)}"
     number = case.nodes * len(messages(case))
@@ -64,14 +64,25 @@ def why_not(case: Case, found: Calibrated) -> str | None:
     return None
 
 
+def _pays(cases: Sequence[Case], found: Calibrated) -> list[str]:
+    """Return the names of the unknowns of which cases pay anything."""
+    paid = np.any([shares(case, found.fit.known).any(axis=0) for case in cases], axis=0)
+    return [own.name for own, pays in zip(found.fit.known, paid.tolist(), strict=True) if pays]
+
+
+def interval_of(placed: str, left: Sequence[LeftOut]) -> tuple[float, float]:
+    """Return the interval of jobs that are placed so; where there are none, that of all."""
+    return interval([each for each in left if each.placement == placed] or left)
+
+
 def predict(wanted: Sequence[Case], found: Calibrated, predictor: Predictor) -> list[Prediction]:
     """Return predictions of cases; intervals are those of rows with their shape left out that are placed alike."""
-    times = predictor.times(wanted, found.fit.values, "predictions")
+    more = discrepancy(wanted, [row.case for row in found.rows], found.fit.residuals)
+    times = more * predictor.times(wanted, found.fit.values, "predictions")
     _, left = widest(found.left)
     answers = []
     for case, time in zip(wanted, times, strict=True):
-        alike = [each for each in left if each.placement == placement(case, found.network)] or left
-        low, high = interval(alike)
+        low, high = interval_of(placement(case, found.network), left)
         answers.append(Prediction(case, float(time), float(low * time), float(high * time)))
     return answers
 
