@@ -17,7 +17,8 @@ MOST_RANKS = 4096
 def timeline(
     point_file: Annotated[Path, typer.Argument(help="A point; see docs/configuration.md.", metavar="POINT.yaml")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="File of trace events, which Perfetto opens.", metavar="FILE.json")
+        Path,
+        typer.Option("--output", "-o", help="Trace events (.json), for Perfetto, or OTF2 (.otf2).", metavar="FILE"),
     ],
     ranks: Annotated[
         str, typer.Option("--ranks", help="Those of which it is told, e.g. 0-63 or 0,5,8-11.", metavar="RANKS")
@@ -27,21 +28,28 @@ def timeline(
     """Simulate a point and write what some of its ranks did when, and why they waited."""
     from tramontane.errors import InputError, display_path
     from tramontane.results.timeline import trace_events
+    from tramontane.results.timeline_otf2 import write_otf2
     from tramontane.study import load_point
     from tramontane.substrates.simulator import Simulator
+    from tramontane.support import otf2
     from tramontane.support.files import write_atomically
 
     to_write("--output", output)
-    if output.suffix != ".json":
-        raise InputError("--output", "", output.name, "FILE.json: trace events")
+    if output.suffix not in {".json", otf2.SUFFIX}:
+        raise InputError("--output", "", output.name, "FILE.json: trace events; FILE.otf2: an archive of OTF2")
+    if output.suffix == otf2.SUFFIX:
+        otf2.check(output)
     point = load_point(point_file)
     chosen = _numbers(ranks, point.ranks)
     result, stretches = Simulator(threads).timeline(point, chosen)
-    write_atomically(output, json.dumps(trace_events(stretches, f"{point_file.stem}: {result['time_s']:.6g} s")))
+    title = f"{point_file.stem}: {result['time_s']:.6g} s"
+    if output.suffix == otf2.SUFFIX:
+        write_otf2(stretches, title, chosen, output)
+    else:
+        write_atomically(output, json.dumps(trace_events(stretches, title)))
     print(display_path(output))
-    print(
-        f"{len(chosen)} ranks, {len(stretches)} stretches of time; open it in https://ui.perfetto.dev", file=sys.stderr
-    )
+    reader = "Vampir or otf2-print" if output.suffix == otf2.SUFFIX else "https://ui.perfetto.dev"
+    print(f"{len(chosen)} ranks, {len(stretches)} stretches of time; open it in {reader}", file=sys.stderr)
 
 
 def _numbers(text: str, ranks: int) -> list[int]:

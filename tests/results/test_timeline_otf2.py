@@ -1,0 +1,100 @@
+"""A timeline as an OTF2 archive says the same as one of trace events; archives replace only archives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from tramontane.cli import app
+from tramontane.errors import InputError
+from tramontane.results.timeline import WAITING
+from tramontane.support import otf2 as support
+
+otf2 = pytest.importorskip("otf2")
+
+POINT = """ranks: 8
+machine: torus-S
+workload:
+  kind: program
+  grid: [32, 32, 16]
+  steps:
+    - work: {per_point: 10 ns, imbalance: 20 %}
+    - halo: {width: 2}
+    - allreduce: {algorithm: recursive-doubling, count: 2000}
+"""
+
+
+def spans(file: Path) -> list[tuple[str, str, float, float, int | None]]:
+    """Return location, region, begin and end [us], and for whom is waited, of an archive."""
+    found = []
+    with otf2.reader.open(str(file)) as trace:
+        ticks = trace.timer_resolution / 1e6
+        open_: dict[Any, Any] = {}
+        for location, event in trace.events:
+            if isinstance(event, otf2.events.Enter):
+                assert location not in open_
+                open_[location] = event
+            else:
+                begun = open_.pop(location)
+                peer = next(iter((begun.attributes or {}).values()), None)
+                found.append((location.name, event.region.name, begun.time / ticks, event.time / ticks, peer))
+        assert not open_
+    return sorted(found)
+
+
+def test_both_forms_say_the_same(tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text(POINT)
+    for _ in range(2):  # the second one replaces the first
+        for output in ("run.json", "run.otf2"):
+            told = CliRunner().invoke(
+                app, ["timeline", str(file), "--ranks", "1,4-6", "--output", str(tmp_path / output)]
+            )
+            assert told.exit_code == 0, told.output
+    events = json.loads((tmp_path / "run.json").read_text())["traceEvents"]
+    wanted = sorted(
+        (f"rank {e['tid']}", e["name"], e["ts"], e["ts"] + e["dur"], e.get("args", {}).get("for rank"))
+        for e in events
+        if e["ph"] == "X"
+    )
+    found = spans(tmp_path / "run.otf2")
+    assert len(found) > 20
+    assert {each[1] for each in found} > {"work", WAITING["network"]}
+    for ours, theirs in zip(found, wanted, strict=True):
+        assert ours[:2] == theirs[:2]
+        assert ours[4] == theirs[4]
+        assert ours[2:4] == pytest.approx(theirs[2:4], abs=1e-6)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["p.yaml", "run", "run.def", "run.json", "run.otf2"]
+
+
+def test_what_is_no_archive_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    with pytest.raises(InputError, match="run is there and belongs to no archive"):
+        support.check(tmp_path / "run.otf2")
+    (tmp_path / "run.otf2").touch()
+    (tmp_path / "run" / "mine.txt").touch()
+    with pytest.raises(InputError, match="run holds more than events of an archive"):
+        support.check(tmp_path / "run.otf2")
+
+
+def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
+    def fail() -> None:
+        with support.archive(tmp_path / "run.otf2", [0, 1], "x") as out:
+            out.events(0).enter(5, out.definitions.region("work"))
+            raise RuntimeError("stopped")
+
+    with pytest.raises(RuntimeError, match="stopped"):
+        fail()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "otf2", None)
+    with pytest.raises(InputError, match=r"OTF2's library is missing; allowed: .* pip install otf2"):
+        support.check(Path("run.otf2"))

@@ -1,0 +1,52 @@
+"""What ranks did when, as an OTF2 archive, which Vampir and similar tools open."""
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+from tramontane.results.timeline import WAITING, Stretch
+from tramontane.support.otf2 import PER_SECOND, archive
+
+PEER = "for rank"
+"""The attribute that says for whom a rank waits."""
+
+
+def write_otf2(stretches: Sequence[Stretch], title: str, ranks: Sequence[int], file: Path) -> None:
+    """Write a timeline: a location for each rank, a region for each thing that ranks do.
+
+    Parameters
+    ----------
+    stretches : sequence of Stretch
+        By rank and begin; those of a rank don't overlap.
+    title : str
+        What was simulated.
+    ranks : sequence of int
+        Of which it is told.
+    file : path
+        The archive's anchor file, `NAME.otf2`.
+
+    Raises
+    ------
+    InputError
+        See :func:`tramontane.support.otf2.archive`.
+    """
+    with archive(file, list(ranks), title) as out:
+        paradigms, roles = out.otf2.Paradigm, out.otf2.RegionRole
+        regions = {
+            what: out.definitions.region(
+                WAITING.get(what, what),
+                region_role=roles.CODE if what == "work" else roles.POINT2POINT,
+                paradigm=paradigms.USER if what == "work" else paradigms.MPI,
+            )
+            for what in ("work", "busy", *WAITING)
+        }
+        peer = out.definitions.attribute(PEER, "the sender or receiver that is waited for", type=out.otf2.Type.UINT32)
+        for rank, own in groupby(stretches, key=lambda each: each.rank):
+            events = out.events(rank)
+            for each in own:
+                begin, end = round(each.begin * PER_SECOND), round(each.end * PER_SECOND)
+                attributes = {peer: each.peer} if each.what in WAITING else {}
+                events.enter(begin, regions[each.what], attributes=attributes)
+                events.leave(end, regions[each.what])
+        for rank in ranks:  # a rank that did nothing has its place, too
+            out.events(rank)

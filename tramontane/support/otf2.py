@@ -1,0 +1,101 @@
+"""OTF2, the trace format of Score-P, Vampir, TAU and Scalasca, through the library that its developers provide.
+
+That library is compiled, and there are wheels for some Pythons only, so it is optional. An archive is an anchor file
+`NAME.otf2`, definitions `NAME.def`, and a folder `NAME` with the events of each location.
+"""
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tramontane.errors import InputError, display_path
+
+INSTALL = ".venv/bin/python -m pip install otf2, or Debian's python3-otf2"
+SUFFIX = ".otf2"
+PER_SECOND = 10**12
+"""Ticks of the clocks that we write."""
+
+
+def library(file: Path) -> Any:
+    """Return OTF2's library; InputError with what installs it, if it is not there."""
+    try:
+        import otf2  # noqa: PLC0415
+    except ImportError:
+        raise InputError(
+            file, "", None, f"OTF2 where its library is installed: {INSTALL}", problem="OTF2's library is missing"
+        ) from None
+    return otf2
+
+
+class Archive:
+    """An archive that is being written, with a location for each rank of one job.
+
+    Parameters
+    ----------
+    writer : otf2.writer.Writer
+        Of the library.
+    ranks : sequence of int
+        Those that have a location.
+    title : str
+        Of the job.
+    """
+
+    def __init__(self, otf2: Any, writer: Any, ranks: list[int], title: str) -> None:
+        self.otf2, self.definitions = otf2, writer.definitions
+        self._writer = writer
+        root = self.definitions.system_tree_node(title, class_name="job")
+        self.locations = {
+            rank: self.definitions.location(
+                f"rank {rank}",
+                group=self.definitions.location_group(f"rank {rank}", system_tree_parent=root),
+            )
+            for rank in ranks
+        }
+
+    def events(self, rank: int) -> Any:
+        """Return the writer of a rank's events, whose times may not go back [ps]."""
+        return self._writer.event_writer_from_location(self.locations[rank])
+
+
+@contextlib.contextmanager
+def archive(file: Path, ranks: list[int], title: str) -> Iterator[Archive]:
+    """Write an archive: whole, or not at all; one that is there is replaced.
+
+    Raises
+    ------
+    InputError
+        If the library is missing, or what lies where the archive goes is none.
+    """
+    otf2 = check(file)
+    places = _places(file)
+    with tempfile.TemporaryDirectory(prefix=f".{file.name}.", dir=file.absolute().parent) as folder:
+        with otf2.writer.open(str(Path(folder) / "new"), archive_name=file.stem, timer_resolution=PER_SECOND) as writer:
+            yield Archive(otf2, writer, ranks, title)
+        for place in places:
+            if place.is_dir():
+                shutil.rmtree(place)
+            (Path(folder) / "new" / place.name).replace(place)
+
+
+def _places(file: Path) -> list[Path]:
+    """Return what an archive consists of, its anchor file last."""
+    return [file.with_suffix(""), file.with_suffix(".def"), file]
+
+
+def check(file: Path) -> Any:
+    """Return the library, if an archive can be written; else InputError."""
+    otf2 = library(file)
+    events, definitions, anchor = _places(file)
+    for place in (events, definitions):
+        if place.exists() and not anchor.exists():
+            problem = f"{display_path(place)} is there and belongs to no archive"
+            raise InputError(file, "", None, f"a name whose {place.name} is free", problem=problem)
+    if events.exists() and not (
+        events.is_dir() and all(each.suffix in {".evt", ".def", ".snap"} for each in events.iterdir())
+    ):
+        problem = f"{display_path(events)} holds more than events of an archive"
+        raise InputError(file, "", None, "a name whose folder is an archive's", problem=problem)
+    return otf2
