@@ -51,6 +51,55 @@ def from_partition(
     _write(makers.halo(cells, pairs, part, width, size), to)
 
 
+@pattern.command("elements")
+def elements(
+    to: To,
+    cubed_sphere: Annotated[
+        int | None, typer.Option(min=1, max=2000, help="A cubed sphere with so many elements along an edge of it.")
+    ] = None,
+    mesh: Annotated[
+        Path | None, typer.Option(help="Instead: elements, .npz or .nc with corners, or Exodus's connect1.")
+    ] = None,
+    parts: Annotated[int | None, typer.Option(min=2, help="Ranks, among which the elements are shared.")] = None,
+    partition: Annotated[
+        str, typer.Option(help="curve (of a cubed sphere), metis, or a file with the part of each element.")
+    ] = "curve",
+    neighbours: Annotated[str, typer.Option(help="vertices: those that share an edge or a vertex; or edges.")] = (
+        "vertices"
+    ),
+    points: Annotated[int, typer.Option(min=1, max=64, help="Points along an edge of an element.")] = 4,
+    size: Annotated[int, typer.Option("--bytes", min=1, help="Bytes of a point: levels, fields, 8 B each.")] = 8,
+) -> None:
+    """Make the exchange of elements: what shares an edge, or a vertex, in one message for each neighbouring part."""
+    from tramontane.errors import InputError
+    from tramontane.study import element_makers as makers
+    from tramontane.study import pattern_makers
+
+    if (cubed_sphere is None) == (mesh is None):
+        allowed = "either --cubed-sphere or --mesh"
+        raise InputError("--cubed-sphere", "", None, allowed, problem="found both or none")
+    if neighbours not in ("vertices", "edges"):
+        raise InputError("--neighbours", "", neighbours, "vertices, edges")
+    corners = makers.cubed_sphere(cubed_sphere) if cubed_sphere else makers.read_corners(mesh or Path())
+    found = makers.connections(corners, mesh or "--cubed-sphere")
+    if partition in ("curve", "metis"):
+        if parts is None or parts > found.elements:
+            raise InputError("--parts", "", parts, f"2 to {found.elements}, the elements")
+        if partition == "curve" and cubed_sphere is None:
+            raise InputError("--partition", "", partition, "metis or a file, for a mesh")
+        even = partition == "curve" and cubed_sphere
+        part = makers.even_parts(makers.curve(cubed_sphere or 1), parts) if even else makers.metis(found, parts)
+    else:
+        part = pattern_makers.read_partition(Path(partition), found.elements)
+        parts = int(part.max()) + 1
+        if parts < 2:
+            raise InputError(partition, "", None, "two parts or more", problem="found one part")
+    makers.check_parts(part, parts, f"--partition {partition}")
+    if neighbours == "edges":
+        found = found.edges_only()
+    _write(makers.messages(found, part, points, size), to)
+
+
 @pattern.command("from-matrix")
 def from_matrix(
     matrix: Annotated[Path, typer.Argument(help="Bytes from each rank (row) to each other, .csv or .npz.")], to: To

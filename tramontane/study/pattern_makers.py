@@ -43,19 +43,19 @@ def read_grid(path: Path) -> tuple[int, Pairs]:
     InputError
         If it is no such file.
     """
-    found = _arrays(path, ("cell", "neighbour", *NEIGHBOURS))
+    found = read_arrays(path, ("cell", "neighbour", *NEIGHBOURS))
     table = next((name for name in NEIGHBOURS if name in found), None)
     if table is None:
         lacking = next((name for name in ("cell", "neighbour") if name not in found), None)
         if lacking:
             allowed = f"cell and neighbour, or one of {', '.join(NEIGHBOURS)}"
             raise InputError(path, lacking, None, allowed, problem=f"no column '{lacking}'")
-        cell, neighbour = (_whole(path, name, found[name], 1) for name in ("cell", "neighbour"))
+        cell, neighbour = (whole_numbers(path, name, found[name], 1) for name in ("cell", "neighbour"))
         if len(cell) != len(neighbour):
             raise InputError(path, "neighbour", len(neighbour), f"{len(cell)}, as many as of cell")
         cells = int(max(cell.max(initial=-1), neighbour.max(initial=-1))) + 1
     else:
-        rows = _whole(path, table, found[table], 2)
+        rows = whole_numbers(path, table, found[table], 2)
         if table == "neighbor_cell_index":  # of ICON: (3, cells)
             rows = rows.T
         rows = rows - (table != "neighbours")
@@ -109,10 +109,10 @@ def partition(cells: int, pairs: Pairs, parts: int, seed: int) -> Integers:
 
 def read_partition(path: Path, cells: int) -> Integers:
     """Return the part of each cell from a file with the column `part`, in the order of the cells."""
-    found = _arrays(path, ("part",))
+    found = read_arrays(path, ("part",))
     if "part" not in found:
         raise InputError(path, "part", None, "the part of each cell", problem="no column 'part'")
-    part = _whole(path, "part", found["part"], 1)
+    part = whole_numbers(path, "part", found["part"], 1)
     if len(part) != cells:
         raise InputError(path, "part", len(part), f"{cells}, one for each cell of the grid")
     wrong = np.flatnonzero((part < 0) | (part >= 2**31 - 1))
@@ -266,7 +266,7 @@ def _unique(cell: Integers, neighbour: Integers, cells: int) -> Pairs:
     return keys // cells, keys % cells
 
 
-def _arrays(path: Path, known: tuple[str, ...]) -> dict[str, NDArray[Any]]:
+def read_arrays(path: Path, known: tuple[str, ...]) -> dict[str, NDArray[Any]]:
     """Return those arrays of a file that are known."""
     allowed = f"a .csv, .npz or .nc file with some of {', '.join(known)}"
     try:
@@ -292,7 +292,8 @@ def _unreadable(path: Path, error: Exception, allowed: str) -> InputError:
     return InputError(path, "", None, allowed, problem=f"can't be read ({' '.join(str(words).split())[:200]})")
 
 
-def _whole(path: Path, name: str, column: NDArray[Any], dims: int) -> Integers:
+def whole_numbers(path: Path, name: str, column: NDArray[Any], dims: int) -> Integers:
+    """Return an array of whole numbers in so many dimensions (InputError)."""
     if column.ndim != dims or column.dtype.kind not in "iu":
         found = f"found {column.ndim} dimensions of {show(str(column.dtype))}"
         raise InputError(path, name, None, f"whole numbers in {dims} dimensions", problem=found)

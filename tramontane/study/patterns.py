@@ -79,6 +79,33 @@ def _kept(path: Path, changed: int, size: int, root: Path, pack: Pack) -> str:
     return digest
 
 
+def kept_content(content: bytes | memoryview, origin: str) -> str:
+    """Return the digest of a table that was made, not read, and keep it where everybody finds it by that.
+
+    Parameters
+    ----------
+    content : bytes
+        Its binary form.
+    origin : str
+        Of what it was made, in the place of a file's name.
+
+    Raises
+    ------
+    InputError
+        If there is no place to write to.
+    """
+    digest = hashlib.sha256(content).hexdigest()
+    table, note = place(_root(), digest), note_of(_root(), digest)
+    try:
+        if not _is_whole(table, digest):
+            write_atomically(table, content)
+        if not note.exists():
+            write_atomically(note, dump({"made_from": origin}))
+    except OSError as error:
+        raise InputError(table, "", None, "a place to write to", problem=f"{error.strerror}") from None
+    return digest
+
+
 def by_table(keys: Mapping[str, Any], pack: Pack) -> dict[str, Any]:
     """Return keys with the digest of a table in the place of the file it is in; a mere digest is looked up.
 

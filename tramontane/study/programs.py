@@ -8,8 +8,9 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer, model_validator
 
+from tramontane.study.cubed_spheres import CubedSphere, on_elements
 from tramontane.study.fields import Choice, Count, Name, NonNegative, WholeList, Wholes
 from tramontane.study.messages import problem, submodels, tag
 from tramontane.study.settings import Settings
@@ -205,6 +206,14 @@ class Work(Settings):
     per_point: Time = Field(
         0, description="Work for each point that a rank has of `grid`; comes on top of `time`.", examples=["2 ns"]
     )
+    per_element: Time | None = Field(
+        None, description="The same for each element that a rank has of the program's `cubed_sphere`."
+    )
+    per_inside: Time | None = Field(
+        None,
+        description="Work for each byte that a rank's elements of the program's `cubed_sphere` exchange inside it, as "
+        "the mean over ranks; comes on top of `time`.",
+    )
     grid: Grid | None = Field(None, description="Grid points [nx, ny, nz]. For `per_point`.")
     decomposition: Decomposition | None = Field(
         None, description="Processes [cx, cy] that share the grid. For `per_point`. Default: nearest to a square."
@@ -219,6 +228,9 @@ class Work(Settings):
 
     @model_validator(mode="after")
     def _some(self) -> Self:
+        for key in ("per_element", "per_inside"):
+            if getattr(self, key) is not None:
+                raise problem("found no elements", "only in a program with cubed_sphere", key=key)
         if self.time == 0 and self.per_point == 0:
             raise problem("found no work", "time or per_point of more than 0 s")
         for key in ("imbalance", "noise"):
@@ -473,6 +485,10 @@ class Program(Communication):
     decomposition: Decomposition | None = Field(
         None, description="Processes [cx, cy] of all steps that say none, but have a grid."
     )
+    cubed_sphere: CubedSphere | None = Field(
+        None,
+        description="Elements of all patterns that name no file, and of work that has `per_element` or `per_inside`.",
+    )
     communicators: dict[Name, Communicator] = Field(
         {}, description=f"Sets of ranks by name, beside {ALL}.", examples=[{"rows": {"consecutive": 16}}]
     )
@@ -496,9 +512,14 @@ class Program(Communication):
             return data
         shared = {key: data[key] for key in ("grid", "decomposition") if data.get(key) is not None}
 
+        sphere = cls._sphere(data.get("cubed_sphere"))
+
+        def on_sphere(steps: list[Any]) -> list[Any]:
+            return steps if sphere is None else [on_elements(step, sphere) for step in steps]
+
         def in_full(block: Any) -> Any:
             known = isinstance(block, dict) and isinstance(block.get("steps"), list)
-            return block | {"steps": cls._all_in_full(block["steps"], shared)} if known else block
+            return block | {"steps": on_sphere(cls._all_in_full(block["steps"], shared))} if known else block
 
         if isinstance(data.get("roles"), dict):
             dotted = next((name for name in data["roles"] if "." in str(name)), None)
@@ -506,6 +527,14 @@ class Program(Communication):
                 raise problem(f"found '{dotted}'", "names without dots", key="roles")
             data = data | {"roles": {name: in_full(role) for name, role in data["roles"].items()}}
         return in_full(data)
+
+    @staticmethod
+    def _sphere(data: Any) -> CubedSphere | None:
+        """Return the elements, if there are; what can't be is told where the key itself is checked."""
+        try:
+            return None if data is None else CubedSphere.model_validate(data)
+        except ValidationError:
+            return None
 
     @classmethod
     def _all_in_full(cls, steps: list[Any], shared: dict[str, Any]) -> list[Any]:
@@ -552,7 +581,7 @@ class Program(Communication):
 
     @model_validator(mode="after")
     def _shared(self) -> Self:
-        self._fill(grid=None, decomposition=None)  # the steps have it now
+        self._fill(grid=None, decomposition=None, cubed_sphere=None)  # the steps have it now
         return self
 
     def __hash__(self) -> int:

@@ -1,0 +1,139 @@
+"""A cubed sphere in a program: whose steps exchange what its elements share, and work for each element."""
+
+import functools
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from tramontane.errors import InputError
+from tramontane.study import element_makers, pattern_tables, patterns
+from tramontane.study.fields import Choice, Count, Whole
+from tramontane.study.messages import problem
+from tramontane.study.settings import Settings
+from tramontane.study.units import TIME, parse_quantity
+
+CURVE, METIS = "curve", "metis"
+EDGES, VERTICES = "edges", "vertices"
+_NAME = "cubed_sphere"
+
+
+class CubedSphere(Settings):
+    """The elements of a cubed sphere, shared among the ranks, and what neighbours exchange (docs/systems.md)."""
+
+    elements: Annotated[int, Whole(1, 2000)] = Field(
+        description="Elements along an edge of the cube (ne); 6 ne^2 in all.", examples=[60]
+    )
+    parts: Count = Field(description="Parts into which they are divided: the ranks.", examples=[5400])
+    partition: Annotated[str, Choice((CURVE, METIS))] = Field(
+        CURVE,
+        description="Who owns what. curve: consecutive elements of a space-filling curve, in even shares; metis: "
+        "METIS's parts, whose work is taken as even all the same.",
+    )
+    neighbours: Annotated[str, Choice((VERTICES, EDGES))] = Field(
+        VERTICES,
+        description="vertices: elements that share an edge or a vertex exchange, as spectral elements do; edges: "
+        "those that share an edge only, as for fluxes of discontinuous Galerkin methods.",
+    )
+    points: Annotated[int, Whole(1, 64)] = Field(4, description="Points along an edge of an element (np).")
+    levels: Count = Field(1, description="Levels of a point.", examples=[26])
+    fields: Count = Field(1, description="Fields of 8 B that are exchanged together.")
+
+    @model_validator(mode="after")
+    def _shared(self) -> Self:
+        if self.parts > 6 * self.elements**2:
+            allowed = f"at most {6 * self.elements**2}, the elements"
+            raise problem(f"found {self.parts}", allowed, key="parts")
+        if self.parts == 1:
+            raise problem("found 1", "2 or more, among which something is sent", key="parts")
+        return self
+
+    @property
+    def size(self) -> int:
+        """Bytes of a point."""
+        return element_makers.DOUBLE * self.levels * self.fields
+
+    def owners(self) -> element_makers.Integers:
+        """Return the part of each element (InputError if METIS leaves one empty)."""
+        return _owners(self.elements, self.parts, self.partition)
+
+    def columns(self) -> dict[str, element_makers.Integers]:
+        """Return the messages of an exchange: `source`, `target`, `bytes`."""
+        return element_makers.messages(self._connected(), self.owners(), self.points, self.size)
+
+    def inside(self) -> element_makers.Integers:
+        """Return the bytes that each part exchanges between its own elements."""
+        return element_makers.inside(self._connected(), self.owners(), self.points, self.size)
+
+    def _connected(self) -> element_makers.Connections:
+        found = _connections(self.elements)
+        return found.edges_only() if self.neighbours == EDGES else found
+
+
+@functools.lru_cache(maxsize=8)
+def _connections(elements: int) -> element_makers.Connections:
+    return element_makers.connections(element_makers.cubed_sphere(elements), _NAME)
+
+
+@functools.lru_cache(maxsize=8)
+def _curve(elements: int) -> element_makers.Integers:
+    return element_makers.curve(elements)
+
+
+@functools.lru_cache(maxsize=64)
+def _owners(elements: int, parts: int, partition: str) -> element_makers.Integers:
+    if partition == CURVE:
+        return element_makers.even_parts(_curve(elements), parts)
+    made = element_makers.metis(_connections(elements), parts)
+    element_makers.check_parts(made, parts, f"{_NAME}.partition: {METIS}")
+    return made
+
+
+@functools.lru_cache(maxsize=256)
+def _table(sphere: CubedSphere) -> tuple[str, int]:
+    """Return the digest of the messages, and the mean bytes that a part has inside."""
+    columns = sphere.columns()
+    zero = columns["source"] * 0
+    name = " ".join(f"{key} {value}" for key, value in sphere.canonical().items())
+    content = pattern_tables.packed({**columns, "tag": zero, "step": zero}, Path(_NAME))
+    return patterns.kept_content(content, f"{_NAME}: {name}"), round(float(sphere.inside().mean()))
+
+
+def on_elements(step: Any, sphere: CubedSphere) -> Any:
+    """Return a step with what the elements say: the table of a pattern that names none, and the work for elements.
+
+    Raises
+    ------
+    PydanticCustomError
+        If that can't be made.
+    """
+    if not isinstance(step, dict):
+        return step
+    if step.get("kind") == "loop" and isinstance(step.get("steps"), list):
+        return step | {"steps": [on_elements(each, sphere) for each in step["steps"]]}
+    if step.get("kind") == "overlap":
+        return step | {key: on_elements(step[key], sphere) for key in ("exchange", "work") if key in step}
+    try:
+        digest, inside = _table(sphere)
+    except InputError as error:
+        raise problem(error.problem, error.allowed, key=f"{_NAME}.parts") from None
+    if step.get("kind") == "pattern" and step.get("file") is None and step.get("table") is None:
+        return step | {"table": digest}
+    if step.get("kind") == "work":
+        step = dict(step)
+        if "per_element" in step:
+            each = step.pop("per_element")
+            step |= {"per_point": each, "grid": [6 * sphere.elements**2, 1, 1], "decomposition": [sphere.parts, 1]}
+        if "per_inside" in step:
+            each = _time(step.pop("per_inside"), "per_inside")
+            step["time"] = f"{_time(step.get('time', '0 s'), 'time') + each * inside} ps"
+    return step
+
+
+def _time(text: Any, key: str) -> int:
+    try:
+        return parse_quantity(text, TIME, least=0)
+    except PydanticCustomError as error:
+        context = error.context or {}
+        raise problem(context["problem"], context["allowed"], key=key) from None
