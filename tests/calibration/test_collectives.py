@@ -1,6 +1,7 @@
 """Fits to collectives: a machine whose times the simulator made is found again, and mistakes are said in one line."""
 
 import io
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from analysis import draw as drawing
-from tramontane.calibration.collectives import machine_file, predicting
+from tramontane.calibration.collectives import predicting
 from tramontane.calibration.collectives.calibrate import Predictor, calibrate, keep
 from tramontane.calibration.collectives.discrepancy import discrepancy
 from tramontane.calibration.collectives.evaluation import Simulations
@@ -76,6 +77,12 @@ def measured(predictor: Predictor, tmp_path_factory: pytest.TempPathFactory) -> 
     return file
 
 
+def project(folder: Path) -> Path:
+    """Return a project with a machine's base."""
+    shutil.copytree(ROOT / "configs" / "machines", folder / "project" / "configs" / "machines")
+    return folder / "project"
+
+
 def test_a_machine_is_found_again_and_predicts_what_it_has_not_seen(measured: Path, tmp_path: Path) -> None:
     found, predictor = calibrate(measured, MACHINE, tmp_path, ROOT, 2)
     # Guesses pull a little; packing and reducing hide behind each other at these few sizes.
@@ -125,12 +132,16 @@ def test_a_machine_is_found_again_and_predicts_what_it_has_not_seen(measured: Pa
     assert len(Simulations(kept, 1)._known) == len(lines) - 1
 
     # The file is a machine like any other, and the figure can be drawn.
-    output = tmp_path / "fitted.yaml"
-    keep(found, measured, output)
-    assert "extends: marenostrum5" in output.read_text(encoding="utf-8")
-    keys = machine_file.settings(found.fit, MACHINE, 8192)
-    assert keys["protocol"] == {"eager_limit": "8192 B", "short_limit": "8192 B"}
-    assert set(keys["link"]["classes"]) == {"ejection"}
+    output = project(tmp_path) / "configs" / "machines" / "fitted.yaml"
+    keep(found, measured, output, ROOT)
+    own = load_machine("fitted", output.parents[2])
+    assert own.injection.latency == pytest.approx(by_name["injection latency"], rel=0.01)
+    assert (
+        own.links["ejection"].bandwidth
+        == own.injection.bandwidth
+        == pytest.approx(1e12 / by_name["injection"], rel=0.01)
+    )
+    assert (own.geometry, own.protocol.short_limit) == (load_machine(MACHINE, ROOT).geometry, 8192)
     write(as_dataset(found), tmp_path / "rows.nc")
     drawing.draw_files([tmp_path / "rows.nc"], tmp_path / "rows")
     assert f"{MACHINE}, alltoall, bruck" in (tmp_path / "rows.md").read_text(encoding="utf-8")

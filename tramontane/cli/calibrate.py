@@ -124,7 +124,7 @@ def _to_collectives(
         fail(f"calibrate: {error}", FAILURE)
     print(text)
     write(as_dataset(found), folder.with_suffix(".nc"))
-    collectives.keep(found, file, output)
+    collectives.keep(found, file, output, root)
     _say_where(output, folder)
     if wanted is not None and asked is not None:
         reasons = {case: predicting.why_not(case, found) for case in asked}

@@ -15,6 +15,7 @@ from tramontane.calibration.collectives.parameters import Values, parameters, sh
 from tramontane.calibration.collectives.points import make_point, placement
 from tramontane.calibration.collectives.rows import Row, read_rows
 from tramontane.study import Machine, load_machine
+from tramontane.study.catalogue import load_base
 from tramontane.study.libraries import LibraryAlgorithm, library_algorithms
 from tramontane.study.timed_collectives import ALIASES, Case
 from tramontane.support.files import write_atomically
@@ -113,9 +114,10 @@ def calibrate(file: Path, machine: str, folder: Path, root: Path, cores: int) ->
     return Calibrated(name, network, rows, found, leave_out(rows, placements, found, model)), predictor
 
 
-def keep(found: Calibrated, file: Path, output: Path) -> None:
-    """Write the fitted machine."""
+def keep(found: Calibrated, file: Path, output: Path, root: Path) -> None:
+    """Write the fitted machine, of the checkout at `root`."""
     words = f"{found.machine}, with costs of messages fitted to measured collectives."
-    keys = machine_file.settings(found.fit, found.machine, found.network.protocol.eager_limit)
+    base = load_base(found.machine, root)
+    keys = machine_file.settings(found.fit, base, found.network.protocol.eager_limit)
     source = f"{file.name}, {len(found.rows)} rows, by tramontane calibrate --measured"
     write_atomically(output, files.text(keys, words, source) + machine_file.remarks(found.fit))

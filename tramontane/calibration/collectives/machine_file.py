@@ -7,6 +7,8 @@ from tramontane.calibration.collectives.points import EJECTION, GLOBAL, rate, wh
 from tramontane.calibration.machine_file import quantity
 from tramontane.study.units import BANDWIDTH, SIZE, TIME, format_quantity
 
+#: Keys of a machine file that are said anew.
+_TOLD = ("extends", "description", "source", "name")
 _NAMES = {
     "send": "send overhead",
     "receive": "receive overhead",
@@ -18,8 +20,11 @@ _NAMES = {
 }
 
 
-def settings(found: Fit, base: str, eager_limit: int) -> dict[str, Any]:
-    """Return the keys of a machine file that extends `base`: what messages cost, without reducing and packing."""
+def settings(found: Fit, base: dict[str, Any], eager_limit: int) -> dict[str, Any]:
+    """Return the keys of a machine file: those of the fitted machine's, and what messages cost without other work.
+
+    A machine with a network can't be extended, so that the network is written again.
+    """
     by_name = {own.name: float(value) for own, value in zip(found.known, found.values, strict=True)}
     cost = {key: by_name[name] for key, name in _NAMES.items() if name in by_name}
     interface = quantity(rate(cost["injection_byte"]), BANDWIDTH)
@@ -27,8 +32,7 @@ def settings(found: Fit, base: str, eager_limit: int) -> dict[str, Any]:
     if "global" in cost:
         classes[GLOBAL] = {"latency": quantity(whole(cost["global"]), TIME)}
     limit = format_quantity(eager_limit, SIZE)
-    return {
-        "extends": base,
+    fitted: dict[str, Any] = {
         "link": {"bandwidth": quantity(rate(cost["link_byte"]), BANDWIDTH), "classes": classes},
         "injection": {"bandwidth": interface, "latency": quantity(whole(cost["injection"]), TIME)},
         "memory": {"bandwidth": quantity(rate(cost["copy_byte"]), BANDWIDTH)},
@@ -37,14 +41,24 @@ def settings(found: Fit, base: str, eager_limit: int) -> dict[str, Any]:
         "overhead": {key: quantity(whole(cost[key]), TIME) for key in ("send", "receive")},
         "protocol": {"eager_limit": limit, "short_limit": limit},
     }
+    return _merged({key: value for key, value in base.items() if key not in _TOLD}, fitted)
+
+
+def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """Return `base` with the values of `over` in their places, block by block."""
+    found = dict(base)
+    for key, value in over.items():
+        before = found.get(key)
+        found[key] = _merged(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
+    return found
 
 
 def remarks(found: Fit) -> str:
     """Return lines of comment: the costs that no key of a machine can state for one operation and not for another."""
     work = [
         f"#   {own.name}: {value:.3g} {own.unit}"
-        for own, value in zip(found.known, found.values, strict=True)
-        if own.name.startswith(("reducing", "packing"))
+        for own, value, slopes in zip(found.known, found.values, found.slopes.T, strict=True)
+        if own.name.startswith(("reducing", "packing")) and slopes.any()
     ]
     head = (
         "# Points that reduce or pack cost more, e.g. by `unpack.per_byte` and `overhead.send` (docs/calibration.md):"
