@@ -19,21 +19,41 @@ namespace tramontane {
 
 /// A storage that all nodes share. Every byte goes through the way of its node and through the way of all, so that n
 /// nodes with as much each get 1 / (1 / (n node_bandwidth) + 1 / bandwidth): for few nodes n node_bandwidth, for many
-/// bandwidth.
+/// bandwidth. Where nodes are in each other's way (locks of a file, tokens), each further one makes all wait for a
+/// share of what the one before it added: another curve that saturates in n, at 1 / (1 - share).
 struct StorageCosts {
     std::int64_t bandwidth = 0;       ///< of all nodes together [B/s]; 0: not said, then nothing takes time
     std::int64_t node_bandwidth = 0;  ///< [B/s]
     std::int64_t latency = 0;         ///< [ps]
+    std::int64_t request = 0;         ///< of each rank of a node, one after the other [ps]
+    std::int64_t contention = 0;      ///< share of each further node [ppm], below 10^6
     Rank ranks_per_node = 1;          ///< which have consecutive numbers
 
     __extension__ using Wide = __int128;
 
+    /// What a node moves.
+    struct Load {
+        Wide bytes = 0;
+        Rank clients = 0;
+    };
+
     /// Time of an access [ps], or the largest number.
-    [[nodiscard]] std::int64_t time(Wide bytes_of_node, Wide bytes_of_all) const {
+    /// \param nodes that take part
+    [[nodiscard]] std::int64_t time(Load of_node, Rank nodes, Wide bytes_of_all) const {
         constexpr std::int64_t second = 1'000'000'000'000, most = std::numeric_limits<std::int64_t>::max();
         if (bandwidth == 0 || node_bandwidth == 0) return 0;
-        const Wide whole = latency + bytes_of_node * second / node_bandwidth + bytes_of_all * second / bandwidth;
+        const Wide alone = latency + of_node.bytes * second / node_bandwidth + Wide{request} * of_node.clients;
+        const Wide whole = crowded(alone, nodes) + bytes_of_all * second / bandwidth;
         return whole > most ? most : static_cast<std::int64_t>(whole);
+    }
+
+private:
+    /// \return alone (1 + c + ... + c^(nodes - 1)), c the contention; as whole numbers, so that all hosts agree
+    [[nodiscard]] Wide crowded(Wide alone, Rank nodes) const {
+        constexpr Wide one = 1'000'000;
+        Wide sum = alone;
+        for (Wide more = alone * contention / one; more > 0 && --nodes > 0; more = more * contention / one) sum += more;
+        return sum;
     }
 };
 
@@ -50,7 +70,8 @@ public:
           role_{std::move(role)},
           ranks_{ranks},
           clients_{among.groups() > 1 ? role_.size() : among.largest()},
-          costs_{costs} {}
+          costs_{costs},
+          nodes_{nodes()} {}
 
     [[nodiscard]] std::int64_t rounds() const override { return 1; }
     [[nodiscard]] bool reads_or_writes() const override { return true; }
@@ -61,7 +82,7 @@ public:
         if (bytes == none) return found;
         found.access = access_;
         found.bytes = bytes;
-        found.work = costs_.time(bytes_of_node(rank), all());
+        found.work = costs_.time(load_of_node(rank), nodes_, all());
         return found;
     }
     [[nodiscard]] Transfer send(Rank, std::int64_t, std::int32_t) const override { return {}; }
@@ -70,7 +91,7 @@ public:
     /// Time that no rank exceeds [ps].
     [[nodiscard]] std::int64_t most() const {
         const StorageCosts::Wide node = StorageCosts::Wide{bytes_.of(0, clients_)} * costs_.ranks_per_node;
-        return costs_.time(std::min(node, all()), all());
+        return costs_.time({std::min(node, all()), std::min(costs_.ranks_per_node, clients_)}, nodes_, all());
     }
 
 private:
@@ -87,15 +108,29 @@ private:
         if (place.local < 0) return none;
         return bytes_.of(among_.groups() > 1 ? number : place.local, clients_);
     }
-    [[nodiscard]] StorageCosts::Wide bytes_of_node(Rank rank) const {
+    [[nodiscard]] StorageCosts::Load load_of_node(Rank rank) const {
         const Rank each = costs_.ranks_per_node;
-        if (each == 1) return bytes_of(rank);
         const Rank first = rank / each * each;
-        StorageCosts::Wide sum = 0;
+        StorageCosts::Load load;
         for (Rank other = first; other < ranks_ && other - first < each; ++other) {
-            sum += std::max<std::int64_t>(bytes_of(other), 0);
+            const std::int64_t bytes = bytes_of(other);
+            if (bytes == none) continue;
+            load.bytes += bytes;
+            ++load.clients;
         }
-        return sum;
+        return load;
+    }
+    /// Nodes of which a rank takes part; nobody asks where they don't contend.
+    [[nodiscard]] Rank nodes() const {
+        if (costs_.contention == 0) return 1;
+        Rank found = 0, last = -1;
+        for (Rank rank = 0; rank < ranks_; ++rank) {
+            const Rank node = rank / costs_.ranks_per_node;
+            if (node == last || bytes_of(rank) == none) continue;
+            last = node;
+            ++found;
+        }
+        return found;
     }
 
     Access access_;
@@ -105,6 +140,7 @@ private:
     Rank ranks_;
     Rank clients_;
     StorageCosts costs_;
+    Rank nodes_;
 };
 
 }  // namespace tramontane

@@ -145,13 +145,24 @@ inline constexpr std::int64_t most_work = 1'000'000'000'000'000;  ///< [ps] of a
     };
     Key ranks = number("ranks_per_node", 1);
     ranks.most = std::numeric_limits<Rank>::max();
-    return {number("bandwidth", 0), number("node_bandwidth", 0), number("latency", 0), ranks};
+    Key contention = number("contention", 0);
+    contention.most = Spread::one - 1;
+    return {number("bandwidth", 0),
+            number("node_bandwidth", 0),
+            number("latency", 0),
+            number("request", 0),
+            contention,
+            ranks};
 }
 
 [[nodiscard]] inline StorageCosts storage_costs(const Values& values) {
     if (values.find("bandwidth") == nullptr) return {};
-    return {values.integer("bandwidth"), values.integer("node_bandwidth"), values.integer("latency"),
-            static_cast<Rank>(values.integer("ranks_per_node"))};
+    return {.bandwidth = values.integer("bandwidth"),
+            .node_bandwidth = values.integer("node_bandwidth"),
+            .latency = values.integer("latency"),
+            .request = values.integer("request"),
+            .contention = values.integer("contention"),
+            .ranks_per_node = static_cast<Rank>(values.integer("ranks_per_node"))};
 }
 
 /// What steps cost where the machine says so.

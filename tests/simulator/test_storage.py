@@ -64,6 +64,43 @@ def test_an_access_takes_the_bytes_of_its_node_and_of_all(
     assert (phase["work_s"], phase["busy_s"]) == (0, 0)  # it waits
 
 
+@given(
+    ranks=st.integers(7, 32),
+    each=st.sampled_from([1, 4, 24]),
+    among=st.sampled_from([None, "heads"]),
+    request=st.integers(0, 10**6),
+    contention=st.integers(0, 999_999),
+)
+@settings(max_examples=60, deadline=None)
+def test_nodes_that_contend_wait_for_one_another(
+    ranks: int, each: int, among: str | None, request: int, contention: int
+) -> None:
+    """A geometric series over the nodes of those who take part, of what the fullest node needs alone."""
+    storage = STORAGE | {"request": f"{request} ns", "contention": f"{contention / 1e4} %"}
+    size = 10**7
+    step = {"read": {"bytes": f"{size} B"} | ({"communicator": among} if among else {})}
+    clients = range(0, ranks, 3 if among else 1)
+    nodes: dict[int, int] = {}
+    for rank in clients:
+        nodes[rank // each] = nodes.get(rank // each, 0) + 1
+    share = contention / 1e6
+    most = max(nodes.values())
+    alone = LATENCY + most * (size / NODE + request * 1e-9)
+    expected_s = alone * sum(share**k for k in range(len(nodes))) + len(clients) * size / ALL
+    described = point([step], ranks, storage, ranks_per_node=each)
+    assert Simulator().run(described)["time_s"] == pytest.approx(expected_s, rel=1e-6)
+
+
+def test_keys_that_ask_for_nothing_rename_no_point() -> None:
+    step: list[Any] = [{"read": {"bytes": "1 B"}}]
+    plain = point(step)
+    assert point(step, storage=STORAGE | {"request": "0 s", "contention": "0 %"}).id == plain.id
+    assert point(step, storage=STORAGE | {"contention": "1 %"}).id != plain.id
+    with pytest.raises(ValidationError) as refused:
+        point(step, storage=STORAGE | {"contention": "100 %"})
+    assert "found 100 %; allowed: less than 100 %" in str(refused.value)
+
+
 def test_bandwidth_saturates_in_nodes() -> None:
     """All nodes together get what one has, times nodes, as long as they are few; and then what the storage has."""
     rates = []

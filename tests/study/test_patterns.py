@@ -223,6 +223,38 @@ def test_an_icosahedron_has_twenty_times_four_to_the_n_triangles(bisections: int
     )
 
 
+@pytest.mark.parametrize("bisections", [0, 1, 4])
+def test_around_its_points_are_hexagons_and_twelve_pentagons(bisections: int) -> None:
+    cells, (cell, neighbour) = pattern_makers.icosahedral(bisections, "hexagons")
+    assert cells == 10 * 4**bisections + 2
+    around = np.bincount(cell)
+    assert sorted(around.tolist()) == [5] * 12 + [6] * (cells - 12)
+    assert set(zip(cell.tolist(), neighbour.tolist(), strict=True)) == set(
+        zip(neighbour.tolist(), cell.tolist(), strict=True)
+    )
+    assert cells - len(cell) // 2 + pattern_makers.icosahedral(bisections)[0] == 2  # Euler: it is closed
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_a_halo_of_one_cell_has_its_layers_around_it(width: int) -> None:
+    """Far from a pentagon the w-th layer of a hexagon has 6 w cells; the other part needs that one cell."""
+    cells, pairs = pattern_makers.icosahedral(4, "hexagons")
+    far = np.full(cells, True)
+    far[np.bincount(pairs[0]) == 5] = False
+    for _ in range(width):
+        far[pairs[1][~far[pairs[0]]]] = False
+    part = (np.arange(cells) == np.flatnonzero(far)[0]).astype(np.int64)
+    found = pattern_makers.halo(cells, pairs, part, width, 8)
+    assert {name: column.tolist() for name, column in found.items()} == {
+        "source": [0, 1],
+        "target": [1, 0],
+        "bytes": [8 * 3 * width * (width + 1), 8],
+    }
+    several = pattern_makers.halo(cells, pairs, part, width, 8, messages=3)
+    assert several["tag"].tolist() == [0, 1, 2, 0, 1, 2]
+    assert several["bytes"].sum() == 3 * found["bytes"].sum()
+
+
 @given(st.integers(2, 9), st.integers(1, 4), st.integers(1, 3), st.data())
 def test_halos_are_those_of_a_search_from_each_part(side: int, parts: int, width: int, data: Any) -> None:
     edges = [(x * side + y, ((x + 1) % side) * side + y) for x in range(side) for y in range(side)]
@@ -322,6 +354,14 @@ def test_a_matrix_becomes_its_messages(tmp_path: Path, form: str) -> None:
         ("from-partition --to x.csv --bytes 8 --parts 2 --grid bad.csv", "bad.csv: cell: no column 'cell'; allowed: c"),
         ("from-partition --to x.csv --bytes 8 --parts 2 --grid own.csv", "own.csv: row 1: found cell 1 beside cell 1;"),
         ("from-partition --to x.csv --bytes 8 --icosahedron 0 --partition own.csv", "own.csv: part: no column 'part'"),
+        (
+            "from-partition --to x.csv --bytes 8 --icosahedron 0 --partition gap.csv",
+            "gap.csv: no cell in part 1; allowed: a cell",
+        ),
+        (
+            "from-partition --to x.csv --bytes 8 --icosahedron 0 --parts 2 --cells squares",
+            "--cells: found 'squares'; al",
+        ),
         ("from-partition --to x.csv --bytes 8 --icosahedron 0 --partition part.csv", "part.csv: part: found 2; allowe"),
     ],
 )
@@ -336,6 +376,7 @@ def test_what_makes_no_pattern_is_told_in_one_line(
         "good": "0,1\n1,0\n",
         "own": "cell,neighbour\n1,1\n",
         "part": "part\n0\n1\n",
+        "gap": "part\n" + "0\n2\n" * 10,
     }.items():
         Path(f"{name}.csv").write_text(text)
     with pytest.raises(InputError, match=re.escape(said)):

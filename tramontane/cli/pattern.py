@@ -27,28 +27,44 @@ def from_partition(
     icosahedron: Annotated[
         int | None, typer.Option(min=0, max=10, help="Instead: an icosahedron, its edges halved so many times.")
     ] = None,
+    cells_of: Annotated[
+        str, typer.Option("--cells", help="Of an icosahedron: triangles, or the hexagons around its points.")
+    ] = "triangles",
     parts: Annotated[int | None, typer.Option(min=2, help="Ranks, for METIS to partition the grid.")] = None,
     partition: Annotated[
         Path | None, typer.Option(help="Instead: the part of each cell, .csv, .npz or .nc with part.")
     ] = None,
     width: Annotated[int, typer.Option(min=1, max=1000, help="Cells that a halo is wide.")] = 1,
+    messages: Annotated[
+        int, typer.Option(min=1, max=32768, help="Messages to each neighbour, one a field; --bytes are those in each.")
+    ] = 1,
     seed: Annotated[int, typer.Option(min=0, help="METIS's.")] = 1,
 ) -> None:
     """Make the halo exchange of a partitioned grid: a message from each part to each that needs cells of it."""
+    import numpy as np
+
     from tramontane.errors import InputError
     from tramontane.study import pattern_makers as makers
+    from tramontane.support.formatting import percent
 
     if (grid is None) == (icosahedron is None):
         raise InputError("--grid", "", None, "either --grid or --icosahedron", problem="found both or none")
     if (parts is None) == (partition is None):
         raise InputError("--parts", "", None, "either --parts or --partition", problem="found both or none")
-    cells, pairs = makers.read_grid(grid) if grid else makers.icosahedral(icosahedron or 0)
+    if cells_of not in makers.CELLS:
+        raise InputError("--cells", "", cells_of, ", ".join(makers.CELLS))
+    cells, pairs = makers.read_grid(grid) if grid else makers.icosahedral(icosahedron or 0, cells_of)
     if parts and parts > cells:
         raise InputError("--parts", "", parts, f"at most {cells}, the cells of the grid")
     part = makers.read_partition(partition, cells) if partition else makers.partition(cells, pairs, parts or 0, seed)
     if not (part != part[0]).any():
         raise InputError(partition or "--parts", "", None, "two parts or more", problem="found one part")
-    _write(makers.halo(cells, pairs, part, width, size), to)
+    empty = makers.empty_part(part)
+    if empty is not None:
+        raise InputError(partition or "--parts", "", None, "a cell or more in each", problem=f"no cell in part {empty}")
+    sizes = np.bincount(part)
+    print(f"{cells} cells; the largest part has {percent(sizes.max() / sizes.mean() - 1)} more", file=sys.stderr)
+    _write(makers.halo(cells, pairs, part, width, size, messages), to)
 
 
 @pattern.command("elements")

@@ -1,6 +1,6 @@
 """The typed description of a network with its nodes: what a file of ``configs/machines`` may say."""
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, SerializerFunctionWrapHandler, field_serializer, model_serializer, model_validator
 
@@ -11,6 +11,7 @@ from tramontane.study.messages import problem
 from tramontane.study.settings import Settings, filled
 from tramontane.study.units import (
     BANDWIDTH,
+    FRACTION,
     SIZE,
     UNLIMITED,
     Bandwidth,
@@ -21,6 +22,7 @@ from tramontane.study.units import (
     Latency,
     PacketSize,
     PositiveSize,
+    Share,
     Size,
     Time,
     format_quantity,
@@ -39,6 +41,8 @@ EXPECTED = ("copied", "direct")
 COPIES = ("own", "shared")
 UNPACKING = ("arrival", "fixed")
 NIC_PLACES = ("host", "device")
+WHOLE = 1_000_000
+"""100 % [ppm]."""
 STEP_COSTS = ("overhead", "matching", "unpack", "threads", "accelerator")
 """Blocks of a machine that only the embedded simulator in its default mode heeds."""
 
@@ -291,10 +295,13 @@ class OneSidedCosts(Settings):
 
 
 class Storage(Settings):
-    """What steps write to and read from, shared by all nodes; there are no defaults.
+    """What steps write to and read from, shared by all nodes; bandwidths and latency have no defaults.
 
     n nodes with as much data each get 1 / (1 / (n node_bandwidth) + 1 / bandwidth), which saturates in n.
     """
+
+    needed: ClassVar[tuple[str, ...]] = ("bandwidth", "node_bandwidth", "latency")
+    """What an access needs; the other keys may be left out."""
 
     bandwidth: Bandwidth | None = Field(
         None, description="Bandwidth of all nodes together, however many they are.", examples=["100 GB/s"]
@@ -302,7 +309,26 @@ class Storage(Settings):
     node_bandwidth: Bandwidth | None = Field(
         None, description="Bandwidth of a node that is alone, all of its ranks together.", examples=["5 GB/s"]
     )
-    latency: CallTime | None = Field(None, description="Time of an access without its bytes.", examples=["1 ms"])
+    latency: Time | None = Field(None, description="Time of an access without its bytes.", examples=["1 ms"])
+    request: Time | None = Field(
+        None,
+        description="Time of the request of each rank on a node, one after the other. Default: none.",
+        examples=["10 ms"],
+    )
+    contention: Share | None = Field(
+        None,
+        description="Each further node that takes part adds this share of what the one before it added to the time of "
+        "a node that is alone. Default: none.",
+        examples=["50 %"],
+    )
+
+    @model_validator(mode="after")
+    def _asked(self) -> Self:
+        if self.contention is not None and self.contention >= WHOLE:
+            found = f"found {format_quantity(self.contention, FRACTION)}"
+            raise problem(found, "less than 100 %", key="contention")
+        self._fill(request=self.request or None, contention=self.contention or None)
+        return self
 
 
 class Protocol(Settings):

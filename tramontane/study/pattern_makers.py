@@ -73,10 +73,22 @@ def read_grid(path: Path) -> tuple[int, Pairs]:
     return cells, _unique(np.concatenate([cell, neighbour]), np.concatenate([neighbour, cell]), cells)
 
 
-def icosahedral(bisections: int) -> tuple[int, Pairs]:
+CELLS = ("triangles", "hexagons")
+"""What the cells of an icosahedral grid may be: its triangles, as in ICON, or the cells around its points (GRIST)."""
+
+
+def icosahedral(bisections: int, kind: str = "triangles") -> tuple[int, Pairs]:
     """Return the cells and the pairs of adjacent ones of an icosahedron whose edges are halved so many times.
 
-    It has 20 4^n triangles with three neighbours each, as the grids of ICON; those of one face stand together.
+    It has 20 4^n triangles with three neighbours each; those of one face stand together. Around its points are 10 4^n
+    hexagons and 12 pentagons, two of which are adjacent where an edge joins their points.
+
+    Parameters
+    ----------
+    bisections : int
+        How often edges are halved, n.
+    kind : str
+        One of `CELLS`.
     """
     around = [[0, 1 + i, 1 + (i + 1) % 5] for i in range(5)]
     around += [[1 + i, 6 + i, 1 + (i + 1) % 5] for i in range(5)]
@@ -84,17 +96,26 @@ def icosahedral(bisections: int) -> tuple[int, Pairs]:
     around += [[11, 6 + (i + 1) % 5, 6 + i] for i in range(5)]
     corners: Integers = np.array(around, dtype=np.int64)
     for _ in range(bisections):
-        edges = np.sort(corners[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
         number = int(corners.max()) + 1
+        edges = _edges(corners)
         _, middle = np.unique(edges[:, 0] * number + edges[:, 1], return_inverse=True)
         (a, b, c), (ab, bc, ca) = corners.T, middle.reshape(-1, 3).T + number
         four = [(a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)]
         corners = np.stack([np.stack(each, axis=1) for each in four], axis=1).reshape(-1, 3)
-    edges = np.sort(corners[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
-    order = np.lexsort((edges[:, 1], edges[:, 0]))  # the two triangles of an edge now follow each other
-    cell, neighbour = (order // 3).reshape(-1, 2).T
-    cells = len(corners)
+    edges = _edges(corners)
+    if kind == "hexagons":
+        cells = int(corners.max()) + 1
+        cell, neighbour = edges.T
+    else:
+        cells = len(corners)
+        order = np.lexsort((edges[:, 1], edges[:, 0]))  # the two triangles of an edge now follow each other
+        cell, neighbour = (order // 3).reshape(-1, 2).T
     return cells, _unique(np.concatenate([cell, neighbour]), np.concatenate([neighbour, cell]), cells)
+
+
+def _edges(corners: Integers) -> Integers:
+    """Return the three edges of each triangle, one after the other, the smaller number of each first."""
+    return np.sort(corners[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
 
 
 def partition(cells: int, pairs: Pairs, parts: int, seed: int) -> Integers:
@@ -122,8 +143,15 @@ def read_partition(path: Path, cells: int) -> Integers:
     return part
 
 
-def halo(cells: int, pairs: Pairs, part: Integers, width: int, size: int) -> dict[str, Integers]:
-    """Return the messages with which each part gets the cells around it: of each other part, all in one.
+def empty_part(part: Integers) -> int | None:
+    """Return the first part below the last one that has no cell, or None."""
+    there = np.unique(part)
+    gaps = np.flatnonzero(there != np.arange(len(there)))
+    return int(gaps[0]) if len(gaps) else None
+
+
+def halo(cells: int, pairs: Pairs, part: Integers, width: int, size: int, messages: int = 1) -> dict[str, Integers]:
+    """Return the messages with which each part gets the cells around it: of each other part all in one, or one a field.
 
     Parameters
     ----------
@@ -136,12 +164,14 @@ def halo(cells: int, pairs: Pairs, part: Integers, width: int, size: int) -> dic
     width : int
         How many cells a halo is wide.
     size : int
-        Bytes of a cell.
+        Bytes of a cell in each message.
+    messages : int
+        How many messages there are in the place of one; they differ in their `tag`.
 
     Returns
     -------
     dict of ndarray
-        `source`, `target`, `bytes`; sorted by source, then by target.
+        `source`, `target`, `bytes`, and `tag` where there are several messages; sorted by source, then by target.
     """
     begins = np.searchsorted(pairs[0], np.arange(cells + 1))
     parts = int(part.max()) + 1
@@ -158,7 +188,11 @@ def halo(cells: int, pairs: Pairs, part: Integers, width: int, size: int) -> dic
     source = part[cell]
     other = source != target
     link, number = np.unique(source[other] * parts + target[other], return_counts=True)
-    return {"source": link // parts, "target": link % parts, "bytes": number * size}
+    columns = {"source": link // parts, "target": link % parts, "bytes": number * size}
+    if messages == 1:
+        return columns
+    several = {name: np.repeat(column, messages) for name, column in columns.items()}
+    return several | {"tag": np.tile(np.arange(messages), len(link))}
 
 
 def from_matrix(path: Path) -> dict[str, Integers]:

@@ -384,7 +384,7 @@ class Point(Settings):
             if not self.machine.storage.is_default:
                 self._fill(machine=self.machine.changed(storage=Storage()))
             return
-        missing = [f"storage.{key}" for key in Storage.model_fields if getattr(self.machine.storage, key) is None]
+        missing = [f"storage.{key}" for key in Storage.needed if getattr(self.machine.storage, key) is None]
         if missing and self.substrate == "simulator":
             allowed = "values of the storage: the steps that read or write need them"
             raise problem(f"found no {', '.join(missing)}", allowed, key="machine")
