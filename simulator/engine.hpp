@@ -278,7 +278,7 @@ public:
     }
 
     template <class AnyChannel>
-    void wake_if_needed(LpId lp, AnyChannel& channel, std::uint32_t wake_code) {
+    [[gnu::always_inline]] void wake_if_needed(LpId lp, AnyChannel& channel, std::uint32_t wake_code) {
         if (channel.wake() || channel.waiting.empty() || !channel.expects()) return;
         channel.set_wake(true);
         schedule(channel.next_time(), lp, wake_code);

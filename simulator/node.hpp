@@ -200,12 +200,15 @@ private:
     Step begin_round(Node& node, std::uint32_t rank, Ticks now, Ticks time);
     Step end_round(Node& node, Ticks time);
     Step wait(Node& node, std::uint32_t rank, Ticks now, Ticks time);
-    void leave_open(Node& node, std::uint32_t rank);
-    void close(Node& node, std::uint32_t rank);
+    [[gnu::noinline]] void leave_open(Node& node, std::uint32_t rank);
+    [[gnu::noinline]] void close(Node& node, std::uint32_t rank);
     /// The record of a round that was left open and still has transfers under way; none if there is no such.
-    [[nodiscard]] Index open_round(const Node& node, std::uint32_t rank, std::uint32_t round) const;
+    [[nodiscard]] [[gnu::noinline]] Index open_round(const Node& node, std::uint32_t rank, std::uint32_t round) const;
     /// Transfers under way of a round, where its receives are posted; else null.
-    [[nodiscard]] Left* left_of(Node& node, std::uint32_t rank, std::uint32_t round);
+    [[nodiscard]] Left* left_of(Node& node, std::uint32_t rank, std::uint32_t round) {
+        return round == node.round ? &node.left : left_of_open(node, rank, round);
+    }
+    [[nodiscard]] [[gnu::noinline]] Left* left_of_open(Node& node, std::uint32_t rank, std::uint32_t round);
     /// Whether the receives of a round are posted.
     [[nodiscard]] bool is_posted(const Node& node, std::uint32_t rank, std::uint32_t round) const {
         if (round != node.round) return open_round(node, rank, round) != none;
@@ -214,33 +217,48 @@ private:
     /// Receives that are posted and not complete.
     [[nodiscard]] std::uint64_t open_receives(const Node& node, std::uint32_t rank) const;
     /// Whether there are transfers that the rank waits for.
-    [[nodiscard]] bool awaits(const Node& node, std::uint32_t rank) const;
+    [[nodiscard]] bool awaits(const Node& node, std::uint32_t rank) const {
+        return node.open == 0 ? node.left.any() : awaits_open(node, rank);
+    }
+    [[nodiscard]] [[gnu::noinline]] bool awaits_open(const Node& node, std::uint32_t rank) const;
     /// The rank's processor is busy for its messages.
-    [[nodiscard]] Ticks busy_until(const Node& node, std::uint32_t rank, Ticks now, Ticks work) {
+    [[nodiscard]] [[gnu::always_inline]] Ticks busy_until(const Node& node, std::uint32_t rank, Ticks now, Ticks work) {
         const Ticks end = noise_.end(rank, now, work);
         if (waiting_) [[unlikely]]
             waiting_->busy(rank, now, end, stretches_);
         totals_[static_cast<std::size_t>(node.phase)].busy += end - now;
         return end;
     }
-    [[nodiscard]] Ticks posting(Node& node, std::uint32_t rank) const;
+    [[nodiscard]] [[gnu::noinline]] Ticks posting(Node& node, std::uint32_t rank) const;
     Step take_early(Node& node, std::uint32_t rank, Ticks now);
     /// Whether a message that came before its receive waits in the library; else a network interface keeps it.
     [[nodiscard]] bool is_unexpected(const Transaction& e) const {
         return e.is_eager_payload() || (e.kind() == Transaction::Kind::header && !engine_.parameters.hardware_progress);
     }
     void set_aside(Node& node, std::uint32_t rank, Index item);
-    [[nodiscard]] Ticks preparing(std::uint32_t rank, std::int64_t bytes, Ticks now);
-    [[nodiscard]] Ticks looking(Node& node, std::uint32_t rank, const Transaction& e);
-    [[nodiscard]] Ticks copying(std::uint32_t rank, std::int64_t bytes, Ticks own, Ticks now);
-    void complete(std::uint32_t rank, const Transaction& e, std::int64_t bytes);
+    /// How long a rank is busy before it hands over a message.
+    [[nodiscard]] Ticks preparing(std::uint32_t rank, std::int64_t bytes, Ticks now) {
+        const Parameters& p = engine_.parameters;
+        return p.costs.send(bytes) + (bytes <= p.short_limit ? copying(rank, bytes, p.copy(bytes), now) : 0);
+    }
+    [[nodiscard]] [[gnu::noinline]] Ticks looking(Node& node, std::uint32_t rank, const Transaction& e);
+    /// How long a copy keeps a rank busy that takes `own` by itself.
+    [[nodiscard]] Ticks copying(std::uint32_t rank, std::int64_t bytes, Ticks own, Ticks now) {
+        return copies_share_ && bytes > 0 ? sharing(rank, bytes, own, now) : own;
+    }
+    [[nodiscard]] [[gnu::noinline]] Ticks sharing(std::uint32_t rank, std::int64_t bytes, Ticks own, Ticks now);
+    /// A payload is where it belongs.
+    void complete(std::uint32_t rank, const Transaction& e, std::int64_t bytes) {
+        if (unpacking_) [[unlikely]]
+            unpacking_->complete(rank, e.round, e.source(), bytes);
+    }
     /// When the rank has unpacked what is there.
     [[nodiscard]] Ticks unpacked(const Node& node, std::uint32_t rank, Ticks now) {
         const Ticks work = unpacking_ ? unpacking_->take(rank) : 0;
         return work > 0 ? busy_until(node, rank, now, work) : now;
     }
     Step post_sends(Node& node, std::uint32_t rank, Ticks now, Ticks time);
-    Step post_puts(Node& node, std::uint32_t rank, Ticks now, Ticks time);
+    [[gnu::noinline]] Step post_puts(Node& node, std::uint32_t rank, Ticks now, Ticks time);
     void post_first(Node& node, std::uint32_t rank, const Transfer& t, Transaction::Kind kind, std::int64_t bytes,
                     Ticks time);
     Step progress(Node& node, std::uint32_t rank, Ticks now, Ticks time);
@@ -252,7 +270,7 @@ private:
         Ticks copying;
         std::uint32_t done;  ///< operation, or nothing_done
     };
-    void follow(Node& node, std::uint32_t rank, Ticks now);
+    [[gnu::noinline]] void follow(Node& node, std::uint32_t rank, Ticks now);
     void begin_graph(Node& node, std::uint32_t rank, Ticks now);
     bool start_operation(Node& node, std::uint32_t rank, Ticks now);
     bool post_receives(Node& node, std::uint32_t rank, Ticks now);
@@ -313,10 +331,10 @@ private:
     std::uint32_t sender_of(std::uint32_t nic, Transaction& e) const;
     bool cut_packet(Node& node, std::uint32_t nic, Index transaction, Ticks now);
     void inject(Node& node, std::uint32_t nic, Index packet, Ticks now);
-    bool take_by_hardware(Node& node, std::uint32_t rank, Index item, Ticks now);
-    bool take_put(Node& node, std::uint32_t rank, Index item, Ticks now);
-    void note_arrival(const Event& event);
-    void charge_waiting(const Node& node, std::uint32_t rank, Index item, Ticks now);
+    [[gnu::noinline]] bool take_by_hardware(Node& node, std::uint32_t rank, Index item, Ticks now);
+    [[gnu::noinline]] bool take_put(Node& node, std::uint32_t rank, Index item, Ticks now);
+    [[gnu::noinline]] void note_arrival(const Event& event);
+    [[gnu::noinline]] void charge_waiting(const Node& node, std::uint32_t rank, Index item, Ticks now);
     void deliver(Node& node, std::uint32_t rank, Index transaction, Ticks now);
 
     Engine& engine_;

@@ -36,7 +36,11 @@ public:
     [[nodiscard]] Ticks end(std::uint32_t rank, Ticks now, Ticks work) const {
         check_step(work);
         check_event(now);
-        if (!on()) return now + work;
+        return on() ? interrupted(rank, now, work) : now + work;
+    }
+
+private:
+    [[nodiscard]] [[gnu::noinline]] Ticks interrupted(std::uint32_t rank, Ticks now, Ticks work) const {
         // Periods of fixed distance are shifted by the rank's phase, so that each begins with its interruption.
         const Ticks shift = random_ ? 0 : below(random_bits(seed_, rank, 0), period_);
         Ticks time = now + shift;
@@ -63,7 +67,6 @@ public:
         return time + work - shift;
     }
 
-private:
     static constexpr std::uint64_t salt = 0x6e6f697365;  // tells its random numbers from the others of a seed
     [[nodiscard]] Ticks most() const { return period_ - duration_ + 1; }
 

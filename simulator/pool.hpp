@@ -57,7 +57,7 @@ public:
         return i;
     }
 
-    void give_back(Index i) {
+    [[gnu::always_inline]] void give_back(Index i) {
         --used_;
         free_.push_back(i);
         if (free_.size() == most_free_) [[unlikely]] {

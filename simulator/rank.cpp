@@ -49,7 +49,7 @@ void Nodes::run(Node& node, std::uint32_t rank, Ticks now) {
 
 /// \param time when the round before is over
 /// \return when messages that were here before are copied
-Nodes::Step Nodes::begin_round(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
+[[gnu::always_inline]] inline Nodes::Step Nodes::begin_round(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
     const bool is_seen = is_seen_ || !node.early_of(node.round).empty();
     if (time > now && (is_seen || repeats_.watches(node.round))) {
         resume_at(rank, time);
@@ -115,7 +115,7 @@ Nodes::Step Nodes::end_round(Node& node, Ticks time) {
 }
 
 /// \param time from which on the rank looks at what arrives
-Nodes::Step Nodes::wait(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
+[[gnu::always_inline]] inline Nodes::Step Nodes::wait(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
     time = unpacked(node, rank, time);
     if (time > now && awaits(node, rank)) {
         wait_from(node, rank, time);
@@ -142,9 +142,7 @@ Index Nodes::open_round(const Node& node, std::uint32_t rank, std::uint32_t roun
     return item == 0 ? none : item - 1;
 }
 
-Left* Nodes::left_of(Node& node, std::uint32_t rank, std::uint32_t round) {
-    if (round == node.round) [[likely]]
-        return &node.left;
+Left* Nodes::left_of_open(Node& node, std::uint32_t rank, std::uint32_t round) {
     const Index item = open_round(node, rank, round);
     return item == none ? nullptr : &engine_.open_rounds[item].left;
 }
@@ -159,9 +157,7 @@ std::uint64_t Nodes::open_receives(const Node& node, std::uint32_t rank) const {
     return receives;
 }
 
-bool Nodes::awaits(const Node& node, std::uint32_t rank) const {
-    if (node.open == 0) [[likely]]
-        return node.left.any();
+bool Nodes::awaits_open(const Node& node, std::uint32_t rank) const {
     const Round round = schedule_.round(static_cast<Rank>(rank), node.round);
     const Index item =
         round.ends > 0 ? open_round(node, rank, node.round - static_cast<std::uint32_t>(round.ends)) : none;
@@ -199,7 +195,7 @@ Ticks Nodes::posting(Node& node, std::uint32_t rank) const {
 
 /// Takes the messages of the round that were here before.
 /// \return when those that have to be copied are
-Nodes::Step Nodes::take_early(Node& node, std::uint32_t rank, Ticks now) {
+[[gnu::always_inline]] inline Nodes::Step Nodes::take_early(Node& node, std::uint32_t rank, Ticks now) {
     node.state = RankState::sends;
     Ticks own = 0;
     std::int64_t bytes = 0;
@@ -232,27 +228,13 @@ void Nodes::set_aside(Node& node, std::uint32_t rank, Index item) {
     node.early_of(e.round).push(engine_.transactions, item);
 }
 
-/// A payload is where it belongs.
-void Nodes::complete(std::uint32_t rank, const Transaction& e, std::int64_t bytes) {
-    if (unpacking_) unpacking_->complete(rank, e.round, e.source(), bytes);
-}
-
-/// How long a copy keeps a rank busy that takes `own` by itself: where ranks share their node's memory for it, at least
-/// until that has served all before it, and its bytes.
-Ticks Nodes::copying(std::uint32_t rank, std::int64_t bytes, Ticks own, Ticks now) {
-    if (!copies_share_ || bytes == 0) [[likely]]
-        return own;
+/// Of a copy where ranks share their node's memory for it: at least until that has served all before it, and its bytes.
+Ticks Nodes::sharing(std::uint32_t rank, std::int64_t bytes, Ticks own, Ticks now) {
     Ticks& until = memory_until_[places_.node_of(places_.of(rank))];
     until =
         std::max(now, until) + checked_product(static_cast<std::uint64_t>(bytes), engine_.parameters.node_memory_slot);
     check_event(until);
     return std::max(own, until - now);
-}
-
-/// How long a rank is busy before it hands over a message.
-Ticks Nodes::preparing(std::uint32_t rank, std::int64_t bytes, Ticks now) {
-    const Parameters& p = engine_.parameters;
-    return p.costs.send(bytes) + (bytes <= p.short_limit ? copying(rank, bytes, p.copy(bytes), now) : 0);
 }
 
 /// How long a rank is busy with a message that has arrived before it takes it.
@@ -269,7 +251,7 @@ Ticks Nodes::looking(Node& node, std::uint32_t rank, const Transaction& e) {
 
 /// \param time when the first send is prepared
 /// \return when the last is posted
-Nodes::Step Nodes::post_sends(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
+[[gnu::always_inline]] inline Nodes::Step Nodes::post_sends(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
     if (node.window <= puts) return post_puts(node, rank, now, time);
     const Parameters& p = engine_.parameters;
     for (; may_send(node); ++node.next_send) {
@@ -357,7 +339,7 @@ bool Nodes::goes_ahead(Node& node, std::uint32_t rank, std::int64_t bytes, Ticks
 
 /// Looks at what has arrived until the round is over.
 /// \return when it is, later than `now` where it ends with a copy; or that the rank has more to send
-Nodes::Step Nodes::progress(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
+[[gnu::always_inline]] inline Nodes::Step Nodes::progress(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
     // A message whose overhead is paid is taken, even if the NIC has completed everything else in the meantime.
     while (node.state == RankState::receives || awaits(node, rank)) {
         if (node.state == RankState::waits) {
