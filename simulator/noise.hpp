@@ -58,7 +58,8 @@ private:
             work -= next - time;
             // Wherever its interruption lies, each period that is worked through leaves as much time for work.
             const Ticks whole = (work - 1) / (period_ - duration_);
-            if (whole > end_of_time / period_) check_event(~Ticks{0});
+            check_event(next);
+            if (whole > (end_of_time - next) / period_) check_event(~Ticks{0});  // before it wraps
             work -= whole * (period_ - duration_);
             number += whole;
             time = next + whole * period_;

@@ -75,6 +75,9 @@ TEST_CASE("work over any number of interruptions is no longer to simulate") {
         const Noise hardly({.period = 1'000'000, .duration = 999'999, .random = random}, 3);
         CHECK_THROWS_AS(hardly.end(5, 0, second), std::runtime_error);  // 10^6 s
         CHECK_THROWS_AS(hardly.end(5, 0, 1'000 * second), std::runtime_error);
+        // 80,000 s after 80,000 s are where 64 bits have begun anew.
+        CHECK_THROWS_AS(hardly.end(5, 80'000 * second, second * 8 / 100), std::runtime_error);
+        CHECK(hardly.end(5, 0, second * 8 / 100) <= 80'001 * second);
     }
 }
 
