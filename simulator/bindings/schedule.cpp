@@ -26,6 +26,7 @@
 #include "blocks.hpp"
 #include "contents.hpp"
 #include "decomposition.hpp"
+#include "graphs/builder.hpp"
 #include "graphs/goal.hpp"
 #include "graphs/goal_binary.hpp"
 #include "traffic.hpp"
@@ -349,6 +350,20 @@ nb::bytes pack_goal(const std::string& path) {
     return nb::bytes(packed.data(), packed.size());
 }
 
+GraphBuilder make_graph_builder(std::int64_t ranks, std::string place) {
+    GraphBuilder builder{std::move(place)};
+    builder.set_ranks(ranks, static_cast<std::size_t>(GraphBuilder::most_ranks), 0);
+    return builder;
+}
+
+nb::bytes pack_operations(GraphBuilder& builder) {
+    const std::vector<std::byte> packed = [&] {
+        const nb::gil_scoped_release released;
+        return builder.pack();
+    }();
+    return nb::bytes(packed.data(), packed.size());
+}
+
 Blocks checked_blocks(std::int64_t points, std::int64_t parts) {
     if (points < 0 || points > std::numeric_limits<Rank>::max()) {
         throw std::invalid_argument("points: found " + std::to_string(points) +
@@ -395,6 +410,7 @@ void bind_schedule(nb::module_& module) {
         .def_ro("work", &Round::work, "Of the rank's processor [ps].")
         .def_ro("bytes", &Round::bytes, "That it reads or writes.")
         .def_ro("ends", &Round::ends, "It waits for the round that is so many before; 0: for its own transfers.")
+        .def_ro("sends_only", &Round::sends_only, "Of the round that it ends, it waits for what this rank sends.")
         .def("__repr__", [](const Round& r) {
             return "Round(phase=" + std::to_string(r.phase) + ", sends=" + std::to_string(r.sends) +
                    ", receives=" + std::to_string(r.receives) + ")";
@@ -494,6 +510,28 @@ void bind_schedule(nb::module_& module) {
     m.def("pack_goal", &pack_goal, "path"_a,
           "The table of operations of a GOAL file, text or binary; ValueError with rank, place in the file, what was\n"
           "found and what is allowed.");
+
+    nb::class_<GraphBuilder>(m, "GraphBuilder",
+                             "Collects operations, one rank after the other, and packs them into a table.\n\n"
+                             "Parameters\n----------\n"
+                             "ranks : int\n    How many there are.\n"
+                             "place : str\n    What positions in the file count, such as 'event'.\n\n"
+                             "Raises\n------\nValueError\n    For what can't be; with rank and position.")
+        .def(nb::new_(&make_graph_builder), "ranks"_a, "place"_a)
+        .def("begin_rank", &GraphBuilder::begin_rank, "rank"_a, "position"_a, "What follows is of this rank.")
+        .def("send", &GraphBuilder::send, "target"_a, "tag"_a, "bytes"_a, "position"_a,
+             "Return the operation's number within its rank.")
+        .def("receive", &GraphBuilder::receive, "source"_a, "tag"_a, "bytes"_a, "position"_a,
+             "Return the operation's number within its rank.")
+        .def("work", &GraphBuilder::work, "picoseconds"_a, "position"_a,
+             "Return the operation's number within its rank.")
+        .def(
+            "depend",
+            [](GraphBuilder& builder, std::uint32_t later, std::uint32_t earlier, bool on_start) {
+                builder.depend(later, earlier, on_start);
+            },
+            "later"_a, "earlier"_a, "on_start"_a, "The later one waits for the earlier one's start, or end.")
+        .def("pack", &pack_operations, "The table; ValueError for messages that have one end only, and circles.");
 
     m.def(
         "block",

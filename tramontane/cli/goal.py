@@ -11,18 +11,23 @@ from tramontane.cli.options import to_write
 
 def goal(
     point_file: Annotated[Path, typer.Argument(help="A point; see docs/configuration.md.", metavar="POINT.yaml")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="File to be written.", metavar="FILE.goal")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="GOAL, or OTF2 (.otf2).", metavar="FILE")],
 ) -> None:
-    """Write what the ranks of a point do as GOAL, for LogGOPSim, ATLAHS and others; see docs/your-application.md."""
+    """Write what the ranks of a point do as GOAL or OTF2, for other tools; see docs/your-application.md."""
     from tramontane.errors import InputError, display_path
-    from tramontane.study import load_point, traces
+    from tramontane.study import load_point, otf2_traces, traces
     from tramontane.substrates.simulator import schedule
+    from tramontane.support import otf2
     from tramontane.support.formatting import plural
 
     to_write("--output", output)
     point = load_point(point_file)
     try:
-        traces.write_goal(schedule(point.workload, point.ranks), point.ranks, output)
+        schedule_ = schedule(point.workload, point.ranks)
+        if output.suffix == otf2.SUFFIX:
+            otf2_traces.write(schedule_, point.ranks, output, point_file.stem)
+        else:
+            traces.write_goal(schedule_, point.ranks, output)
     except ValueError as error:
         key, _, line = str(error).partition(": ")
         found, _, allowed = line.partition(", allowed: ")

@@ -1,6 +1,7 @@
 """Traces of applications: reads them, and writes what our own workloads do in their form.
 
-Text and binary GOAL (``skeleton-src/graphs``) are read and written by the compiled extension.
+Text and binary GOAL (``skeleton-src/graphs``) are read and written by the compiled extension; OTF2 is read and written
+in :mod:`tramontane.study.otf2_traces`.
 """
 
 import re
@@ -11,8 +12,10 @@ from typing import Any
 
 from tramontane.errors import InputError
 from tramontane.extension import simulator
+from tramontane.study import otf2_traces
+from tramontane.support import otf2
 
-_ALLOWED = "a trace in GOAL, text or binary"
+_ALLOWED = "a trace in GOAL, text or binary, or the anchor file of one in OTF2 (.otf2)"
 _HEADER = struct.Struct("<8x5q")
 
 
@@ -27,6 +30,8 @@ def pack(path: Path) -> bytes:
     try:
         if path.stat().st_size == 0:
             raise InputError(path, "", None, _ALLOWED, problem="found nothing")
+        if path.suffix == otf2.SUFFIX:
+            return otf2_traces.read(path)
         found: bytes = simulator().schedule.pack_goal(str(path))
     except OSError as error:
         raise InputError(path, "", None, _ALLOWED, problem=f"{error.strerror}") from None

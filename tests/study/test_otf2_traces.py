@@ -1,0 +1,217 @@
+"""Traces in OTF2: what we write comes back, what others write is read, and mistakes are one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tramontane.errors import InputError
+from tramontane.study import Point, otf2_traces, traces
+from tramontane.substrates.simulator import Simulator, schedule
+
+otf2 = pytest.importorskip("otf2")
+
+pytestmark = pytest.mark.usefixtures("tables")
+
+NET = {"topology": "torus", "geometry": [4, 2, 1], "nodes_per_switch": 1, "protocol": {"negligible_size": "0 B"}}
+WORKLOADS = [
+    {"kind": "collective", "operation": "alltoall", "algorithm": "bruck", "radix": 2, "count": 300},
+    {
+        "kind": "program",
+        "grid": [48, 24, 6],
+        "repeat": 2,
+        "steps": [
+            {"kind": "work", "time": "3 us", "imbalance": "30 %"},
+            {"kind": "halo", "width": 2, "begin": "h"},
+            {"kind": "work", "time": "7 us"},
+            {"kind": "end", "of": "h"},
+            {"kind": "allreduce", "algorithm": "recursive-doubling", "count": 900},
+        ],
+    },
+]
+
+
+def result(workload: dict[str, Any], ranks: int = 8) -> dict[str, Any]:
+    return Simulator().run(Point.model_validate({"ranks": ranks, "workload": workload, "machine": NET}))
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=["collective", "program"])
+def test_what_we_write_comes_back(tmp_path: Path, workload: dict[str, Any]) -> None:
+    point = Point.model_validate({"ranks": 8, "workload": workload, "machine": NET})
+    written = schedule(point.workload, 8)
+    otf2_traces.write(written, 8, tmp_path / "x.otf2", "x")
+    traces.write_goal(written, 8, tmp_path / "x.goal")
+    own, other, goal = (
+        result(each)
+        for each in (
+            workload,
+            {"kind": "trace", "file": str(tmp_path / "x.otf2")},
+            {"kind": "trace", "file": str(tmp_path / "x.goal")},
+        )
+    )
+    for key in ("messages", "bytes", "packets"):
+        assert own[key] == other[key] == goal[key]
+    assert other["time_s"] == pytest.approx(own["time_s"], rel=1e-9)
+    assert goal["time_s"] == pytest.approx(own["time_s"], rel=1e-3)  # whole nanoseconds
+
+
+class Program:
+    """Writes a trace of ranks in OTF2, by the library alone: times in ns, a region of MPI for each call."""
+
+    def __init__(self, file: Path, ranks: int) -> None:
+        self.trace = otf2.writer.Writer(str(file.parent / "written"), timer_resolution=10**9)
+        self.file = file.parent / "written" / "traces.otf2"
+        new = self.trace.definitions
+        node = new.system_tree_node("node")
+        self.ranks = [
+            new.location(f"Master {i}", group=new.location_group(f"process {i}", system_tree_parent=node))
+            for i in range(ranks)
+        ]
+        new.group("", group_type=otf2.GroupType.COMM_LOCATIONS, paradigm=otf2.Paradigm.MPI, members=tuple(self.ranks))
+        self.world = self.communicator(*range(ranks))
+        self.clock = [1000 * (i + 1) for i in range(ranks)]
+
+    def communicator(self, *members: int) -> Any:
+        new = self.trace.definitions
+        places = tuple(self.ranks[i] for i in members)
+        kind = otf2.GroupType.COMM_GROUP
+        group = new.group(f"{members}", group_type=kind, paradigm=otf2.Paradigm.MPI, members=places)
+        return new.comm(f"{members}", group=group)
+
+    def call(self, rank: int, name: str, *events: tuple[Any, ...], work: int = 0, inside: int = 500) -> None:
+        out = self.trace.event_writer_from_location(self.ranks[rank])
+        region = self.trace.definitions.region(name, paradigm=otf2.Paradigm.MPI)
+        self.clock[rank] += work
+        out.enter(self.clock[rank], region)
+        self.clock[rank] += inside
+        for what, *values in events:
+            getattr(out, what)(self.clock[rank], *values)
+        out.leave(self.clock[rank], region)
+
+    def workload(self) -> dict[str, Any]:
+        self.trace.close()
+        return {"kind": "trace", "file": str(self.file)}
+
+
+def test_calls_of_others_are_read(tmp_path: Path) -> None:
+    """The same as a GOAL text by hand: work, an open receive, tags in two communicators, a message to oneself."""
+    program = Program(tmp_path / "x", 3)
+    pair = program.communicator(2, 0)
+    for rank in range(3):
+        program.call(rank, "MPI_Init", work=77, inside=9999)
+    program.call(0, "MPI_Isend", ("mpi_isend", 0, pair, 5, 1000, 1), work=2000)
+    program.call(0, "MPI_Send", ("mpi_send", 2, program.world, 5, 3000), work=100)
+    program.call(0, "MPI_Sendrecv", ("mpi_send", 0, program.world, 1, 8), ("mpi_recv", 0, program.world, 1, 8))
+    program.call(0, "MPI_Wait", ("mpi_isend_complete", 1), work=400)
+    program.call(2, "MPI_Irecv", ("mpi_irecv_request", 7))
+    program.call(2, "MPI_Recv", ("mpi_recv", 0, program.world, 5, 3000), work=50)
+    program.call(2, "MPI_Test", ("mpi_request_test", 7), work=900)
+    program.call(2, "MPI_Test", ("mpi_irecv", 1, pair, 5, 1000, 7), work=10_000)  # no work: it polls
+    program.call(1, "MPI_Finalize", work=60)
+    text = """num_ranks 3
+rank 0 {
+w: calc 2000
+a: send 1000b to 2 tag 1
+a requires w
+v: calc 100
+v irequires a
+b: send 3000b to 2 tag 2
+b requires v
+u: calc 400
+u requires b
+}
+rank 1 {
+w: calc 60
+}
+rank 2 {
+a: recv 1000b from 0 tag 1
+w: calc 50
+w irequires a
+b: recv 3000b from 0 tag 2
+b requires w
+v: calc 900
+v requires b
+}
+"""
+    (tmp_path / "x.goal").write_text(text)
+    ours, theirs = result(program.workload(), 3), result({"kind": "trace", "file": str(tmp_path / "x.goal")}, 3)
+    assert ours["time_s"] == theirs["time_s"]
+    assert (ours["messages"], ours["bytes"]) == (2, 4000)
+
+
+@pytest.mark.parametrize(
+    ("operation", "sizes", "keys"),
+    [
+        ("ALLREDUCE", (4 * 800, 4 * 800), {"operation": "allreduce", "algorithm": "recursive-doubling", "count": 100}),
+        ("BARRIER", (0, 0), {"operation": "barrier", "algorithm": "dissemination"}),
+        ("ALLTOALL", (4 * 80, 4 * 80), {"operation": "alltoall", "algorithm": "ring-k", "radix": 1, "count": 10}),
+        ("ALLGATHER", (4 * 80, 4 * 80), {"operation": "allgather", "algorithm": "ring", "count": 10}),
+    ],
+)
+@pytest.mark.parametrize("immediate", [False, True])
+def test_collectives_are_our_algorithms(
+    tmp_path: Path, operation: str, sizes: tuple[int, int], keys: dict[str, Any], immediate: bool
+) -> None:
+    program = Program(tmp_path / "x", 4)
+    told = (getattr(otf2.CollectiveOp, operation), program.world, 0, *sizes)
+    for rank in range(4):
+        if immediate:
+            program.call(rank, "MPI_Iall", ("non_blocking_collective_request", 3))
+            program.call(rank, "MPI_Wait", ("non_blocking_collective_complete", *told, 3))
+        else:
+            program.call(rank, "MPI_All", ("mpi_collective_begin",), ("mpi_collective_end", *told))
+    ours, theirs = result(program.workload(), 4), result({"kind": "collective", **keys}, 4)
+    assert [ours[key] for key in ("messages", "bytes")] == [theirs[key] for key in ("messages", "bytes")]
+    assert ours["time_s"] == pytest.approx(theirs["time_s"], rel=1e-9)
+
+
+def test_uneven_blocks_and_roots(tmp_path: Path) -> None:
+    program = Program(tmp_path / "x", 3)
+    for rank in range(3):
+        program.call(
+            rank, "MPI_Gatherv", ("mpi_collective_end", otf2.CollectiveOp.GATHERV, program.world, 1, 80 * rank, 0)
+        )
+        sent, received = (2400, 0) if rank == 2 else (0, 800)
+        program.call(
+            rank, "MPI_Bcast", ("mpi_collective_end", otf2.CollectiveOp.BCAST, program.world, 2, sent, received)
+        )
+    found = result(program.workload(), 3)
+    assert found["bytes"] == 160 + 2 * 800
+
+
+def test_mistakes_are_one_line(tmp_path: Path) -> None:
+    def refusal(events: list[tuple[int, str, tuple[Any, ...]]], where: Path) -> str:
+        where.mkdir()
+        program = Program(where / "x", 2)
+        for rank, name, event in events:
+            program.call(
+                rank,
+                name,
+                tuple(program.world if isinstance(each, str) and each == "world" else each for each in event),
+            )
+        program.call(0, "MPI_Finalize")
+        program.call(1, "MPI_Finalize")
+        with pytest.raises(InputError) as told:
+            traces.pack(Path(program.workload()["file"]))
+        return str(told.value).partition("traces.otf2: ")[2]
+
+    barrier, broadcast = (getattr(otf2.CollectiveOp, name) for name in ("BARRIER", "BCAST"))
+    assert refusal([(0, "MPI_Send", ("mpi_send", 1, "world", 5, 8))], tmp_path / "a").startswith(
+        "rank 0, event 2: found a send to rank 1 with tag 5, which receives none"
+    )
+    assert refusal([(1, "MPI_Wait", ("mpi_isend_complete", 4))], tmp_path / "b") == (
+        "rank 1, event 2: found the end of request 4; allowed: requests that a send has begun"
+    )
+    assert refusal([(1, "MPI_Barrier", ("mpi_collective_end", barrier, "world", 0, 0, 0))], tmp_path / "c") == (
+        "rank 1, event 2: found a collective, the 1th of its communicator, that rank 0 does not call; "
+        "allowed: calls of all 2 ranks"
+    )
+    mixed = [
+        (rank, "MPI_X", ("mpi_collective_end", what, "world", 0, 8, 8)) for rank, what in ((0, barrier), (1, broadcast))
+    ]
+    assert "found BARRIER at one rank and BCAST at another" in refusal(mixed, tmp_path / "d")
+    (tmp_path / "no.otf2").write_text("num_ranks 2")
+    with pytest.raises(InputError, match=r"no.otf2: can't be read"):
+        traces.pack(tmp_path / "no.otf2")
