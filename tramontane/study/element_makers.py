@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from tramontane.errors import InputError, show
 from tramontane.study import pattern_makers
-from tramontane.support.formatting import plural
 
 Integers = NDArray[np.int64]
 DOUBLE = 8
@@ -119,8 +118,8 @@ def connections(corners: Integers, source: str | Path) -> Connections:
         at = int(wrong[0])
         row = int(order[begins[at]]) // 4
         one, other = divmod(int(kinds[at]), vertices)
-        problem = f"not closed: its edge from vertex {one} to {other} is one of {plural(int(owners[at]), 'element')}"
-        raise InputError(source, f"element {row + 1}", None, "each edge one of two elements", problem=problem)
+        problem = f"not closed: its edge from vertex {one} to {other} has elements on it: {int(owners[at])}"
+        raise InputError(source, f"element {row + 1}", None, "2 on each edge", problem=problem)
     left, right = (order // 4).reshape(-1, 2).T
     beside = np.concatenate([left * number + right, right * number + left])
     around = _at_vertices(corners)
