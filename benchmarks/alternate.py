@@ -48,6 +48,9 @@ def main() -> None:
             (seconds(arguments.checkout.resolve(), points[name]), seconds(HERE.parent, points[name]))
             for _ in range(arguments.rounds)
         ]
+        if any(here == 0 for _, here in rounds):
+            print(f"{name}: too short to be compared", file=sys.stderr)
+            continue
         ratios = [there / here for there, here in rounds]
         numbers = [statistics.median(column) for column in zip(*rounds, strict=True)]
         numbers += [statistics.median(ratios), min(ratios), max(ratios)]

@@ -40,6 +40,7 @@ public:
     }
 
 private:
+    /// See end(). Out of line, as most runs have no noise.
     [[nodiscard]] [[gnu::noinline]] Ticks interrupted(std::uint32_t rank, Ticks now, Ticks work) const {
         // Periods of fixed distance are shifted by the rank's phase, so that each begins with its interruption.
         const Ticks shift = random_ ? 0 : below(random_bits(seed_, rank, 0), period_);

@@ -12,6 +12,10 @@ void Nodes::resume(std::uint32_t place, Ticks now) {
 }
 
 /// Goes on until the rank is busy, waits for the network, or has ended.
+///
+/// The steps that every message takes are inlined here, and what most workloads never do is kept out of line (noinline,
+/// in node.hpp). Left to itself the compiler finds all of it too large, and calls each small part instead, which cost
+/// allreduces a tenth of their speed (python -m benchmarks.alternate).
 void Nodes::run(Node& node, std::uint32_t rank, Ticks now) {
     if (graph_) [[unlikely]]
         return follow(node, rank, now);

@@ -182,7 +182,8 @@ public:
         } else {
             found.work = works_[step.work].of(rank, at.repetition);
         }
-        found.phase = phase_numbers_[static_cast<std::size_t>(step.first_phase + found.phase)];
+        found.phase =
+            phase_numbers_[static_cast<std::size_t>(step.first_phase) + static_cast<std::size_t>(found.phase)];
         return found;
     }
     [[nodiscard]] Transfer send(Rank rank, std::int64_t round, std::int32_t index) const override {
@@ -224,7 +225,9 @@ private:
             step.first_phase = static_cast<std::int32_t>(phase_numbers_.size());
             const auto inner = step.what ? step.what->phases() : std::vector<std::string>{{}};
             for (const std::string& each : inner) {
-                phase_numbers_.push_back(phase(inner.size() > 1 ? name + " " + each : name));
+                std::string own = name;
+                if (inner.size() > 1) own.append(" ").append(each);
+                phase_numbers_.push_back(phase(own));
             }
         }
         step.first = per_repetition_;

@@ -37,24 +37,28 @@ struct StorageCosts {
         Rank clients = 0;
     };
 
+    /// 1 + c + ... + c^(nodes - 1), c the contention, in units of `one`; whole numbers, so that all hosts agree.
+    [[nodiscard]] Wide crowding(Rank nodes) const {
+        Wide sum = one;
+        for (Wide more = one * contention / million; more > 0 && --nodes > 0; more = more * contention / million) {
+            sum += more;
+        }
+        return sum;
+    }
+
     /// Time of an access [ps], or the largest number.
-    /// \param nodes that take part
-    [[nodiscard]] std::int64_t time(Load of_node, Rank nodes, Wide bytes_of_all) const {
+    /// \param crowding of the nodes that take part
+    [[nodiscard]] std::int64_t time(Load of_node, Wide crowding, Wide bytes_of_all) const {
         constexpr std::int64_t second = 1'000'000'000'000, most = std::numeric_limits<std::int64_t>::max();
         if (bandwidth == 0 || node_bandwidth == 0) return 0;
         const Wide alone = latency + of_node.bytes * second / node_bandwidth + Wide{request} * of_node.clients;
-        const Wide whole = crowded(alone, nodes) + bytes_of_all * second / bandwidth;
+        if (alone > most) return most;
+        const Wide whole = alone * crowding / one + bytes_of_all * second / bandwidth;
         return whole > most ? most : static_cast<std::int64_t>(whole);
     }
 
 private:
-    /// \return alone (1 + c + ... + c^(nodes - 1)), c the contention; as whole numbers, so that all hosts agree
-    [[nodiscard]] Wide crowded(Wide alone, Rank nodes) const {
-        constexpr Wide one = 1'000'000;
-        Wide sum = alone;
-        for (Wide more = alone * contention / one; more > 0 && --nodes > 0; more = more * contention / one) sum += more;
-        return sum;
-    }
+    static constexpr Wide million = 1'000'000, one = 1'000'000'000;
 };
 
 /// An access by the ranks of a communicator, and its time in closed form: it depends on who takes part in the step, and
@@ -71,7 +75,7 @@ public:
           ranks_{ranks},
           clients_{among.groups() > 1 ? role_.size() : among.largest()},
           costs_{costs},
-          nodes_{nodes()} {}
+          crowding_{costs_.crowding(nodes())} {}
 
     [[nodiscard]] std::int64_t rounds() const override { return 1; }
     [[nodiscard]] bool reads_or_writes() const override { return true; }
@@ -82,7 +86,7 @@ public:
         if (bytes == none) return found;
         found.access = access_;
         found.bytes = bytes;
-        found.work = costs_.time(load_of_node(rank), nodes_, all());
+        found.work = costs_.time(load_of_node(rank), crowding_, all());
         return found;
     }
     [[nodiscard]] Transfer send(Rank, std::int64_t, std::int32_t) const override { return {}; }
@@ -91,7 +95,7 @@ public:
     /// Time that no rank exceeds [ps].
     [[nodiscard]] std::int64_t most() const {
         const StorageCosts::Wide node = StorageCosts::Wide{bytes_.of(0, clients_)} * costs_.ranks_per_node;
-        return costs_.time({std::min(node, all()), std::min(costs_.ranks_per_node, clients_)}, nodes_, all());
+        return costs_.time({std::min(node, all()), std::min(costs_.ranks_per_node, clients_)}, crowding_, all());
     }
 
 private:
@@ -140,7 +144,7 @@ private:
     Rank ranks_;
     Rank clients_;
     StorageCosts costs_;
-    Rank nodes_;
+    StorageCosts::Wide crowding_;
 };
 
 }  // namespace tramontane

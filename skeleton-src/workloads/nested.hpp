@@ -33,7 +33,7 @@ void read_block(KeyReader& reader, Values& values, const std::string& block, Rea
         read(inner, found);
         inner.finish("workload.");
     });
-    for (const auto& [key, value] : found.all()) values.set(block + "." + key, value);
+    for (const auto& [key, value] : found.all()) values.set(std::string(block).append(".").append(key), value);
 }
 
 }  // namespace tramontane

@@ -234,9 +234,9 @@ public:
           communicators_{values.within("communicators.")} {
         for (std::int64_t number = 0;; ++number) {
             const std::string key = "steps." + std::to_string(number);
-            Values step = values.within(key + ".");
+            const Values step = values.within(key + ".");
             if (step.all().empty()) break;
-            within_block(key, [&] { add(key, std::move(step)); });
+            within_block(key, [&] { add(key, step); });
         }
         if (!open_.empty())
             refuse("steps", "no end of '" + open_.front() + "'", "an end of each exchange that is begun");
@@ -308,7 +308,7 @@ private:
         program.begin(name_of(step), step.label, std::move(rounds));
     }
 
-    void add(const std::string& key, Values values) {
+    void add(const std::string& key, const Values& values) {
         Step step{key, values.word("kind"), values.shown("name"), values.shown("begin")};
         if (step.kind == "end") {
             step.label = values.word("of");
@@ -341,7 +341,7 @@ private:
             read_messages(step, values);
         } else {
             open(step);
-            add_exchange(step, std::move(values));
+            add_exchange(step, values);
         }
         steps_.push_back(std::move(step));
     }
@@ -381,14 +381,14 @@ private:
         step.partner = values.word(key);
         if (step.partner == role_) refuse(key, "'" + role_ + "', the role itself", "another role");
         if (step.kind == "receive") return;
-        const std::string rule = values.word("partners");
+        const std::string& rule = values.word("partners");
         step.partners = rule == "block" ? Partners::Rule::block
                         : rule == "all" ? Partners::Rule::all
                                         : Partners::Rule::cyclic;
         step.bytes = detail::share(values);
     }
 
-    void add_exchange(Step& step, Values values) {
+    void add_exchange(Step& step, const Values& values) {
         step.communicator = communicator(values.shown("communicator"));
         const WorkloadKind& kind = workload_kind(step.kind);
         Values own;

@@ -118,6 +118,8 @@ def test_steps_of_a_program_are_those_of_its_elements(tmp_path: Path, tables: Pa
     everything = (24 * 16 * 4 + 24 * 16 - 24) * 26 * 2 * 8
     inside = (everything - sent) / 24
     assert found.round(0, 2).work == pytest.approx(inside * 2000 + 1_000_000, abs=2000)
+    single = point(tmp_path, "{elements: 2, parts: 24}", "[{work: {per_inside: 2 ns}}, {pattern: {}}]")
+    assert schedule(single.workload, 24).round(0, 0).work == 1  # with an element a rank nothing is inside
     metis = point(tmp_path, sphere.replace("parts", "partition: metis, parts"), steps)
     assert metis.id != made.id
 

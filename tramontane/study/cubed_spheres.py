@@ -20,7 +20,7 @@ _NAME = "cubed_sphere"
 
 
 class CubedSphere(Settings):
-    """The elements of a cubed sphere, shared among the ranks, and what neighbours exchange (docs/systems.md)."""
+    """The elements of a cubed sphere, shared among the ranks, and what neighbours exchange (docs/programs.md)."""
 
     elements: Annotated[int, Whole(1, 2000)] = Field(
         description="Elements along an edge of the cube (ne); 6 ne^2 in all.", examples=[60]
@@ -127,7 +127,8 @@ def on_elements(step: Any, sphere: CubedSphere) -> Any:
             step |= {"per_point": each, "grid": [6 * sphere.elements**2, 1, 1], "decomposition": [sphere.parts, 1]}
         if "per_inside" in step:
             each = _time(step.pop("per_inside"), "per_inside")
-            step["time"] = f"{_time(step.get('time', '0 s'), 'time') + each * inside} ps"
+            total = _time(step.get("time", "0 s"), "time") + each * inside
+            step["time"] = f"{max(total, 1)} ps"  # ranks of one element have nothing inside, and a step is some work
     return step
 
 

@@ -179,8 +179,9 @@ def read(path: Path) -> bytes:
     Raises
     ------
     InputError
-        If the library is missing, or the archive can't be read, or has what can't be; the line says of which rank, and
-        at which of its events.
+        If the library is missing, or the archive can't be read.
+    ValueError
+        If operations can't be; :func:`tramontane.study.traces.pack` makes one line of it, with rank and event.
     """
     otf2 = library(path)
     try:
@@ -189,13 +190,8 @@ def read(path: Path) -> bytes:
         raise _unreadable(path, error) from None
     with trace as opened:
         readers = _follow(otf2, opened, path)
-    try:
-        _join(readers)
-        return pack([reader.rank for reader in readers], "event")
-    except ValueError as error:
-        key, _, line = str(error).partition(": ")
-        found, _, allowed = line.partition(", allowed: ")
-        raise InputError(path, key, None, allowed, problem=found) from None
+    _join(readers)
+    return pack([reader.rank for reader in readers], "event")
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:

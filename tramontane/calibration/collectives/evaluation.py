@@ -13,9 +13,12 @@ import numpy as np
 from tramontane.calibration.collectives.parameters import Values
 from tramontane.study import Point
 from tramontane.substrates.simulator import Simulator
+from tramontane.support.formatting import about_seconds
 
 #: Seconds between two lines of progress; on a terminal the line changes.
 PLAIN, LIVE = 30.0, 0.2
+CLEAR = "\r\x1b[K"
+"""Has a terminal forget its line."""
 
 
 class Simulations:
@@ -50,7 +53,7 @@ class Simulations:
 
     def _run(self, missing: dict[str, Point], doing: str) -> None:
         self._file.parent.mkdir(parents=True, exist_ok=True)
-        build = self._simulator.build()
+        build, begun = self._simulator.build(), time.monotonic()
         with self._file.open("a", encoding="utf-8") as kept, ThreadPoolExecutor(self._cores) as pool:
             waiting = {pool.submit(self._simulator.run, point): identity for identity, point in missing.items()}
             try:
@@ -59,15 +62,18 @@ class Simulations:
                     self._known[identity] = seconds
                     kept.write(json.dumps([build, identity, seconds]) + "\n")
                     self.ran += 1
-                    self._show(f"{doing}: {done} of {len(missing)} simulations")
+                    left = (time.monotonic() - begun) / done * (len(missing) - done)
+                    self._show(f"{doing}: {done} of {len(missing)} simulations, about {about_seconds(left)} left")
             finally:
                 pool.shutdown(cancel_futures=True)
+                if self._stream.isatty():
+                    self._stream.write(CLEAR)
 
     def _show(self, line: str) -> None:
         live = self._stream.isatty()
         if time.monotonic() - self._shown >= (LIVE if live else PLAIN):
             self._shown = time.monotonic()
-            self._stream.write(f"\r\x1b[K{line}" if live else f"{line}\n")
+            self._stream.write(f"{CLEAR}{line}" if live else f"{line}\n")
             self._stream.flush()
 
 
