@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tramontane.measurement.reframe_report import failed_builds, outcomes, ran, 
 from tramontane.measurement.settings import look_around, settings
 from tramontane.study import load_experiment, load_system
 from tramontane.study.points import SystemChoice
+from tramontane.substrates.mpi.launch import SESSIONS
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,6 +52,25 @@ def test_what_is_there_is_offered_and_templates_are_not(commands: Path, tmp_path
     assert "scale_CI" in system["partitions"][0]["features"]
     [environment] = made["environments"]
     assert ["TRAMONTANE_MPIRUN", '"mpirun.mpich -np"'] in environment["env_vars"]
+
+
+def test_a_job_here_has_a_folder_of_its_own_and_removes_it(commands: Path, tmp_path: Path) -> None:
+    add(commands, "mpicxx.openmpi")
+    add(commands, "sinfo")
+    prepare = {
+        system["name"]: system["partitions"][0]["prepare_cmds"]
+        for system in settings(tmp_path, look_around(ROOT))["systems"]
+    }
+    assert prepare["slurm-local"] == []  # its ranks may be on other machines
+    script = "\n".join(
+        [*prepare["generic"], 'touch "$OMPI_MCA_orte_tmpdir_base/x"', f"printenv {SESSIONS[1]}", "exit 3"]
+    )
+    done = subprocess.run(
+        ["/bin/bash", "-c", script], env={"PATH": os.defpath}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 3
+    assert done.stdout.strip()
+    assert not Path(done.stdout.strip()).exists()
 
 
 def test_slurm_is_offered_where_it_answers(commands: Path) -> None:

@@ -105,6 +105,22 @@ def test_wrong_data_are_a_failure(any_mpi: Program) -> None:
         substrate.measure(any_mpi.library, any_mpi.path, 4, arguments)
 
 
+def test_launches_side_by_side_share_no_folder_of_the_library(tmp_path: Path) -> None:
+    """Each leaves what it likes below a folder of its own, which goes with it."""
+    launcher = tmp_path / "mpirun"
+    launcher.write_text('#!/bin/sh\nmkdir -p "$OMPI_MCA_orte_tmpdir_base/ompi.host" && env')
+    launcher.chmod(0o755)
+    library = libraries.Library("generic", "openmpi", "mpicxx", (str(launcher),), {})
+    seen = set()
+    for _ in range(2):
+        ended = launch.start(library, 2, [])
+        folders = {line.partition("=")[2] for line in ended.stdout.splitlines() if line.startswith(launch.SESSIONS)}
+        assert len(folders) == 1, ended
+        seen |= folders
+    assert len(seen) == 2
+    assert not any(Path(folder).exists() for folder in seen)
+
+
 def test_a_run_that_hangs_ends_with_a_line(mpi: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(launch.LIMIT, "2")
     ranks = tmp_path / "ranks"

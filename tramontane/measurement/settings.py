@@ -16,6 +16,7 @@ from tramontane.study import list_systems, load_system
 from tramontane.study.catalogue import SYSTEMS
 from tramontane.study.points import SystemChoice
 from tramontane.study.systems import SCALES, Environment, Partition, System
+from tramontane.substrates.mpi.launch import SESSIONS
 
 #: Where ReFrame leaves its files, below the root of a checkout.
 FOLDER = Path("results", "reframe")
@@ -173,12 +174,23 @@ def _partition(name: str, partition: Partition, environments: dict[str, Environm
         "access": list(partition.options),
         "environs": [key for key in partition.environments if key in environments],
         "env_vars": _exports(partition.variables),
+        "prepare_cmds": _own_session() if partition.launcher == "mpirun" and partition.scheduler == "local" else [],
         "features": [f"{SCALE}{feature}" if feature in SCALES else feature for feature in partition.features],
         "extras": {"ranks": partition.ranks, "ranks_per_node": partition.ranks_per_node},
         # Jobs of one machine would measure each other.
         "max_jobs": 1 if partition.scheduler == "local" else 100,
         **({} if partition.scheduler == "local" else {"sched_options": {"use_nodes_option": False}}),
     }
+
+
+def _own_session() -> list[str]:
+    """Return what a job's script does first, so that no launch shares a folder of Open MPI with another."""
+    first = SESSIONS[0]
+    return [
+        f'export {first}="$(mktemp -d)"',
+        *[f'export {other}="${first}"' for other in SESSIONS[1:]],
+        f"trap 'rm -rf \"${first}\"' EXIT",
+    ]
 
 
 def _environment(name: str, environment: Environment, system: str) -> dict[str, Any]:

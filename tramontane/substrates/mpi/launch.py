@@ -16,6 +16,9 @@ LIMIT = "TRAMONTANE_MPI_LIMIT"
 _LIMIT_S = 600.0
 _GRACE_S = 5.0
 """What a launcher gets to end its ranks before it is killed [s]."""
+#: Environment variables that say below which folder a launcher keeps its files (Open MPI 4; PRRTE, from Open MPI 5 on).
+#: Launchers share one by default, and one that ends removes it while another is about to use it.
+SESSIONS = ("OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base")
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,9 @@ def start(library: Library, ranks: int, command: list[str]) -> Ended:
     """
     whole = [*library.mpirun, str(ranks), *command]
     seconds = limit()
-    # Files, not pipes: a rank that outlives its launcher must not keep us waiting for the end of a pipe.
-    with tempfile.TemporaryDirectory(prefix="tramontane-mpi-") as scratch:
+    # Files, not pipes: a rank that outlives its launcher must not keep us waiting for the end of a pipe. It may still
+    # write while the folder is removed. The name is short, because the length of sockets' names below it is bounded.
+    with tempfile.TemporaryDirectory(prefix="mpi-", ignore_cleanup_errors=True) as scratch:
         out, err = Path(scratch, "out"), Path(scratch, "err")
         with out.open("wb") as stdout, err.open("wb") as stderr:
             process = subprocess.Popen(
@@ -55,7 +59,7 @@ def start(library: Library, ranks: int, command: list[str]) -> Ended:
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,
-                env={**os.environ, **library.variables},
+                env={**os.environ, **dict.fromkeys(SESSIONS, scratch), **library.variables},
                 start_new_session=True,
                 preexec_fn=_end_with_parent,  # noqa: PLW1509 (there are no threads)
             )
