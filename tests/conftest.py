@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.waiting import PATIENCE, wait_for
 from tramontane.campaign.batch import run_batch
 from tramontane.campaign.plan import Plan, make_plan, write_plan
 from tramontane.study import Point
@@ -192,7 +193,9 @@ class PrivateSlurm:
 
     def ask(self, *command: str) -> str:
         """Return what one of Slurm's commands says; nothing if it fails."""
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=self.environment, timeout=60)
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, env=self.environment, timeout=PATIENCE
+        )
         return done.stdout if done.returncode == 0 else ""
 
     def jobs(self) -> dict[str, str]:
@@ -209,14 +212,11 @@ class PrivateSlurm:
         state = self.folder / "state" / "job_state"
         earlier = state.stat().st_mtime_ns if state.exists() else 0
         self.ask("scontrol", "update", f"JobId={job}", "Comment=saved")
-        self.wait_for(lambda: state.exists() and state.stat().st_mtime_ns > earlier, 30)
+        self.wait_for(lambda: state.exists() and state.stat().st_mtime_ns > earlier)
 
-    def wait_for(self, condition: Callable[[], object], seconds: float) -> None:
+    def wait_for(self, condition: Callable[[], object]) -> None:
         """Wait until a condition holds; fail if it does not in time."""
-        deadline = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < deadline, f"waited in vain; jobs: {self.jobs()}"
-            time.sleep(0.2)
+        wait_for(condition, lambda: f"jobs: {self.jobs()}", every=0.2)
 
 
 def missing_for_slurm() -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import PATIENCE, wait_for
 from tramontane.campaign.batch import Stopped, UnfinishedError, run_batch, stop_on_signals
 from tramontane.campaign.deaths import TRIES
 from tramontane.results.store import Store
@@ -135,7 +136,7 @@ def test_a_point_that_takes_the_batch_with_it_comes_last_and_then_counts_as_fail
     for known in ([2], [2, 4], [2, 4], [2, 4]):
         process = multiprocessing.get_context("fork").Process(target=run_until_stopped, args=(file, tmp_path, Deadly()))
         process.start()
-        process.join(30)
+        process.join(PATIENCE)
         assert list(store.identities()) == sorted(identity(ranks) for ranks in known)
     assert process.exitcode == 0
     assert store.read_failure(identity(3))["message"] == ("killed 3 times, as for want of memory; 62 MB were predicted")
@@ -171,7 +172,7 @@ def test_a_death_after_a_checkpoint_does_not_count(tmp_path: Path, fake: Any) ->
     for _ in range(3 * TRIES):
         process = multiprocessing.get_context("fork").Process(target=run_until_stopped, args=(file, tmp_path, Slow()))
         process.start()
-        process.join(30)
+        process.join(PATIENCE)
     assert process.exitcode == 0
     assert attempts.stat().st_size == 3 * TRIES
     assert Store(tmp_path).has_failed(identity(3))
@@ -215,7 +216,7 @@ def test_a_signal_ends_a_batch_at_once_and_cleanly(tmp_path: Path, fake: Any, nu
     wait_for(lambda: store.has(identity(4)))
     time.sleep(0.2)
     os.kill(process.pid or 0, number)
-    process.join(10)
+    process.join(PATIENCE)
     assert process.exitcode == 128 + number
     assert list((tmp_path / "ended").iterdir()) == []
     assert list(store.identities()) == [identity(4)]
@@ -258,13 +259,6 @@ def test_a_process_that_ends_without_a_word_is_an_error(fake: Any) -> None:
 
     with pytest.raises(PointError, match="ended with status 3 and without a result"):
         run_forked(point(4), Silent())
-
-
-def wait_for(condition: Any, seconds: float = 10.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
 
 
 def children_of(pid: int) -> list[int]:

@@ -4,7 +4,6 @@ import errno
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.waiting import wait_for
 from tramontane import __version__, cli
 from tramontane.campaign.plan import Plan
 
@@ -387,12 +387,7 @@ def test_a_run_that_is_ended_leaves_no_simulation_behind(here: Path) -> None:
         time.sleep(0.05)
     run.terminate()
     run.wait()
-    for _ in range(200):
-        if not asked.exists() or "\nState:\tZ" in (asked / "status").read_text():
-            return
-        time.sleep(0.05)
-    os.kill(int(simulation[0]), signal.SIGKILL)
-    pytest.fail("the simulation goes on")
+    wait_for(lambda: not asked.exists() or "\nState:\tZ" in (asked / "status").read_text())
 
 
 def test_a_limit_on_addresses_is_no_obstacle(here: Path) -> None:

@@ -7,8 +7,7 @@ import random
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -93,14 +92,6 @@ def kill(process: int) -> None:
     """Kill one process, if it is still there."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(process, signal.SIGKILL)
-
-
-def wait_for(condition: Callable[[], object], seconds: float = 120) -> None:
-    """Wait until a condition holds."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
 
 
 def records(project: Path) -> list[Path]:

@@ -16,6 +16,7 @@ import pytest
 
 from tests.faults import campaign
 from tests.preload import preloaded
+from tests.waiting import wait_for
 from tramontane.campaign.batch import run_batch
 from tramontane.campaign.plan import make_plan, write_plan
 from tramontane.results.store import Store
@@ -65,7 +66,7 @@ def test_a_long_point_goes_on_where_its_campaign_was_killed(tmp_path: Path) -> N
     often = {MINUTES: "0.005"}
     assert campaign.run(clean)[0] == 0
     process = campaign.start(hurt, environment=often)
-    campaign.wait_for(lambda: list(hurt.glob("results/points/??/*.checkpoint")))
+    wait_for(lambda: list(hurt.glob("results/points/??/*.checkpoint")))
     for each in campaign.working_in(hurt):
         campaign.kill(each)
     process.communicate()
@@ -91,7 +92,7 @@ def test_a_campaign_that_is_killed_at_any_moment_loses_nothing(clean: Path, tmp_
     if process.poll() is None:
         chosen = campaign.hurt(project, process, draw)
         if chosen in {"group", "driver"}:
-            campaign.wait_for(lambda: not campaign.working_in(project), 15)
+            wait_for(lambda: not campaign.working_in(project))
         else:
             process.wait(300)
     process.communicate()
@@ -178,7 +179,7 @@ def test_a_plan_beside_a_running_campaign_is_refused(clean: Path, tmp_path: Path
     project = campaign.write(tmp_path / "project")
     process = campaign.start(project)
     try:
-        campaign.wait_for(lambda: campaign.records(project))
+        wait_for(lambda: campaign.records(project))
         done = subprocess.run(
             [sys.executable, "-m", "tramontane", "plan", "--scale", "smoke", "-e", "none"],
             cwd=project,
@@ -188,7 +189,7 @@ def test_a_plan_beside_a_running_campaign_is_refused(clean: Path, tmp_path: Path
             env={**os.environ, "PYTHONPATH": str(campaign.ROOT)},
         )
         assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-        _, err = process.communicate(timeout=300)
+        _, err = process.communicate(timeout=900)
         assert process.returncode == 0, err
     finally:
         campaign.end_all(project)
@@ -202,7 +203,7 @@ def test_two_campaigns_at_once_wait_for_each_other(clean: Path, tmp_path: Path) 
     try:
         statuses = []
         for process in processes:
-            process.communicate(timeout=300)
+            process.communicate(timeout=900)
             statuses.append(process.returncode)
     finally:
         campaign.end_all(project)
@@ -223,9 +224,9 @@ def test_a_batch_that_is_killed_for_memory_is_tried_again(clean: Path, tmp_path:
             batch[:] = [each for each, words in campaign.working_in(project).items() if "run-batch" in words]
             return bool(batch) and bool(campaign.records(project))
 
-        campaign.wait_for(found)
+        wait_for(found)
         campaign.kill(batch[0])
-        _, err = process.communicate(timeout=300)
+        _, err = process.communicate(timeout=900)
     finally:
         campaign.end_all(project)
     assert process.returncode == 0, err
@@ -266,12 +267,12 @@ def test_whoever_is_stopped_says_so_and_leaves_nobody_behind(
     process = campaign.start(project)
     time.sleep(delay)
     process.send_signal(number)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=900)
     assert process.returncode in {128 + number, -number}
     if process.returncode > 0:
         assert "stopped" in err.splitlines()[-1]
         assert "Traceback" not in err
-    campaign.wait_for(lambda: not campaign.working_in(project), 10)
+    wait_for(lambda: not campaign.working_in(project))
 
 
 @pytest.mark.long

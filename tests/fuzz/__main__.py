@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.fuzz import judge as judges
-from tests.fuzz.draw import COMMAND, TABLE, WHERE, Drawn, draw
+from tests.fuzz.draw import COMMAND, EXAMPLES, MEASURED, PRINTED, REFERRED, TABLE, WHERE, Drawn, draw
 
 ROOT = Path(__file__).parents[2]
 EXPERIMENT = "configs/experiments/fig09d-pattern.yaml"
@@ -35,6 +35,7 @@ class Project:
         shutil.copytree(ROOT / "configs", self.root / "configs")
         (self.root / "validation").mkdir()
         shutil.copy(ROOT / "validation/topologies.csv", self.root / "validation")
+        shutil.copytree(ROOT / EXAMPLES, self.root, dirs_exist_ok=True)
         self._where = judges.Where(self.root / EXPERIMENT)
 
     def judge(self, drawn: Drawn) -> judges.Answer:
@@ -43,9 +44,16 @@ class Project:
             return self._where(drawn.content.decode(errors="surrogatepass"))
         if drawn.kind == COMMAND:
             return self._inside(lambda: judges.command(list(drawn.words)))
-        return self.placed(
-            drawn, lambda file: judges.table(file, self.root) if drawn.kind == TABLE else judges.file(file)
-        )
+        return self.placed(drawn, lambda file: self._judge_placed(drawn, file))
+
+    def _judge_placed(self, drawn: Drawn, file: Path) -> judges.Answer:
+        if drawn.kind == TABLE:
+            return judges.table(file, self.root)
+        if drawn.kind == PRINTED:
+            return self._inside(lambda: judges.command(list(MEASURED)))
+        if drawn.kind in REFERRED:
+            return judges.file(self.root / REFERRED[drawn.kind][-1])
+        return judges.file(file)
 
     def _inside(self, function: Callable[[], judges.Answer]) -> judges.Answer:
         before = Path.cwd()
@@ -76,8 +84,10 @@ class Project:
             return self._run(["estimate", "fig09d", "--scale=smoke", f"--where={text}"])
         if drawn.kind == COMMAND:
             return self._run([word.replace("\0", "?") for word in drawn.words])
-        command = ["compare", "nope.csv"] if drawn.kind == TABLE else ["validate"]
-        return self.placed(drawn, lambda file: self._run(command if drawn.kind == TABLE else [*command, str(file)]))
+        commands = {TABLE: ["compare", "nope.csv"], PRINTED: list(MEASURED)}
+        commands |= {kind: ["validate", file] for kind, (*_, file) in REFERRED.items()}
+        command = commands.get(drawn.kind, ["validate", drawn.file])
+        return self.placed(drawn, lambda _: self._run(command))
 
     def _run(self, words: list[str]) -> judges.Answer:
         line = [sys.executable, "-m", "tramontane", *words]

@@ -6,6 +6,7 @@ The same seed draws the same inputs.
 import copy
 import json
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,19 +30,46 @@ start_jitter: 1 ns
 noise: {duration: 25 us, period: 1 ms, pattern: random}
 statistics: {congestion: 4}
 """
+#: Points of other kinds, and files that points refer to.
+EXAMPLES = "tests/fuzz/examples"
 #: Kind of an input, and the files it is made from.
 SOURCES = {
-    "point": ("",),
-    "experiment": ("configs/experiments/fig05a-alltoall-algorithms.yaml", "configs/experiments/fig09d-pattern.yaml"),
-    "machine": ("configs/machines/torus-S.yaml", "configs/machines/base.yaml", "configs/machines/fattree-S.yaml"),
+    "point": ("", *(f"{EXAMPLES}/{name}.yaml" for name in ("program", "roles", "jobs", "pattern", "trace"))),
+    "experiment": (
+        "configs/experiments/fig05a-alltoall-algorithms.yaml",
+        "configs/experiments/fig09d-pattern.yaml",
+        "configs/experiments/time-step-spectral.yaml",
+        "configs/experiments/monc-epoch.yaml",
+        "configs/experiments/interference.yaml",
+    ),
+    "machine": (
+        "configs/machines/torus-S.yaml",
+        "configs/machines/base.yaml",
+        "configs/machines/fattree-S.yaml",
+        "configs/machines/leonardo.yaml",
+        "configs/machines/slimfly-S.yaml",
+        "configs/machines/xc30.yaml",
+    ),
     "grids": ("configs/workloads/grids.yaml",),
     "system": ("configs/systems/generic.yaml", "configs/systems/slurm-local.yaml"),
     "claims": ("configs/claims/brown2018.yaml", "configs/claims/zheng2018.yaml"),
     "judgement": ("configs/claims/judgement.yaml",),
     "references": ("configs/references.yaml",),
+    "study": ("configs/samples/zheng2018.yaml", "configs/samples/zheng2018-networks.yaml"),
+    "plausible": ("configs/plausible/zheng2018.yaml",),
+    "libraries": ("configs/libraries.yaml",),
 }
+#: Files that are no YAML: what each is made from, where it lies, and what is asked about it: a file that refers to it.
+REFERRED = {
+    "pattern": ("configs/patterns/icosahedron-16.csv", "configs/patterns/icosahedron-16.csv", "pattern.yaml"),
+    "graph": ("configs/machines/slimfly-S.csv", "configs/machines/slimfly-S.csv", "graph.yaml"),
+    "trace": (f"{EXAMPLES}/trace.goal", "trace.goal", "trace.yaml"),
+}
+#: What a benchmark of others printed, and the command that reads it.
+PRINTED, PRINTED_FILE = "printed", "osu.txt"
+MEASURED = ("measured", f"pairwise={PRINTED_FILE}", "--machine=torus-S", "--nodes=4", "--output=measured.csv")
 TABLE, WHERE, COMMAND = "table", "where", "command"
-KINDS = (*SOURCES, TABLE, WHERE, COMMAND)
+KINDS = (*SOURCES, *REFERRED, PRINTED, TABLE, WHERE, COMMAND)
 
 _DEEP: Any = 1
 for _ in range(60):
@@ -336,11 +364,14 @@ def draw(seed: int, count: int, root: Path) -> Iterator[Drawn]:
             yield Drawn(kind, number, words=_line(generator))
         elif kind == TABLE:
             yield Drawn(kind, number, "drawn.csv", _cells(generator, root))
+        elif kind in REFERRED or kind == PRINTED:
+            source, place, _ = REFERRED.get(kind, (f"{EXAMPLES}/{PRINTED_FILE}", PRINTED_FILE, ""))
+            yield Drawn(kind, number, place, _tokens(generator, (root / source).read_bytes()))
         else:
             name = generator.choice(SOURCES[kind])
             text = (root / name).read_text(encoding="utf-8") if name else POINT
             broken = _bytes(generator, text.encode()) if generator.random() < 0.3 else _nodes(generator, text)
-            yield Drawn(kind, number, name or "drawn.yaml", broken)
+            yield Drawn(kind, number, "drawn.yaml" if kind == "point" else name, broken)
 
 
 def places(node: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -377,6 +408,33 @@ def _nodes(generator: random.Random, text: str) -> bytes:
         else:
             node[last] = copy.deepcopy(generator.choice(ODD))
     return json.dumps(data, ensure_ascii=False, indent=1).encode(errors="surrogatepass")
+
+
+def _tokens(generator: random.Random, content: bytes) -> bytes:
+    """Change words and numbers of a text, or its lines, or else its bytes."""
+    if generator.random() < 0.3:
+        return _bytes(generator, content)
+    for _ in range(generator.choice((1, 1, 1, 2, 4))):
+        if generator.random() < 0.3:
+            lines = content.splitlines(keepends=True)
+            line = generator.randrange(len(lines))
+            action = generator.choice(("remove", "double", "swap"))
+            if action == "remove":
+                del lines[line]
+            elif action == "double":
+                lines *= generator.choice((2, 3))
+            else:
+                other = generator.randrange(len(lines))
+                lines[line], lines[other] = lines[other], lines[line]
+            content = b"".join(lines)
+        else:
+            words = re.split(rb"(\W+)", content)
+            at = 2 * generator.randrange(len(words) // 2 + 1)
+            words[at] = str(generator.choice((*ODD, *map(bytes.decode, words[::2][:40])))).encode(errors="replace")
+            content = b"".join(words)
+        if not content:
+            break
+    return content
 
 
 def _bytes(generator: random.Random, content: bytes) -> bytes:

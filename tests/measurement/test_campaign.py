@@ -44,7 +44,7 @@ def test_one_command_measures_and_simulates(here: Path) -> None:
         text=True,
         check=False,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-        timeout=300,
+        timeout=900,
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[-1].split() == ["pair", "4", "0", "0"]

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.mpi.conftest import Program
+from tests.waiting import wait_for
 from tramontane.study import Point, load_point
 from tramontane.study.points import SystemChoice
 from tramontane.substrates import mpi as substrate
@@ -122,18 +122,14 @@ def test_launches_side_by_side_share_no_folder_of_the_library(tmp_path: Path) ->
 
 
 def test_a_run_that_hangs_ends_with_a_line(mpi: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(launch.LIMIT, "2")
+    monkeypatch.setenv(launch.LIMIT, "6")
     ranks = tmp_path / "ranks"
     ranks.mkdir()
-    code = f"import os, time; open(os.path.join({str(ranks)!r}, str(os.getpid())), 'w').close(); time.sleep(60)"
-    with pytest.raises(RuntimeError, match="with 2 ranks did not end within 2 s and was stopped; TRAM"):
-        launch.start(mpi.library, 2, [sys.executable, "-c", code])
+    with pytest.raises(RuntimeError, match="with 2 ranks did not end within 6 s and was stopped; TRAM"):
+        launch.start(mpi.library, 2, ["sh", "-c", f"touch {ranks}/$$; exec sleep 600"])
     left = [int(file.name) for file in ranks.iterdir()]
     assert len(left) == 2
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline and any(_runs(number) for number in left):
-        time.sleep(0.1)
-    assert not any(_runs(number) for number in left)
+    wait_for(lambda: not any(_runs(number) for number in left))
 
 
 def _runs(number: int) -> bool:

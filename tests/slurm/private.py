@@ -14,6 +14,7 @@ import contextlib
 import ctypes
 import getpass
 import os
+import random
 import select
 import shutil
 import signal
@@ -29,7 +30,9 @@ DAEMONS = ("munged", "slurmctld", "slurmd")
 #: Where Debian puts daemons, which is not in every user's PATH.
 DAEMON_PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 #: How long the cluster may take to come up [s].
-PATIENCE = 60.0
+PATIENCE = 180.0
+#: Which ports Linux gives to those who don't ask for one; it would give a daemon's away while the daemon is down.
+EPHEMERAL_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
@@ -197,15 +200,16 @@ class Cluster:
 
 
 def free_ports(number: int) -> list[int]:
-    """Return ports of the loopback interface that nobody listens at."""
-    sockets = [socket.socket() for _ in range(number)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [int(each.getsockname()[1]) for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
+    """Return ports of the loopback interface that nobody listens at, and that the system gives to nobody else."""
+    first = int(EPHEMERAL_PORTS.read_text().split()[0])
+    found: list[int] = []
+    for port in random.SystemRandom().sample(range(first // 2, first), first - first // 2):
+        with socket.socket() as each, contextlib.suppress(OSError):
+            each.bind(("127.0.0.1", port))
+            found.append(port)
+        if len(found) == number:
+            return found
+    raise RuntimeError("no free ports")
 
 
 def end_with_parent() -> None:

@@ -95,21 +95,21 @@ def test_a_campaign_outlives_a_node_and_the_controller(slurm: Any, project: Path
     campaign = start(project, slurm)
     try:
         # A node dies with a job on it: Slurm sends that job again.
-        slurm.wait_for(lambda: "n2" in slurm.ask("squeue", "-h", "-t", "RUNNING", "-o", "%N"), 90)
+        slurm.wait_for(lambda: "n2" in slurm.ask("squeue", "-h", "-t", "RUNNING", "-o", "%N"))
         slurm.tell("kill n2")
-        slurm.wait_for(lambda: requeued_jobs(slurm, earlier), 90)
+        slurm.wait_for(lambda: requeued_jobs(slurm, earlier))
         slurm.wait_until_saved(min(requeued_jobs(slurm, earlier)))
         # The controller dies and comes back, while a job runs on the other node. Not while the job asks for its step:
         # then it would wait until its time is over, and be sent again after minutes.
-        slurm.wait_for(lambda: running_steps(slurm), 60)
+        slurm.wait_for(lambda: running_steps(slurm))
         before = slurm.jobs()
         slurm.tell("kill slurmctld")
         assert slurm.jobs() == {}
         assert campaign.poll() is None
         slurm.tell("start slurmctld")
-        slurm.wait_for(lambda: slurm.jobs().keys() >= before.keys(), 60)
+        slurm.wait_for(lambda: slurm.jobs().keys() >= before.keys())
         slurm.tell("start n2")
-        out, err = campaign.communicate(timeout=240)
+        out, err = campaign.communicate(timeout=900)
     finally:
         if campaign.poll() is None:
             os.killpg(campaign.pid, 9)
@@ -140,18 +140,18 @@ def test_a_campaign_that_is_stopped_or_whose_jobs_are_goes_on_where_memory_is_en
     earlier = set(others)
     campaign = start(project, slurm)
     try:
-        slurm.wait_for(lambda: records(project), 90)
+        slurm.wait_for(lambda: records(project))
         campaign.terminate()
-        _, err = campaign.communicate(timeout=60)
+        _, err = campaign.communicate(timeout=900)
         assert campaign.returncode == 143
         assert err.splitlines()[-1].endswith("the same command goes on from there")
         # The same command: the jobs before were no account's.
         earlier |= slurm.jobs().keys()
         campaign = start(project, slurm)
-        slurm.wait_for(lambda: slurm.jobs().keys() - earlier, 60)
+        slurm.wait_for(lambda: slurm.jobs().keys() - earlier)
         cancelled, *_ = slurm.jobs().keys() - earlier
         slurm.ask("scancel", cancelled)
-        _, err = campaign.communicate(timeout=240)
+        _, err = campaign.communicate(timeout=900)
     finally:
         if campaign.poll() is None:
             os.killpg(campaign.pid, 9)

@@ -34,10 +34,10 @@ def test_a_long_point_outlives_a_preemption(slurm: Any, project: Path) -> None:
     earlier = set(slurm.jobs())
     campaign = start(project, slurm)
     try:
-        slurm.wait_for(lambda: list(project.glob("results/points/??/*.checkpoint")), 120)
+        slurm.wait_for(lambda: list(project.glob("results/points/??/*.checkpoint")))
         slurm.ask("sbatch", "--partition=urgent", "--exclusive", "--nodes=2", "--output=/dev/null", "--wrap=sleep 2")
-        slurm.wait_for(lambda: requeued_jobs(slurm, earlier), 60)
-        _, err = campaign.communicate(timeout=240)
+        slurm.wait_for(lambda: requeued_jobs(slurm, earlier))
+        _, err = campaign.communicate(timeout=900)
     finally:
         if campaign.poll() is None:
             os.killpg(campaign.pid, 9)

@@ -3,12 +3,12 @@
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.waiting import PATIENCE, wait_for
 from tramontane.campaign.slurm import Attempts, Limits, attempts, find_limits, keeps_accounts, limits, minutes
 from tramontane.errors import InputError
 
@@ -36,7 +36,7 @@ def test_a_private_slurm_ends_with_all_it_has_started(slurm: Any, ending: str) -
     with tempfile.TemporaryDirectory(prefix="slurm-") as parent:
         Path(parent).chmod(0o755)
         folder = Path(parent, "c")
-        lifetime = "6" if ending == "end of its lifetime" else "60"
+        lifetime = "12" if ending == "end of its lifetime" else "60"
         process = subprocess.Popen(
             [sys.executable, str(PRIVATE), str(folder), "--nodes", "1", "--lifetime", lifetime],
             stdin=subprocess.PIPE,
@@ -46,25 +46,22 @@ def test_a_private_slurm_ends_with_all_it_has_started(slurm: Any, ending: str) -
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         # A job that would outlive the daemons, which detach what runs it.
-        subprocess.run([folder / "bin" / "sbatch", "--output=none", "--wrap", "exec sleep 20"], check=True, cwd=parent)
-        slurm.wait_for(lambda: len(daemons(folder)) >= 4, 10)
+        subprocess.run([folder / "bin" / "sbatch", "--output=none", "--wrap", "exec sleep 60"], check=True, cwd=parent)
+        slurm.wait_for(lambda: len(daemons(folder)) >= 4)
         if ending == "death of its parent":
             process.kill()
         elif ending == "end of input":
             assert process.stdin is not None
             process.stdin.close()
-        process.wait(30)
+        process.wait(PATIENCE)
         left = 2 if ending == "death of its parent" else 0  # the job's own processes, until it ends
-        end = time.monotonic() + 10
-        while len(daemons(folder)) > left and time.monotonic() < end:
-            time.sleep(0.1)
-        assert len(daemons(folder)) <= left
+        wait_for(lambda: len(daemons(folder)) <= left)
 
 
 def test_sacct_is_answered_where_there_are_no_accounts(slurm: Any) -> None:
     assert not keeps_accounts(slurm.ask("scontrol", "show", "config"))
     job = slurm.ask("sbatch", "--parsable", "--job-name=a-name", "--output=/dev/null", "--wrap", "exit 3").strip()
-    slurm.wait_for(lambda: slurm.jobs()[job] == "FAILED", 60)
+    slurm.wait_for(lambda: slurm.jobs()[job] == "FAILED")
     # As snakemake-executor-plugin-slurm asks.
     states = slurm.ask(
         *(str(SHIM), "-X", "--parsable2", "--clusters", "all", "--noheader", "--format=JobIdRaw,State"),
@@ -113,7 +110,7 @@ def test_how_jobs_ended_tells_what_they_lacked(slurm: Any, monkeypatch: pytest.M
         job = str(slurm.ask("sbatch", *options, "--wrap", command).strip())
         if command.startswith("sleep"):
             slurm.ask("scancel", job)
-        slurm.wait_for(lambda: slurm.jobs()[job] not in {"PENDING", "RUNNING", "COMPLETING"}, 60)
+        slurm.wait_for(lambda: slurm.jobs()[job] not in {"PENDING", "RUNNING", "COMPLETING"})
         return str(slurm.jobs()[job])
 
     hold = f"exec {sys.executable} -c 'import time; held = b\"x\" * 300_000_000; time.sleep(30)'"

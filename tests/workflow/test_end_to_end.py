@@ -1,6 +1,7 @@
 """A tiny campaign on the real simulator through the real workflow: run, run again, change, kill, go on, fail."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import pytest
 import xarray as xr
+
+from tests.waiting import PATIENCE, wait_for
 
 ROOT = Path(__file__).parents[2]
 
@@ -45,8 +48,14 @@ def start(project: Path, *arguments: str) -> subprocess.Popen[str]:
 
 def reproduce(project: Path, *arguments: str) -> tuple[int, str, str]:
     process = start(project, *arguments)
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate(timeout=900)
     return process.returncode, out, err
+
+
+def processor_time() -> float:
+    """Return what the processes that have ended took [s]: unlike the clock, it does not know what else runs here."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def records(project: Path) -> dict[str, int]:
@@ -78,9 +87,9 @@ def test_a_campaign_runs_to_its_report_once_and_grows_by_what_is_new(project: Pa
         assert dataset["status"].values.ravel().tolist().count("ok") == 5
 
     # The same command again does nothing, says so, and is quick.
-    begin = time.monotonic()
+    begin = processor_time()
     status, out, err = reproduce(project)
-    assert time.monotonic() - begin < 15
+    assert processor_time() - begin < 15
     assert status == 0
     assert out == "results/smoke/report.html\n"
     assert err.splitlines()[-1] == "nothing to do: all 5 points are there"
@@ -123,11 +132,8 @@ def test_a_campaign_runs_to_its_report_once_and_grows_by_what_is_new(project: Pa
 def test_a_campaign_that_is_killed_goes_on_where_it_was(project: Path) -> None:
     (project / "configs" / "experiments" / "tiny.yaml").write_text(HEAVY)
     process = start(project, "--cores", "2")
-    deadline = time.monotonic() + 120
-    while len(records(project)) < 2:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_for(lambda: len(records(project)) >= 2 or process.poll() is not None)
+    assert process.poll() is None, process.communicate()
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     time.sleep(2)  # what it had started ends with it
@@ -149,12 +155,9 @@ def test_a_campaign_that_is_killed_goes_on_where_it_was(project: Path) -> None:
 def test_a_campaign_that_is_stopped_says_so_in_one_line(project: Path, number: signal.Signals) -> None:
     (project / "configs" / "experiments" / "tiny.yaml").write_text(HEAVY)
     process = start(project, "--cores", "1")
-    deadline = time.monotonic() + 120
-    while not records(project):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_for(lambda: records(project))
     process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 128 + number
     assert out == ""
     assert err.splitlines()[-1].startswith("stopped with ")

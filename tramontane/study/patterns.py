@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tramontane.errors import InputError, display_path
+from tramontane.errors import InputError, display_path, show
 from tramontane.study.fields import is_digest
 from tramontane.study.messages import problem
 from tramontane.study.pattern_tables import packed, read
@@ -115,8 +115,10 @@ def by_table(keys: Mapping[str, Any], pack: Pack) -> dict[str, Any]:
         If the file or the table can't be read, or is another one than the digest says.
     """
     file, table_ = keys.get("file"), keys.get("table")
+    if file is not None and not isinstance(file, str):
+        raise problem(f"found {show(file)}", "a file's path", key="file")
     try:
-        if isinstance(file, str):
+        if file is not None:
             found = kept(file, pack)
             if table_ not in (None, found):
                 raise problem(f"found one with digest {found}", f"the one planned, {table_}", key="file")
