@@ -24,13 +24,14 @@ from ruamel.yaml import YAML
 
 from analysis import facts, svg
 from analysis.page import claims, interactive, machines, papers, shares
-from analysis.page.experiments import PROVENANCE, Group, Section, anchor_of, command_of, group, links, section
+from analysis.page.experiments import PROVENANCE, Group, Section, anchor_of, group, links, section
 from analysis.spec import spec_of
 from tramontane.errors import InputError
 from tramontane.results import datasets
 from tramontane.study import list_experiments, load_experiment
 from tramontane.study.catalogue import REFERENCES
 from tramontane.support import formatting
+from tramontane.support.layout import reproduce_command
 from tramontane.support.processes import end_with_parent
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
@@ -198,7 +199,7 @@ def collect(
         read[file.stem] = dataset = datasets.read(file)
         try:
             panel = spec_of(dataset).panel
-            sections.append((panel.figure if panel else "", section(dataset, file, figures, points, out)))
+            sections.append((panel.figure if panel else "", section(dataset, file, figures, points, out, root)))
         except ValueError as error:
             raise ValueError(f"{file}: {error}") from error
     groups = group(sections, figures.with_name("sheets"), out)
@@ -239,7 +240,9 @@ def unrun(root: Path, scale: str, done: set[str]) -> list[Unrun]:
         return []
     loaded = [load_experiment(file) for file in list_experiments(root) if file.stem not in done]
     return [
-        Unrun(own.name, own.title, own.question, command_of(scale, [own.name])) for own in loaded if scale in own.scales
+        Unrun(own.name, own.title, own.question, reproduce_command(root, scale, [own.name]))
+        for own in loaded
+        if scale in own.scales
     ]
 
 

@@ -19,6 +19,7 @@ from analysis.spec import spec_of
 from analysis.table import Table
 from tramontane.results.revisions import newest, tally
 from tramontane.support import formatting
+from tramontane.support.layout import reproduce_command
 
 #: Attributes of a dataset that say where it comes from, with their headings.
 PROVENANCE = {
@@ -89,12 +90,7 @@ def anchor_of(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", f"experiment-{name}").strip("-").lower()
 
 
-def command_of(scale: str, names: Iterable[str]) -> str:
-    """Return the command that runs some experiments."""
-    return f'make reproduce SCALE={scale} EXPERIMENTS="{" ".join(names)}"'
-
-
-def section(dataset: xr.Dataset, dataset_file: Path, figures: Path, points: Path, page: Path) -> Section:
+def section(dataset: xr.Dataset, dataset_file: Path, figures: Path, points: Path, page: Path, root: Path) -> Section:
     """Collect what the page shows of one experiment.
 
     Parameters
@@ -109,6 +105,8 @@ def section(dataset: xr.Dataset, dataset_file: Path, figures: Path, points: Path
         Folder of the point records, for the messages of failed points.
     page
         The report's file; links are relative to it.
+    root
+        Folder of ``configs``.
     """
     attrs = dataset.attrs
     name = dataset_file.stem
@@ -139,7 +137,7 @@ def section(dataset: xr.Dataset, dataset_file: Path, figures: Path, points: Path
         picture=Markup(svg.inline(picture.read_text(encoding="utf-8"), anchor, title)) if picture.exists() else None,
         caption=caption(dataset),
         links=links(files, page),
-        command=command_of(str(attrs.get("scale", "laptop")), [name]),
+        command=reproduce_command(root, str(attrs.get("scale", "laptop")), [name]),
         table=numbers(dataset),
         summaries=summaries(dataset),
         plot=interactive.plot(dataset),

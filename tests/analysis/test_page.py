@@ -87,7 +87,7 @@ def test_panels_of_a_figure_stand_together_in_order(written: str) -> None:
 def test_what_has_no_results_is_listed_with_its_command(written: str) -> None:
     part = written.split('<h2 id="unrun">')[1]
     for name in ("fig09a-halo-widths", "fig10a-allreduce"):
-        assert f"make reproduce SCALE=smoke EXPERIMENTS=&#34;{name}&#34;" in part
+        assert f"tramontane reproduce --scale smoke --experiments &#34;{name}&#34;" in part
     assert "fig05a-alltoall-algorithms&#34;" not in part.split("</section>")[0]
     assert "No results yet; this runs them:" in written
 

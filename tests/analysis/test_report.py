@@ -227,7 +227,7 @@ def test_the_data_table_names_the_best_and_the_range(factory: Factory) -> None:
 
 def test_simulation_time_and_largest_count_of_processes(factory: Factory, tmp_path: Path) -> None:
     dataset = factory(("burst", "bruck"), (16, 64, 256), gaps={("burst", 256): "failed", ("bruck", 256): "missing"})
-    found = section(dataset, tmp_path / "x.nc", tmp_path, tmp_path, tmp_path / "report.html")
+    found = section(dataset, tmp_path / "x.nc", tmp_path, tmp_path, tmp_path / "report.html", tmp_path)
     assert found.largest == "64"
     assert found.simulation_time == "10 s"
     assert (found.counts.ok, found.counts.failed, found.counts.missing) == (4, 1, 1)

@@ -213,13 +213,13 @@ def test_the_report_keeps_experiments_that_are_not_asked_for(project: Path, othe
     plan = execute(project, experiments=["tiny"])
     outline = Rules(project).outline("smoke")
     assert list(outline["experiments"]) == ["tiny"]
-    assert outline["command"] == 'make reproduce SCALE=smoke EXPERIMENTS="tiny"'
+    assert outline["command"] == 'tramontane reproduce --scale smoke --experiments "tiny"'
     plan.layout.dataset("tiny").parent.mkdir()
     plan.layout.dataset("tiny").touch()
     execute(project, experiments=["tiny_again"])
     outline = Rules(project).outline("smoke")
     assert list(outline["experiments"]) == ["tiny", "tiny_again"]
-    assert outline["command"] == "make reproduce SCALE=smoke"
+    assert outline["command"] == "tramontane reproduce --scale smoke"
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,7 @@ PARTS = {
     "comparison": {"errors", "support", "study", "substrates", "results", "campaign"},
     "claims": {"errors", "support", "study", "substrates", "results", "campaign"},
     "archive": {"errors", "support", "study", "results", "claims"},
+    "api": {"errors", "support", "study", "results", "substrates"},
 }
 #: Folders that are built, fetched or written by runs.
 NOT_OURS = {".git", ".venv", ".snakemake", "__pycache__"}

@@ -17,6 +17,7 @@ from tramontane.study.points import SystemChoice
 from tramontane.substrates import mpi as substrate
 from tramontane.substrates.mpi import build, launch, libraries, program
 from tramontane.substrates.mpi.libraries import library_of
+from tramontane.support.layout import SHARE
 
 POINT = """
 ranks: 6
@@ -173,5 +174,5 @@ def test_sources_that_can_not_be_built_are_a_line(
 def test_the_workflow_has_a_rule_that_builds(any_mpi: Program) -> None:
     target = f"build/mpi-{any_mpi.library.name}/{program.NAME}"
     command = [sys.executable, "-m", "snakemake", "--dry-run", "--forcerun", "build_program", "--quiet", "--", target]
-    done = subprocess.run(command, cwd=program.ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=SHARE, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

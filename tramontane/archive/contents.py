@@ -12,7 +12,7 @@ from tramontane.results.manifest import is_whole
 from tramontane.results.store import Store
 from tramontane.study import patterns
 from tramontane.study.reading import read_json
-from tramontane.support.layout import CODE, Layout
+from tramontane.support.layout import SHARE, Layout
 
 #: Files of the checkout that say what the software is, who wrote it and what it was built with.
 _ABOUT = ("CITATION.cff", "LICENSE", "requirements.lock")
@@ -51,7 +51,7 @@ def sources(root: Path, scale: str) -> Sources:
     for path in (*_files(root / "configs"), *_campaign(layout), *_records(layout), *_tables(layout)):
         found[PurePosixPath(path.relative_to(root).as_posix())] = path
     for name in _ABOUT:
-        own = next((folder / name for folder in (root, CODE) if (folder / name).exists()), None)
+        own = next((folder / name for folder in (root, SHARE) if (folder / name).exists()), None)
         if own is not None:
             found[PurePosixPath(name)] = own
     return dict(sorted(found.items()))

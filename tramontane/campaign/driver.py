@@ -26,7 +26,7 @@ from tramontane.errors import InputError, display_path
 from tramontane.results.store import Store
 from tramontane.substrates import spack
 from tramontane.support.formatting import about_bytes, about_seconds, listed, plural
-from tramontane.support.layout import CODE, Layout
+from tramontane.support.layout import SHARE, Layout
 from tramontane.support.processes import end_with_parent
 from tramontane.support.tables import table
 
@@ -129,13 +129,13 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
 
 def find_profile(root: Path, name: str) -> Path:
     """Return the folder of a profile, the checkout's own before the one that comes with the code."""
-    for folder in (root, CODE):
+    for folder in (root, SHARE):
         found = folder / "workflow" / "profiles" / name
         if found.is_dir():
             return found
-    known = sorted({path.parent.name for where in (root, CODE) for path in where.glob("workflow/profiles/*/*.yaml")})
+    known = sorted({path.parent.name for where in (root, SHARE) for path in where.glob("workflow/profiles/*/*.yaml")})
     if not known:
-        problem = "no workflow/profiles here: campaigns run in a checkout"
+        problem = "no workflow/profiles here"
         raise InputError(root, "", name, "a checkout of Tramontane", problem=problem)
     raise InputError("profile", "", name, ", ".join(known))
 
@@ -171,7 +171,7 @@ def header(plan: Plan, options: Options) -> Iterator[str]:
 
 def snakemake_command(plan: Plan, profile: Path, options: Options) -> list[str]:
     """Return the command that runs the workflow."""
-    snakefile = next((path for path in (plan.root / "Snakefile", CODE / "Snakefile") if path.exists()), None)
+    snakefile = next((path for path in (plan.root / "Snakefile", SHARE / "Snakefile") if path.exists()), None)
     if snakefile is None:
         raise InputError(plan.root / "Snakefile", "", None, "a checkout of Tramontane", problem="no such file")
     local = ["--cores", str(options.cores)] if options.profile == "default" else []

@@ -24,7 +24,7 @@ from tramontane.study import SCALES, Experiment, Point, estimate, expand, list_e
 from tramontane.substrates import get
 from tramontane.support import host
 from tramontane.support.files import dump, write_if_changed
-from tramontane.support.layout import Layout
+from tramontane.support.layout import Layout, reproduce_command
 
 #: Words that stand for all experiments and for none.
 ALL, NONE = "all", "none"
@@ -408,7 +408,7 @@ def _reported(plan: Plan) -> list[str]:
 def command(plan: Plan, reported: Sequence[str]) -> str:
     """Return the command that makes the report again."""
     everything = len(reported) == len(list_experiments(plan.root))
-    return f"make reproduce SCALE={plan.scale}" + ("" if everything else f' EXPERIMENTS="{" ".join(reported)}"')
+    return reproduce_command(plan.root, plan.scale, () if everything else reported)
 
 
 def _outline(plan: Plan, reported: Sequence[str]) -> dict[str, Any]:

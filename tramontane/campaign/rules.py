@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from tramontane.campaign import slurm
 from tramontane.campaign.clock import is_past
 from tramontane.support.imports import sources
-from tramontane.support.layout import CODE, DRAWN, Layout
+from tramontane.support.layout import CODE, DRAWN, SHARE, Layout
 
 #: What the wildcards may be; a misspelt target is then no target at all.
 SCALES = "smoke|laptop|paper"
@@ -27,6 +27,9 @@ BATCH = "[0-9a-f]{16}"
 COLLATING = ("tramontane.results.collate",)
 DRAWING = ("analysis.draw", "analysis.schematics")
 REPORTING = ("analysis.report",)
+
+#: The rules of the workflow.
+SNAKEFILE = str(SHARE / "Snakefile")
 
 _STYLES = ("*.mplstyle", "*.yaml", "*.j2", "*.html", "*.css")
 #: How far a point may exceed its estimate: in time, and in memory.
@@ -144,13 +147,13 @@ class Rules:
 
     def code_of_skeleton(self) -> list[str]:
         """Return the sources of the program that runs schedules with MPI."""
-        return [str(path) for path in (CODE / "CMakeLists.txt", *_skeleton())]
+        return [str(path) for path in (SHARE / "CMakeLists.txt", *_skeleton())]
 
     def code_of_report(self) -> list[str]:
         """Return the code, style and data, besides the datasets, that decide what the report says."""
         data = self.root / "configs"
         files = sorted([*data.glob("claims/*.yaml"), *data.glob("paper/*.yaml")])
-        files += sorted((CODE / "simulator" / "topologies").glob("*.hpp"))  # whose sizes Table 1 shows
+        files += sorted((SHARE / "simulator" / "topologies").glob("*.hpp"))  # whose sizes Table 1 shows
         return [*_code(REPORTING), *_styles(), *_changed(files)]
 
     def command(self, wildcards: Wildcards) -> str:
@@ -258,7 +261,7 @@ def _code(modules: Iterable[str]) -> list[str]:
 
 
 def _skeleton() -> list[Path]:
-    return sorted(path for form in ("*.hpp", "*.cpp") for path in (CODE / "skeleton-src").rglob(form))
+    return sorted(path for form in ("*.hpp", "*.cpp") for path in (SHARE / "skeleton-src").rglob(form))
 
 
 def _styles() -> list[str]:

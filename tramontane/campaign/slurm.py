@@ -11,7 +11,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from tramontane.errors import InputError
-from tramontane.support.layout import CODE
+from tramontane.support.layout import SHARE
 
 #: How long Slurm's controller is waited for [s].
 PATIENCE = 60
@@ -132,7 +132,7 @@ def commands_first() -> list[str]:
     if missing:
         problem = f"{', '.join(missing)} not found, so there is no Slurm here; Debian: apt-get install slurm-client"
         raise InputError("profile", "", "slurm", "default", problem=problem)
-    return [] if keeps_accounts(_configuration()) else [str(CODE / "workflow" / "scripts" / "without-accounting")]
+    return [] if keeps_accounts(_configuration()) else [str(SHARE / "workflow" / "scripts" / "without-accounting")]
 
 
 def keeps_accounts(configuration: str) -> bool:

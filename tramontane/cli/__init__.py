@@ -22,6 +22,7 @@ from tramontane.cli.estimate import estimate
 from tramontane.cli.exit import FAILURE, MISTAKE, fail
 from tramontane.cli.goal import goal
 from tramontane.cli.graph import graph
+from tramontane.cli.init import init
 from tramontane.cli.listing import list_experiments
 from tramontane.cli.measured import measured
 from tramontane.cli.new_experiment import new_experiment
@@ -56,6 +57,7 @@ app = typer.Typer(
 )
 
 # In the order of `tramontane --help`.
+app.command()(init)
 app.command("list")(list_experiments)
 app.command()(describe)
 app.command()(picture)

@@ -20,13 +20,13 @@ def archive(
     """Bundle a campaign in one file for a data repository, or verify such a bundle; see docs/archive.md."""
     from tramontane.archive import verify_archive, write_archive
     from tramontane.campaign.plan import check_scale
-    from tramontane.study import find_root
+    from tramontane.study import find_project
     from tramontane.support.formatting import about_bytes, plural
 
     check_scale(scale)
     bundle = file or Path(f"tramontane-{scale}.zip")
     if not verify:
-        number = write_archive(find_root(), scale, bundle)
+        number = write_archive(find_project(), scale, bundle)
         print(f"{bundle}: {plural(number, 'file')}, {about_bytes(bundle.stat().st_size)}")
         return
     found = verify_archive(bundle)

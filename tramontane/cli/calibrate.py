@@ -51,14 +51,14 @@ def calibrate(
     """
     from tramontane.calibration import summary
     from tramontane.calibration.calibrate import calibrate, keep
-    from tramontane.study import find_root, load_system
+    from tramontane.study import find_project, load_system
     from tramontane.study.points import SystemChoice
     from tramontane.substrates import require
 
     if output.suffix != ".yaml":
         raise InputError("--output", "", str(output), "a file that ends in .yaml, e.g. configs/machines/here.yaml")
     to_write("--output", output)
-    root = find_root()
+    root = find_project()
     own: dict[str, object] = {"--machine": machine, "--predict": predicted, "--predictions": predictions}
     own["--cores"] = cores
     others = {"--system": None if system == "generic" else system, "--partition": partition}

@@ -16,11 +16,11 @@ def plan(
     """Write the plan of a campaign, for calling Snakemake directly."""
     from tramontane.campaign.lock import only_one
     from tramontane.campaign.plan import check_scale, make_plan, write_plan
-    from tramontane.study import find_root
+    from tramontane.study import find_project
     from tramontane.support.formatting import about_seconds, plural
     from tramontane.support.layout import Layout
 
-    root = find_root()
+    root = find_project()
     check_scale(scale)
     with only_one(Layout(root, scale).folder, patience=0) as lock:
         if lock is None:  # it goes by the plan that is there

@@ -16,9 +16,9 @@ def publish(
     """Keep the records of simulated points with the project; see published/README.md."""
     from tramontane.campaign.plan import make_plan
     from tramontane.results.published import publish
-    from tramontane.study import find_root
+    from tramontane.study import find_project
     from tramontane.support.formatting import plural
 
-    root = find_root()
+    root = find_project()
     count = publish(root, make_plan(root, scale, names(experiments), run=False).points, least)
     print(f"{plural(count, 'record')} added to published/", file=sys.stderr)

@@ -23,7 +23,7 @@ def reproduce(
 ) -> None:
     """Run experiments from the plan to the report; what is there already is not run again."""
     from tramontane.campaign.driver import Options, reproduce
-    from tramontane.study import find_root
+    from tramontane.study import find_project
     from tramontane.study.names import is_name
     from tramontane.support import host
 
@@ -42,4 +42,4 @@ def reproduce(
         where=where,
         threads=threads,
     )
-    raise SystemExit(reproduce(find_root(), scale, names(experiments), options))
+    raise SystemExit(reproduce(find_project(), scale, names(experiments), options))

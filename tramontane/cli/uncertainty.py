@@ -22,11 +22,11 @@ def uncertainty(
     """Run the drawn machines of a study, and print the shares; the same command goes on where it was stopped."""
     from tramontane.claims import nearest as machines
     from tramontane.claims import uncertainty as study
-    from tramontane.study import find_root
+    from tramontane.study import find_project
     from tramontane.support import host
     from tramontane.support.formatting import plural
 
-    root = find_root()
+    root = find_project()
     number, missing = study.simulate(name, root, scale, size, cores or host.cores())
     print(f"{plural(number, 'point')}, {number - missing} were there", file=sys.stderr)
     found = study.answer(name, root, scale, size)

@@ -15,10 +15,10 @@ def verify(
 ) -> int:
     """Run a random sample of the points that have results again, and compare bit for bit."""
     from tramontane.campaign.verification import verify as run
-    from tramontane.study import find_root
+    from tramontane.study import find_project
     from tramontane.support.tables import table
 
-    found = run(find_root(), names or ["all"], scale, sample, seed)
+    found = run(find_project(), names or ["all"], scale, sample, seed)
     for line in found.differences:
         print(line)
     head = ("points with results", "measured", "of other models", "run again", "differences")

@@ -18,10 +18,11 @@ from tramontane.study.points import MEASURED, Point, SystemChoice
 from tramontane.study.settings import filled
 from tramontane.substrates.mpi import result_of
 from tramontane.support.files import dump, write_atomically
+from tramontane.support.layout import SHARE
 from tramontane.support.processes import end_with_parent
 
-#: Where the checks are: in the checkout that this package lies in.
-CHECKS = Path(__file__).resolve().parents[2] / "reframe-checks"
+#: Where the checks are.
+CHECKS = SHARE / "reframe-checks"
 #: How long ReFrame may take to cancel its jobs [s].
 PATIENCE = 20.0
 

@@ -72,6 +72,25 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
     dims = {dim["name"]: dim["values"] for dim in data["dims"]}
     rows = [_row(point, store) for point in data["points"]]
     places = [_place(point["coords"], dims) for point in data["points"]]
+    dataset = _dataset(dims, rows, places)
+    substrates = sorted({row.substrate for row in rows if row.substrate})
+    attributes = _global_attributes(data, [row.provenance for row in rows if row.provenance])
+    return dataset.assign_attrs(attributes | {"substrates": ", ".join(substrates)})
+
+
+def single(result: Mapping[str, Any]) -> xr.Dataset:
+    """Return the result of one point as a dataset: the variables of :func:`collate_manifest`, without swept dimensions.
+
+    Parameters
+    ----------
+    result : mapping
+        What a substrate has returned, with the point's ``id``.
+    """
+    row = _row_of(str(result["id"]), result, result.get("congestion") or {}, {})
+    return _dataset({}, [row], [()]).assign_attrs({"substrate": row.substrate})
+
+
+def _dataset(dims: dict[str, list[Any]], rows: list["_Row"], places: list[tuple[int, ...]]) -> xr.Dataset:
     phases = list(dict.fromkeys(name for row in rows for name in row.phases))
     shape = tuple(len(values) for values in dims.values())
 
@@ -97,9 +116,7 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
         dataset[PHASE_TIME.name] = ((*dims, "phase"), phase_times, _attributes(PHASE_TIME))
     for of in (_parts, _delays, _congestion):
         dataset = dataset.assign(of(dims, rows, places))
-    substrates = sorted({row.substrate for row in rows if row.substrate})
-    attributes = _global_attributes(data, [row.provenance for row in rows if row.provenance])
-    return dataset.assign_attrs(attributes | {"substrates": ", ".join(substrates)})
+    return dataset
 
 
 _PARTS = {"step": STEPS, "job": JOBS, "link": LINKS}
@@ -128,7 +145,10 @@ def _row(point: dict[str, Any], store: Store) -> _Row:
     if not store.has(identity):
         return _Row(identity, "missing")
     record = store.read(identity)
-    result = record["result"]
+    return _row_of(identity, record["result"], store.read_congestion(identity) or {}, record["provenance"])
+
+
+def _row_of(identity: str, result: Mapping[str, Any], congestion: dict[str, Any], provenance: dict[str, Any]) -> _Row:
     names = [quantity.name for quantity in (*QUANTITIES, *OPTIONAL)]
     known = {name: result[name] for name in names if result.get(name) is not None}
     return _Row(
@@ -143,8 +163,8 @@ def _row(point: dict[str, Any], store: Store) -> _Row:
             for part, known in _PARTS.items()
         },
         result.get("delays", {}),
-        store.read_congestion(identity) or {},
-        record["provenance"],
+        congestion,
+        provenance,
         str(result.get("substrate", "")),
     )
 

@@ -29,6 +29,7 @@ from tramontane.results.proof import (
 )
 from tramontane.study.points import Point
 from tramontane.support.files import dump, write_atomically
+from tramontane.support.layout import home
 
 #: Where records lie below the root of a checkout.
 POINTS = Path("results", "points")
@@ -57,13 +58,18 @@ class Store:
     root: Path
     folder: Path = POINTS
 
+    @property
+    def _home(self) -> Path:
+        """The folder below which records lie; what is published lies beside what is studied."""
+        return self.root if self.folder == PUBLISHED else home(self.root)
+
     def path(self, identity: str) -> Path:
         """Return where the record of the point `identity` (16 hex digits) lies, or would lie."""
-        return Path(self.root, self.folder, identity[:2], identity + _RECORD)
+        return Path(self._home, self.folder, identity[:2], identity + _RECORD)
 
     def failure_path(self, identity: str) -> Path:
         """Return where the failure of the point `identity` lies, or would lie."""
-        return Path(self.root, self.folder, identity[:2], identity + _FAILURE)
+        return Path(self._home, self.folder, identity[:2], identity + _FAILURE)
 
     def has(self, identity: str) -> bool:
         """Return whether the point has a sound result, and its last attempt did not fail."""
@@ -137,10 +143,10 @@ class Store:
 
     def checkpoint_path(self, identity: str) -> Path:
         """Return where the checkpoint of a point that has not ended lies, or would lie."""
-        return Path(self.root, self.folder, identity[:2], identity + _CHECKPOINT)
+        return Path(self._home, self.folder, identity[:2], identity + _CHECKPOINT)
 
     def _congestion_path(self, identity: str) -> Path:
-        return Path(self.root, self.folder, identity[:2], identity + _CONGESTION)
+        return Path(self._home, self.folder, identity[:2], identity + _CONGESTION)
 
     def changed_at(self, identity: str) -> int:
         """Return when the point last changed here [ns since the epoch]; 0 if nothing is known of it."""
@@ -148,7 +154,7 @@ class Store:
 
     def identities(self) -> Iterator[str]:
         """Yield the identities of all points that have a record, in order."""
-        for path in sorted(Path(self.root, self.folder).glob(f"??/*{_RECORD}")):
+        for path in sorted(Path(self._home, self.folder).glob(f"??/*{_RECORD}")):
             if not path.name.endswith(_FAILURE) and not path.name.startswith("."):
                 yield path.name.removesuffix(_RECORD)
 

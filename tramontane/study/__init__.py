@@ -12,6 +12,7 @@ from tramontane.study.experiments import SCALES, Experiment, Figure, load_experi
 from tramontane.study.loading import load_point
 from tramontane.study.machines import Machine
 from tramontane.study.points import Point
+from tramontane.study.project import find_project
 from tramontane.study.systems import System, list_systems, load_system
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "System",
     "estimate",
     "expand",
+    "find_project",
     "find_root",
     "list_experiments",
     "list_machines",

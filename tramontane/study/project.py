@@ -1,8 +1,9 @@
-"""Finds the project's folder."""
+"""Finds the project's folder: a checkout, or a folder that ``tramontane init`` has made."""
 
 from pathlib import Path
 
 from tramontane.errors import InputError
+from tramontane.support.layout import INSTALLED, SHARE
 
 EXPERIMENTS = Path("configs/experiments")
 
@@ -10,8 +11,8 @@ EXPERIMENTS = Path("configs/experiments")
 def find_root(start: str | Path | None = None) -> Path:
     """Return the project's folder: the nearest one upward from `start` that holds ``configs/experiments``.
 
-    Where there is none above `start`, the working directory and then the checkout this package lies in are tried, so
-    that a point file may lie anywhere.
+    Where there is none above `start`, the working directory is tried, and then what came with this package, so that a
+    point file may lie anywhere.
 
     Raises
     ------
@@ -19,11 +20,31 @@ def find_root(start: str | Path | None = None) -> Path:
         If there is no such folder.
     """
     begin = Path(start) if start is not None else Path.cwd()
-    for origin in (begin, Path.cwd(), Path(__file__)):
-        folder = origin.resolve()
-        for candidate in (folder, *folder.parents):
-            if (candidate / EXPERIMENTS).is_dir():
-                return candidate
-    raise InputError(
-        begin, "", None, "a folder inside a checkout of Tramontane", problem=f"no folder {EXPERIMENTS} here or above"
-    )
+    found = _project(begin) or _project(Path.cwd()) or _project(SHARE)
+    if found is None:
+        raise _no_project(begin)
+    return found
+
+
+def find_project() -> Path:
+    """Return the project's folder, in which campaigns write; never that of an installed package.
+
+    Raises
+    ------
+    InputError
+        If the working directory is in no project.
+    """
+    found = find_root()
+    if INSTALLED and found == SHARE:
+        raise _no_project(Path.cwd())
+    return found
+
+
+def _project(start: Path) -> Path | None:
+    folder = start.resolve()
+    return next((place for place in (folder, *folder.parents) if (place / EXPERIMENTS).is_dir()), None)
+
+
+def _no_project(start: Path) -> InputError:
+    allowed = "a folder inside a checkout of Tramontane, or inside one made by: tramontane init DIR"
+    return InputError(start, "", None, allowed, problem=f"no folder {EXPERIMENTS} here or above")

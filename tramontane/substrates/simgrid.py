@@ -21,6 +21,7 @@ from tramontane.substrates import skeleton, spack
 from tramontane.substrates.building import digest, link, once
 from tramontane.substrates.programs import Finished, complaint, run_program
 from tramontane.substrates.refusal import Refusal, refusal_of, simulator_only
+from tramontane.support.layout import BUILDS, SHARE
 
 INSTALL = "apt-get install libsimgrid-dev, or spack install simgrid"
 
@@ -119,7 +120,7 @@ def build_program() -> Path:
     RuntimeError
         If that fails.
     """
-    hooks = Path(skeleton.ROOT, "simulator", "simgrid", "skeleton_hooks.hpp")
+    hooks = Path(SHARE, "simulator", "simgrid", "skeleton_hooks.hpp")
     sources, options = skeleton.sources(), [*_OPTIONS, *skeleton.options(), "-include", str(hooks)]
     headers = [*skeleton.headers(), hooks]
     return _once("smpicxx", options, sources, headers, [*skeleton.LIBRARIES, "-o", PROGRAM]) / PROGRAM
@@ -133,7 +134,7 @@ def build_platform() -> Path:
     RuntimeError
         If that fails.
     """
-    simulator = Path(skeleton.ROOT, "simulator")
+    simulator = Path(SHARE, "simulator")
     sources = [Path(simulator, "simgrid", "platform.cpp"), *sorted(simulator.glob("topologies/*.cpp"))]
     # What smpicxx compiles sees MPI's names only; the platform is no MPI program.
     compiler, paths = os.environ.get("CXX", "c++"), _search_paths()
@@ -145,7 +146,7 @@ def build_platform() -> Path:
 
 def _once(compiler: str, options: list[str], sources: list[Path], headers: list[Path], closing: list[str]) -> Path:
     name = digest([*sources, *headers], [version(), str(_compiler()), compiler, *options, *closing])
-    folder = Path(skeleton.ROOT, "build", "simgrid", name)
+    folder = Path(BUILDS, "simgrid", name)
     return once(folder, lambda place: link(compiler, options, sources, closing, place))
 
 

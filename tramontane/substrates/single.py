@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tramontane.errors import InputError
-from tramontane.study import load_point
+from tramontane.study import Point, load_point
 from tramontane.study.cost import estimate
 from tramontane.substrates import Keeper, require
 from tramontane.substrates.isolation import PointError, run_fresh
@@ -48,14 +48,30 @@ def run_file(
     """
     if substrate is not None:
         require(substrate)
-    point = load_point(file, substrate)
+    return run_point(load_point(file, substrate), file, memory=memory, threads=threads, checkpoint=checkpoint)
+
+
+def run_point(
+    point: Point, source: Path, *, memory: int, threads: int = 1, checkpoint: Path | None = None
+) -> dict[str, Any]:
+    """Run a point and return its identity and its result.
+
+    Parameters
+    ----------
+    point : Point
+        The point.
+    source : Path
+        What errors name as the place where the point stands.
+    memory, threads, checkpoint
+        As in :func:`run_file`, and so the errors.
+    """
     chosen = require(point.substrate)
     if checkpoint is not None and not isinstance(chosen, Keeper):
         raise InputError("--checkpoint", "", f"substrate {point.substrate}", "substrate simulator")
     refused = chosen.refusal(point)
     if refused is not None:
         problem = f"found {refused.found!r} for substrate {point.substrate}: {refused.why}"
-        raise InputError(file, refused.key, refused.found, refused.allowed, problem=problem)
+        raise InputError(source, refused.key, refused.found, refused.allowed, problem=problem)
     if point.substrate == "simulator" and (needed := estimate(point).memory_bytes) > memory:
         raise TooLargeError(f"not run: about {about_bytes(needed)} of memory needed, {about_bytes(memory)} there")
     try:
@@ -64,7 +80,9 @@ def run_file(
         told = _REFUSED.fullmatch(str(error))
         if told is None:
             raise
-        raise InputError(file, told["key"], told["found"], told["allowed"], problem=f"found {told['found']}") from None
+        raise InputError(
+            source, told["key"], told["found"], told["allowed"], problem=f"found {told['found']}"
+        ) from None
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
     return result

@@ -6,11 +6,11 @@ from typing import Any
 
 from tramontane import __version__
 from tramontane.study.points import Point
-from tramontane.substrates.mpi.program import ROOT, complaint, headers, last_object, sources, workload_arguments
+from tramontane.substrates.mpi.program import complaint, headers, last_object, sources, workload_arguments
+from tramontane.support.layout import SHARE
 
 __all__ = [
     "LIBRARIES",
-    "ROOT",
     "calls_library",
     "complaint",
     "headers",
@@ -28,7 +28,7 @@ LIBRARIES = ["-lrt"] if sys.platform == "linux" else []
 
 def options() -> list[str]:
     """Return the compiler options that the program needs, whoever compiles it."""
-    return [f"-I{Path(ROOT, 'skeleton-src')}", f'-DTRAMONTANE_VERSION="{__version__}"']
+    return [f"-I{Path(SHARE, 'skeleton-src')}", f'-DTRAMONTANE_VERSION="{__version__}"']
 
 
 def simulated_arguments(point: Point) -> list[str]:

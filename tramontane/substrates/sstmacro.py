@@ -27,6 +27,7 @@ from tramontane.substrates.programs import Finished, complaint, run_program
 from tramontane.substrates.refusal import Refusal, refusal_of, simulator_only
 from tramontane.substrates.search import is_search, search
 from tramontane.substrates.shared_setup import shared_setup
+from tramontane.support.layout import BUILDS, SHARE
 
 INSTALL = "spack install sst-macro@16.0.0, and SSTMACRO_ROOT or PATH that leads to it"
 
@@ -169,7 +170,7 @@ def build_application() -> Path:
     RuntimeError
         If that fails.
     """
-    hooks = Path(skeleton.ROOT, "sstmacro", "skeleton_hooks.hpp")
+    hooks = Path(SHARE, "sstmacro", "skeleton_hooks.hpp")
     options = [*_OPTIONS, _RELEASE, *skeleton.options(), "-include", str(hooks)]
     headers = [*skeleton.headers(), hooks, hooks.with_name("random.hpp")]
     return _once(options, skeleton.sources(), headers, APPLICATION)
@@ -185,8 +186,8 @@ def build_plugin() -> Path:
     RuntimeError
         If that fails.
     """
-    room = Path(skeleton.ROOT, "sstmacro")
-    options = ["--sst-component", *_OPTIONS, f"-I{Path(room, 'headers')}", f"-I{Path(skeleton.ROOT, 'skeleton-src')}"]
+    room = Path(SHARE, "sstmacro")
+    options = ["--sst-component", *_OPTIONS, f"-I{Path(room, 'headers')}", f"-I{Path(SHARE, 'skeleton-src')}"]
     headers = [*sorted(room.rglob("*.hpp")), *skeleton.headers()]
     return _once(options, sorted(room.glob("*.cpp")), headers, PLUGIN)
 
@@ -195,7 +196,7 @@ def _once(options: list[str], sources: list[Path], headers: list[Path], library:
     tool = str(_find("sst++"))
     closing = ["-fPIC", "-shared", *skeleton.LIBRARIES, "-o", library]
     name = digest([*sources, *headers], [tool, version(), str(_compiler()), *options, *closing])
-    folder = Path(skeleton.ROOT, "build", "sstmacro", name)
+    folder = Path(BUILDS, "sstmacro", name)
     return once(folder, lambda place: link(tool, options, sources, closing, place)) / library
 
 

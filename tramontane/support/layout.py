@@ -1,13 +1,26 @@
 """Where the files of a campaign lie: one place for all names, used by the plan, the rules and the driver alike."""
 
 import itertools
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import tramontane
 
-#: Where the code lies: the checkout itself, or wherever it was installed.
+#: Where the packages lie: the checkout itself, or wherever they were installed.
 CODE = Path(tramontane.__file__).resolve().parent.parent
+
+#: Where everything lies that is no package: the workflow, what to study, sources of programs. A wheel carries a copy.
+SHARE = CODE if Path(CODE, "Snakefile").is_file() else Path(CODE, "tramontane", "share")
+
+#: Whether this is a package that was installed, and no checkout.
+INSTALLED = SHARE != CODE
+
+_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser(), "tramontane", tramontane.__version__)
+
+#: Where programs are built: in the checkout, or in the user's cache, for what was installed may be somebody else's.
+BUILDS = _CACHE if INSTALLED else Path(CODE, "build")
 
 #: The forms in which each figure is drawn: for the report, for a quick look, for print.
 FIGURE_FORMATS = ("svg", "png", "pdf")
@@ -24,9 +37,25 @@ def root_of(planned: Path) -> Path:
     return planned.absolute().parents[4]  # not resolved: `results` may be a link to another file system
 
 
+def home(root: Path) -> Path:
+    """Return the folder below which results lie: a project's own, or the working directory where there is no project.
+
+    Without a project, what to study comes from the installed package, in which nothing is written.
+    """
+    return Path.cwd() if INSTALLED and root == SHARE else root
+
+
+def reproduce_command(root: Path, scale: str, experiments: Iterable[str] = ()) -> str:
+    """Return the command that runs a campaign of some experiments, or of all: with make, where there is a Makefile."""
+    names = " ".join(experiments)
+    if Path(root, "Makefile").is_file():
+        return f"make reproduce SCALE={scale}" + (f' EXPERIMENTS="{names}"' if names else "")
+    return f"tramontane reproduce --scale {scale}" + (f' --experiments "{names}"' if names else "")
+
+
 def tables(root: Path) -> Path:
     """Return the folder of the tables of messages that points name by their digests."""
-    return Path(root, "results", "tables")
+    return Path(home(root), "results", "tables")
 
 
 def plan_of(batch: Path) -> Path:
@@ -52,7 +81,7 @@ class Layout:
     @property
     def folder(self) -> Path:
         """The folder of everything that belongs to the scale."""
-        return Path(self.root, "results", self.scale)
+        return Path(home(self.root), "results", self.scale)
 
     @property
     def plan(self) -> Path:

@@ -38,6 +38,7 @@ PARTS = {
     "claims": (2, 2),
     "campaign": (1, 3),
     "measurement": (1, 4),
+    "api": (0, 4),
     "substrates": (0.5, 5),
     "results": (1.5, 5),
     "study": (1, 6),

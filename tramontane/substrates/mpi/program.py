@@ -7,9 +7,7 @@ from typing import Any
 
 from tramontane.study.kinds import Workload
 from tramontane.study.points import Point
-
-#: Root of the checkout this package runs from, where the sources are.
-ROOT = Path(__file__).resolve().parents[3]
+from tramontane.support.layout import SHARE
 
 NAME = "tramontane-mpi"
 
@@ -21,14 +19,14 @@ IMPLEMENTATIONS = {"library": "library", "library-nonblocking": "nonblocking", "
 
 
 def sources() -> list[Path]:
-    """Return the files that are compiled into the program; none where the package came without its sources."""
-    schedules = Path(ROOT, "skeleton-src")
+    """Return the files that are compiled into the program."""
+    schedules = Path(SHARE, "skeleton-src")
     return [*sorted(schedules.glob("*.cpp")), *sorted(schedules.glob("executor/*.cpp"))]
 
 
 def headers() -> list[Path]:
     """Return the headers they include."""
-    return sorted(Path(ROOT, "skeleton-src").rglob("*.hpp"))
+    return sorted(Path(SHARE, "skeleton-src").rglob("*.hpp"))
 
 
 def arguments(point: Point, warmup: int = WARMUP, repetitions: int = REPETITIONS) -> list[str]:

@@ -1,0 +1,102 @@
+"""Lays out a folder for studies of one's own, so that campaigns need no checkout."""
+
+import errno
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import tramontane
+from tramontane.errors import InputError
+from tramontane.study.catalogue import EXPERIMENTS, GRIDS, LIBRARIES, MACHINES, REFERENCES, SYSTEMS
+from tramontane.study.template import new_experiment
+from tramontane.support.layout import SHARE
+
+#: What is copied: studies keep the machines and grids they were made with, and sites edit the profiles.
+COPIED = (MACHINES, SYSTEMS, GRIDS, REFERENCES, LIBRARIES, Path("workflow/profiles"))
+
+#: The first experiment, which runs at once.
+FIRST = "my-question"
+
+_SNAKEFILE = """\
+# The campaign's rules come with the package; rules of your own may follow.
+from tramontane.campaign.rules import SNAKEFILE
+
+
+include: SNAKEFILE
+
+
+localrules:
+    all,
+
+
+rule all:
+    default_target: True
+    input:
+        rules.reproduce.input,
+"""
+
+_IGNORED = """\
+/results/
+/.snakemake/
+"""
+
+_README = f"""\
+# Studies with Tramontane
+
+    tramontane reproduce --scale smoke --experiments {FIRST}
+
+runs the first experiment, `{EXPERIMENTS}/{FIRST}.yaml`, and ends with the path of a report in `results/`. Change that
+file, or start another one with `tramontane new-experiment NAME`.
+
+| | |
+| --- | --- |
+| `{EXPERIMENTS}/` | what to study |
+| `{MACHINES}/` | networks, copied from Tramontane {tramontane.__version__}; change them, add others |
+| `{GRIDS.parent}/`, `{REFERENCES}`, `{LIBRARIES}` | grids, sources, algorithms of MPI libraries |
+| `{SYSTEMS}/` | real machines, for `substrate: mpi` |
+| `workflow/profiles/` | how campaigns run: on this machine, or through Slurm (`--profile slurm`) |
+| `Snakefile` | the rules; they come with the package |
+"""
+
+
+def lay_out(folder: Path) -> None:
+    """Make a study folder: all of it, or nothing.
+
+    Parameters
+    ----------
+    folder : Path
+        A folder that does not exist, or is empty.
+
+    Raises
+    ------
+    InputError
+        If something is there already, or the place can't be written to.
+    """
+    target = folder.absolute()
+    try:
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise InputError(folder, "", None, "a folder that is empty or does not exist", problem="is there already")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as place:
+            _fill(Path(place, target.name))
+            os.rename(Path(place, target.name), target)  # noqa: PTH104 - replaces an empty folder
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise InputError(folder, "", None, "a place to write to", problem=f"{error.strerror}") from None
+
+
+def _fill(folder: Path) -> None:
+    (folder / EXPERIMENTS).mkdir(parents=True)
+    for name in COPIED:
+        source, copy = SHARE / name, folder / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, copy)
+        else:
+            shutil.copy(source, copy)
+    (folder / "Snakefile").write_text(_SNAKEFILE, encoding="utf-8")
+    (folder / ".gitignore").write_text(_IGNORED, encoding="utf-8")
+    (folder / "README.md").write_text(_README, encoding="utf-8")
+    new_experiment(folder, FIRST)

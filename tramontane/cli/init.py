@@ -1,0 +1,19 @@
+"""``tramontane init``."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(help="A new or empty folder.", metavar="DIR")],
+) -> None:
+    """Lay out a folder for studies of your own, with a first experiment that runs; no checkout is needed."""
+    from tramontane.campaign.study_folder import FIRST, lay_out
+    from tramontane.errors import display_path
+
+    lay_out(folder)
+    print(display_path(folder))
+    print(f"cd {folder} && tramontane reproduce --scale smoke --experiments {FIRST}", file=sys.stderr)
