@@ -51,7 +51,7 @@ SOURCES := CMakeLists.txt pyproject.toml $(wildcard skeleton-src/*.hpp $(patsubs
 MOVED := $(shell [ ! -e .venv/.place ] || [ "$$(cat .venv/.place)" = "$$PWD" ] || echo moved)
 
 .DELETE_ON_ERROR:
-.PHONY: moved help reproduce test test-cpp test-address test-thread test-long fuzz trust soak bench validate uncertainty setup lint lint-python lint-types lint-cpp lint-clang lint-workflow format schemas map lock clean distclean
+.PHONY: moved help reproduce site test test-cpp test-address test-thread test-long fuzz trust soak bench validate uncertainty setup lint lint-python lint-types lint-cpp lint-clang lint-workflow format schemas map lock clean distclean
 
 help:
 	@echo 'make reproduce   run experiments from YAML to the report'
@@ -66,6 +66,7 @@ help:
 	@echo 'make uncertainty which statements hold on which plausible machines; STUDY=zheng2018 SCALE=laptop DRAWS=N'
 	@echo 'make bench       measure the simulator; VS=CHECKOUT: alternate with another checkout, and print ratios'
 	@echo 'make soak        a small campaign again and again under random faults; MINUTES=60 SEED=1'
+	@echo 'make site        the documentation as pages that open without a network; SCALE=... whose figures it shows'
 	@echo 'make validate    compare with SST/macro, SimGrid and real machines; TABLES="A D" chooses'
 	@echo 'make setup       set up .venv and compile the simulator, nothing else'
 	@echo 'make lint        check format, style, types and the workflow;  make format  mends what can be mended'
@@ -118,6 +119,9 @@ uncertainty: setup
 # A campaign again and again under random faults; each round must end with the dataset of a clean run.
 soak: setup
 	@$(BIN)/python -m tests.faults.soak --minutes '$(MINUTES)' --seed '$(SEED)'
+
+site: setup
+	@$(BIN)/python workflow/scripts/site_pages.py $(if $(filter file,$(origin SCALE)),smoke,'$(SCALE)')
 
 bench: setup
 	@$(BIN)/python -m benchmarks$(if $(VS),.alternate $(VS))
