@@ -1,11 +1,10 @@
 """The notebooks of ``examples/`` run from the first cell to the last, and are kept without what they print."""
 
-import json
 from pathlib import Path
 
 import pytest
 from nbclient import NotebookClient
-from nbformat import from_dict
+from nbformat import reads
 
 EXAMPLES = sorted(Path(__file__).parents[2].glob("examples/*.ipynb"))
 
@@ -17,7 +16,7 @@ def test_there_are_examples() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_a_notebook_runs(file: Path, tmp_path: Path) -> None:
-    book = from_dict(json.loads(file.read_text(encoding="utf-8")))
+    book = reads(file.read_text(encoding="utf-8"), as_version=4)
     code = [cell for cell in book.cells if cell.cell_type == "code"]
     assert not any(cell.outputs for cell in code)
     NotebookClient(book, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
