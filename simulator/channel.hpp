@@ -217,7 +217,7 @@ public:
             } while (before != other_.last());
         }
         if (best == none) return none;
-        return small_leads ? small_.pop(packets) : pop_full(packets);
+        return small_leads ? pop_small(packets) : pop_full(packets);
     }
 
     /// The first full packet, which is most likely to go next; none if there is none.
@@ -243,6 +243,12 @@ private:
     Index pop_full(P& packets) {
         const Index i = full_.pop(packets);
         packets.prefetch(full_.first);
+        return i;
+    }
+    template <class P>
+    Index pop_small(P& packets) {
+        const Index i = small_.pop(packets);
+        if (!small_.empty()) packets.prefetch(small_.first(packets));
         return i;
     }
 

@@ -3,7 +3,8 @@
 ///
 /// A job has nodes 0, 1, ...; allocation.hpp says which of the machine's they are. Each has as many places as ranks fit
 /// on it. Places are numbered node by node, so that place, node and index on the node follow from one another. Where
-/// ranks are mapped in blocks, a rank's place is its own number and nothing is stored.
+/// ranks are mapped in blocks, a rank's place is its own number, and nothing is stored; nor is it where they are mapped
+/// cyclically.
 #pragma once
 
 #include <algorithm>
@@ -55,7 +56,8 @@ public:
         nodes_ = ranks / rule.ranks_per_node + (ranks % rule.ranks_per_node == 0 ? 0 : 1);
         if (rule.mapping == "block" || (rule.mapping == "cyclic" && !several())) return;
         if (rule.mapping == "cyclic") {
-            place_all(ranks, [&](std::uint32_t rank) { return rank % nodes_; });
+            order_ = Order::cyclic;
+            in_turn_ = Divisor{std::max(nodes_, 1U)};
         } else if (rule.mapping == "tile") {
             check_tiles(rule, ranks);
             const std::uint32_t a = rule.tile[0], b = rule.tile[1], cx = rule.grid[0];
@@ -85,9 +87,19 @@ public:
     /// Bits that an index on a node takes.
     [[nodiscard]] std::uint32_t bits() const { return bits_; }
 
-    [[nodiscard]] std::uint32_t of(std::uint32_t rank) const { return in_order_ ? rank : places_[rank]; }
+    [[nodiscard]] std::uint32_t of(std::uint32_t rank) const {
+        if (order_ == Order::block) return rank;
+        if (order_ == Order::listed) return places_[rank];
+        const std::uint32_t local = in_turn_.quotient(rank);
+        return at({rank - local * nodes_, local});
+    }
     /// The rank at a place. \pre there is one
-    [[nodiscard]] std::uint32_t rank_at(std::uint32_t place) const { return in_order_ ? place : ranks_[place]; }
+    [[nodiscard]] std::uint32_t rank_at(std::uint32_t place) const {
+        if (order_ == Order::block) return place;
+        if (order_ == Order::listed) return ranks_[place];
+        const auto [node, local] = address(place);
+        return local * nodes_ + node;
+    }
 
     // Nearly all points have one rank a node, so that a place is a node: they don't calculate.
 
@@ -171,7 +183,7 @@ private:
     /// Ranks of a node are at its places in order.
     template <class NodeOf>
     void place_all(std::uint32_t ranks, NodeOf&& node_of_rank) {
-        in_order_ = false;
+        order_ = Order::listed;
         std::vector<std::uint32_t> taken(nodes_);
         places_.resize(ranks);
         ranks_.resize(count());
@@ -187,9 +199,13 @@ private:
         }
     }
 
+    /// How ranks are mapped: a rank's place is its own number, follows from it, or is looked up.
+    enum class Order : std::uint8_t { block, cyclic, listed };
+
     Divisor per_node_, nics_;
     bool nics_in_turn_;
-    bool in_order_ = true;  // a rank's place is its number
+    Order order_ = Order::block;
+    Divisor in_turn_;  // cyclic: by the nodes
     std::uint32_t bits_;
     std::uint32_t nodes_ = 0;
     std::vector<std::uint32_t> places_;  // by rank
