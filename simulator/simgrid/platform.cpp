@@ -9,9 +9,10 @@
 ///   switch -> switch link bandwidth and latency, for each direction, by the link's class
 ///   switch -> node   link bandwidth and latency, by the link's class
 ///   crossbar         a link without latency that every visit of a switch shares; left out where it can't limit
+///   inside a node    a link that every message has to itself, and one that those of the node share: its memory
 ///
 /// Loaded by `smpirun -platform`, which passes no arguments: the environment variable TRAMONTANE_PLATFORM names a file
-/// of lines "key value ...", see tramontane/substrates/simgrid.py. Host r<i> is the node of rank i.
+/// of lines "key value ...", see tramontane/substrates/simgrid.py. Host n<i> is the job's node i.
 #include <simgrid/kernel/routing/NetPoint.hpp>
 #include <simgrid/kernel/routing/NetZoneImpl.hpp>
 #include <simgrid/s4u.hpp>
@@ -43,7 +44,7 @@ using simgrid::kernel::routing::NetZoneImpl;
 struct Description {
     Machine machine;
     AllocationRule allocation;
-    std::uint32_t ranks = 0;
+    std::uint32_t nodes = 0;  ///< of the job
     std::uint64_t seed = 0;
 };
 
@@ -54,10 +55,16 @@ Description read(const std::string& path) {
     Description d;
     Machine& m = d.machine;
     const std::unordered_map<std::string, std::int64_t*> numbers{
-        {"nodes_per_switch", &m.nodes_per_switch},       {"global_links", &m.global_links},
-        {"link_bandwidth", &m.link_bandwidth},           {"link_latency", &m.link_latency},
-        {"injection_bandwidth", &m.injection_bandwidth}, {"injection_latency", &m.injection_latency},
+        {"nodes_per_switch", &m.nodes_per_switch},
+        {"global_links", &m.global_links},
+        {"link_bandwidth", &m.link_bandwidth},
+        {"link_latency", &m.link_latency},
+        {"injection_bandwidth", &m.injection_bandwidth},
+        {"injection_latency", &m.injection_latency},
         {"crossbar_bandwidth", &m.crossbar_bandwidth},
+        {"node_bandwidth", &m.node_bandwidth},
+        {"node_latency", &m.node_latency},
+        {"node_memory_bandwidth", &m.node_memory_bandwidth},
     };
     for (std::string line; std::getline(file, line);) {
         std::istringstream words(line);
@@ -79,8 +86,8 @@ Description read(const std::string& path) {
             ParallelLinkCount own;
             words >> own.link_class >> own.links;
             m.parallel_links.push_back(own);
-        } else if (key == "ranks") {
-            words >> d.ranks;
+        } else if (key == "nodes") {
+            words >> d.nodes;
         } else if (key == "seed") {
             words >> d.seed;
         } else if (key == "allocation") {
@@ -99,19 +106,22 @@ public:
     explicit MachineZone(const Description& d)
         : NetZoneImpl("machine"),
           topology_(make_topology(d.machine)),
-          allocation_(d.allocation, d.ranks, *topology_, d.seed),
+          allocation_(d.allocation, d.nodes, *topology_, d.seed),
           seed_(d.seed),
           wired_ports_(topology_->wired_ports()),
           classes_(link_classes_of(d.machine, *topology_)) {
-        for (std::uint32_t rank = 0; rank < d.ranks; ++rank) {
-            const std::string name = std::to_string(rank);
-            create_host("r" + name, {1e9})->seal();
-            up_.push_back(link("u" + name, d.machine.injection_bandwidth, d.machine.injection_latency));
-            const NodeId node = allocation_.node(rank);
+        const Machine& m = d.machine;
+        for (std::uint32_t number = 0; number < d.nodes; ++number) {
+            const std::string name = std::to_string(number);
+            create_host("n" + name, {1e9})->seal();
+            if (m.node_bandwidth > 0) inside_.push_back(own_link("i" + name, m.node_bandwidth, m.node_latency));
+            if (m.node_memory_bandwidth > 0) memories_.push_back(link("m" + name, m.node_memory_bandwidth, 0));
+            up_.push_back(link("u" + name, m.injection_bandwidth, m.injection_latency));
+            const NodeId node = allocation_.node(number);
             const LinkClass& own = behind(topology_->switch_of(node), topology_->ejection_port(node));
             down_.push_back(link("d" + name, own.bandwidth, own.latency));
         }
-        make_switches(d.machine);
+        make_switches(m);
     }
 
     void get_local_route(const NetPoint* source, const NetPoint* target, simgrid::kernel::routing::Route* into,
@@ -120,6 +130,11 @@ public:
             into->link_list_.push_back(link->get_impl());
             if (latency != nullptr) *latency += link->get_latency();
         };
+        if (source->id() == target->id() && !inside_.empty()) {
+            add(inside_[source->id()]);
+            if (!memories_.empty()) add(memories_[source->id()]);
+            return;
+        }
         const NodeId from = allocation_.node(static_cast<std::uint32_t>(source->id()));
         const NodeId to = allocation_.node(static_cast<std::uint32_t>(target->id()));
         const SwitchId last = topology_->switch_of(to);
@@ -149,6 +164,13 @@ private:
         return made->set_latency(static_cast<double>(picoseconds) * 1e-12)->seal();
     }
 
+    /// A link that does not limit all messages together but each by itself.
+    const simgrid::s4u::Link* own_link(const std::string& name, std::int64_t bandwidth, std::int64_t picoseconds) {
+        auto* made = create_link(name, {static_cast<double>(bandwidth)});
+        made->set_sharing_policy(simgrid::s4u::Link::SharingPolicy::FATPIPE);
+        return made->set_latency(static_cast<double>(picoseconds) * 1e-12)->seal();
+    }
+
     /// Routes between switches and through them.
     void make_switches(const Machine& m) {
         // All packets of a switch together can't be faster than its ports.
@@ -169,7 +191,8 @@ private:
     Allocation allocation_;
     std::uint64_t seed_, wired_ports_;
     std::vector<LinkClass> classes_;
-    std::vector<const simgrid::s4u::Link*> up_, down_;          // by rank
+    std::vector<const simgrid::s4u::Link*> up_, down_;          // by node
+    std::vector<const simgrid::s4u::Link*> inside_, memories_;  // by node
     std::vector<const simgrid::s4u::Link*> wires_, crossbars_;  // by switch and port, by switch
 };
 

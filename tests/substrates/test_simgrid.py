@@ -19,6 +19,7 @@ from .points import exchange, point
 
 ROOT = Path(__file__).parents[2]
 NS = 1e-9
+INSIDE = {"latency": "500 ns", "bandwidth": "5 GB/s"}
 
 needs_simgrid = pytest.mark.skipif(SimGrid().available() is not None, reason=str(SimGrid().available()))
 
@@ -35,6 +36,7 @@ needs_simgrid = pytest.mark.skipif(SimGrid().available() is not None, reason=str
         ({"machine": {"matching": {"posted": "1 ns"}}}, "machine.matching: found {'posted': 1000} (only the embedded"),
         ({"machine": {"protocol": {"expected_eager": "direct"}}}, "machine.protocol.expected_eager: found 'direct'"),
         ({"machine": {"injection": {"service": "round-robin"}}}, "machine.injection.service: found 'round-robin'"),
+        ({"ranks_per_node": 2, "machine": {"nodes_per_switch": 2, "node": INSIDE | {"nics": 2}}}, "machine.node.nics"),
     ],
 )
 def test_what_a_fluid_cannot_do_is_refused_before_anything_runs(changes: dict[str, Any], line: str) -> None:
@@ -73,6 +75,39 @@ def test_two_ranks_exchange_at_full_rate_in_both_directions(size: int) -> None:
     assert (found["messages"], found["bytes"]) == (4, 4 * size)
     assert found["time_s"] / NS == pytest.approx(2 * (latency + size / 10 + copies * copy), rel=1e-4, abs=4)
     assert found["packets"] is None
+
+
+@needs_simgrid
+@pytest.mark.parametrize("size", [16, 512, 8192, 2**20])
+@pytest.mark.parametrize("memory", ["unlimited", "5 GB/s"])
+def test_a_message_inside_a_node_never_meets_the_network(size: int, memory: str) -> None:
+    # Two messages at a time share the node's memory, which does not limit one alone.
+    copy = size * 3 / 8 * 0.5 + (size / 1000 if size > 64 else 0)
+    latency, copies = (500, 2) if size <= 512 else (1500, 1 if size <= 8192 else 0)
+    sharing = 1 if memory == "unlimited" else 2
+    link = {"bandwidth": "1 GB/s", "latency": "1 us"}
+    net = {"link": link, "node": INSIDE | {"memory_bandwidth": memory}}
+    made = point(workload=exchange(size).workload, machine=net, ranks_per_node=2)
+    expected = 2 * (latency + sharing * (size + 16) / 5 + copies * copy)
+    assert SimGrid().run(made)["time_s"] / NS == pytest.approx(expected, rel=1e-4, abs=8)
+
+
+@needs_simgrid
+@pytest.mark.parametrize("mapping", ["block", "cyclic", {"tile": [2, 2]}], ids=str)
+def test_ranks_of_a_node_share_its_injection_as_simulated(mapping: object) -> None:
+    steps = [
+        {"kind": "transposition", "algorithm": "burst", "grid": [96, 96, 64], "decomposition": [4, 4]},
+        {"alltoall": {"algorithm": "leaders", "group": 4, "count": 2000}},
+        {"allreduce": {"algorithm": "recursive-doubling", "count": 10_000}},
+    ]
+    halo = {"kind": "halo", "width": 3, "grid": [128, 128, 64], "decomposition": [4, 4]}
+    workload = halo if mapping not in ("block", "cyclic") else {"kind": "program", "steps": steps}
+    links = {"link": {"bandwidth": "1000 GB/s", "latency": "100 ns"}}  # of which a fluid knows no queues
+    net = {"geometry": [4, 1, 1], "nodes_per_switch": 1, "node": INSIDE} | links
+    made = point(ranks=16, workload=workload, machine=net, ranks_per_node=4, mapping=mapping)
+    ours, theirs = get("simulator").run(made), SimGrid().run(made)
+    assert (ours["messages"], ours["bytes"]) == (theirs["messages"], theirs["bytes"])
+    assert ours["time_s"] == pytest.approx(theirs["time_s"], rel=0.1)
 
 
 @needs_simgrid

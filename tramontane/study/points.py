@@ -166,7 +166,9 @@ class Point(Settings):
         "is folded into a torus.",
     )
     ranks_per_node: Annotated[int, Whole(1, MAX_RANKS_PER_NODE)] = Field(
-        1, description="Places for ranks on a node. Several need `machine.node`, and the simulator.", examples=[48]
+        1,
+        description="Places for ranks on a node. Several need `machine.node`, and the simulator or SimGrid.",
+        examples=[48],
     )
     mapping: Annotated[Ruled, RANK_MAPPING] = Field(
         "block",

@@ -14,9 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tramontane.study.machines import Machine
+import numpy as np
+
+from tramontane.study.machines import COPIES, Machine
 from tramontane.study.network import FIXED
 from tramontane.study.points import Point
+from tramontane.study.units import UNLIMITED
 from tramontane.substrates import skeleton, spack
 from tramontane.substrates.building import digest, link, once
 from tramontane.substrates.programs import Finished, complaint, run_program
@@ -66,7 +69,9 @@ class SimGrid:
         machine = point.network
         service, allowed = machine.injection.service, FIXED[machine.topology]
         return (
-            simulator_only(point)
+            simulator_only(point, known=["ranks_per_node", "mapping"])
+            or refusal_of("machine.node.nics", machine.node.nics, (1,), "not yet for simgrid")
+            or refusal_of("machine.node.copies", machine.node.copies or COPIES[0], COPIES[:1], "not yet for simgrid")
             or refusal_of("machine.routing", machine.routing, allowed, "simgrid routes whole messages")
             or refusal_of("machine.model", machine.model, ("default",), "simgrid is no PISCES")
             or refusal_of("machine.injection.service", service, ("fifo",), "in simgrid messages share links")
@@ -173,7 +178,12 @@ def platform_lines(point: Point) -> Iterator[str]:
     for name, each in machine.link.classes.items():
         yield f"link_class {name} {each.bandwidth} {each.latency}"
     yield f"crossbar_bandwidth {machine.crossbar_server}"
-    yield f"ranks {point.ranks}"
+    if point.ranks_per_node > 1:
+        yield f"node_bandwidth {machine.node.bandwidth}"
+        yield f"node_latency {machine.node.latency}"
+        if machine.node.memory_bandwidth != UNLIMITED:
+            yield f"node_memory_bandwidth {machine.node.memory_bandwidth}"
+    yield f"nodes {point.rank_mapping.nodes}"
     yield f"seed {point.seed}"
     listed = point.listed_nodes
     words = ["given", *map(str, listed)] if listed else [str(point.allocation)]
@@ -228,7 +238,8 @@ def _copies(machine: Machine, largest: int) -> str:
 def _smpirun(point: Point, program: Path, platform: Path, scratch: Path) -> Finished:
     machine, hosts = Path(scratch, "machine.txt"), Path(scratch, "hosts")
     machine.write_text("".join(f"{line}\n" for line in platform_lines(point)), encoding="ascii")
-    hosts.write_text("".join(f"r{rank}\n" for rank in range(point.ranks)), encoding="ascii")
+    nodes = point.rank_mapping.node_of(np.arange(point.ranks))
+    hosts.write_text("".join(f"n{node}\n" for node in nodes.tolist()), encoding="ascii")
     configuration = [f"--cfg={key}:{value}" for key, value in settings(point).items()]
     command = ["smpirun", "-quiet", "-no-privatize", "-platform", str(platform)]
     command += ["-hostfile", str(hosts), "-np", str(point.ranks), "--log=root.thresh:error", *configuration]
