@@ -50,18 +50,17 @@ class TrafficSample {
 public:
     TrafficSample(const Schedule& schedule, const TrafficLimits& limits) : phases_(schedule.phases().size()) {
         const Rank ranks = schedule.ranks();
-        const std::int64_t calls = std::max(calls_of(schedule, 0), calls_of(schedule, ranks / 2));
-        const std::int64_t affordable = std::max(limits.calls / std::max<std::int64_t>(calls, 1), limits.ranks);
-        if (ranks > affordable) {
-            const double each = static_cast<double>(ranks) / static_cast<double>(affordable);
-            for (std::int64_t i = 0; i < affordable; ++i) {
+        const auto [looked_at, calls] = affordable(schedule, limits);
+        if (looked_at < ranks) {
+            const double each = static_cast<double>(ranks) / static_cast<double>(looked_at);
+            for (std::int64_t i = 0; i < looked_at; ++i) {
                 add(schedule, spread(i, ranks), each, i < limits.ranks ? limits.pairs : 0);
             }
             return;
         }
         std::set<Rank> in_pairs;
         // All pairs are kept where they are no more than a sample's.
-        const bool all = ranks <= limits.ranks || ranks * calls <= limits.ranks * limits.pairs;
+        const bool all = ranks <= limits.ranks || calls <= limits.ranks * limits.pairs;
         for (std::int64_t i = 0; i < 2 * limits.ranks && !all; ++i) {
             if (std::ssize(in_pairs) < limits.ranks) in_pairs.insert(spread(i, ranks));
         }
@@ -77,6 +76,19 @@ private:
     [[nodiscard]] static Rank spread(std::int64_t number, Rank ranks) {
         const double place = static_cast<double>(number) * (std::sqrt(5.0) - 1) / 2;
         return static_cast<Rank>((place - std::floor(place)) * ranks);
+    }
+
+    /// How many ranks can be looked at, and the calls that takes. Ranks may differ, such as the leaders of nodes from
+    /// the others; so calls are counted rank by rank.
+    struct Affordable {
+        std::int64_t ranks, calls;
+    };
+    [[nodiscard]] static Affordable affordable(const Schedule& schedule, const TrafficLimits& limits) {
+        Affordable found{0, 0};
+        while (found.ranks < schedule.ranks() && (found.ranks < limits.ranks || found.calls < limits.calls)) {
+            found.calls += calls_of(schedule, spread(found.ranks++, schedule.ranks()));
+        }
+        return found;
     }
 
     [[nodiscard]] static std::int64_t period(const Schedule& schedule) {

@@ -97,6 +97,18 @@ public:
     [[nodiscard]] std::span<const Receive> receives(Rank rank, std::int64_t step) const {
         return part(receives_, receives_begin_, rank, step);
     }
+    /// A message of the largest rank in words, for those who have no such rank.
+    [[nodiscard]] std::string message_of_last_rank() const {
+        const Rank last = ranks() - 1;
+        for (std::int64_t step = 0; step < steps(); ++step) {
+            const auto words = [](Rank source, Rank target) {
+                return "a message from rank " + std::to_string(source) + " to rank " + std::to_string(target);
+            };
+            if (const auto sent = sends(last, step); !sent.empty()) return words(last, sent.front().target);
+            if (const auto got = receives(last, step); !got.empty()) return words(got.front().source, last);
+        }
+        return "rank " + std::to_string(last);
+    }
     [[nodiscard]] const Send& met(const Receive& receive) const { return sends_[receive.send]; }
 
 private:

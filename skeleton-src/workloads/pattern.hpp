@@ -23,8 +23,7 @@ public:
           table_{std::make_shared<const PatternTable>(this->values().word("table"))},
           repeats_{this->values().integer("repeats")} {
         if (table_->ranks() > ranks) {
-            refuse("file", "rank " + std::to_string(table_->ranks() - 1),
-                   "ranks from 0 to " + std::to_string(ranks - 1));
+            refuse("file", table_->message_of_last_rank(), "ranks from 0 to " + std::to_string(ranks - 1));
         }
         constexpr std::int64_t most = std::numeric_limits<Rank>::max();
         if (repeats_ > most / table_->steps()) {

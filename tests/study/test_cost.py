@@ -25,6 +25,8 @@ Message = tuple[int, int, int]
 ROOT = Path(__file__).parents[2]
 TORUS = {"topology": "torus", "geometry": [6, 6, 6], "nodes_per_switch": 2}
 
+BIG = {"topology": "dragonfly", "geometry": [25, 25, 25], "nodes_per_switch": 25}
+
 
 def made(workload: dict[str, Any], ranks: int, machine: dict[str, Any] | None = None, **others: object) -> Point:
     settings = {"ranks": ranks, "workload": workload, "machine": machine or TORUS, **others}
@@ -375,3 +377,14 @@ def test_programs_that_are_measured_hold_the_fields_of_their_steps() -> None:
         for workload in (halo, {"kind": "program", "steps": [halo]}, {"kind": "program", "steps": [halo, halo]})
     ]
     assert measured[0] == measured[1] < measured[2]
+
+
+def test_a_sample_of_ranks_has_its_share_of_leaders() -> None:
+    ranks, group = 99_840, 48
+    steps = [{"collective": {"operation": "alltoall", "algorithm": "leaders", "group": group, "count": 1}}]
+    parts = traffic(made({"kind": "program", "steps": steps}, ranks, BIG).workload, ranks)
+    gather, exchange, scatter = (part.messages for part in parts)
+    nodes = ranks // group
+    assert gather == pytest.approx(ranks - nodes, rel=0.02)
+    assert exchange == pytest.approx(nodes * (nodes - 1), rel=0.1)
+    assert scatter == pytest.approx(ranks - nodes, rel=0.1)

@@ -98,7 +98,10 @@ def test_steps_are_rounds_and_receives_come_in_order_of_source(tmp_path: Path) -
             "row 3: found step, source, target and tag of row 1 again; allowed: a tag of its own for each of them",
         ),
         ("source,target,bytes,tag\n0,1,8,32768\n", "row 1, tag: found 32768; allowed: a whole number, 0 to 32767"),
-        ("source,target,bytes\n0,9,8\n", "workload.file: found rank 9; allowed: ranks from 0 to 3"),
+        (
+            "source,target,bytes\n0,9,8\n",
+            "workload.file: found a message from rank 0 to rank 9; allowed: ranks from 0 to 3",
+        ),
     ],
 )
 def test_what_can_not_be_is_told_in_one_line(tmp_path: Path, text: str, said: str) -> None:
