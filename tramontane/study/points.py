@@ -29,7 +29,7 @@ from tramontane.study.mapping import (
     spelled,
 )
 from tramontane.study.messages import problem
-from tramontane.study.schedules import kinds_with
+from tramontane.study.schedules import described, kinds_with
 from tramontane.study.settings import Settings, filled
 from tramontane.study.units import FRACTION, TIME, PositiveTime, Share, Time, format_quantity
 from tramontane.study.workloads import OPTIMAL
@@ -392,6 +392,21 @@ class Point(Settings):
             raise problem(f"found no {', '.join(missing)}", allowed, key="machine")
         if self.mapping != "block":
             raise problem("found some, and steps that read or write by nodes", "block", key="mapping")
+        if not missing:
+            described(self.schedule_keys(), self.ranks)
+
+    def schedule_keys(self) -> dict[str, Any]:
+        """Return the keys of the workload that the compiled description reads.
+
+        Of one-sided steps the schedule says how long calls take, and of reads and writes how long these take, so that
+        it is told what the machine states.
+        """
+        keys = self.workload.schedule_keys()
+        if self.machine and (costs := self.machine.one_sided.canonical()):
+            keys |= {"one_sided": costs}
+        if self.machine and (storage := self.machine.storage.canonical()):
+            keys |= {"storage": storage | {"ranks_per_node": self.ranks_per_node}}
+        return keys
 
     def _check_sharing(self) -> None:
         """Refuse several ranks a node, or another mapping, where nothing would heed it."""

@@ -129,16 +129,8 @@ class Simulator:
 
 
 def as_simulated(point: Point) -> dict[str, Any]:
-    """Return the canonical point with the keys of its workload that the compiled description reads.
-
-    Of one-sided steps the schedule says how long calls take, and of reads and writes how long these take, so that it is
-    told what the machine states.
-    """
-    workload, costs = point.workload.schedule_keys(), point.network.one_sided.canonical()
-    workload |= {"one_sided": costs} if costs else {}
-    if storage := point.network.storage.canonical():
-        workload |= {"storage": storage | {"ranks_per_node": point.ranks_per_node}}
-    read = point.canonical() | {"workload": workload}
+    """Return the canonical point with the keys of its workload that the compiled description reads."""
+    read = point.canonical() | {"workload": point.schedule_keys()}
     read["machine"] |= point.network.table_keys()
     if isinstance(point.workload, Jobs):
         read["allocation"] = point.workload.allocation(str(point.allocation), point.ranks_per_node)
