@@ -5,21 +5,23 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 
+from tramontane import _simulator
 from tramontane.campaign.verification import OF_THE_RUN
 from tramontane.errors import InputError
-from tramontane.study import Point
+from tramontane.study import Point, traces
 from tramontane.substrates import checkpoints
 from tramontane.substrates.checkpoints import MINUTES, interval
 from tramontane.substrates.isolation import PointKilledError, run_forked
 from tramontane.substrates.simulator import Simulator
 
+ROOT = Path(__file__).parents[2]
 TORUS = {"topology": "torus", "geometry": [8, 8, 8], "nodes_per_switch": 2}
 DRAGONFLY = {"topology": "dragonfly", "geometry": [4, 4, 9], "nodes_per_switch": 4, "routing": "ugal"}
 TRANSPOSITION = {"kind": "transposition", "algorithm": "ring-k", "radix": 4, "grid": [1440, 720, 128]}
@@ -39,6 +41,58 @@ POINTS = {
     "steady": made(TORUS, SEARCH | {"repeats": 300}, 999, steady={"error": "1 ppm"}, allocation="random"),
     "ugal": made(DRAGONFLY, TRANSPOSITION, 500),
 }
+
+
+COSTS = dict.fromkeys(("put", "post", "start", "complete", "wait", "fence"), "300 ns")
+NODES = {
+    "node": {"latency": "300 ns", "bandwidth": "10 GB/s", "memory_bandwidth": "100 GB/s", "copies": "shared"},
+    "storage": {"bandwidth": "100 GB/s", "node_bandwidth": "10 GB/s", "latency": "10 us"},
+    "one_sided": COSTS,
+    "overhead": {"send": "100 ns", "receive": "100 ns", "post": "10 ns"},
+    "matching": {"posted": "1 ns", "unexpected": "1 ns"},
+    "link": {"bandwidth": "10 GB/s", "latency": "100 ns", "classes": {"dimension-1": {"bandwidth": "5 GB/s"}}},
+}
+STEPS: list[Any] = [
+    HALO | {"grid": [1440, 720, 64], "begin": "halo"},
+    {"work": {"time": "20 us", "imbalance": "10 %", "noise": "10 %"}},
+    {"end": {"of": "halo"}},
+    {"halo": {"width": 9, "grid": [720, 720, 64], "one_sided": {"synchronisation": "post-start"}}},
+    {"write": {"total": "100 MB"}},
+    {"collective": {"operation": "alltoall", "algorithm": "bruck", "count": 20, "communicator": "rows"}},
+]
+PROGRAM = {"kind": "program", "repeat": 2, "steps": STEPS, "communicators": {"rows": {"consecutive": 24}}}
+COUNTED = {"links": "hottest", "bins": 64}
+
+
+def program(_: Path) -> Point:
+    """Nodes of several ranks, costs of steps, puts, storage, communicators, and all that is counted."""
+    return made(TORUS | NODES, PROGRAM, 960, ranks_per_node=2, statistics=COUNTED, start_jitter="1 us")
+
+
+def jobs(_: Path) -> Point:
+    side = {
+        "name": "other",
+        "ranks": 300,
+        "start": "5 us",
+        "workload": {"kind": "random-shifts", "bytes": "64 KB", "rounds": 40},
+    }
+    mine = {"name": "mine", "ranks": 200, "workload": TRANSPOSITION | {"grid": [720, 720, 64]}}
+    return made(DRAGONFLY, {"kind": "jobs", "jobs": [mine, side]}, 500, allocation="random")
+
+
+def pattern(folder: Path) -> Point:
+    rows = [f"{rank},{(rank + step) % 500},{1000 * step}\n" for rank in range(500) for step in range(1, 60)]
+    file = folder / "messages.csv"
+    file.write_text("source,target,bytes\n" + "".join(rows))
+    graph = {"topology": "graph", "file": str(ROOT / "configs/machines/jellyfish-M.csv"), "nodes_per_switch": 6}
+    return made(graph, {"kind": "pattern", "file": str(file)}, 500)
+
+
+def trace(folder: Path) -> Point:
+    file = folder / "trace.goal"
+    workload = TRANSPOSITION | {"grid": [1440, 720, 128], "decomposition": [20, 20]}
+    traces.write_goal(_simulator.schedule.Schedule(workload, 400, allow_empty_blocks=True), 400, file)
+    return made(TORUS, {"kind": "trace", "file": str(file)}, 400)
 
 
 @pytest.fixture(autouse=True)
@@ -90,6 +144,17 @@ def test_a_killed_point_goes_on_with_the_same_bits(
     assert result["resumed"] == 2
     assert result["cpu_s"] > 0.3 * clean["cpu_s"]
     assert capfd.readouterr().err.count("goes on after") == 2
+
+
+@pytest.mark.usefixtures("tables")
+@pytest.mark.parametrize("make", [program, jobs, pattern, trace])
+def test_newer_kinds_go_on_with_the_same_bits(tmp_path: Path, make: Callable[[Path], Point]) -> None:
+    point, file = make(tmp_path), tmp_path / "p.checkpoint"
+    clean = run_forked(point, Simulator())
+    killed(point, file)
+    result = run_forked(point, Simulator(2, file))
+    assert told(result) == told(clean)
+    assert result["resumed"] == 1
 
 
 def test_only_what_has_not_ended_is_run_again(tmp_path: Path) -> None:
