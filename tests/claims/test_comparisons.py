@@ -103,6 +103,21 @@ def test_shallower() -> None:
         comparisons.shallower(power(-0.5), power(-0.5), Span(1e5, math.inf))
 
 
+def test_printed_times_are_met_at_each_place() -> None:
+    own = curve([9, 8, 7, 14, 13, 6, 5])
+    places = [str(int(x)) for x in own.x]
+    near = comparisons.printed(own, {places[0]: 10, places[3]: 13}, 0.1, {places[1]: 16})
+    assert near.holds is True
+    assert near.margin is not None
+    assert near.margin.value == pytest.approx(0)
+    assert "9 s at 100 (printed 10, -10 %)" in near.evidence
+    assert "fitted to 8 s at" in near.evidence
+    assert "(printed 16, -50 %)" in near.evidence
+    assert comparisons.printed(own, {places[0]: 10, places[3]: 13}, 0.09, {}).holds is False
+    with pytest.raises(Lacking, match="at 7 processes"):
+        comparisons.printed(own, {"7": 1}, 0.1, {})
+
+
 def test_jump() -> None:
     around = Span(500, 3000)
     assert comparisons.jump(curve([9, 8, 7, 14, 13, 6, 5]), 1.5, around).holds is True

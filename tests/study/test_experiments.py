@@ -57,7 +57,9 @@ def test_documentation(name: str) -> None:
     assert experiment.name == name
     assert experiment.question.endswith("?")
     assert experiment.paper is not None
-    paper = {"10.5194/gmd-11-3409-2018": "Z", "10.1002/cpe.5008": "B"}[experiment.paper.doi or ""]
+    paper = {"10.5194/gmd-11-3409-2018": "Z", "10.1002/cpe.5008": "B", "10.32604/cmc.2020.09701": "W"}[
+        experiment.paper.doi or ""
+    ]
     assert paper in experiment.references
     assert experiment.figure.caption
     assert tuple(experiment.scales) == SCALES or name in MEASURED

@@ -6,7 +6,7 @@ band is wide. What holds at most process counts holds; how many that are is a nu
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -223,6 +223,32 @@ def limit(curve: Band, at: float) -> Outcome:
     slowest = rounded_seconds(curve.median[-1])
     margin = Margin(float(log_ratio(at, beyond.max())), LOG_RATIO, _ends(curve))
     return Outcome(margin, f"{curve.name} ran with up to {count(beyond.max())} processes (time {slowest})", 0, 0)
+
+
+def printed(curve: Band, seconds: Mapping[str, float], near: float, fitted: Mapping[str, float]) -> Outcome:
+    """Whether a curve has the times that are printed; those to which the machine was fitted are told apart."""
+    wanted = {float(ranks): time for ranks, time in seconds.items()}
+    lacking = sorted(wanted.keys() - set(curve.x.tolist()))
+    if lacking:
+        places = Span(lacking[0], lacking[-1])
+        raise Lacking(f"{curve.name} at {', '.join(map(count, lacking))} processes", (curve.name,), places)
+    own = curve.at(np.array(sorted(wanted)))
+    off = own.median / np.array([wanted[x] for x in own.x.tolist()]) - 1
+    margin = Margin(near - float(np.abs(off).max()), SHARE, _ends(own), inclusive=True)
+    known = {float(ranks): time for ranks, time in fitted.items() if float(ranks) in curve.x}
+    beside = curve.at(np.array(sorted(known)))
+    told = _beside(own, wanted) + (f"; fitted to {_beside(beside, known)}" if known else "")
+    evidence = f"{own.name}: {told}; stated within {percent(near)}"
+    fragile = np.abs(np.array([own.low, own.high]) / (own.median / (1 + off)) - 1) > near
+    return Outcome(margin, evidence, int((fragile.any(axis=0) & (np.abs(off) <= near)).sum()), off.size)
+
+
+def _beside(own: Band, wanted: Mapping[float, float]) -> str:
+    """Return times beside the printed ones, in words."""
+    return ", ".join(
+        f"{rounded(time)} s at {count(x)} (printed {rounded(wanted[x])}, {100 * (time / wanted[x] - 1):+.0f} %)"
+        for x, time in zip(own.x.tolist(), own.median.tolist(), strict=True)
+    )
 
 
 def optimum(curve: Band, statistic: str, value: Range, span: Span) -> Outcome:

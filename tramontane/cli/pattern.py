@@ -20,7 +20,12 @@ To = Annotated[Path, typer.Option("--to", help="Table to be written, .csv or .np
 @pattern.command("from-partition")
 def from_partition(
     to: To,
-    size: Annotated[int, typer.Option("--bytes", min=1, help="Bytes of a cell: levels, fields, 8 B each.")],
+    size: Annotated[
+        int | None, typer.Option("--bytes", min=1, help="Bytes of a cell: levels, fields, 8 B each. Required.")
+    ] = None,
+    domains: Annotated[
+        bool, typer.Option("--domains", help="Instead: cells, not messages, for the key partition of programs (.npz).")
+    ] = False,
     grid: Annotated[
         Path | None, typer.Option(help="Grid, .csv, .npz or .nc: pairs cell, neighbour, or MPAS's or ICON's table.")
     ] = None,
@@ -43,7 +48,7 @@ def from_partition(
     """Make the halo exchange of a partitioned grid: a message from each part to each that needs cells of it."""
     import numpy as np
 
-    from tramontane.errors import InputError
+    from tramontane.errors import InputError, display_path
     from tramontane.study import pattern_makers as makers
     from tramontane.support.formatting import percent
 
@@ -51,6 +56,10 @@ def from_partition(
         raise InputError("--grid", "", None, "either --grid or --icosahedron", problem="found both or none")
     if (parts is None) == (partition is None):
         raise InputError("--parts", "", None, "either --parts or --partition", problem="found both or none")
+    if (size is None) != domains:
+        raise InputError("--bytes", "", None, "either --bytes or --domains", problem="found both or none")
+    if domains and (messages != 1 or to.suffix.lower() != ".npz"):
+        raise InputError("--domains", "", None, "a file .npz, and no --messages", problem="found something else")
     if cells_of not in makers.CELLS:
         raise InputError("--cells", "", cells_of, ", ".join(makers.CELLS))
     cells, pairs = makers.read_grid(grid) if grid else makers.icosahedral(icosahedron or 0, cells_of)
@@ -64,7 +73,11 @@ def from_partition(
         raise InputError(partition or "--parts", "", None, "a cell or more in each", problem=f"no cell in part {empty}")
     sizes = np.bincount(part)
     print(f"{cells} cells; the largest part has {percent(sizes.max() / sizes.mean() - 1)} more", file=sys.stderr)
-    _write(makers.halo(cells, pairs, part, width, size, messages), to)
+    if size is None:
+        makers.write(to, makers.domains(cells, pairs, part, width))
+        print(display_path(to))
+    else:
+        _write(makers.halo(cells, pairs, part, width, size, messages), to)
 
 
 @pattern.command("elements")

@@ -315,6 +315,18 @@ class Congestion(Check):
     ranks: Count = Field(description="Number of processes.")
 
 
+class Printed(Check):
+    """Times are those that a paper prints, at each process count."""
+
+    kind: Literal["printed"] = Field(description="Kind of check.")
+    of: Text = Field(description="Curve.")
+    seconds: dict[_Digits, _Positive] = Field(description="Times by process count [s].", min_length=1)
+    within: Number = Field(description="Largest relative distance at any of them.")
+    fitted: dict[_Digits, _Positive] = Field(
+        {}, description="Further times, to which the machine was fitted: shown beside it, and no part of the check."
+    )
+
+
 class Optimum(Check):
     """A statistic of the best radix over all process counts."""
 
@@ -360,6 +372,7 @@ AnyCheck = Annotated[
     | Share
     | SameDelays
     | Congestion
+    | Printed
     | Optimum
     | Computed,
     Field(discriminator="kind"),

@@ -1,14 +1,13 @@
 """A cubed sphere in a program: whose steps exchange what its elements share, and work for each element."""
 
 import functools
-from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from tramontane.errors import InputError
-from tramontane.study import element_makers, pattern_tables, patterns
+from tramontane.study import element_makers, patterns
 from tramontane.study.fields import Choice, Count, Whole
 from tramontane.study.messages import problem
 from tramontane.study.settings import Settings
@@ -93,14 +92,12 @@ def _owners(elements: int, parts: int, partition: str) -> element_makers.Integer
 @functools.lru_cache(maxsize=256)
 def _table(sphere: CubedSphere) -> tuple[str, int]:
     """Return the digest of the messages, and the mean bytes that a part has inside."""
-    columns = sphere.columns()
-    zero = columns["source"] * 0
     name = " ".join(f"{key} {value}" for key, value in sphere.canonical().items())
-    content = pattern_tables.packed({**columns, "tag": zero, "step": zero}, Path(_NAME))
-    return patterns.kept_content(content, f"{_NAME}: {name}"), round(float(sphere.inside().mean()))
+    digest = patterns.kept_messages(sphere.columns(), f"{_NAME}: {name}")
+    return digest, round(float(sphere.inside().mean()))
 
 
-def on_elements(step: Any, sphere: CubedSphere) -> Any:
+def on_elements(step: dict[str, Any], sphere: CubedSphere) -> dict[str, Any]:
     """Return a step with what the elements say: the table of a pattern that names none, and the work for elements.
 
     Raises
@@ -108,12 +105,6 @@ def on_elements(step: Any, sphere: CubedSphere) -> Any:
     PydanticCustomError
         If that can't be made.
     """
-    if not isinstance(step, dict):
-        return step
-    if step.get("kind") == "loop" and isinstance(step.get("steps"), list):
-        return step | {"steps": [on_elements(each, sphere) for each in step["steps"]]}
-    if step.get("kind") == "overlap":
-        return step | {key: on_elements(step[key], sphere) for key in ("exchange", "work") if key in step}
     try:
         digest, inside = _table(sphere)
     except InputError as error:

@@ -173,6 +173,30 @@ def halo(cells: int, pairs: Pairs, part: Integers, width: int, size: int, messag
     dict of ndarray
         `source`, `target`, `bytes`, and `tag` where there are several messages; sorted by source, then by target.
     """
+    cell, target = _halos(cells, pairs, part, width)
+    columns = _links(part[cell], target, int(part.max()) + 1, "bytes", size)
+    if messages == 1:
+        return columns
+    several = {name: np.repeat(column, messages) for name, column in columns.items()}
+    return several | {"tag": np.tile(np.arange(messages), len(columns["source"]))}
+
+
+def domains(cells: int, pairs: Pairs, part: Integers, width: int) -> dict[str, Integers]:
+    """Return how many cells each part has, how many of them others need, and how many it gets from each other one.
+
+    Returns
+    -------
+    dict of ndarray
+        `source`, `target` and `cells` of each link, as `halo` has them; `own` and `boundary` of each part.
+    """
+    cell, target = _halos(cells, pairs, part, width)
+    boundary = np.bincount(part[np.unique(cell)], minlength=int(part.max()) + 1)
+    links = _links(part[cell], target, len(boundary), "cells", 1)
+    return links | {"own": np.bincount(part), "boundary": boundary}
+
+
+def _halos(cells: int, pairs: Pairs, part: Integers, width: int) -> tuple[Integers, Integers]:
+    """Return the cells of all halos, and which part's halo each is of."""
     begins = np.searchsorted(pairs[0], np.arange(cells + 1))
     parts = int(part.max()) + 1
     known = np.unique(np.arange(cells) * parts + part)  # (cell, part that has it)
@@ -185,14 +209,14 @@ def halo(cells: int, pairs: Pairs, part: Integers, width: int, size: int, messag
         newest = np.setdiff1d(reached, known, assume_unique=True)
         known = np.union1d(known, newest)
     cell, target = np.divmod(known, parts)
-    source = part[cell]
-    other = source != target
-    link, number = np.unique(source[other] * parts + target[other], return_counts=True)
-    columns = {"source": link // parts, "target": link % parts, "bytes": number * size}
-    if messages == 1:
-        return columns
-    several = {name: np.repeat(column, messages) for name, column in columns.items()}
-    return several | {"tag": np.tile(np.arange(messages), len(link))}
+    other = part[cell] != target
+    return cell[other], target[other]
+
+
+def _links(source: Integers, target: Integers, parts: int, what: str, size: int) -> dict[str, Integers]:
+    """Return source and target of all links once, and what passes each: so much for each time that it is named."""
+    link, number = np.unique(source * parts + target, return_counts=True)
+    return {"source": link // parts, "target": link % parts, what: number * size}
 
 
 def from_matrix(path: Path) -> dict[str, Integers]:

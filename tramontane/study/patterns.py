@@ -15,7 +15,7 @@ from typing import Any
 from tramontane.errors import InputError, display_path, show
 from tramontane.study.fields import is_digest
 from tramontane.study.messages import problem
-from tramontane.study.pattern_tables import packed, read
+from tramontane.study.pattern_tables import Column, packed, read
 from tramontane.study.project import find_root
 from tramontane.study.reading import read_json
 from tramontane.support.files import dump, write_atomically
@@ -104,6 +104,12 @@ def kept_content(content: bytes | memoryview, origin: str) -> str:
     except OSError as error:
         raise InputError(table, "", None, "a place to write to", problem=f"{error.strerror}") from None
     return digest
+
+
+def kept_messages(columns: Mapping[str, Column], origin: str) -> str:
+    """Return the digest of messages that were made: `source`, `target`, `bytes` and maybe `tag`; see `kept_content`."""
+    zero = columns["source"] * 0
+    return kept_content(packed({"tag": zero, "step": zero, **columns}, Path(origin)), origin)
 
 
 def by_table(keys: Mapping[str, Any], pack: Pack) -> dict[str, Any]:

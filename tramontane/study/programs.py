@@ -5,7 +5,7 @@ or while they are under way.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer, model_validator
@@ -13,6 +13,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, mode
 from tramontane.study.cubed_spheres import CubedSphere, on_elements
 from tramontane.study.fields import Choice, Count, Name, NonNegative, WholeList, Wholes
 from tramontane.study.messages import problem, submodels, tag
+from tramontane.study.partitions import DOMAINS, Partition, on_cells
 from tramontane.study.settings import Settings
 from tramontane.study.units import FRACTION, Share, Size, Time, format_quantity
 from tramontane.study.workloads import (
@@ -214,6 +215,9 @@ class Work(Settings):
         description="Work for each byte that a rank's elements of the program's `cubed_sphere` exchange inside it, as "
         "the mean over ranks; comes on top of `time`.",
     )
+    cells: Annotated[str, Choice(DOMAINS)] | None = Field(
+        None, description="Work for these cells of a rank, of the program's `partition`; comes on top of `time`."
+    )
     grid: Grid | None = Field(None, description="Grid points [nx, ny, nz]. For `per_point`.")
     decomposition: Decomposition | None = Field(
         None, description="Processes [cx, cy] that share the grid. For `per_point`. Default: nearest to a square."
@@ -231,6 +235,8 @@ class Work(Settings):
         for key in ("per_element", "per_inside"):
             if getattr(self, key) is not None:
                 raise problem("found no elements", "only in a program with cubed_sphere", key=key)
+        if self.cells is not None:
+            raise problem("found no parts of a grid", "only in a program with partition", key="cells")
         if self.time == 0 and self.per_point == 0:
             raise problem("found no work", "time or per_point of more than 0 s")
         for key in ("imbalance", "noise"):
@@ -476,6 +482,24 @@ class Role(Communicator):
         return keys | ({"others": 1} if self.others else {})
 
 
+_GRIDS: dict[str, tuple[type[Settings], Callable[[dict[str, Any], Any], dict[str, Any]]]] = {
+    "cubed_sphere": (CubedSphere, on_elements),
+    "partition": (Partition, on_cells),
+}
+"""Keys of a program that say what its steps exchange and work for, and who puts that into a step."""
+
+
+def _filled(step: Any, fill: Callable[[dict[str, Any], Any], dict[str, Any]], grid: Settings) -> Any:
+    """Return a step, those inside it included, with what a grid says."""
+    if not isinstance(step, dict):
+        return step
+    if step.get("kind") == "loop" and isinstance(step.get("steps"), list):
+        return step | {"steps": [_filled(each, fill, grid) for each in step["steps"]]}
+    if step.get("kind") == "overlap":
+        return step | {key: _filled(step[key], fill, grid) for key in ("exchange", "work") if key in step}
+    return fill(step, grid)
+
+
 class Program(Communication):
     """What the ranks of a model do in a time step, again and again: exchanges, collectives and work."""
 
@@ -485,9 +509,15 @@ class Program(Communication):
     decomposition: Decomposition | None = Field(
         None, description="Processes [cx, cy] of all steps that say none, but have a grid."
     )
+    total: Size | None = Field(
+        None, description="Bytes of all together, of each send, read and write that says none.", examples=["4 GB"]
+    )
     cubed_sphere: CubedSphere | None = Field(
         None,
         description="Elements of all patterns that name no file, and of work that has `per_element` or `per_inside`.",
+    )
+    partition: Partition | None = Field(
+        None, description="Parts of any grid, for all patterns that name no file, and for work that has `cells`."
     )
     communicators: dict[Name, Communicator] = Field(
         {}, description=f"Sets of ranks by name, beside {ALL}.", examples=[{"rows": {"consecutive": 16}}]
@@ -503,23 +533,28 @@ class Program(Communication):
     )
 
     _on_grid: ClassVar[tuple[str, ...]] = ("transposition", "halo")
+    _of_bytes: ClassVar[tuple[str, ...]] = ("send", "read", "write")
 
     @model_validator(mode="before")
     @classmethod
     def _spelled_out(cls, data: Any) -> Any:
-        """Write short forms in full, and the program's grid and decomposition where a step has none of its own."""
+        """Write short forms in full, and the program's grid, decomposition and total where a step has none."""
         if not isinstance(data, dict):
             return data
-        shared = {key: data[key] for key in ("grid", "decomposition") if data.get(key) is not None}
+        shared = {key: data[key] for key in ("grid", "decomposition", "total") if data.get(key) is not None}
 
-        sphere = cls._sphere(data.get("cubed_sphere"))
+        grids = [(fill, cls._valid(model, data.get(key))) for key, (model, fill) in _GRIDS.items()]
 
-        def on_sphere(steps: list[Any]) -> list[Any]:
-            return steps if sphere is None else [on_elements(step, sphere) for step in steps]
+        def on_grids(step: Any) -> Any:
+            for fill, grid in grids:
+                step = step if grid is None else _filled(step, fill, grid)
+            return step
 
         def in_full(block: Any) -> Any:
             known = isinstance(block, dict) and isinstance(block.get("steps"), list)
-            return block | {"steps": on_sphere(cls._all_in_full(block["steps"], shared))} if known else block
+            if not known:
+                return block
+            return block | {"steps": [on_grids(step) for step in cls._all_in_full(block["steps"], shared)]}
 
         if isinstance(data.get("roles"), dict):
             dotted = next((name for name in data["roles"] if "." in str(name)), None)
@@ -529,10 +564,10 @@ class Program(Communication):
         return in_full(data)
 
     @staticmethod
-    def _sphere(data: Any) -> CubedSphere | None:
-        """Return the elements, if there are; what can't be is told where the key itself is checked."""
+    def _valid(model: type[Settings], data: Any) -> Any:
+        """Return the elements or parts, if there are; what can't be is told where the key itself is checked."""
         try:
-            return None if data is None else CubedSphere.model_validate(data)
+            return None if data is None else model.model_validate(data)
         except ValidationError:
             return None
 
@@ -554,7 +589,10 @@ class Program(Communication):
                 inner["work"] = cls._in_full({"kind": "work", **inner["work"]}, shared)
             return step | inner
         if step.get("kind") in cls._on_grid or (step.get("kind") == "work" and "per_point" in step):
-            return (shared if "grid" not in step else {}) | step
+            grid = {key: value for key, value in shared.items() if key != "total"}
+            return (grid if "grid" not in step else {}) | step
+        if step.get("kind") in cls._of_bytes and not {"bytes", "total"} & set(step):
+            return {key: value for key, value in shared.items() if key == "total"} | step
         return step
 
     @staticmethod
@@ -581,7 +619,9 @@ class Program(Communication):
 
     @model_validator(mode="after")
     def _shared(self) -> Self:
-        self._fill(grid=None, decomposition=None, cubed_sphere=None)  # the steps have it now
+        self._fill(
+            grid=None, decomposition=None, total=None, cubed_sphere=None, partition=None
+        )  # the steps have it now
         return self
 
     def __hash__(self) -> int:
