@@ -142,7 +142,7 @@ $(SPACK_PLACE)/.spack-env/.installed: $(SOURCES) requirements.lock $(wildcard sp
 
 CXX_FILES = $(filter %.hpp %.cpp,$(SOURCES)) \
   $(wildcard skeleton-src/executor/*.hpp skeleton-src/executor/*.cpp simulator/simgrid/*.hpp simulator/simgrid/*.cpp \
-      sstmacro/*.hpp sstmacro/*.cpp tests/cpp/*.hpp tests/cpp/*.cpp \
+      sstmacro/*.hpp sstmacro/*.cpp tracer/*.hpp tracer/*.cpp tests/cpp/*.hpp tests/cpp/*.cpp \
       tests/cpp/fuzz/*.hpp tests/cpp/fuzz/*.cpp)
 
 lint: lint-python lint-types lint-cpp lint-workflow

@@ -31,6 +31,7 @@ MAY_INCLUDE = {
     "skeleton-src": ("skeleton-src",),
     "simulator": ("simulator", "skeleton-src"),
     "sstmacro": ("sstmacro", "skeleton-src"),
+    "tracer": ("tracer",),
     "tests/cpp": ("tests/cpp", "simulator", "skeleton-src"),
 }
 #: Inside the package: what each part may import of the others; the command line may use all of them.

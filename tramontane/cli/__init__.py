@@ -34,6 +34,7 @@ from tramontane.cli.reproduce import reproduce
 from tramontane.cli.run import run
 from tramontane.cli.run_batch import run_batch
 from tramontane.cli.timeline import timeline
+from tramontane.cli.trace import trace
 from tramontane.cli.uncertainty import uncertainty
 from tramontane.cli.utilisation import utilisation
 from tramontane.cli.validate import validate
@@ -64,6 +65,7 @@ app.command()(picture)
 app.command()(validate)
 app.command("new-experiment")(new_experiment)
 app.command()(run)
+app.command(context_settings={"ignore_unknown_options": True})(trace)
 app.command()(timeline)
 app.command()(utilisation)
 app.command()(estimate)

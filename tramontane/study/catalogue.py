@@ -155,7 +155,7 @@ def find_file(name: str, root: Path, origin: Origin) -> Path:
     """Return the file that is meant at some place: beside the file where it is named, or below the project's folder."""
     places = [folder.absolute() / name for folder in (Path(origin.source).parent, root)]
     for place in places:
-        if place.is_file():
+        if name and place.exists():
             return place
     raise InputError(origin.source, origin.key, name, f"a file beside this one, or below {root}")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tramontane.extension import simulator
 
 if TYPE_CHECKING:
-    from tramontane.study.collective_calls import Expansion
+    from tramontane.study.collective_calls import Expansion, Messages
 
 
 @dataclass(eq=False, slots=True)
@@ -32,7 +32,7 @@ class Operation:
         Of the message.
     amount : int
         Bytes, or work [ps].
-    collective : Expansion, optional
+    collective : Expansion or Messages, optional
         What is done in its place.
     """
 
@@ -42,7 +42,7 @@ class Operation:
     peer: int = 0
     tag: int = 0
     amount: int = 0
-    collective: "Expansion | None" = None
+    collective: "Expansion | Messages | None" = None
 
 
 Gate = list[tuple[Operation, bool]]

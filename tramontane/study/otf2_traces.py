@@ -1,58 +1,25 @@
-"""Traces in OTF2: reads those of Score-P and others, and writes what our own workloads do as one.
-
-Time inside MPI is no work, and time outside is. A receive that was open for any sender is known by who sent, because
-events of a trace come after the fact.
-"""
+"""Traces in OTF2: reads those of Score-P and others, and writes what our own workloads do as one."""
 
 import functools
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tramontane.errors import InputError
-from tramontane.study.collective_calls import Call, Expansion
-from tramontane.study.operations import Operation, Rank, pack
+from tramontane.study.calls import Caller, Members, Mistake, Tags, meet
+from tramontane.study.collective_calls import Algorithms, Exchange, Expansion, from_totals
+from tramontane.study.operations import Operation, pack
 from tramontane.support.otf2 import PER_SECOND, archive, library
 
-_POLLS = re.compile(r"p?mpi_(test|iprobe|improbe|request_get_status)", re.IGNORECASE)
-_WAITS = re.compile(r"p?mpi_(test|iprobe|improbe|request_get_status|wait|probe|mprobe)", re.IGNORECASE)
-_FIRST_TAG = 1 << 30
-"""Tags of communicators other than that of all ranks, and of collectives, by communicator and tag."""
 
-
-class _Mistake(ValueError):
-    """What can't be in a trace: found, allowed."""
-
-
-class _Tags:
-    """A number for each tag of each communicator."""
-
-    def __init__(self, ranks: int) -> None:
-        self._everybody = tuple(range(ranks))
-        self._known: dict[Any, int] = {}
-
-    def of(self, members: tuple[int, ...], communicator: Any, tag: int | None) -> int:
-        """Return the number; tag None is that of collectives."""
-        if members == self._everybody and tag is not None and tag < _FIRST_TAG:
-            return tag
-        return _FIRST_TAG + self._known.setdefault((communicator, tag), len(self._known))
-
-
-class _Reader:
+class _Reader(Caller):
     """Follows one rank through its events."""
 
-    def __init__(self, otf2: Any, tags: _Tags, members: Callable[[Any], tuple[int, ...]]) -> None:
-        self.rank = Rank()
-        self.position = 0
-        self._otf2, self._tags, self._members = otf2, tags, members
+    def __init__(self, otf2: Any, tags: Tags, members: Members) -> None:
+        super().__init__()
+        self._otf2, self.tags, self.members = otf2, tags, members
         self._depth = 0
         self._since: int | None = None
-        self._polled = False
-        self._started: list[Operation] = []
-        self._ended: list[Operation] = []
-        self._requests: dict[int, Operation] = {}
-        self.calls: list[tuple[Operation, Any, str, int, int, int]] = []
 
     def event(self, event: Any, time: int) -> None:
         """Take an event at a time [ps]."""
@@ -63,7 +30,7 @@ class _Reader:
         if name in {"Enter", "Leave"}:
             self._region(name == "Enter", event.region, time)
         elif name.startswith("Rma") and "Win" not in name:
-            raise _Mistake("a one-sided call", "messages of two sides, and collectives")
+            raise Mistake("a one-sided call", "messages of two sides, and collectives")
         elif (take := getattr(self, f"_{_snake(name)}", None)) is not None:
             if self._depth == 0:
                 self._begin(name, time)
@@ -73,7 +40,8 @@ class _Reader:
 
     def _region(self, enters: bool, region: Any, time: int) -> None:
         if not (region.paradigm == self._otf2.Paradigm.MPI or region.name.lower().startswith(("mpi_", "pmpi_"))):
-            self._polled = self._polled and self._depth > 0
+            if self._depth == 0:
+                self.works()
             return
         if enters:
             if self._depth == 0:
@@ -86,75 +54,59 @@ class _Reader:
 
     def _begin(self, name: str, time: int) -> None:
         assert self._since is not None
-        waits = self._polled and _WAITS.match(name)
-        if time > self._since and not waits and not name.lower().startswith("mpi_init"):
-            self.rank.work(self.position, time - self._since)
-        self._started, self._ended = [], []
+        self.begin(name, 0 if name.lower().startswith("mpi_init") else time - self._since)
 
     def _end(self, name: str, time: int) -> None:
-        self.rank.call(self.position, self._started, self._ended)
+        self.end(name)
         self._since = time
-        self._polled = bool(_POLLS.match(name)) and not self._ended
 
     def _message(self, other: int, event: Any) -> dict[str, Any]:
-        members = self._members(event.communicator)
+        members = self.members(event.communicator)
         if other >= len(members):
-            raise _Mistake(f"rank {other} of a communicator", f"0 to {len(members) - 1}")
-        tag = self._tags.of(members, event.communicator, event.msg_tag)
+            raise Mistake(f"rank {other} of a communicator", f"0 to {len(members) - 1}")
+        tag = self.tags.of(members, event.communicator, event.msg_tag)
         return {"peer": members[other], "tag": tag, "amount": event.msg_length}
 
-    def _request(self, event: Any, what: str) -> Operation:
-        operation = self._requests.pop(event.request_id, None)
-        if operation is None:
-            raise _Mistake(f"the end of request {event.request_id}", f"requests that a {what} has begun")
-        return operation
-
     def _mpi_send(self, event: Any) -> None:
-        self._ended.append(self.rank.add("send", self.position, **self._message(event.receiver, event)))
+        self.message("send", **self._message(event.receiver, event))
 
     def _mpi_isend(self, event: Any) -> None:
-        own = self.rank.add("send", self.position, **self._message(event.receiver, event))
-        self._requests[event.request_id] = own
-        self._started.append(own)
+        self.open(event.request_id, "send", **self._message(event.receiver, event))
 
     def _mpi_isend_complete(self, event: Any) -> None:
-        self._ended.append(self._request(event, "send"))
+        self.ended.append(self.close(event.request_id, "send"))
 
     def _mpi_recv(self, event: Any) -> None:
-        self._ended.append(self.rank.add("receive", self.position, **self._message(event.sender, event)))
+        self.message("receive", **self._message(event.sender, event))
 
     def _mpi_irecv_request(self, event: Any) -> None:
-        own = self._requests[event.request_id] = self.rank.add("work", self.position)  # until it is known what comes
-        self._started.append(own)
+        self.open(event.request_id, "work")  # until it is known what comes
 
     def _mpi_irecv(self, event: Any) -> None:
-        own = self._request(event, "receive")
+        own = self.close(event.request_id, "receive")
         own.kind = "receive"
         for key, value in self._message(event.sender, event).items():
             setattr(own, key, value)
-        self._ended.append(own)
+        self.ended.append(own)
 
     def _mpi_request_cancelled(self, event: Any) -> None:
-        self._request(event, "receive")
+        self.close(event.request_id, "receive")
 
     _mpi_mrecv, _mpi_imrecv_request, _mpi_imrecv = _mpi_recv, _mpi_irecv_request, _mpi_irecv
 
     def _mpi_collective_end(self, event: Any) -> None:
-        own = self.rank.add("collective", self.position, collective=Expansion())
-        self._collective(own, event)
+        self._collective(self.rank.add("collective", self.position, collective=Expansion()), event)
 
     def _non_blocking_collective_request(self, event: Any) -> None:
-        own = self.rank.add("collective", self.position, collective=Expansion())
-        self._requests[event.request_id] = own
-        self._started.append(own)
+        self.open(event.request_id, "collective", collective=Expansion())
 
     def _non_blocking_collective_complete(self, event: Any) -> None:
-        self._collective(self._request(event, "collective"), event)
+        self._collective(self.close(event.request_id, "collective"), event)
 
     def _collective(self, own: Operation, event: Any) -> None:
-        self._ended.append(own)
+        self.ended.append(own)
         name = _names(self._otf2.CollectiveOp)[event.collective_op.value]
-        self.calls.append((own, event.communicator, name, event.root, event.size_sent, event.size_received))
+        self.meetings.append((own, event.communicator, name, event.root, (event.size_sent, event.size_received)))
 
 
 @functools.cache
@@ -168,13 +120,15 @@ def _snake(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
-def read(path: Path) -> bytes:
+def read(path: Path, algorithms: Algorithms) -> bytes:
     """Return the table of operations of an archive.
 
     Parameters
     ----------
     path : Path
         Its anchor file, such as ``traces.otf2``.
+    algorithms : tuple
+        Of collectives; see :func:`tramontane.study.collective_calls.frozen`.
 
     Raises
     ------
@@ -190,7 +144,14 @@ def read(path: Path) -> bytes:
         raise _unreadable(path, error) from None
     with trace as opened:
         readers = _follow(otf2, opened, path)
-    _join(readers)
+    for number, reader in enumerate(readers):
+        done = {own for own, *_ in reader.meetings}
+        for each in reader.rank.operations:
+            if each.kind == "collective" and each not in done:
+                raise ValueError(
+                    f"rank {number}, event {each.position}: found a collective that never ends, allowed: ends"
+                )
+    meet(readers, "event", readers[0].members, readers[0].tags, _exchange, algorithms)
     return pack([reader.rank for reader in readers], "event")
 
 
@@ -213,11 +174,11 @@ def _follow(otf2: Any, trace: Any, path: Path) -> list[_Reader]:
     def members(communicator: Any) -> tuple[int, ...]:
         if communicator not in known:
             if not hasattr(communicator, "group"):
-                raise _Mistake("a communicator between two groups", "communicators within one")
+                raise Mistake("a communicator between two groups", "communicators within one")
             known[communicator] = tuple(numbers[each] for each in communicator.group.members)
         return known[communicator]
 
-    tags = _Tags(len(numbers))
+    tags = Tags(len(numbers))
     readers = [_Reader(otf2, tags, members) for _ in numbers]
     resolution = trace.timer_resolution
     events = iter(trace.events)
@@ -236,54 +197,14 @@ def _follow(otf2: Any, trace: Any, path: Path) -> list[_Reader]:
         reader = readers[numbers[location]]
         try:
             reader.event(event, event.time * PER_SECOND // resolution)
-        except _Mistake as error:
+        except Mistake as error:
             where = f"rank {numbers[location]}, event {reader.position}"
             raise InputError(path, where, None, error.args[1], problem=f"found {error.args[0]}") from None
     return readers
 
 
-def _join(readers: list[_Reader]) -> None:
-    """Tell each collective call what all of its ranks say of it."""
-    meetings: dict[tuple[Any, int], dict[int, tuple[Operation, str, int, int, int]]] = {}
-    tags: _Tags | None = None
-    for number, reader in enumerate(readers):
-        tags = reader._tags
-        order = {operation: place for place, operation in enumerate(reader.rank.operations)}
-        counts: dict[Any, int] = {}
-        for own, communicator, name, root, sent, received in sorted(reader.calls, key=lambda call: order[call[0]]):
-            count = counts[communicator] = counts.get(communicator, -1) + 1
-            meetings.setdefault((communicator, count), {})[number] = (own, name, root, sent, received)
-        done = {call[0] for call in reader.calls}
-        for each in reader.rank.operations:
-            if each.kind == "collective" and each not in done:
-                raise ValueError(
-                    f"rank {number}, event {each.position}: found a collective that never ends, allowed: ends"
-                )
-    for (communicator, count), said in meetings.items():
-        members = readers[0]._members(communicator) or tuple(said)  # that of a rank alone names nobody
-        first = next(iter(said))
-        where = f"rank {first}, event {said[first][0].position}"
-        if lacking := [rank for rank in members if rank not in said]:
-            raise ValueError(
-                f"{where}: found a collective, the {count + 1}th of its communicator, that rank {lacking[0]} does not "
-                f"call, allowed: calls of all {len(members)} ranks"
-            )
-        names = {(name, root) for _, name, root, _, _ in said.values()}
-        if len(names) > 1:
-            (a, _), (b, _) = sorted(names)[:2]
-            raise ValueError(f"{where}: found {a} at one rank and {b} at another, allowed: one call, and one root")
-        name, root = names.pop()
-        call = Call(
-            name,
-            members,
-            root if root < len(members) else 0,
-            tuple(said[rank][3] for rank in members),
-            tuple(said[rank][4] for rank in members),
-        )
-        assert tags is not None
-        for own, *_ in said.values():
-            assert own.collective is not None
-            own.collective.call, own.collective.tag = call, tags.of(members, communicator, None)
+def _exchange(name: str, members: tuple[int, ...], root: int, said: list[tuple[int, int]]) -> Exchange | None:
+    return from_totals(name, members, root, [sent for sent, _ in said], [received for _, received in said])
 
 
 def write(schedule: Any, ranks: int, file: Path, title: str) -> None:

@@ -55,16 +55,16 @@ def kept(file: str | Path, pack: Pack = pack_messages) -> str:
     """
     path = Path(file).absolute()
     try:
-        status = path.stat()
+        changed = tuple((each.stat().st_mtime_ns, each.stat().st_size) for each in _files(path))
     except (OSError, ValueError):
         raise InputError(path, "", None, "a file", problem="no such file") from None
-    named = (path, status.st_mtime_ns, status.st_size, _root(), pack)
+    named = (path, changed, _root(), pack)
     digest = _kept(*named)
     return digest if place(_root(), digest).exists() else _kept.__wrapped__(*named)
 
 
 @functools.lru_cache(maxsize=256)
-def _kept(path: Path, changed: int, size: int, root: Path, pack: Pack) -> str:
+def _kept(path: Path, changed: tuple[tuple[int, int], ...], root: Path, pack: Pack) -> str:
     content = pack(path)
     digest = hashlib.sha256(content).hexdigest()
     table, note = place(root, digest), note_of(root, digest)
@@ -73,7 +73,7 @@ def _kept(path: Path, changed: int, size: int, root: Path, pack: Pack) -> str:
             write_atomically(table, content)
         if not note.exists():
             name = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
-            write_atomically(note, dump({"file": name, "sha256": _sha256(path)}))
+            write_atomically(note, dump({"file": name, "sha256": _sha256(*_files(path))}))
     except OSError as error:
         raise InputError(table, "", None, "a place to write to", problem=f"{error.strerror}") from None
     return digest
@@ -211,6 +211,14 @@ def _is_right(path: Path, digest: str, changed: int, size: int) -> bool:
         return False
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+def _files(path: Path) -> list[Path]:
+    """Return the file, or those of a folder that holds a trace, in order."""
+    return sorted(each for each in path.iterdir() if each.is_file()) if path.is_dir() else [path]
+
+
+def _sha256(*paths: Path) -> str:
+    found = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as stream:
+            hashlib.file_digest(stream, lambda: found)
+    return found.hexdigest()

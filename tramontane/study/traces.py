@@ -1,7 +1,8 @@
 """Traces of applications: reads them, and writes what our own workloads do in their form.
 
 Text and binary GOAL (``skeleton-src/graphs``) are read and written by the compiled extension; OTF2 is read and written
-in :mod:`tramontane.study.otf2_traces`.
+in :mod:`tramontane.study.otf2_traces`, and our own traces of MPI programs are read in
+:mod:`tramontane.study.mpi_traces`.
 """
 
 import re
@@ -12,15 +13,23 @@ from typing import Any
 
 from tramontane.errors import InputError
 from tramontane.extension import simulator
-from tramontane.study import otf2_traces
+from tramontane.study import mpi_traces, otf2_traces
+from tramontane.study.collective_calls import DEFAULT_ALGORITHMS, Algorithms
 from tramontane.support import otf2
 
-_ALLOWED = "a trace in GOAL, text or binary, or the anchor file of one in OTF2 (.otf2)"
+WHAT = "a trace in GOAL, text or binary, the anchor file of one in OTF2 (.otf2), or the folder of tramontane trace"
 _HEADER = struct.Struct("<8x5q")
 
 
-def pack(path: Path) -> bytes:
+def pack(path: Path, algorithms: Algorithms = DEFAULT_ALGORITHMS) -> bytes:
     """Return the binary form of a trace: operations whose messages are matched (``skeleton-src/graphs/table.hpp``).
+
+    Parameters
+    ----------
+    path : Path
+        A file, or a folder of `tramontane trace`.
+    algorithms : tuple
+        Of collectives, where the trace has any; see :func:`tramontane.study.collective_calls.frozen`.
 
     Raises
     ------
@@ -28,13 +37,15 @@ def pack(path: Path) -> bytes:
         If the file can't be read, or has something that can't be; the line says of which rank, and where in the file.
     """
     try:
+        if mpi_traces.is_trace(path):
+            return mpi_traces.read(path, algorithms)
         if path.stat().st_size == 0:
-            raise InputError(path, "", None, _ALLOWED, problem="found nothing")
+            raise InputError(path, "", None, WHAT, problem="found nothing")
         if path.suffix == otf2.SUFFIX:
-            return otf2_traces.read(path)
+            return otf2_traces.read(path, algorithms)
         found: bytes = simulator().schedule.pack_goal(str(path))
     except OSError as error:
-        raise InputError(path, "", None, _ALLOWED, problem=f"{error.strerror}") from None
+        raise InputError(path, "", None, WHAT, problem=f"{error.strerror}") from None
     except ValueError as error:
         line = re.fullmatch(r"(?P<key>.*?): (?P<found>found .*?), allowed: (?P<allowed>.*)", str(error), re.DOTALL)
         if line is None:

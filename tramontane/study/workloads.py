@@ -403,14 +403,15 @@ class Pattern(Tabled):
 class Trace(Tabled):
     """What the ranks of an application did: messages and work, each after those that it depends on."""
 
-    _what = "a trace in GOAL, text or binary, or in OTF2"
+    _what = traces.WHAT
     _pack = traces.pack
 
     kind: Literal["trace"] = Field(description="Kind of workload.")
     file: Text | None = Field(
         None,
-        description="Trace in GOAL, text or binary, or the anchor file of one in OTF2 (.otf2); beside the YAML "
-        "file, or below the project's folder. Required, unless the trace is known.",
+        description="Trace in GOAL, text or binary, the anchor file of one in OTF2 (.otf2), or the folder that "
+        "`tramontane trace` has written; beside the YAML file, or below the project's folder. Required, unless the "
+        "trace is known.",
         examples=["model.goal"],
     )
     table: Digest | None = Field(

@@ -27,6 +27,7 @@ ROOMS = {
     "tramontane/": (1.5, 2),
     "simulator/": (1.5, 4),
     "sstmacro/": (3, 4),
+    "tracer/": (0, 6),
     "skeleton-src/": (1.5, 6),
 }
 #: The same for the parts of the package. `errors` and `support`, which all may use, are left out.

@@ -1,4 +1,6 @@
-"""Builds the skeleton program with an MPI library, on demand and once: in ``build/mpi-<environment>/``.
+"""Builds the skeleton program, and the library that traces programs, with an MPI library, on demand and once.
+
+They are in ``build/mpi-<environment>/`` and ``build/trace-<environment>/``.
 
 Where Spack is to build (`tramontane.substrates.spack`), a link to the program of its environment stands there instead.
 
@@ -22,6 +24,9 @@ from tramontane.support.layout import BUILDS, SHARE
 
 #: Files that are compiled at once.
 JOBS = "2"
+
+#: What CMake calls the file of each target.
+_FILES = {program.NAME: program.NAME, program.TRACER: f"lib{program.TRACER}.so"}
 
 
 def missing_tools() -> list[str]:
@@ -58,22 +63,31 @@ def build_with(environment: str, compiler: str) -> Path:
     RuntimeError
         If that fails; the message names the log.
     """
-    folder = folder_of(environment)
+    return _built(folder_of(environment), program.NAME, environment, compiler)
+
+
+def build_tracer(library: Library) -> Path:
+    """Return the library that traces programs of `library`, built as `build_program` does; RuntimeError likewise."""
+    folder = Path(BUILDS, f"trace-{library.name}")
+    return _built(folder, program.TRACER, library.name, library.compiler)
+
+
+def _built(folder: Path, name: str, environment: str, compiler: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    executable, stamp = folder / program.NAME, folder / "built-from"
+    made, stamp = folder / _FILES[name], folder / "built-from"
     with Path(folder, ".lock").open("w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # several points may want it at once
-        if spack.asked():
-            return _from_spack(executable, stamp)
-        wanted = _digest(compiler)
-        there = executable.is_file() and not executable.is_symlink() and stamp.exists()
+        if spack.asked() and name == program.NAME:
+            return _from_spack(made, stamp)
+        wanted = _digest(compiler, name)
+        there = made.is_file() and not made.is_symlink() and stamp.exists()
         if not (there and stamp.read_text(encoding="ascii") == wanted):
-            for old in (stamp, executable):  # which may be a link to Spack's
+            for old in (stamp, made):  # which may be a link to Spack's
                 old.unlink(missing_ok=True)
-            with told(f"{program.NAME} with {environment}"):
-                _cmake(compiler, folder)
+            with told(f"{name} with {environment}"):
+                _cmake(compiler, folder, name)
             stamp.write_text(wanted, encoding="ascii")
-    return executable
+    return made
 
 
 def _from_spack(executable: Path, stamp: Path) -> Path:
@@ -91,7 +105,7 @@ def _from_spack(executable: Path, stamp: Path) -> Path:
     return executable
 
 
-def _cmake(compiler: str, folder: Path) -> None:
+def _cmake(compiler: str, folder: Path, name: str) -> None:
     cmake = str(find_command("cmake"))
     options = {
         "TRAMONTANE_MPI": "ON",
@@ -106,17 +120,18 @@ def _cmake(compiler: str, folder: Path) -> None:
         for command in (
             # A compiler that has changed since would otherwise stay in the cache.
             [cmake, "--fresh", "-S", str(SHARE), "-B", str(folder), *definitions],
-            [cmake, "--build", str(folder), "--target", program.NAME, "--parallel", JOBS],
+            [cmake, "--build", str(folder), "--target", name, "--parallel", JOBS],
         ):
             done = subprocess.run(command, stdout=stream, stderr=subprocess.STDOUT, check=False)
             if done.returncode != 0:
-                raise RuntimeError(f"building {program.NAME} with {compiler} failed; see {display_path(log)}")
+                raise RuntimeError(f"building {name} with {compiler} failed; see {display_path(log)}")
 
 
-def _digest(compiler: str) -> str:
-    """Return what the program depends on, in 16 hex digits."""
+def _digest(compiler: str, name: str = program.NAME) -> str:
+    """Return what the program, or the tracing library, depends on, in 16 hex digits."""
     known = hashlib.sha256(f"{compiler}\0".encode())
-    for file in (SHARE / "CMakeLists.txt", *program.sources(), *program.headers()):
+    sources = program.tracer_sources() if name == program.TRACER else [*program.sources(), *program.headers()]
+    for file in (SHARE / "CMakeLists.txt", *sources):
         known.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
     return known.hexdigest()[:16]
 

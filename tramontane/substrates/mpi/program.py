@@ -11,6 +11,9 @@ from tramontane.support.layout import SHARE
 
 NAME = "tramontane-mpi"
 
+#: The library that traces MPI programs.
+TRACER = "tramontane-trace"
+
 #: Untimed executions, and timed ones, of which the median counts.
 WARMUP, REPETITIONS = 2, 10
 
@@ -27,6 +30,11 @@ def sources() -> list[Path]:
 def headers() -> list[Path]:
     """Return the headers they include."""
     return sorted(Path(SHARE, "skeleton-src").rglob("*.hpp"))
+
+
+def tracer_sources() -> list[Path]:
+    """Return the files that the tracing library is made of."""
+    return sorted(Path(SHARE, "tracer").glob("*.?pp"))
 
 
 def arguments(point: Point, warmup: int = WARMUP, repetitions: int = REPETITIONS) -> list[str]:

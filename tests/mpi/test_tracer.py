@@ -1,0 +1,263 @@
+"""Programs that are traced: each form of call, in C and Fortran, with each MPI library; and what is wrong in traces."""
+
+import shutil
+import struct
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.mpi.conftest import Program
+from tramontane.errors import InputError
+from tramontane.study import Point, mpi_traces, traces
+from tramontane.substrates.mpi import tracing
+from tramontane.substrates.mpi.libraries import Library
+from tramontane.substrates.mpi.program import workload_arguments
+from tramontane.substrates.simulator import Simulator, schedule
+
+HERE = Path(__file__).parent
+pytestmark = pytest.mark.usefixtures("tables")
+NET = {"topology": "torus", "geometry": [4, 2, 1], "nodes_per_switch": 1, "protocol": {"negligible_size": "0 B"}}
+#: Tags of what is not a message of MPI_COMM_WORLD: of collectives, and of other communicators.
+OTHERS = 1 << 30
+Messages = Counter[tuple[int, int, int, int]]
+
+
+@pytest.fixture
+def traced(mpi: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a function that runs a command on ranks and returns the folder of its trace."""
+    for name, value in mpi.library.variables.items():
+        monkeypatch.setenv(name, value)
+
+    def run(ranks: int, *command: str, strip: bool = False, status: int = 0) -> Path:
+        folder = tmp_path / "trace"
+        words = [*mpi.library.mpirun, str(ranks), *command]
+        assert tracing.trace(words, folder, mpi.library.name, strip=strip) == status
+        return folder
+
+    return run
+
+
+def compiled(library: Library, source: Path, where: Path) -> str:
+    """Return a program of C or Fortran, compiled with the library."""
+    wrapper = library.compiler
+    if source.suffix == ".f90":
+        wrapper = wrapper.replace("mpicxx", "mpifort")
+        if shutil.which(wrapper) is None or shutil.which("gfortran") is None:
+            pytest.skip("gfortran not found; installed by: apt-get install gfortran")
+    language = ["-x", "c"] if source.suffix == ".c" else []
+    program = where / source.stem
+    subprocess.run([wrapper, *language, "-w", "-O1", str(source), "-o", str(program)], check=True, cwd=where)
+    return str(program)
+
+
+def point(folder: Path, ranks: int, **keys: Any) -> Point:
+    workload = {"kind": "trace", "file": str(folder), **keys}
+    return Point.model_validate({"ranks": ranks, "workload": workload, "machine": NET})
+
+
+def messages(of: Point) -> Messages:
+    """Return source, target, tag and bytes of all messages."""
+    told = schedule(of.workload, of.ranks)
+    found: Messages = Counter()
+    for rank in range(of.ranks):
+        for round_ in range(told.rounds):
+            for i in range(told.round(rank, round_).sends):
+                sent = told.send(rank, round_, i)
+                found[rank, sent.peer, sent.tag, sent.bytes] += 1
+    return found
+
+
+def world(found: Messages) -> Messages:
+    """Return those of MPI_COMM_WORLD."""
+    return Counter({message: count for message, count in found.items() if message[2] < OTHERS})
+
+
+def test_each_form_of_call_in_c(mpi: Program, traced: Any, tmp_path: Path) -> None:
+    folder = traced(4, compiled(mpi.library, HERE / "forms.c", tmp_path))
+    found = messages(point(folder, 4))
+    ring = {(1, 101): 1, (1, 102): 1, (3, 208): 1, (4, 209): 1, (5, 301): 1, (6, 302): 1, (7, 310): 3, (7, 311): 1}
+    ring |= {(7, 312): 1, (8, 320): 1, (8, 321): 1, (8, 322): 1, (9, 330): 3, (10, 340): 1, (11, 341): 1, (12, 84): 1}
+    expected: Messages = Counter()
+    for rank in range(4):
+        for (tag, size), count in ring.items():
+            if tag > 1 or rank % 2 == 0:
+                expected[rank, (rank + 1) % 4, tag, size] = count
+        if rank % 2 == 1:
+            expected[rank, rank - 1, 2, 103] = 1
+    assert world(found) == expected
+    others = Counter({(a, b, size): count for (a, b, tag, size), count in found.items() if tag >= OTHERS})
+    for rank in range(4):
+        after, before, next_but_one = (rank + 1) % 4, (rank + 3) % 4, (rank + 2) % 4
+        assert others[rank, next_but_one, 401] == 1  # in halves, which are ordered backwards
+        # Between halves, of which the i-th from the end meet: 2 and 3, 0 and 1.
+        assert others[rank, rank ^ 1, 402] == 1
+        for size, target in ((410, after), (410, before), (411, after), (412, before), (413, after), (414, after)):
+            assert others[rank, target, size] == 1
+        assert others[rank, after, 8 * (rank + 1) * (after + 1)] >= 2  # alltoallv, in both forms
+    # Sums of collectives: broadcast, reduce and two allreduces, gathers and scatters of blocks of 16 B and 24 B, ...
+    assert sum(count for (*_, size), count in others.items() if size == 800) == 3 + 3 + 8
+    assert sum(count for (*_, size), count in others.items() if size == 40) >= 12  # alltoall
+    assert Simulator().run(point(folder, 4))["messages"] == sum(found.values())
+
+
+def test_calls_of_fortran(mpi: Program, traced: Any, tmp_path: Path) -> None:
+    folder = traced(3, compiled(mpi.library, HERE / "forms.f90", tmp_path))
+    ring = [(5, 80), (5, 160), (5, 240), (6, 28), (8, 400)]
+    expected = Counter({(rank, (rank + 1) % 3, *each): 1 for rank in range(3) for each in ring})
+    found = messages(point(folder, 3))
+    assert world(found) == expected
+    sizes = Counter(size for *_, tag, size in found.elements() if tag >= OTHERS)
+    assert sizes.keys() == {8, 800}  # reductions of an integer, which is rounded up, and of 100 numbers
+
+
+def test_our_own_program_does_what_the_schedule_says(mpi: Program, traced: Any) -> None:
+    workload = {"kind": "transposition", "grid": [24, 12, 6], "algorithm": "ring-k", "radix": 2}
+    asked = Point.model_validate({"ranks": 6, "workload": workload, "machine": NET})
+    line = [*workload_arguments(asked.workload), "warmup=0", "repetitions=2", "ranks=6", "data=real", "verify=1"]
+    folder = traced(6, str(mpi.path), *line)
+    said = messages(asked)
+    found = messages(point(folder, 6))
+    wanted: Counter[tuple[int, int, int]] = Counter()
+    for (source, target, _, size), count in said.items():
+        wanted[source, target, size] += count
+    theirs: Counter[tuple[int, int, int]] = Counter()
+    for (source, target, _, size), count in found.items():
+        theirs[source, target, size] += count
+    executions = {theirs[each] / count for each, count in wanted.items()}
+    assert len(executions) == 1
+    assert executions.pop() >= 2
+
+
+def written(folder: Path, version: int = mpi_traces.VERSION, run: int = 7, r0: bytes = b"", r1: bytes = b"") -> Path:
+    """Write a trace of two ranks by hand: what they say after their headers and first calls."""
+    folder.mkdir()
+    for rank, records in enumerate((r0, r1)):
+        head = struct.pack("<8s4I3q", b"TRMTRACE", version, rank, 2, 0, run, 0, 0)
+        everybody = bytes([10, 0, 2, 0, 0, 0])
+        first = b"\x01" + bytes([5 + len(everybody)]) + b"\x04Init" + everybody + b"\x04\x00\x00"
+        (folder / f"rank-{rank:07}.trace").write_bytes(head + first + records + b"\x03\x00\x00")
+    return folder
+
+
+def call(number: int, *did: int, name: bytes = b"Call") -> bytes:
+    """Return the definition of a call, which is the number-th, and a call that does so."""
+    content = bytes([len(name)]) + name + bytes(did)
+    return bytes([1, len(content)]) + content + bytes([4 + number, 100, 100])
+
+
+SEND, RECEIVE = call(1, 1, 0, 1, 5, 64), call(1, 2, 0, 0, 5, 64)
+
+
+def test_what_is_written_by_hand_is_read(tmp_path: Path) -> None:
+    folder = written(tmp_path / "x", r0=SEND + bytes([5, 100, 100]), r1=RECEIVE + bytes([5, 100, 100]))
+    assert messages(point(folder, 2)) == {(0, 1, 5, 64): 2}
+    told = mpi_traces.summary(folder)
+    assert (told.ranks, told.calls, told.cut) == (2, 6, 0)
+    assert told.time_s == pytest.approx(400e-9)
+
+
+@pytest.mark.parametrize(
+    ("records", "line"),
+    [
+        ({"r0": SEND}, "rank 0, call 2: found a send to rank 1 with tag 5, which receives none; "),
+        ({"r1": RECEIVE}, "rank 1, call 2: found a receive from rank 0 with tag 5, which sends none; "),
+        ({"r0": call(1, 5, 9)}, "found the end of request 9; allowed: requests that a call has begun"),
+        ({"r0": call(1, 1, 3, 1, 5, 64)}, "found communicator 3; allowed: those that a call has made"),
+        ({"r0": call(1, 1, 0, 2, 5, 64)}, "found a message of rank 2; allowed: 0 to 1"),
+        ({"r0": call(1, 99)}, "rank 0, call 2: found action 99 of a call; allowed: 1 to "),
+        ({"r0": call(1, 12)}, "rank 0, call 2: found calls of several threads; allowed: those of one thread a rank"),
+        ({"r0": bytes([9, 1, 1])}, "rank 0, call 2: found what number 9 stands for; allowed: 4 to 4"),
+        ({"r1": call(1, 8, 0, 0, 0, 7, *b"barrier", 0)}, "rank 1, call 2: found a collective, the 1th of its"),
+        (
+            {"r0": call(1, 8, 0, 0, 0, 5, *b"bcast", 1, 8), "r1": call(1, 8, 0, 0, 0, 7, *b"barrier", 0)},
+            "found barrier at one rank and bcast at another; allowed: one call, and one root",
+        ),
+        (
+            {f"r{i}": call(1, 8, 0, 0, 0, 9, *b"alltoallv", 1, 8) for i in range(2)},
+            "rank 0, call 2: found 1 sizes of alltoallv; allowed: 2",
+        ),
+        ({"r0": bytes([3, 0, 0])}, "found more after its end"),
+    ],
+)
+def test_mistakes_are_one_line(tmp_path: Path, records: dict[str, bytes], line: str) -> None:
+    with pytest.raises(InputError) as told:
+        traces.pack(written(tmp_path / "x", r0=records.get("r0", b""), r1=records.get("r1", b"")))
+    assert line in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+def test_files_that_do_not_belong_together(tmp_path: Path) -> None:
+    def refusal(folder: Path) -> str:
+        with pytest.raises(InputError) as told:
+            traces.pack(folder)
+        return str(told.value)
+
+    folder, other = written(tmp_path / "x"), written(tmp_path / "y", run=8)
+    assert "found version 2; allowed: 1" in refusal(written(tmp_path / "z", version=2))
+    first, second = sorted(folder.iterdir())
+    shutil.copy(sorted(other.iterdir())[1], second)
+    assert "found another run's; allowed: files of the run of rank-0000000.trace" in refusal(folder)
+    shutil.copy(first, second)
+    assert "rank: found rank 0; allowed: 1, as its name says" in refusal(folder)
+    second.unlink()
+    assert "found no file of rank 1; allowed: files of ranks 0 to 1" in refusal(folder)
+    first.write_bytes(first.read_bytes()[:-1])
+    second.write_text("something else")
+    assert "found another one; allowed: a file that tramontane trace has written" in refusal(folder)
+    shutil.rmtree(folder)
+    folder.mkdir()
+    assert "found no rank-*.trace" in refusal(folder)
+    cut = written(tmp_path / "cut", r0=SEND, r1=RECEIVE)
+    file = cut / "rank-0000000.trace"
+    file.write_bytes(file.read_bytes()[:-4])
+    assert f"rank 0, byte {file.stat().st_size}: found the end of the file; allowed: a record that is whole" in refusal(
+        cut
+    )
+
+
+def test_a_trace_of_a_program_that_was_killed_ends_where_it_was(tmp_path: Path) -> None:
+    """What has one end only is left out: the second send, and a barrier that one rank has not called."""
+    barrier = call(2, 8, 0, 0, 0, 7, *b"barrier", 0)
+    folder = written(tmp_path / "x", r0=SEND + bytes([5, 100, 100]) + barrier, r1=RECEIVE)
+    file = folder / "rank-0000001.trace"
+    file.write_bytes(file.read_bytes()[:-3] + bytes(4096))  # no end, and the rest of a page
+    assert messages(point(folder, 2)) == {(0, 1, 5, 64): 1}
+    assert mpi_traces.summary(folder).cut == 1
+
+
+KILLED = """
+#include <mpi.h>
+#include <signal.h>
+int main(int argc, char** argv) {
+    int rank, ranks, number = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    for (int i = 0; i < 100; ++i) {
+        if (i == 50 && rank == 0) raise(SIGKILL);
+        MPI_Sendrecv_replace(&number, 1, MPI_INT, (rank + 1) % ranks, 1, (rank + ranks - 1) % ranks, 1, MPI_COMM_WORLD,
+                             MPI_STATUS_IGNORE);
+    }
+    MPI_Finalize();
+}
+"""
+
+
+def test_a_killed_run_leaves_a_trace(
+    built: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program = built("openmpi")
+    for name, value in program.library.variables.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "killed.c").write_text(KILLED)
+    command = compiled(program.library, tmp_path / "killed.c", tmp_path)
+    folder = tmp_path / "trace"
+    words = [*program.library.mpirun, "2", command]
+    assert tracing.trace(words, folder, None, strip=True) != 0
+    capfd.readouterr()
+    assert messages(point(folder, 2)) == {(0, 1, 1, 4): 50, (1, 0, 1, 4): 50}
+    assert mpi_traces.summary(folder).cut == 2
+    assert not any(word in (folder / "rank-0000000.trace").read_bytes() for word in (b"killed", b"Open MPI"))

@@ -1,0 +1,85 @@
+/// \file
+/// A file that grows as it is written, and is whole up to the last record however the process ends.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <span>
+
+namespace tramontane::tracer {
+
+/// Maps the end of a file, so that the kernel keeps what is written even if the process is killed. Space is reserved
+/// before it is written: a full disk ends the trace, not the program.
+class File {
+public:
+    bool open(const char* path) {
+        file_ = ::open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+        return file_ >= 0 && reserve(0);
+    }
+    [[nodiscard]] bool is_open() const { return at_ != nullptr; }
+
+    /// Appends all of a record. Its first byte, which is never 0, is written last: what follows the last whole record
+    /// is 0.
+    void append(std::span<const std::uint8_t> record) {
+        if (at_ == nullptr) return;
+        if (record.size() > static_cast<std::size_t>(end_ - at_) && !reserve(record.size())) return;
+        std::memcpy(at_ + 1, record.data() + 1, record.size() - 1);
+        std::atomic_signal_fence(std::memory_order_release);
+        *at_ = record[0];
+        at_ += record.size();
+    }
+    /// Cuts what is not used.
+    void close() {
+        if (at_ == nullptr) return;
+        const std::size_t used = offset_ + static_cast<std::size_t>(at_ - begin_);
+        unmap();
+        if (::ftruncate(file_, static_cast<off_t>(used)) != 0) std::perror("tramontane-trace");
+        ::close(file_);
+        file_ = -1;
+    }
+
+private:
+    static constexpr std::size_t chunk = std::size_t{1} << 20U;
+
+    bool reserve(std::size_t least) {
+        const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+        const std::size_t used = offset_ + (at_ == nullptr ? 0 : static_cast<std::size_t>(at_ - begin_));
+        unmap();
+        offset_ = used / page * page;
+        const std::size_t length = (used - offset_ + std::max(chunk, least) + page - 1) / page * page;
+        void* place = MAP_FAILED;
+        if (::posix_fallocate(file_, static_cast<off_t>(offset_), static_cast<off_t>(length)) == 0) {
+            place = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, file_, static_cast<off_t>(offset_));
+        }
+        if (place == MAP_FAILED) {
+            std::fputs("tramontane-trace: no space for the trace, which ends here\n", stderr);
+            ::close(file_);
+            file_ = -1;
+            return false;
+        }
+        begin_ = static_cast<std::uint8_t*>(place);
+        at_ = begin_ + (used - offset_);
+        end_ = begin_ + length;
+        return true;
+    }
+    void unmap() {
+        if (begin_ != nullptr) ::munmap(begin_, static_cast<std::size_t>(end_ - begin_));
+        begin_ = at_ = end_ = nullptr;
+    }
+
+    int file_ = -1;
+    std::size_t offset_ = 0;  ///< of the mapping, in the file
+    std::uint8_t* begin_ = nullptr;
+    std::uint8_t* at_ = nullptr;
+    std::uint8_t* end_ = nullptr;
+};
+
+}  // namespace tramontane::tracer

@@ -1,0 +1,154 @@
+/// \file
+/// What the program's handles stand for: communicators and requests.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "mpi.hpp"
+
+namespace tramontane::tracer {
+
+struct Communicator {
+    std::uint32_t number = 0;  ///< in the trace
+    std::vector<int> members;  ///< their ranks in MPI_COMM_WORLD
+    std::vector<int> peers;    ///< those that messages go to: the other group of an intercommunicator
+    bool between_groups = false;
+    int rank = 0;
+    bool looked_up = false;  ///< the neighbours
+    struct Neighbour {
+        int rank;  ///< in MPI_COMM_WORLD; -1: nobody
+        int tag;   ///< which of several edges
+    };
+    std::vector<Neighbour> sources, targets;
+    int awaited = 0;  ///< receives that still ask for peers
+
+    [[nodiscard]] int size() const { return static_cast<int>(members.size()); }
+    [[nodiscard]] int peer(int rank_of_peer) const { return peers[static_cast<std::size_t>(rank_of_peer)]; }
+};
+
+class Communicators {
+public:
+    /// Null if it is not known.
+    Communicator* find(MPI_Comm handle) {
+        if (handle == last_handle_ && last_ != nullptr) return last_;
+        const auto found = known_.find(number_of(handle));
+        if (found == known_.end()) return nullptr;
+        last_handle_ = handle;
+        return last_ = found->second.get();
+    }
+    Communicator& add(MPI_Comm handle) {
+        forget(handle);
+        auto own = std::make_unique<Communicator>();
+        Communicator& made = *own;
+        if (free_.empty()) {
+            made.number = next_++;
+        } else {
+            made.number = free_.back();
+            free_.pop_back();
+        }
+        int between = 0;
+        TRAMONTANE_NEXT(MPI_Comm_test_inter)(handle, &between);
+        TRAMONTANE_NEXT(MPI_Comm_rank)(handle, &made.rank);
+        MPI_Group group{};
+        TRAMONTANE_NEXT(MPI_Comm_group)(handle, &group);
+        made.members = ranks_of(group);
+        made.between_groups = between != 0;
+        if (made.between_groups) TRAMONTANE_NEXT(MPI_Comm_remote_group)(handle, &group);
+        made.peers = made.between_groups ? ranks_of(group) : made.members;
+        known_[number_of(handle)] = std::move(own);
+        return made;
+    }
+    void forget(MPI_Comm handle) {
+        last_ = nullptr;
+        const auto found = known_.find(number_of(handle));
+        if (found == known_.end()) return;
+        free_.push_back(found->second->number);
+        if (found->second->awaited > 0) retired_.push_back(std::move(found->second));
+        known_.erase(found);
+    }
+    /// The ranks in MPI_COMM_WORLD of a group, which is freed.
+    std::vector<int> ranks_of(MPI_Group group) {
+        int size = 0;
+        TRAMONTANE_NEXT(MPI_Group_size)(group, &size);
+        std::vector<int> own(static_cast<std::size_t>(size)), found(own.size());
+        for (int i = 0; i < size; ++i) own[static_cast<std::size_t>(i)] = i;
+        MPI_Group world{};
+        TRAMONTANE_NEXT(MPI_Comm_group)(MPI_COMM_WORLD, &world);
+        TRAMONTANE_NEXT(MPI_Group_translate_ranks)(group, size, own.data(), world, found.data());
+        TRAMONTANE_NEXT(MPI_Group_free)(&group);
+        TRAMONTANE_NEXT(MPI_Group_free)(&world);
+        return found;
+    }
+
+private:
+    std::unordered_map<std::uintptr_t, std::unique_ptr<Communicator>> known_;
+    std::vector<std::unique_ptr<Communicator>> retired_;  ///< freed while receives were open
+    std::vector<std::uint32_t> free_;
+    std::uint32_t next_ = 0;
+    MPI_Comm last_handle_{};
+    Communicator* last_ = nullptr;
+};
+
+/// What a request, or a message that was probed, stands for.
+struct Request {
+    enum Kind : std::uint8_t { send, receive, other, message };
+    std::uintptr_t handle = 0;
+    std::uint32_t next = 0;  ///< in the same bucket
+    Kind kind = send;
+    bool persistent = false;
+    bool active = true;
+    Communicator* communicator = nullptr;
+    std::int64_t peer = 0, tag = 0, bytes = 0;  ///< of a persistent send
+};
+
+/// Requests under small numbers, which come again when they are free, so that repeated steps look the same.
+///
+/// Several requests may share a handle: MPICH has one for all sends that are done at once.
+class Requests {
+public:
+    static constexpr std::uint32_t none = 0;
+
+    std::uint32_t add(std::uintptr_t handle, const Request& request) {
+        std::uint32_t own = free_;
+        if (own == none) {
+            own = static_cast<std::uint32_t>(all_.size());
+            all_.emplace_back();
+        } else {
+            free_ = all_[own].next;
+        }
+        std::uint32_t& first = bucket(handle);
+        all_[own] = request;
+        all_[own].handle = handle;
+        all_[own].next = first;
+        return first = own;
+    }
+    std::uint32_t find(std::uintptr_t handle) {
+        std::uint32_t at = bucket(handle);
+        while (at != none && all_[at].handle != handle) at = all_[at].next;
+        return at;
+    }
+    void remove(std::uint32_t own) {
+        std::uint32_t* at = &bucket(all_[own].handle);
+        while (*at != own) at = &all_[*at].next;
+        *at = all_[own].next;
+        all_[own].next = free_;
+        free_ = own;
+    }
+    Request& operator[](std::uint32_t own) { return all_[own]; }
+
+private:
+    std::uint32_t& bucket(std::uintptr_t handle) {
+        const std::uint64_t mixed = (handle ^ (handle >> 7U)) * 0x9e3779b97f4a7c15ULL;
+        return buckets_[mixed >> 52U];
+    }
+    std::vector<std::uint32_t> buckets_ = std::vector<std::uint32_t>(4096, none);
+    std::vector<Request> all_ = std::vector<Request>(1);
+    std::uint32_t free_ = none;
+};
+
+}  // namespace tramontane::tracer

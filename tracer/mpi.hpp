@@ -1,0 +1,59 @@
+/// \file
+/// MPI as the program under it is linked with it; this library is linked with none.
+#pragma once
+
+#include <dlfcn.h>
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include <mpi.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <type_traits>
+
+#if defined(OPEN_MPI)
+// Handles of Open MPI are addresses of its variables. Programs that are started on the way, such as a shell, lack them.
+#pragma weak ompi_mpi_comm_world
+#pragma weak ompi_mpi_comm_self
+#pragma weak ompi_mpi_comm_null
+#pragma weak ompi_mpi_byte
+#pragma weak ompi_mpi_int64_t
+#pragma weak ompi_request_null
+#pragma weak ompi_message_null
+#pragma weak ompi_message_no_proc
+#endif
+
+namespace tramontane::tracer {
+
+/// The function of the library itself, which a call of ours would otherwise hide.
+template <class Function>
+Function* library_function(const char* name) {
+    void* const found = dlsym(RTLD_NEXT, name);
+    if (found == nullptr) {
+        std::fprintf(stderr, "tramontane-trace: found no %s, allowed: a program that is linked with an MPI library\n",
+                     name);
+        std::_Exit(2);
+    }
+    return reinterpret_cast<Function*>(found);
+}
+
+/// A handle as a number.
+template <class Handle>
+std::uintptr_t number_of(Handle handle) {
+    if constexpr (std::is_pointer_v<Handle>) {
+        return reinterpret_cast<std::uintptr_t>(handle);
+    } else {
+        return static_cast<std::uintptr_t>(static_cast<std::make_unsigned_t<Handle>>(handle));
+    }
+}
+
+}  // namespace tramontane::tracer
+
+/// The library's own `MPI_name`, by its second name.
+#define TRAMONTANE_NEXT(name)                                                                        \
+    ([]() -> std::remove_pointer_t<decltype(&name)>* {                                               \
+        static auto* const found =                                                                   \
+            tramontane::tracer::library_function<std::remove_pointer_t<decltype(&name)>>("P" #name); \
+        return found;                                                                                \
+    }())

@@ -1,0 +1,486 @@
+/// \file
+/// What a traced call says of itself, and the trace it goes to.
+#pragma once
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "clock.hpp"
+#include "file.hpp"
+#include "handles.hpp"
+#include "mpi.hpp"
+#include "record.hpp"
+
+namespace tramontane::tracer {
+
+/// What a call may have done; `tramontane.study.mpi_traces` reads it.
+enum class Did : std::uint8_t {
+    send = 1,
+    receive,
+    begin_send,
+    begin_receive,
+    end,
+    end_receive,
+    drop,
+    collective,
+    neighbours,
+    communicator,
+    phase,
+    threads,
+};
+
+inline std::int64_t bytes_of(std::int64_t count, MPI_Datatype type) {
+    int size = 0;
+    TRAMONTANE_NEXT(MPI_Type_size)(type, &size);
+    return count * size;
+}
+
+/// The trace of this process.
+class Tracer {
+public:
+    static constexpr std::uint32_t version = 1;
+
+    static Tracer& own() {
+        static Tracer tracer;
+        return tracer;
+    }
+
+    /// Once MPI is there.
+    void start(int provided) {
+        const char* const folder = std::getenv("TRAMONTANE_TRACE");
+        if (folder == nullptr || file.is_open()) return;
+        several_threads_ = provided == MPI_THREAD_MULTIPLE;
+        int rank = 0, ranks = 0;
+        TRAMONTANE_NEXT(MPI_Comm_rank)(MPI_COMM_WORLD, &rank);
+        TRAMONTANE_NEXT(MPI_Comm_size)(MPI_COMM_WORLD, &ranks);
+        char name[32];
+        std::snprintf(name, sizeof name, "/rank-%07d.trace", rank);
+        if (!file.open((folder + std::string(name)).c_str())) {
+            std::fprintf(stderr, "tramontane-trace: %s%s can't be written; there will be no trace\n", folder, name);
+        }
+        clock.start();
+        TRAMONTANE_NEXT(MPI_Comm_dup)(MPI_COMM_WORLD, &private_);
+        begun_ = clock.now();
+        std::int64_t run = rank == 0 ? host_time() ^ (std::int64_t{::getpid()} << 40U) : 0;
+        TRAMONTANE_NEXT(MPI_Bcast)(&run, sizeof run, MPI_BYTE, 0, private_);
+        const std::int64_t offset = clock_offset(rank, ranks);
+        header(rank, ranks, run, offset);
+        on = true;
+        define(MPI_COMM_WORLD);
+        define(MPI_COMM_SELF);
+        last_end = clock.now();
+    }
+    void finish() {
+        if (!on) return;
+        on = false;
+        const std::int64_t now = clock.now();
+        flush();
+        int rank = 0, ranks = 0;
+        TRAMONTANE_NEXT(MPI_Comm_rank)(MPI_COMM_WORLD, &rank);
+        TRAMONTANE_NEXT(MPI_Comm_size)(MPI_COMM_WORLD, &ranks);
+        calls.finish(static_cast<std::uint64_t>(now - last_end), clock_offset(rank, ranks));
+        TRAMONTANE_NEXT(MPI_Comm_free)(&private_);
+        file.close();
+    }
+
+    /// The communicator of a handle; its definition becomes part of the call if it is met first.
+    Communicator& communicator(MPI_Comm handle) {
+        Communicator* const known = communicators.find(handle);
+        return known != nullptr ? *known : define(handle);
+    }
+    Communicator& define(MPI_Comm handle) {
+        Communicator& made = communicators.add(handle);
+        defined.all(Did::communicator, made.number);
+        put_members(made.members);
+        put_members(made.between_groups ? made.peers : std::vector<int>{});
+        return made;
+    }
+
+    /// Writes the polls in vain that were the last calls.
+    void flush() {
+        if (!polling) return;
+        polling = false;
+        calls.call(polled.view(), poll_begin - last_end, poll_end - poll_begin);
+        last_end = poll_end;
+    }
+    /// Whether this thread's calls are told; those of a second thread at a time end a trace's use.
+    bool enter() {
+        if (!on) return false;
+        static thread_local bool known = false;
+        if (!known) {
+            known = true;
+            if (++threads_ > 1 && several_threads_) defined.all(Did::threads);
+        }
+        return true;
+    }
+
+    bool on = false;
+    int depth = 0;
+    bool cancels = false;  ///< whether the program has ever cancelled a request
+    Clock clock;
+    File file;
+    Calls calls{file};
+    Communicators communicators;
+    Requests requests;
+    Bytes did, defined, whole, polled;
+    std::int64_t last_end = 0;
+    bool polling = false;
+    std::int64_t poll_begin = 0, poll_end = 0;
+    std::vector<MPI_Status> statuses;
+    std::vector<MPI_Request> handles;
+
+private:
+    void put_members(const std::vector<int>& ranks) {
+        defined.all(ranks.size());
+        int before = -1;
+        for (const int rank : ranks) {  // mostly in order, so as differences
+            const std::int64_t step = std::int64_t{rank} - before - 1;
+            defined.all(step < 0 ? -2 * step - 1 : 2 * step);
+            before = rank;
+        }
+    }
+
+    /// How far the clock of rank 0 is ahead of this one [ns]: of several messages there and back, the quickest.
+    std::int64_t clock_offset(int rank, int ranks) {
+        constexpr int tries = 8;
+        std::int64_t offset = 0, quickest = INT64_MAX;
+        const auto send = TRAMONTANE_NEXT(MPI_Send);
+        const auto receive = TRAMONTANE_NEXT(MPI_Recv);
+        for (int other = 1; other < ranks; ++other) {
+            if (rank != 0 && rank != other) continue;
+            for (int i = 0; i < tries; ++i) {
+                std::int64_t there = 0;
+                if (rank == 0) {
+                    receive(&there, sizeof there, MPI_BYTE, other, 0, private_, MPI_STATUS_IGNORE);
+                    there = clock.now();
+                    send(&there, sizeof there, MPI_BYTE, other, 0, private_);
+                    continue;
+                }
+                const std::int64_t sent = clock.now();
+                send(&there, sizeof there, MPI_BYTE, 0, 0, private_);
+                receive(&there, sizeof there, MPI_BYTE, 0, 0, private_, MPI_STATUS_IGNORE);
+                const std::int64_t back = clock.now();
+                if (back - sent >= quickest) continue;
+                quickest = back - sent;
+                offset = there - (sent + back) / 2;
+            }
+        }
+        return offset;
+    }
+
+    void header(int rank, int ranks, std::int64_t run, std::int64_t offset) {
+        std::string words;
+        if (std::getenv("TRAMONTANE_TRACE_STRIP") == nullptr) {
+            char library[MPI_MAX_LIBRARY_VERSION_STRING], program[1024], host[256] = "";
+            int size = 0;
+            TRAMONTANE_NEXT(MPI_Get_library_version)(library, &size);
+            words.assign(library, std::string_view(library, static_cast<std::size_t>(size)).find_first_of("\n,"));
+            const ssize_t length = ::readlink("/proc/self/exe", program, sizeof program);
+            ::gethostname(host, sizeof host - 1);
+            words += '\n';
+            words.append(program, length > 0 ? static_cast<std::size_t>(length) : 0).append(1, '\n').append(host);
+        }
+        struct Fixed {
+            char format[8];
+            std::uint32_t version, rank, ranks, words;
+            std::int64_t run, begun, offset;
+        } fixed{{'T', 'R', 'M', 'T', 'R', 'A', 'C', 'E'},
+                version,
+                static_cast<std::uint32_t>(rank),
+                static_cast<std::uint32_t>(ranks),
+                static_cast<std::uint32_t>(words.size()),
+                run,
+                begun_,
+                offset};
+        std::vector<std::uint8_t> all(sizeof fixed + words.size());
+        std::memcpy(all.data(), &fixed, sizeof fixed);
+        if (!words.empty()) std::memcpy(all.data() + sizeof fixed, words.data(), words.size());
+        file.append(all);
+    }
+
+    bool several_threads_ = false;
+    int threads_ = 0;
+    std::int64_t begun_ = 0;
+    MPI_Comm private_{};
+};
+
+/// A call of the program, from its begin to its end; calls that the library makes within are its own business.
+class Call {
+public:
+    explicit Call(std::string_view name) : t_{Tracer::own()}, traced_{t_.depth++ == 0 && t_.enter()} {
+        if (!traced_) return;
+        name_ = name;
+        t_.did.clear();
+        begin_ = t_.clock.now();
+    }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+    ~Call() {
+        --t_.depth;
+        if (!traced_) return;
+        if (vain_ && t_.defined.size() == 0) {
+            if (!t_.polling) {
+                t_.polled.clear();
+                t_.polled.text(name_);
+                t_.poll_begin = begin_;
+            }
+            t_.polling = true;
+            t_.poll_end = t_.clock.now();
+            return;
+        }
+        t_.flush();
+        t_.whole.clear();
+        t_.whole.text(name_);
+        t_.whole.raw(t_.defined.view());
+        t_.whole.raw(t_.did.view());
+        t_.defined.clear();
+        t_.calls.call(t_.whole.view(), begin_ - t_.last_end, end_ - begin_);
+        t_.last_end = t_.clock.now();  // what we do takes no time of the program's
+    }
+
+    /// The library has done its part: whether there is something to tell.
+    bool done(int status) {
+        if (!traced_) return false;
+        end_ = t_.clock.now();
+        return status == MPI_SUCCESS;
+    }
+    void vain() { vain_ = traced_; }
+
+    void send(MPI_Comm comm, int to, int tag, std::int64_t bytes) {
+        if (to == MPI_PROC_NULL) return;
+        const Communicator& c = t_.communicator(comm);
+        t_.did.all(Did::send, c.number, c.peer(to), tag, bytes);
+    }
+    /// \param status of a receive that has ended
+    void receive(MPI_Comm comm, const MPI_Status& status) {
+        if (status.MPI_SOURCE == MPI_PROC_NULL) return;
+        const Communicator& c = t_.communicator(comm);
+        t_.did.all(Did::receive, c.number, c.peer(status.MPI_SOURCE), status.MPI_TAG, received(status));
+    }
+    /// A send that goes on: until its request ends, or, as with MPI_Bsend, without the rank's waiting for it.
+    void begin_send(MPI_Comm comm, int to, int tag, std::int64_t bytes, const MPI_Request* request) {
+        if (to == MPI_PROC_NULL) return;
+        const Communicator& c = t_.communicator(comm);
+        const std::uint32_t slot =
+            request == nullptr ? Requests::none : t_.requests.add(number_of(*request), {.kind = Request::send});
+        t_.did.all(Did::begin_send, slot, c.number, c.peer(to), tag, bytes);
+    }
+    void begin_receive(MPI_Comm comm, int from, const MPI_Request& request) {
+        if (from == MPI_PROC_NULL) return;
+        Communicator& c = t_.communicator(comm);
+        ++c.awaited;
+        t_.did.all(Did::begin_receive,
+                   t_.requests.add(number_of(request), {.kind = Request::receive, .communicator = &c}), c.number);
+    }
+    void make_send(MPI_Comm comm, int to, int tag, std::int64_t bytes, const MPI_Request& request) {
+        if (to == MPI_PROC_NULL) return;
+        Communicator& c = t_.communicator(comm);
+        t_.requests.add(number_of(request), {.kind = Request::send,
+                                             .persistent = true,
+                                             .active = false,
+                                             .communicator = &c,
+                                             .peer = c.peer(to),
+                                             .tag = tag,
+                                             .bytes = bytes});
+        ++c.awaited;  // starts ask for its number
+    }
+    void make_receive(MPI_Comm comm, int from, const MPI_Request& request) {
+        if (from == MPI_PROC_NULL) return;
+        Communicator& c = t_.communicator(comm);
+        ++c.awaited;
+        t_.requests.add(number_of(request),
+                        {.kind = Request::receive, .persistent = true, .active = false, .communicator = &c});
+    }
+    void start(const MPI_Request& request) {
+        const std::uint32_t slot = t_.requests.find(number_of(request));
+        if (slot == Requests::none) return;
+        Request& r = t_.requests[slot];
+        r.active = true;
+        if (r.kind == Request::send) {
+            t_.did.all(Did::begin_send, slot, r.communicator->number, r.peer, r.tag, r.bytes);
+        } else if (r.kind == Request::receive) {
+            t_.did.all(Did::begin_receive, slot, r.communicator->number);
+        }
+    }
+    /// A request that is no longer open.
+    /// \param handle as it was before the call
+    void end(MPI_Request handle, const MPI_Status& status) {
+        const std::uint32_t slot = t_.requests.find(number_of(handle));
+        if (slot == Requests::none || !t_.requests[slot].active) return;
+        Request& r = t_.requests[slot];
+        int cancelled = 0;
+        if (t_.cancels) TRAMONTANE_NEXT(MPI_Test_cancelled)(&status, &cancelled);
+        if (cancelled != 0) {
+            t_.did.all(Did::drop, slot);
+        } else if (r.kind == Request::receive) {
+            t_.did.all(Did::end_receive, slot, r.communicator->peer(status.MPI_SOURCE), status.MPI_TAG,
+                       received(status));
+        } else {
+            t_.did.all(Did::end, slot);
+        }
+        if (r.persistent) {
+            r.active = false;
+        } else {
+            remove(slot);
+        }
+    }
+    void probed(MPI_Comm comm, MPI_Message message) {
+        Communicator& c = t_.communicator(comm);
+        ++c.awaited;
+        t_.requests.add(number_of(message), {.kind = Request::message, .communicator = &c});
+    }
+    void receive_probed(MPI_Message message, const MPI_Status& status) {
+        const std::uint32_t slot = t_.requests.find(number_of(message));
+        if (slot == Requests::none) return;  // from nobody
+        const Communicator& c = *t_.requests[slot].communicator;
+        t_.did.all(Did::receive, c.number, c.peer(status.MPI_SOURCE), status.MPI_TAG, received(status));
+        remove(slot);
+    }
+    void begin_receive_probed(MPI_Message message, const MPI_Request& request) {
+        const std::uint32_t slot = t_.requests.find(number_of(message));
+        if (slot == Requests::none) return;
+        Communicator& c = *t_.requests[slot].communicator;
+        ++c.awaited;
+        remove(slot);
+        t_.did.all(Did::begin_receive,
+                   t_.requests.add(number_of(request), {.kind = Request::receive, .communicator = &c}), c.number);
+    }
+    void free(MPI_Request handle) {
+        if (const std::uint32_t slot = t_.requests.find(number_of(handle)); slot != Requests::none) remove(slot);
+    }
+
+    /// A collective call; sizes follow, as many as are told.
+    /// \param request of one that goes on, else null
+    void collective(const MPI_Request* request, MPI_Comm comm, std::string_view operation, int root, int sizes) {
+        const Communicator& c = t_.communicator(comm);
+        t_.did.all(Did::collective, begun(request), c.number, root < 0 ? 0 : root);
+        t_.did.text(operation);
+        t_.did.all(sizes);
+    }
+    void size(std::int64_t bytes) { t_.did.all(bytes); }
+    void sizes(const int* counts, MPI_Datatype type, int number) {
+        const std::int64_t each = bytes_of(1, type);
+        for (int i = 0; i < number; ++i) size(counts[i] * each);
+    }
+    void sizes(const int* counts, const MPI_Datatype* types, int number) {
+        for (int i = 0; i < number; ++i) size(bytes_of(counts[i], types[i]));
+    }
+    /// An exchange with the neighbours of a communicator.
+    /// \param sent, received bytes to and from the i-th of them
+    template <class Sent, class Received>
+    void neighbours(const MPI_Request* request, MPI_Comm comm, Sent&& sent, Received&& received) {
+        Communicator& c = t_.communicator(comm);
+        look_up(comm, c);
+        t_.did.all(Did::neighbours, begun(request), c.number);
+        put_edges(c.targets, sent);
+        put_edges(c.sources, received);
+    }
+    void made(MPI_Comm comm) {
+        if (comm != MPI_COMM_NULL) t_.define(comm);
+    }
+    void phase(int level) { t_.did.all(Did::phase, level < 0 ? 0 : level); }
+
+    [[nodiscard]] Communicator& of(MPI_Comm comm) { return t_.communicator(comm); }
+    [[nodiscard]] int size_of(MPI_Comm comm) { return of(comm).size(); }
+    [[nodiscard]] int rank_in(MPI_Comm comm) { return of(comm).rank; }
+    Tracer& tracer() { return t_; }
+
+private:
+    static std::int64_t received(const MPI_Status& status) {
+        int bytes = 0;
+        TRAMONTANE_NEXT(MPI_Get_count)(&status, MPI_BYTE, &bytes);
+        return bytes;
+    }
+    std::uint32_t begun(const MPI_Request* request) {
+        return request == nullptr ? Requests::none : t_.requests.add(number_of(*request), {.kind = Request::other});
+    }
+    void remove(std::uint32_t slot) {
+        if (t_.requests[slot].communicator != nullptr) --t_.requests[slot].communicator->awaited;
+        t_.requests.remove(slot);
+    }
+    template <class Size>
+    void put_edges(const std::vector<Communicator::Neighbour>& edges, Size&& size) {
+        std::size_t number = 0;
+        for (const auto& edge : edges) number += edge.rank >= 0 ? 1 : 0;
+        t_.did.all(number);
+        for (std::size_t i = 0; i < edges.size(); ++i) {
+            if (edges[i].rank >= 0) t_.did.all(edges[i].rank, edges[i].tag, size(static_cast<int>(i)));
+        }
+    }
+    static void look_up(MPI_Comm comm, Communicator& c) {
+        if (c.looked_up) return;
+        c.looked_up = true;
+        int kind = 0;
+        TRAMONTANE_NEXT(MPI_Topo_test)(comm, &kind);
+        const auto edge = [&c](int rank, std::size_t tag) {
+            return Communicator::Neighbour{rank < 0 ? -1 : c.peer(rank), static_cast<int>(tag)};
+        };
+        std::vector<int> from, to;
+        if (kind == MPI_CART) {
+            int dimensions = 0;
+            TRAMONTANE_NEXT(MPI_Cartdim_get)(comm, &dimensions);
+            for (int d = 0; d < dimensions; ++d) {
+                int before = 0, after = 0;
+                TRAMONTANE_NEXT(MPI_Cart_shift)(comm, d, 1, &before, &after);
+                from.push_back(before), from.push_back(after);
+            }
+            // What goes down in a dimension comes from above, also where both are the same rank.
+            for (std::size_t i = 0; i < from.size(); ++i) {
+                c.targets.push_back(edge(from[i], i));
+                c.sources.push_back(edge(from[i], i ^ 1U));
+            }
+            return;
+        }
+        if (kind == MPI_GRAPH) {
+            int number = 0;
+            TRAMONTANE_NEXT(MPI_Graph_neighbors_count)(comm, c.rank, &number);
+            from.resize(static_cast<std::size_t>(number));
+            TRAMONTANE_NEXT(MPI_Graph_neighbors)(comm, c.rank, number, from.data());
+            to = from;
+        } else if (kind == MPI_DIST_GRAPH) {
+            int in = 0, out = 0, weighted = 0;
+            TRAMONTANE_NEXT(MPI_Dist_graph_neighbors_count)(comm, &in, &out, &weighted);
+            from.resize(static_cast<std::size_t>(in));
+            to.resize(static_cast<std::size_t>(out));
+            std::vector<int> weights(from.size() + to.size() + 1);
+            TRAMONTANE_NEXT(MPI_Dist_graph_neighbors)
+            (comm, in, from.data(), weights.data(), out, to.data(), weights.data() + in);
+        }
+        for (const int rank : from) c.sources.push_back(edge(rank, 0));
+        for (const int rank : to) c.targets.push_back(edge(rank, 0));
+    }
+
+    Tracer& t_;
+    bool traced_;
+    bool vain_ = false;
+    std::string_view name_;
+    std::int64_t begin_ = 0, end_ = 0;
+};
+
+/// Statuses that a call fills in: the program's own, or ours where it wants none.
+inline MPI_Status* statuses_or_ours(MPI_Status* given, int number) {
+    Tracer& t = Tracer::own();
+    if (given != MPI_STATUSES_IGNORE && given != MPI_STATUS_IGNORE) return given;
+    if (t.depth > 1) return given;
+    if (t.statuses.size() < static_cast<std::size_t>(number)) t.statuses.resize(static_cast<std::size_t>(number));
+    return t.statuses.data();
+}
+
+/// Requests as they are before a call that changes them.
+inline const MPI_Request* kept(const MPI_Request* requests, int number) {
+    Tracer& t = Tracer::own();
+    if (t.depth <= 1) t.handles.assign(requests, requests + number);
+    return t.handles.data();
+}
+
+}  // namespace tramontane::tracer

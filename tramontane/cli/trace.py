@@ -1,0 +1,44 @@
+"""``tramontane trace``."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def trace(
+    command: Annotated[
+        list[str], typer.Argument(help="What starts the program, after --: mpirun -n 8 ./model.", metavar="COMMAND...")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder of the trace; an older trace there is replaced.")
+    ] = Path("trace"),
+    environment: Annotated[
+        str | None,
+        typer.Option(help="MPI library of the program, e.g. openmpi. Default: that of the command.", metavar="NAME"),
+    ] = None,
+    strip: Annotated[bool, typer.Option("--strip", help="Leave out the names of program and host.")] = False,
+) -> None:
+    """Run an MPI program and write down what each rank does; see docs/your-application.md."""
+    from tramontane.errors import InputError, display_path
+    from tramontane.study import mpi_traces
+    from tramontane.substrates.mpi import tracing
+    from tramontane.support.formatting import plural
+
+    status = tracing.trace(command, output, environment, strip=strip)
+    try:
+        found = mpi_traces.summary(output)
+    except InputError:
+        if status == 0:
+            raise
+        raise typer.Exit(status) from None
+    print(display_path(output))
+    ended = f"; {plural(found.cut, 'rank')} did not end, so what others expected of them is left out" * (found.cut > 0)
+    print(
+        f"{plural(found.ranks, 'rank')}, {plural(found.calls, 'call')}, {found.files_bytes / 1000:.3g} kB, "
+        f"{found.time_s:.4g} s{ended}",
+        file=sys.stderr,
+    )
+    if status:
+        raise typer.Exit(status if status > 0 else 128 - status)

@@ -1,0 +1,97 @@
+"""Starts an MPI program of the user's own so that it is traced; see docs/your-application.md."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+from tramontane.errors import InputError
+from tramontane.study.mpi_traces import SUFFIX
+from tramontane.substrates.mpi.build import build_tracer, missing_tools
+from tramontane.substrates.mpi.launch import SESSIONS
+from tramontane.substrates.mpi.libraries import INSTALL, Library, find_command, found
+
+#: Environment variables of the tracing library (``tracer/tracer.hpp``): where to, and whether to leave out names.
+FOLDER, STRIP = "TRAMONTANE_TRACE", "TRAMONTANE_TRACE_STRIP"
+
+
+def library_of_launcher(launcher: str, environment: str | None) -> Library:
+    """Return the MPI library that a launcher belongs to, or the one that is named.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    there = {library.name: library for library in found()}
+    if not there:
+        raise InputError("tramontane trace", "", None, INSTALL, problem="found no MPI library")
+    if environment is not None:
+        if environment not in there:
+            raise InputError("--environment", "", environment, ", ".join(there))
+        return there[environment]
+    path = find_command(launcher)
+    if path is None:
+        raise InputError("tramontane trace", "", launcher, "a command that starts MPI programs, such as mpirun")
+    real = Path(path).resolve()
+    for library in there.values():
+        if Path(library.mpirun[0]).resolve() == real:
+            return library
+    if len(there) == 1:
+        return next(iter(there.values()))
+    raise InputError("tramontane trace", "", launcher, f"--environment with one of {', '.join(there)}")
+
+
+def trace(command: list[str], folder: Path, environment: str | None, *, strip: bool) -> int:
+    """Run a command, such as ``mpirun -n 8 ./model``, and let each rank write what it does; return its exit status.
+
+    Parameters
+    ----------
+    command : list of str
+        The launcher and its arguments.
+    folder : Path
+        Where the trace goes; an older one there is removed.
+    environment : str, optional
+        The MPI library, as the system `generic` calls it; by default that of the launcher.
+    strip : bool
+        Whether to leave out the names of program and host.
+
+    Raises
+    ------
+    InputError
+        If there is no such library, or something else is in the folder.
+    RuntimeError
+        If the tracing library can't be built.
+    """
+    if missing := missing_tools():
+        raise InputError("tramontane trace", "", None, "g++ and cmake", problem=f"{' and '.join(missing)} not found")
+    library = library_of_launcher(command[0], environment)
+    if folder.exists():
+        if not folder.is_dir() or any(each.suffix != SUFFIX for each in folder.iterdir()):
+            raise InputError("--output", "", folder.name, "a new folder, or one with nothing but a trace")
+        shutil.rmtree(folder)
+    tracer = build_tracer(library)
+    folder.mkdir(parents=True)
+    with tempfile.TemporaryDirectory(prefix="mpi-", ignore_cleanup_errors=True) as sessions:
+        variables = {**dict.fromkeys(SESSIONS, sessions), **library.variables, **os.environ}
+        return _run(command, variables | _preloaded(tracer, folder, strip=strip))
+
+
+def _preloaded(tracer: Path, folder: Path, *, strip: bool) -> dict[str, str]:
+    before = os.environ.get("LD_PRELOAD")
+    return {
+        FOLDER: str(folder.absolute()),
+        "LD_PRELOAD": f"{tracer}:{before}" if before else str(tracer),
+        **({STRIP: "1"} if strip else {}),
+    }
+
+
+def _run(command: list[str], variables: dict[str, str]) -> int:
+    with subprocess.Popen(command, env=variables) as process:
+        while True:
+            try:
+                return process.wait()
+            except KeyboardInterrupt:  # the program has got it, too, and what it has done by then is in the trace
+                process.send_signal(signal.SIGINT)
