@@ -113,6 +113,7 @@ void Nodes::take_buffer_credits(Node& node, std::uint32_t nic, Ticks now) {
     node.nic.apply(engine_.credits, now);
     while (!lane.empty() && node.nic.credits() >= p.packet) {
         const Index item = lane.pop(engine_.transactions);
+        if (places_.several()) engine_.transactions.prefetch(lane.first);  // ranks of a node queue in their NIC
         if (!cut_packet(node, nic, item, now)) continue;
         if (p.round_robin) {
             lane.append(engine_.transactions, item);
@@ -125,9 +126,9 @@ void Nodes::take_buffer_credits(Node& node, std::uint32_t nic, Ticks now) {
 /// The rank that a message in a NIC comes from, which the message no longer says then.
 std::uint32_t Nodes::sender_of(std::uint32_t nic, Transaction& e) const {
     if (!places_.several()) return places_.rank_at(nic);
-    const std::uint32_t local = places_.local_in(e.peer);
+    const std::uint32_t place = places_.beside(nic, e.peer);
     e.peer = places_.rank_in(e.peer);
-    return places_.rank_at(places_.at({places_.node_of(nic), local}));
+    return places_.rank_at(place);
 }
 
 /// Hands the message's next packet to the injection buffer; whether there are more. As in PISCES, space for a whole

@@ -100,14 +100,21 @@ void Nodes::AnyEvent::approach(const Nodes& nodes, const Event& event) {
     engine.transactions.prefetch(node.early_of(node.round + 1).top());
 }
 
-/// The record of the message that the next packet will be cut from, and the first messages of the next round.
+/// The record of the message that the next packet will be cut from, or that of its rank, and the first messages of the
+/// next round.
 void Nodes::AnyEvent::reach(const Nodes& nodes, const Event& event) {
     const Engine& engine = nodes.engine_;
     const std::uint32_t place = engine.place_of(event), nic = nodes.places_.nic_of(place);
     Node& node = nodes.nodes_[place];
     const Index first = nodes.nodes_[nic].nic.waiting.first;
-    if (first != none && engine.transactions[first].begun())
-        engine.messages.prefetch(engine.transactions[first].message);
+    if (first != none) {
+        const Transaction& e = engine.transactions[first];
+        if (e.begun()) {
+            engine.messages.prefetch(e.message);
+        } else if (nodes.places_.several()) {
+            prefetch_line(&nodes.nodes_[nodes.places_.beside(nic, e.peer)]);
+        }
+    }
     engine.packets.prefetch(nodes.fabric_.injection(nic).channel.waiting.first_other(engine.packets));
     const Index early = node.early_of(node.round + 1).top();
     if (early != none) engine.transactions.prefetch(engine.transactions[early].next);

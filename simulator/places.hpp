@@ -145,7 +145,10 @@ public:
         return rank | local << shift();
     }
     [[nodiscard]] std::uint32_t rank_in(std::uint32_t both) const { return both & ((1U << shift()) - 1); }
-    [[nodiscard]] std::uint32_t local_in(std::uint32_t both) const { return both >> shift(); }
+    /// The place, at the node of a NIC, that is said so.
+    [[nodiscard]] std::uint32_t beside(std::uint32_t nic, std::uint32_t both) const {
+        return at({node_of(nic), both >> shift()});
+    }
 
 private:
     static constexpr std::uint32_t most_bits = 28;  ///< of a rank and its index on a node, beside an event's kind
