@@ -2,9 +2,10 @@
 
 Every number is the median of repeated runs, each in a process of its own, in CPU time: other work on the machine
 disturbs that less than it disturbs the clock on the wall. The points of `benchmarks/points/long` take minutes to hours
-and are run once, on request; otherwise the table says what they are expected to take. Three rows are no points: how
-much longer a packet-hop takes at 10^6 ranks than at 10^3, how much memory each of 10^6 ranks takes that do nothing, and
-what the whole paper is expected to take. One point is run with two threads as well, in wall time beside one thread's.
+and are run once, on request; otherwise the table says what they are expected to take. Four rows are no points: how
+much longer a packet-hop takes at 10^6 ranks than at 10^3, and a message where 48 ranks share a node than where each has
+its own, how much memory each of 10^6 ranks takes that do nothing, and what the whole paper is expected to take. One
+point is run with two threads as well, in wall time beside one thread's.
 """
 
 import argparse
@@ -39,6 +40,8 @@ COLUMNS = {
     "peak MB": ("peak_rss_bytes", 1e-6, 0),
     "B a rank": ("idle_rank_bytes", 1, 0),
     "x cost a hop": ("growth", 1, 2),
+    "us a message": ("s_per_message", 1e6, 2),
+    "x cost a message": ("message_growth", 1, 2),
     "h on 2 cores": ("hours", 1, 1),
     "x SST/macro": ("over_sst_macro", 1, 1),
     "x SMPI": ("over_smpi", 1, 1),
@@ -60,6 +63,7 @@ def sum_up(name: str, runs: list[dict[str, Any]], reference: dict[str, Any]) -> 
     return {
         "hops_per_s": runs[0]["hops"] / cpu,
         "packets_per_s": packets / cpu,
+        "s_per_message": cpu / runs[0]["messages"] if runs[0]["messages"] else None,
         "cpu_s": cpu,
         "wall_s": statistics.median(run["wall_s"] for run in runs),
         "setup_s": statistics.median(run["setup_s"] for run in runs),
@@ -97,6 +101,9 @@ def derive(rows: dict[str, Row]) -> dict[str, Row]:
     few, many = (rows.get(name, {}).get("hops_per_s") for name in ("allreduce-1e3", "allreduce-1e6"))
     if few and many:
         derived["growth, 1e3 to 1e6"] = {"growth": few / many}
+    one, shared = (rows.get(name, {}).get("s_per_message") for name in ("rows-1e5", "rows-1e5-48-a-node"))
+    if one and shared:
+        derived["48 ranks a node over one"] = {"message_growth": shared / one}
     return derived
 
 
