@@ -171,3 +171,10 @@ def test_spans_say_what_they_need() -> None:
     assert Span(100, 5e4, decades=1).suffices(COUNTS)
     assert not Span(100, 500, decades=1).suffices(COUNTS)
     assert not Span(1e5, math.inf).suffices(COUNTS)
+
+
+def test_printed_times_may_be_of_many_runs() -> None:
+    own = curve([2.0])
+    place = str(int(COUNTS[0]))
+    assert comparisons.printed(own.times(10), {place: 20}, 0.01, {}).holds is True
+    assert comparisons.printed(own, {place: 20}, 0.01, {}).holds is False

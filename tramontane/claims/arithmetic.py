@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tramontane.claims import tables
+from tramontane.claims import sums, tables
 from tramontane.claims.outcome import Outcome
 from tramontane.study.workloads import DOUBLE, Allreduce, Halo
 from tramontane.substrates.simulator import schedule
@@ -207,6 +207,20 @@ def elements(printed: Printed, root: Path) -> Outcome:
     return Outcome(not wrong, evidence + (f"; not {'; '.join(wrong)}" if wrong else ""))
 
 
+def bits_of_sums(printed: Printed, root: Path) -> Outcome:
+    """Jamroz & Klöfkorn 2016, 5.2 and 4.1: which sums keep their bits whatever the order in which messages arrive."""
+    seeds, stated = printed["seeds"], printed["differ"]
+    right: list[str] = []
+    wrong: list[str] = []
+    for name, order in sums.ORDERS.items():
+        for owners in printed["owners"]:
+            runs, among = sums.differences(owners, seeds, order)
+            text = f"{name}, {owners} terms: {runs} differ between runs, {among} between owners"
+            keeps = [place for place, found in (("runs", runs), ("owners", among)) if found]
+            (right if keeps == stated[name] else wrong).append(text)
+    return _verdict(right, wrong, f"kinds of sums, each of {count(seeds)} points,")
+
+
 def halo_pattern(printed: Printed, root: Path) -> Outcome:
     """Fig. 9d: bands beside the diagonal from the sweep in x, far bands from that in y, corners from periodicity."""
     ranks, width = printed["ranks"], printed["width"]
@@ -252,5 +266,6 @@ COMPUTATIONS: Mapping[str, Callable[[Printed, Path], Outcome]] = {
         halo_volumes,
         elements,
         halo_pattern,
+        bits_of_sums,
     )
 }

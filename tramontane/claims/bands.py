@@ -60,6 +60,10 @@ class Band:
         """Return the curve at some of its process counts."""
         return self._only(np.isin(self.x, places), self.lacking)
 
+    def times(self, factor: float) -> "Band":
+        """Return the curve of so many runs."""
+        return replace(self, **{name: getattr(self, name) * factor for name in ("low", "median", "high")})
+
     def _only(self, chosen: NDArray[np.bool_], lacking: tuple[float, ...] | list[float]) -> "Band":
         parts = {name: getattr(self, name)[chosen] for name in ("x", "low", "median", "high", "members")}
         return replace(self, lacking=tuple(lacking), **parts)

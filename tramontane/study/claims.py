@@ -36,6 +36,7 @@ COMPUTATIONS = (
     "halo_messages",
     "halo_volumes",
     "elements",
+    "bits_of_sums",
 )
 """Functions of :mod:`tramontane.claims.arithmetic` that statements may name."""
 
@@ -105,6 +106,12 @@ class _PrintedMessages(_PrintedHalo):
     kilobytes: dict[_Digits, tuple[_Positive, _Positive, _Positive]]
 
 
+class _PrintedSums(_Printed):
+    seeds: Annotated[int, Whole(1, 10_000)]
+    owners: Annotated[list[Annotated[int, Whole(2, 8)]], Field(min_length=1)]
+    differ: dict[Text, list[Annotated[str, Choice(("runs", "owners"))]]]
+
+
 _PRINTED: dict[str, Any] = {
     "networks": _Printed,
     "stages": _Printed,
@@ -116,6 +123,7 @@ _PRINTED: dict[str, Any] = {
     "halo_messages": _PrintedMessages,
     "halo_volumes": _PrintedVolumes,
     "elements": dict[_Digits, dict[_Digits, Annotated[list[_Positive], Field(min_length=1, max_length=2)]]],
+    "bits_of_sums": _PrintedSums,
 }
 """What a computation takes."""
 
@@ -321,6 +329,7 @@ class Printed(Check):
     kind: Literal["printed"] = Field(description="Kind of check.")
     of: Text = Field(description="Curve.")
     seconds: dict[_Digits, _Positive] = Field(description="Times by process count [s].", min_length=1)
+    runs: _Positive = Field(1, description="How many runs of ours they are times of.")
     within: Number = Field(description="Largest relative distance at any of them.")
     fitted: dict[_Digits, _Positive] = Field(
         {}, description="Further times, to which the machine was fitted: shown beside it, and no part of the check."
