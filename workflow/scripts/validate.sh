@@ -44,7 +44,8 @@ for table in ${*:-A B C D E}; do
         compare simgrid validation/simgrid-3.32.csv --model default --jitter '1 ns'
         ;;
     E)
-        echo 'E. Real machines: each row predicted without the rows of its shape.'
+        echo 'E. Real machines: each row predicted without the rows of its shape, first by the simulator, then by a closed form.'
+        compare left-out-simulated validation/measured/pico.csv --predictions validation/predictions/simulated/left-out
         compare left-out validation/measured/pico.csv --predictions validation/predictions/left-out
         ;;
     *)
