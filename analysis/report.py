@@ -23,7 +23,7 @@ from markupsafe import Markup
 from ruamel.yaml import YAML
 
 from analysis import facts, svg
-from analysis.page import claims, interactive, machines, papers, shares
+from analysis.page import claims, interactive, machines, papers, predictions, shares
 from analysis.page.experiments import PROVENANCE, Group, Section, anchor_of, group, links, section
 from analysis.spec import spec_of
 from tramontane.errors import InputError
@@ -75,6 +75,8 @@ class Contents:
         Statements of the papers and what became of them, by paper and subject.
     studies
         Over which share of plausible machines statements hold.
+    judged
+        Predictions held against times of real machines.
     tables
         Tables of the paper, as printed and as computed.
     networks
@@ -92,6 +94,7 @@ class Contents:
     unrun: Sequence[Unrun] = ()
     verdicts: Sequence[claims.Subject] = ()
     studies: Sequence[shares.Study] = ()
+    judged: Sequence[predictions.Judged] = ()
     tables: Sequence[papers.PrintedTable] = ()
     networks: Sequence[machines.Used] = ()
     known: Mapping[str, str] = field(default_factory=dict)
@@ -212,6 +215,7 @@ def collect(
         unrun=unrun(root, scale, done),
         verdicts=claims.subjects(root, scale),
         studies=shares.studies(root, scale, out),
+        judged=predictions.judged(root, out),
         tables=papers.tables(root),
         networks=machines.used(read),
         known=publications(root / REFERENCES),
