@@ -1,5 +1,6 @@
 """The machine that agrees best with a paper: how machines are ranked, and the file that tells it."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from tramontane.claims.draws import Tried
 from tramontane.claims.matching import matches, own_match
 from tramontane.claims.shares import shares
 from tramontane.claims.uncertainty import Answer, as_data, best
+from tramontane.claims.waves import near
 from tramontane.errors import InputError
 from tramontane.study import load_machine, validate_file
 from tramontane.study.studies import load_study
@@ -102,3 +104,40 @@ def test_all_that_a_study_found_is_plain_data() -> None:
     assert data["machines"][0]["values"].keys() == STUDY.sample.drawn.keys()
     assert len(data["places"]) == SIZE
     assert "at most 2 of 3 statements hold on one of 3 drawn machines, on ours 1" in best(answer(FOUND))[0]
+
+
+def test_a_wave_stays_near_the_best_machines_and_inside_what_is_plausible() -> None:
+    parameters = list(STUDY.sample.drawn.values())
+    centre = np.full((1, len(parameters)), 0.95)
+    spread = []
+    for wave in (2, 3):
+        found = near(centre, parameters, 64, wave, 1)
+        assert found.shape == (64, len(parameters))
+        assert found.min() >= 0
+        assert found.max() <= 1
+        numbers = [number for number, each in enumerate(parameters) if each.choice is None]
+        spread.append(np.abs(found[:, numbers] - 0.95).max())
+    assert spread[0] == pytest.approx(0.25, abs=0.02)
+    assert spread[1] == pytest.approx(0.125, abs=0.01)
+    choice = next(number for number, each in enumerate(parameters) if each.choice is not None)
+    assert (found[:, choice] == 0.95).mean() == pytest.approx(0.5, abs=0.02)
+    assert np.array_equal(found, near(centre, parameters, 64, 3, 1))
+
+
+def test_later_waves_rank_machines_and_leave_the_shares_alone() -> None:
+    first = answer(FOUND)
+    later = [tried(own.claim, [1.0], own.base_held) for own in FOUND[:3]] + [tried("D", [np.nan], np.nan)]
+    at = np.full((1, len(STUDY.sample.drawn)), 0.5)
+    own = replace(
+        first, draws=[*first.draws, *STUDY.sample.at(at).draws(1)], places=np.r_[first.places, at], later=[later]
+    )
+    assert own.matches[0].draw == SIZE
+    assert own.matches[0].holds == ("A", "B", "C")
+    data: dict[str, Any] = as_data(own)
+    assert data["waves"] == [1]
+    assert [each["share"] for each in data["claims"]] == [each["share"] for each in as_data(first)["claims"]]
+    assert all(len(each["margins"]) == SIZE + 1 for each in data["claims"])
+    assert "one of 4 drawn machines, 1 of them in wave 2 near the best, on ours 1" in best(own)[0]
+    assert f"--waves 2 --nearest FILE`: draw {SIZE} of {SIZE + 1}." in " ".join(
+        nearest.file_of("zheng2018", own, ROOT).split()
+    ).replace("# ", "")

@@ -4,7 +4,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -179,6 +179,14 @@ def tried(study: Study, root: Path, scale: str, size: int) -> tuple[list[Tried],
         one = (float(margins[0]), float(held[0]))
         found.append(Tried(name, margins[1:], held[1:], *one, unit, len(most), len(claim.checks), span))
     return found, study.sample.places(size)
+
+
+def joined(first: Sequence[Tried], later: Sequence[Tried]) -> list[Tried]:
+    """Return statements on the machines of one wave and of those after it."""
+    return [
+        replace(one, margins=np.r_[one.margins, other.margins], held=np.r_[one.held, other.held])
+        for one, other in zip(first, later, strict=True)
+    ]
 
 
 def _margin(values: Sequence[float]) -> float:

@@ -52,8 +52,9 @@ def file_of(name: str, of: Answer, root: Path) -> str:
     counts = of.study.scales[of.scale].processes
     decided = len(best.holds) + len(best.violated)
     told = [
-        f"Written by `tramontane uncertainty {name} --scale {of.scale} --size {of.size} --nearest FILE`: draw "
-        f"{best.draw} of {of.size}.",
+        f"Written by `tramontane uncertainty {name} --scale {of.scale} --size {of.size}"
+        + (f" --waves {len(of.later) + 1}" if of.later else "")
+        + f" --nearest FILE`: draw {best.draw} of {len(of.draws)}.",
         f"Of {plural(decided, 'statement')}, as far as {count(counts[0])} to {count(counts[-1])} processes decide "
         f"them, {len(best.holds)} hold on it: {', '.join(best.holds) or 'none'}.",
         f"It violates {', '.join(best.violated) or 'none'}.",

@@ -48,6 +48,7 @@ def experiments(study: Study, root: Path, scale: str, size: int, *, base: bool =
         if "largest_transposition" in given:
             values["largest_transposition"] = counts[-1]
         cross = experiment.cross | study.only.get(name, {})
+        # A copy, because the experiment's size is another one than the study's; places that were given stay.
         sample = None if base else study.sample.model_copy(update={"size": size})
         made.append(experiment.model_copy(update={"sample": sample, "cross": cross, "scales": {scale: values}}))
     return made

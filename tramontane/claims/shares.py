@@ -1,7 +1,7 @@
 """Over which share of the machines a statement holds, and which parameter decides: statistics of margins."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -27,7 +27,9 @@ _FEWEST = 20
 
 @dataclass(frozen=True)
 class Influence:
-    """How much a parameter decides: PAWN's median distance of the margins' distributions (Pianosi and Wagener 2015).
+    """How much a parameter decides.
+
+    PAWN's median distance of the margins' distributions (Pianosi and Wagener 2015), or a mean effect (screening.py).
 
     Attributes
     ----------
@@ -82,7 +84,13 @@ class Share:
         return first if first is not None and first.index > self.chance else None
 
 
-def shares(found: Sequence[Tried], places: Floats, parameters: Mapping[str, Parameter]) -> list[Share]:
+Index = Callable[[Floats, Floats, Sequence[str]], tuple[tuple[Influence, ...], float]]
+"""From places, margins and names to how much each parameter decides, and what chance gives."""
+
+
+def shares(
+    found: Sequence[Tried], places: Floats, parameters: Mapping[str, Parameter], index: Index | None = None
+) -> list[Share]:
     """Return what the machines say of each statement.
 
     Parameters
@@ -93,8 +101,10 @@ def shares(found: Sequence[Tried], places: Floats, parameters: Mapping[str, Para
         Where the machines lie, of shape (machines, parameters), between 0 and 1.
     parameters : mapping
         The parameters by name, with what the project's own machine has (`base`).
+    index : callable, optional
+        How much each parameter decides; by default `influence`.
     """
-    return [_share(own, places, parameters, len(found)) for own in found]
+    return [_share(own, places, parameters, len(found), index or influence) for own in found]
 
 
 def wilson(holds: int, of: int, level: float = LEVEL) -> tuple[float, float]:
@@ -107,11 +117,11 @@ def wilson(holds: int, of: int, level: float = LEVEL) -> tuple[float, float]:
     return float(interval.low), float(interval.high)
 
 
-def _share(own: Tried, places: Floats, parameters: Mapping[str, Parameter], together: int) -> Share:
+def _share(own: Tried, places: Floats, parameters: Mapping[str, Parameter], together: int, index: Index) -> Share:
     there = np.isfinite(own.margins)
     margins, at = own.margins[there], places[there]
     holds = own.holds[there]
-    influences, chance = influence(at, margins, list(parameters))
+    influences, chance = index(at, margins, list(parameters))
     steps = {number: len(each.choice) for number, each in enumerate(parameters.values()) if each.choice}
     return Share(
         own,

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tramontane.claims.boxes import Box
-from tramontane.claims.draws import expansions, run, tried
+from tramontane.claims.draws import Tried, expansions, joined, run, tried
 from tramontane.claims.matching import Match, base_place, matches, own_match
-from tramontane.claims.shares import LEVEL, Share, shares
+from tramontane.claims.screening import LEAST, effects, without_influence
+from tramontane.claims.shares import LEVEL, Share, influence, shares
+from tramontane.claims.waves import CENTRES, WAVE, near
 from tramontane.errors import InputError
 from tramontane.study.sampling import Parameter
 from tramontane.study.studies import Study, load_study
@@ -41,13 +43,15 @@ class Answer:
     scale : str
         Its scale.
     size : int
-        Draws.
+        Draws of the first wave, which spans all plausible machines.
     found : list of Share
-        Statements in the study's order.
+        Statements in the study's order; shares are the first wave's.
     draws : list of dict
-        What was drawn.
+        What was drawn, in all waves.
     places : array
-        Where the draws lie, of shape (draws, parameters), between 0 and 1.
+        Where these draws lie, of shape (draws, parameters), between 0 and 1.
+    later : list of list of Tried
+        Statements on the machines of each later wave, which stays near the best ones.
     """
 
     study: Study
@@ -56,11 +60,20 @@ class Answer:
     found: list[Share]
     draws: list[dict[str, Any]]
     places: Floats
+    later: Sequence[Sequence[Tried]] = ()
+
+    @property
+    def tried(self) -> list[Tried]:
+        """All statements on the machines of all waves."""
+        found = [own.tried for own in self.found]
+        for each in self.later:
+            found = joined(found, each)
+        return found
 
     @property
     def matches(self) -> list[Match]:
-        """The machines on which most statements hold first."""
-        return matches([own.tried for own in self.found], self.places, self.parameters)
+        """The machines on which most statements hold first, of all waves."""
+        return matches(self.tried, self.places, self.parameters)
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
@@ -78,30 +91,67 @@ def size_of(study: Study, name: str, scale: str, size: int | None) -> int:
     return wanted
 
 
-def simulate(name: str, root: Path, scale: str, size: int | None, cores: int) -> tuple[int, int]:
-    """Run the points of a study that lack; return how many it has, and how many of them lacked."""
+def simulate(name: str, root: Path, scale: str, size: int | None, cores: int, waves: int = 1) -> tuple[int, int]:
+    """Run the points of a study that lack; return how many it has, and how many of them lacked.
+
+    Parameters
+    ----------
+    name, root, scale, size, cores
+        The study, the checkout, how large, and how many processes.
+    waves : int, optional
+        After the first wave, each draws near the machines that fit best so far (InputError if none is decided whole).
+    """
     study = load_study(name, root, "SAMPLE")
     over, base = expansions(study, root, scale, size_of(study, name, scale, size))
-    return run(name, [*base, *over], root, scale, cores)
+    number, missing = run(name, [*base, *over], root, scale, cores)
+    for wave in range(2, waves + 1):
+        near = _near(answer(name, root, scale, size, wave - 1), name, wave)
+        more, lacked = run(name, expansions(near, root, scale, near.scales[scale].size)[0], root, scale, cores)
+        number, missing = number + more, missing + lacked
+    return number, missing
 
 
-def answer(name: str, root: Path, scale: str, size: int | None = None) -> Answer:
-    """Return what a study found with the points that are there (InputError)."""
+def answer(name: str, root: Path, scale: str, size: int | None = None, waves: int = 1) -> Answer:
+    """Return what a study found with the points that are there (InputError); `waves` as in `simulate`."""
     study = load_study(name, root)
     wanted = size_of(study, name, scale, size)
     found, places = tried(study, root, scale, wanted)
     drawn = study.sample.draws(wanted)
-    return Answer(study, scale, wanted, shares(found, places, study.sample.drawn), drawn, places)
+    ranked = shares(found, places, study.sample.drawn, effects if study.sample.method == "morris" else influence)
+    made = Answer(study, scale, wanted, ranked, drawn, places)
+    for wave in range(2, waves + 1):
+        near = _near(made, name, wave)
+        again, at = tried(near, root, scale, near.scales[scale].size)
+        draws = [*made.draws, *near.sample.draws(len(at))]
+        made = replace(made, draws=draws, places=np.r_[made.places, at], later=[*made.later, again])
+    return made
+
+
+def _near(of: Answer, name: str, wave: int) -> Study:
+    """Return the study of the next wave: as many draws as a group of machines that are run together."""
+    best = of.matches[:CENTRES]
+    if not best:
+        problem = "no draw has the points of all statements yet"
+        raise InputError(
+            "--waves", "", wave, f"tramontane uncertainty {name} --scale {of.scale} first", problem=problem
+        )
+    centres = of.places[[own.draw for own in best]]
+    size = min(of.size, WAVE)
+    at = near(centres, list(of.parameters.values()), size, wave, of.study.sample.seed)
+    scales = of.study.scales | {of.scale: of.study.scales[of.scale].model_copy(update={"size": size})}
+    return of.study.model_copy(update={"sample": of.study.sample.at(at), "scales": scales})
 
 
 def as_data(of: Answer, only: Sequence[str] = ()) -> dict[str, Any]:
     """Return it as plain data for JSON: what was drawn, what is known of each statement (of some), and of machines."""
     own = own_match([each.tried for each in of.found])
+    everywhere = {each.claim: each for each in of.tried}
     base = base_place(of.parameters).tolist()
     return {
         "title": of.study.title,
         "scale": of.scale,
         "size": of.size,
+        "waves": [len(each[0].margins) for each in of.later],
         "about": about(of),
         "parameters": [
             {
@@ -114,7 +164,9 @@ def as_data(of: Answer, only: Sequence[str] = ()) -> dict[str, Any]:
             for (name, each), place in zip(of.parameters.items(), base, strict=True)
         ],
         "places": of.places.tolist(),
-        "claims": [_data(each, of) for each in of.found if not only or each.tried.claim in only],
+        "claims": [
+            _data(each, everywhere[each.tried.claim], of) for each in of.found if not only or each.tried.claim in only
+        ],
         "machines": [_machine(each, of) for each in of.matches],
         "own_machine": None if own is None else _machine(own, of),
     }
@@ -131,7 +183,7 @@ def _machine(own: Match, of: Answer) -> dict[str, Any]:
     }
 
 
-def _data(own: Share, of: Answer) -> dict[str, Any]:
+def _data(own: Share, everywhere: Tried, of: Answer) -> dict[str, Any]:
     first = own.decides
     return {
         "id": own.tried.claim,
@@ -153,8 +205,8 @@ def _data(own: Share, of: Answer) -> dict[str, Any]:
         "box_inside": own.box.inside if own.box else None,
         "box_coverage": own.box.coverage if own.box else None,
         "turn": None if own.turn is None else {"draw": own.turn, "differs": _differs(own.turn, of)},
-        "margins": [value if math.isfinite(value) else None for value in own.tried.margins.tolist()],
-        "held": [value if math.isfinite(value) else None for value in own.tried.held.tolist()],
+        "margins": [value if math.isfinite(value) else None for value in everywhere.margins.tolist()],
+        "held": [value if math.isfinite(value) else None for value in everywhere.held.tolist()],
         "base_holds": own.tried.base_holds if math.isfinite(own.tried.base) else None,
     }
 
@@ -232,13 +284,13 @@ def markdown(of: Answer) -> str:
     """Return the Markdown table of a page, and below it at which size it was made."""
     rows: Sequence[Sequence[str]] = [HEAD, ["---"] * len(HEAD), *(row(own, of) for own in of.found)]
     lines = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in rows)
-    return "\n\n".join([lines, " ".join([about(of), *best(of)])])
+    return "\n\n".join([lines, " ".join([about(of), *best(of), *screened(of)])])
 
 
 def text(of: Answer, only: Sequence[str] = ()) -> str:
     """Return the table of a terminal, of all statements or some, and which machine matches best."""
     rows = [row(own, of) for own in of.found if not only or own.tried.claim in only]
-    return "\n".join([table(tuple(HEAD), rows), about(of), *best(of)])
+    return "\n".join([table(tuple(HEAD), rows), about(of), *best(of), *screened(of)])
 
 
 def best(of: Answer) -> list[str]:
@@ -248,10 +300,19 @@ def best(of: Answer) -> list[str]:
         return []
     first = of.matches[0]
     decided = len(first.holds) + len(first.violated)
-    return [
-        f"At once at most {len(first.holds)} of {decided} statements hold on one of {len(of.matches)} drawn machines, "
-        f"on ours {len(ours.holds)}. The best is draw {first.draw}; it violates {', '.join(first.violated) or 'none'}."
-    ]
+    waves = "".join(f", {len(each[0].margins)} of them in wave {n} near the best" for n, each in enumerate(of.later, 2))
+    most = f"At once at most {len(first.holds)} of {decided} statements hold on one of {len(of.matches)} drawn machines"
+    broken = ", ".join(first.violated) or "none"
+    return [f"{most}{waves}, on ours {len(ours.holds)}. The best is draw {first.draw}; it violates {broken}."]
+
+
+def screened(of: Answer) -> list[str]:
+    """Return in a sentence which parameters trajectories find to matter to no statement; nothing with other methods."""
+    if of.study.sample.method != "morris":
+        return []
+    idle = without_influence([own.influences for own in of.found], list(of.parameters))
+    told = ", ".join(idle) or "none"
+    return [f"Less than {LEAST:.0%} of the largest mean effect on every statement that was decided: {told}."]
 
 
 def write(name: str, of: Answer, root: Path) -> Path:

@@ -26,6 +26,7 @@ def claims(
         typer.Option("--over", help="Over which share of the drawn machines it holds: a file of configs/samples."),
     ] = None,
     size: Annotated[int | None, typer.Option("--size", min=1, help="With --over: draws; by default all.")] = None,
+    waves: Annotated[int, typer.Option("--waves", min=1, max=8, help="With --over: waves that have run.")] = 1,
 ) -> None:
     """Hold what the papers state against the results: a verdict on each statement, and the numbers that say so."""
     from tramontane.campaign.plan import check_scale
@@ -40,7 +41,7 @@ def claims(
         return
     check_scale(scale)
     if over is not None:
-        _over(over, root, scale, size, names or [], as_json=as_json)
+        _over(over, root, scale, size, waves, names or [], as_json=as_json)
         return
     verdicts = evaluate(root, scale, names or ())
     if as_json:
@@ -49,7 +50,7 @@ def claims(
         presentation.print_table(verdicts)
 
 
-def _over(study: str, root: Path, scale: str, size: int | None, names: list[str], *, as_json: bool) -> None:
+def _over(study: str, root: Path, scale: str, size: int | None, waves: int, names: list[str], *, as_json: bool) -> None:
     """Print the shares of a study's statements, or of some of them."""
     from tramontane.claims import uncertainty
     from tramontane.errors import InputError, closest
@@ -59,7 +60,7 @@ def _over(study: str, root: Path, scale: str, size: int | None, names: list[str]
     for name in names:
         if name not in known:
             raise InputError("claim", "", name, ", ".join(known), hint=closest(name, known))
-    found = uncertainty.answer(study, root, scale, size)
+    found = uncertainty.answer(study, root, scale, size, waves)
     if as_json:
         print(json.dumps(uncertainty.as_data(found, names), ensure_ascii=False))
         return

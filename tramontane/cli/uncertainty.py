@@ -14,6 +14,9 @@ def uncertainty(
     scale: Scale = "laptop",
     size: Annotated[int | None, typer.Option("--size", min=1, help="Draws; by default those of the scale.")] = None,
     cores: Cores = None,
+    waves: Annotated[
+        int, typer.Option("--waves", min=1, max=8, help="After the first, each draws near the machines that fit best.")
+    ] = 1,
     nearest: Annotated[
         Path | None,
         typer.Option("--nearest", help="Write the machine on which most statements hold.", metavar="MACHINE.yaml"),
@@ -27,9 +30,9 @@ def uncertainty(
     from tramontane.support.formatting import plural
 
     root = find_project()
-    number, missing = study.simulate(name, root, scale, size, cores or host.cores())
+    number, missing = study.simulate(name, root, scale, size, cores or host.cores(), waves)
     print(f"{plural(number, 'point')}, {number - missing} were there", file=sys.stderr)
-    found = study.answer(name, root, scale, size)
+    found = study.answer(name, root, scale, size, waves)
     print(study.text(found))
     print(study.write(name, found, root), file=sys.stderr)
     if nearest is not None:

@@ -113,6 +113,7 @@ class Sample(Settings):
     )
 
     _known: dict[str, Parameter] = PrivateAttr(default_factory=dict)
+    _given: Unit | None = PrivateAttr(None)
 
     @field_validator("size", mode="before")
     @classmethod
@@ -166,6 +167,8 @@ class Sample(Settings):
 
     def fits(self, size: int) -> bool:
         """Whether the method can have so many draws."""
+        if self._given is not None:
+            return size == len(self._given)
         step = {"morris": len(self.drawn) + 1, "saltelli": len(self.drawn) + 2}.get(self.method, 1)
         times, rest = divmod(size, step)
         power = self.method in ("sobol", "saltelli")
@@ -186,10 +189,18 @@ class Sample(Settings):
 
     def places(self, size: int) -> Unit:
         """Return where the draws lie, each parameter between 0 and 1, of shape (size, parameters)."""
-        return _places(self.method, size, len(self.drawn), self.seed)
+        if self._given is not None:
+            return self._given
+        return in_unit_cube(self.method, size, len(self.drawn), self.seed)
+
+    def at(self, places: Unit) -> Self:
+        """Return a sample whose draws lie at these places, which no method has chosen."""
+        given = self.model_copy(update={"size": len(places)})
+        given._given = places
+        return given
 
 
-def _places(method: str, size: int, number: int, seed: int) -> Unit:
+def in_unit_cube(method: str, size: int, number: int, seed: int) -> Unit:
     """Return draws in the unit cube, of shape (size, number)."""
     from SALib.sample import morris, sobol  # noqa: PLC0415 - slow to import
     from scipy.stats import qmc  # noqa: PLC0415
