@@ -32,6 +32,7 @@ Switches = NDArray[np.int64]
 
 #: Most groups, and most switches of a group, that are drawn; more are thinned out evenly.
 MOST_GROUPS = 48
+MOST_LETTERS = 40
 MOST_SWITCHES = 900
 #: Most links of a group that are drawn, one direction each; of denser groups it is those of the first switch.
 MOST_DRAWN = 6000
@@ -45,6 +46,8 @@ class Layout:
     ----------
     links : Links
         All of them.
+    nodes : int
+        Of a group, however many interfaces each has.
     level : array of int
         Links from a switch down to the next one that carries nodes.
     group : array of int
@@ -53,6 +56,7 @@ class Layout:
 
     def __init__(self, machine: Machine) -> None:
         net = machine.facts
+        self.nodes = net.nodes // net.groups // machine.node.nics
         self.net = net
         self.links: Links = net.links_between(0, net.switches)
         leaves = leaf_switches(net)
@@ -96,9 +100,12 @@ def draw(machine: Machine, name: str, *, tabled: bool = True) -> "Figure":
     if machine.facts.links > MOST_LINKS:
         raise InputError(name, "geometry", machine.facts.links, f"a network of at most {MOST_LINKS:,} links")
     layout, colours = Layout(machine), _colours(machine)
+    groups = Panel(lambda figure, cell: _groups(figure, cell, layout, colours), "a", "groups", aspect=1.1)
+    several = machine.facts.groups > 1
+    letter, title = ("b", "one group") if several else ("", "switches")
     panels = [
-        Panel(lambda figure, cell: _groups(figure, cell, layout, colours), "a", "groups", aspect=1.1),
-        Panel(lambda figure, cell: _group(figure, cell, layout, colours), "b", "one group", aspect=1.1),
+        *([groups] if several else []),
+        Panel(lambda figure, cell: _group(figure, cell, layout, colours), letter, title, aspect=1.1),
     ]
     if tabled:
         found = structure(machine)
@@ -144,7 +151,7 @@ def _groups(
     net, links = layout.net, layout.links
     chosen = thinned(net.groups, MOST_GROUPS)
     words = _some(len(chosen), net.groups, "groups")
-    axes = bare(figure, cell, f"{words} of {net.nodes // net.groups:,} nodes; a line is all links between two")
+    axes = bare(figure, cell, f"{words} of {layout.nodes:,} nodes; a line is all links between two")
     place = {int(group): at for group, at in zip(chosen, ring(len(chosen)), strict=True)}
     tops = np.flatnonzero(layout.group == NOBODY)
     if len(tops):
@@ -251,10 +258,16 @@ def curve(a: Places, b: Places) -> Places:
     return bow
 
 
+def _broken(words: str, value: str) -> list[tuple[str, str]]:
+    """Return a row of the table, or several where its value is too long to stand beside the words."""
+    first, *more = value.split(", ") if len(words) + len(value) > MOST_LETTERS else [value]
+    return [(words, f"{first}," if more else first), *(("", part) for part in more)]
+
+
 def _table(figure: "Figure", cell: "SubplotSpec", machine: Machine, found: Structure) -> list[Drawn]:
     axes = figure.add_subplot(cell)
     axes.set_axis_off()
-    lines = rows(machine, found)
+    lines = [line for words, value in rows(machine, found) for line in _broken(words, value)]
     for number, (words, value) in enumerate(lines):
         height = 1 - (number + 0.5) / max(len(lines), 14)
         axes.text(0.0, height, words, fontsize=6, va="center", color=SOFT, transform=axes.transAxes)

@@ -19,6 +19,8 @@ public:
         : lock_(m.threads > 1 ? from_picoseconds(m.lock) : 0),
           send_(from_picoseconds(m.send_overhead) + lock_),
           receive_(from_picoseconds(m.receive_overhead) + lock_),
+          rendezvous_(from_picoseconds(m.rendezvous_overhead)),
+          eager_limit_(m.eager_limit),
           post_(from_picoseconds(m.post_overhead) + lock_),
           send_byte_(from_picoseconds(m.send_overhead_per_byte)),
           receive_byte_(from_picoseconds(m.receive_overhead_per_byte)),
@@ -26,12 +28,16 @@ public:
           staging_byte_(m.staging_bandwidth == 0 ? 0 : byte_time(m.staging_bandwidth)),
           posted_(from_picoseconds(m.match_posted)),
           unexpected_(from_picoseconds(m.match_unexpected)),
-          of_looking_(receive_ > 0 || posted_ > 0 || receive_byte_ > 0 || staging_byte_ > 0) {}
+          of_looking_((receive_ | rendezvous_) > 0 || posted_ > 0 || receive_byte_ > 0 || staging_byte_ > 0) {}
 
     /// Before a message of the workload is handed over.
-    [[nodiscard]] Ticks send(std::int64_t bytes) const { return send_ + of_size(bytes, send_byte_); }
+    [[nodiscard]] Ticks send(std::int64_t bytes) const {
+        return send_ + of_protocol(bytes) + of_size(bytes, send_byte_);
+    }
     /// When a payload that has arrived is looked at.
-    [[nodiscard]] Ticks receive(std::int64_t bytes) const { return receive_ + of_size(bytes, receive_byte_); }
+    [[nodiscard]] Ticks receive(std::int64_t bytes) const {
+        return receive_ + of_protocol(bytes) + of_size(bytes, receive_byte_);
+    }
 
     /// Whether it takes time to look at what has arrived.
     [[nodiscard]] bool of_looking() const { return of_looking_; }
@@ -56,6 +62,7 @@ public:
 private:
     /// Half of `count` times `each`.
     [[nodiscard]] static Ticks halves(std::uint64_t count, Ticks each) { return checked_product(count, each) / 2; }
+    [[nodiscard]] Ticks of_protocol(std::int64_t bytes) const { return bytes > eager_limit_ ? rendezvous_ : 0; }
     [[nodiscard]] Ticks of_size(std::int64_t bytes, Ticks each) const {
         if ((each | staging_byte_) == 0 || bytes == 0) [[likely]]
             return 0;
@@ -65,7 +72,10 @@ private:
     }
 
     Ticks lock_;  // of a call, where several threads of a rank make them
-    Ticks send_, receive_, post_;
+    Ticks send_, receive_;
+    Ticks rendezvous_;  // at each end, of messages above the limit
+    std::int64_t eager_limit_;
+    Ticks post_;
     Ticks send_byte_, receive_byte_;
     Ticks staging_, staging_byte_;  // between the accelerator's memory and the host's
     Ticks posted_, unexpected_;     // an entry of the queue

@@ -36,14 +36,15 @@ public:
         const NodeId from_node = node_of(from), to_node = node_of(to);
         const Parameters& p = parameters_;
         const auto n = static_cast<Ticks>(bytes);
-        if (places_.several() && from_node == to_node) return p.node_latency + checked_product(n, p.node_slot);
+        if (places_.shared() && from_node == to_node) return p.node_latency + checked_product(n, p.node_slot);
         const SwitchId source = switch_of(from_node), target = switch_of(to_node);
         if (bytes == 0 || bytes <= p.negligible_size) {
             return p.logp_out_in_latency + checked_product(topology_.distance(source, target), p.logp_hop_latency) +
                    checked_product(n, p.logp_slot);
         }
         const Ticks links = any_route_ ? (source == target ? 0 : 1) : topology_.distance(source, target);
-        return p.injection_latency + checked_product(links + 1, link_latency_) + checked_product(n, p.least_slot);
+        return p.injection_latency + checked_product(links + 1, link_latency_) +
+               checked_product(n, p.least_slot) / (places_.stripes() ? places_.nics() : 1);
     }
 
 private:

@@ -68,6 +68,7 @@ struct Parameters {
           logp_hop_latency(from_picoseconds(m.logp_hop_latency)),
           logp_out_in_latency(from_picoseconds(m.logp_out_in_latency)),
           costs(m),
+          message_gap(from_picoseconds(m.message_gap)),
           node_latency(from_picoseconds(m.node_latency)),
           node_memory_slot(m.node_memory_bandwidth == 0 ? 0 : byte_time(m.node_memory_bandwidth)),
           node_slot(m.node_bandwidth == 0 ? 0 : std::max(byte_time(m.node_bandwidth), node_memory_slot)),
@@ -109,6 +110,7 @@ struct Parameters {
     Ticks logp_slot, memory_slot, instruction;
     Ticks injection_latency, logp_hop_latency, logp_out_in_latency;
     Costs costs;
+    Ticks message_gap;                                ///< from one message's begin at a NIC to the next one's
     Ticks node_latency, node_memory_slot, node_slot;  ///< between two ranks of a node; the slower of its servers
     std::uint32_t packet;
     std::int64_t buffer;

@@ -24,6 +24,14 @@ struct LinkClass {
     std::int64_t bandwidth = 0, latency = 0;  ///< 0: as usual
 };
 
+/// Which of its node's network interfaces (NICs) a message leaves by, and which of the other node's it enters by.
+enum class NicChoice : std::uint8_t {
+    rank,         ///< one for each rank: its index on the node modulo their number
+    block,        ///< one for each rank: neighbours on the node have the same
+    round_robin,  ///< each in turn, message by message
+    destination,  ///< at both ends, by the node of the rank that receives plus its index there
+};
+
 /// Links between each two switches that are linked by one of a class.
 struct ParallelLinkCount {
     std::string link_class;
@@ -52,17 +60,20 @@ struct Machine {
     std::int64_t send_overhead = 0;     ///< LogP's o of the sender: its processor's time a message
     std::int64_t receive_overhead = 0;  ///< and of the receiver
     std::int64_t send_overhead_per_byte = 0, receive_overhead_per_byte = 0;  ///< LogGOPS's O
-    std::int64_t post_overhead = 0;                                          ///< of posting a receive
-    std::int64_t match_posted = 0;       ///< of a message, for an entry of the posted receives that it walks past
-    std::int64_t match_unexpected = 0;   ///< of a receive, for an entry of the messages that came before theirs
-    std::int64_t unpack_per_byte = 0;    ///< of a payload that is there
-    bool unpacks_in_order = false;       ///< of the round's receives; else as payloads come
-    std::int64_t threads = 1;            ///< of a rank that communicate
-    std::int64_t lock = 0;               ///< of each call, where they are several
-    std::int64_t staging_bandwidth = 0;  ///< between an accelerator's memory and the host's; 0: nothing is staged
+    std::int64_t rendezvous_overhead = 0;  ///< at each end, on top, of a message above eager_limit
+    std::int64_t post_overhead = 0;        ///< of posting a receive
+    std::int64_t message_gap = 0;          ///< LogP's g: between two messages of a NIC
+    std::int64_t match_posted = 0;         ///< of a message, for an entry of the posted receives that it walks past
+    std::int64_t match_unexpected = 0;     ///< of a receive, for an entry of the messages that came before theirs
+    std::int64_t unpack_per_byte = 0;      ///< of a payload that is there
+    bool unpacks_in_order = false;         ///< of the round's receives; else as payloads come
+    std::int64_t threads = 1;              ///< of a rank that communicate
+    std::int64_t lock = 0;                 ///< of each call, where they are several
+    std::int64_t staging_bandwidth = 0;    ///< between an accelerator's memory and the host's; 0: nothing is staged
     std::int64_t staging_latency = 0;
-    std::int64_t nics = 1;                   ///< of a node: consecutive nodes of the topology, on one switch
-    bool nics_in_turn = false;               ///< a rank's messages take them in turn; else a rank has one
+    std::int64_t nics = 1;  ///< of a node: consecutive nodes of the topology, on one switch
+    NicChoice nic_choice = NicChoice::rank;
+    std::int64_t stripe_above = 0;           ///< payloads of more bytes take all NICs; 0: none does
     std::int64_t node_latency = 0;           ///< of a message between two ranks of a node; 0: not said
     std::int64_t node_bandwidth = 0;         ///< of such a message; 0: not said
     std::int64_t node_memory_bandwidth = 0;  ///< of all such messages of a node together; 0: unlimited

@@ -22,7 +22,7 @@ void Nodes::post(std::uint32_t rank, Index item, std::int64_t bytes, Ticks now) 
     Transaction& e = engine_.transactions[item];
     const Parameters& p = engine_.parameters;
     const std::uint32_t place = places_.of(rank);
-    if (places_.several() && places_.node_of(place) == places_.node_of(places_.of(e.peer))) {
+    if (places_.shared() && places_.node_of(place) == places_.node_of(places_.of(e.peer))) {
         return hand_over(rank, item, now);
     }
     if (bytes <= p.negligible_size || bytes == 0) {  // LogP: no contention
@@ -37,13 +37,40 @@ void Nodes::post(std::uint32_t rank, Index item, std::int64_t bytes, Ticks now) 
     if constexpr (checks) engine_.ledger.post(size(rank, e));
     std::uint32_t nic = place;
     if (places_.several()) {
-        nic = places_.nic_of(place, e.round, e.index());
+        nic = places_.nic_of(place, {e.peer, e.round, e.index()});
+        if (places_.stripes() && e.carries_payload()) {
+            if (const std::int64_t all = size(rank, e); all > stripe_above_) return stripe(rank, nic, item, all, now);
+        }
         e.peer = places_.with_local(e.peer, places_.address(place).local);
     }
+    queue(nic, item, now);
+}
+
+/// Lets a message wait for its turn in a NIC.
+void Nodes::queue(std::uint32_t nic, Index item, Ticks now) {
     Node& node = this->node(nic);
     const bool alone = node.nic.waiting.empty();
     node.nic.waiting.append(engine_.transactions, item);
     if (alone) take_buffer_credits(node, nic, now);
+}
+
+/// Gives a message to all NICs of the node, as many packets to each; the first ones get those that are left over. Each
+/// has a record to queue, which counts its packets where others say a round; the message's own record travels.
+void Nodes::stripe(std::uint32_t rank, std::uint32_t first, Index item, std::int64_t bytes, Ticks now) {
+    const Transaction e = engine_.transactions[item];
+    const Index message = engine_.messages.take();
+    engine_.messages[message] = {bytes, bytes, bytes, 0, rank, e.peer, 0, item, true};
+    if (waiting_ && waiting_->heeds(rank, e.peer)) [[unlikely]]
+        waiting_->leave(item, std::max(node(first).busy_until, now));
+    const std::int64_t packets = (bytes + engine_.parameters.packet - 1) / engine_.parameters.packet;
+    const std::int64_t nics = places_.nics();
+    for (std::int64_t i = 0; i < std::min(nics, packets); ++i) {
+        const Index part = engine_.transactions.take();
+        const auto own = static_cast<std::uint32_t>((packets + nics - 1 - i) / nics);
+        engine_.transactions[part].address(e.peer, own, 0, e.kind());
+        engine_.transactions[part].begin(message);
+        queue(places_.nic_after(first, static_cast<std::uint32_t>(i)), part, now);
+    }
 }
 
 /// Gives a message to another rank of the node. It begins when the node's memory has served the payloads before it, and
@@ -147,7 +174,7 @@ bool Nodes::cut_packet(Node& node, std::uint32_t nic, Index item, Ticks now) {
         if (waiting_ && waiting_->heeds(rank, e.peer)) [[unlikely]]
             waiting_->leave(item, std::max(node.busy_until, now));
         if (bytes <= engine_.parameters.packet) {
-            packet.whole = true;
+            packet.whole = packet.begins = true;
             packet.message = item;
             packet.bytes = static_cast<std::uint32_t>(bytes);
             e.target = e.peer;
@@ -159,15 +186,22 @@ bool Nodes::cut_packet(Node& node, std::uint32_t nic, Index item, Ticks now) {
             e.begin(message);
         }
     }
-    bool more = false;
+    bool more = false, is_done_part = false;
     if (!packet.whole) {
         Message& m = engine_.messages[e.message];
         packet.message = e.message;
         packet.bytes = static_cast<std::uint32_t>(std::min<std::int64_t>(m.unsent, engine_.parameters.packet));
-        packet.route.destination = destination(m.target, e);
         rank = m.source;
+        packet.begins = m.unsent == m.bytes;
         m.unsent -= packet.bytes;
-        more = m.unsent > 0;
+        if (m.transaction == item) [[likely]] {
+            packet.route.destination = destination(m.target, e);
+            more = m.unsent > 0;
+        } else {
+            packet.route.destination = destination_of_stripe(m.target, nic);
+            more = --e.round > 0;
+            is_done_part = !more;
+        }
     }
     Node& sender = places_.several() ? nodes_[places_.of(rank)] : node;
     packet.tie = packet_tie(engine_.seed, rank, sender.injected++);
@@ -182,6 +216,8 @@ bool Nodes::cut_packet(Node& node, std::uint32_t nic, Index item, Ticks now) {
         packet.order = engine_.next_order();
         link.waiting.append(engine_.packets, index, engine_.parameters.packet);
     }
+    if (is_done_part) [[unlikely]]
+        engine_.transactions.give_back(item);
     return more;
 }
 
@@ -189,6 +225,10 @@ void Nodes::inject(Node& node, std::uint32_t nic, Index index, Ticks now) {
     const Parameters& p = engine_.parameters;
     Packet& packet = engine_.packets[index];
     fabric_.injection(nic).channel.take(packet.bytes);
+    if (next_message_ && packet.begins) [[unlikely]] {
+        node.busy_until = std::max({node.busy_until, now, next_message_[nic]});
+        next_message_[nic] = node.busy_until + p.message_gap;
+    }
     packet.due = std::max(packet.due, node.busy_until) + p.injection_latency + packet.bytes * p.least_slot;
     const Ticks leaves = std::max(node.busy_until, now);
     node.busy_until = leaves + packet.bytes * p.injection_slot;

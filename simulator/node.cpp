@@ -25,6 +25,8 @@ Nodes::Nodes(Engine& engine, Fabric& fabric, const Machine& machine, const Topol
       noise_(noise),
       has_puts_(schedule.one_sided()),
       copies_share_(machine.copies_share_memory && places.several() && machine.node_memory_bandwidth > 0),
+      stripe_above_(places.stripes() ? std::max(machine.stripe_above, machine.packet)
+                                     : std::numeric_limits<std::int64_t>::max()),
       is_seen_(has_puts_ || machine.hardware_progress || machine.direct_eager || copies_share_),
       notes_arrivals_(machine.direct_eager || (machine.unpack_per_byte > 0 && machine.unpacks_in_order)),
       repeats_(repeats),
@@ -41,6 +43,7 @@ Nodes::Nodes(Engine& engine, Fabric& fabric, const Machine& machine, const Topol
     if (places.several() && engine.parameters.node_memory_slot > 0) {
         memory_until_ = std::make_shared<Ticks[]>(places.nodes());
     }
+    if (engine.parameters.message_gap > 0) next_message_ = std::make_shared<Ticks[]>(count);
     if (engine.parameters.costs.of_unexpected()) unexpected_ = std::make_shared<std::uint32_t[]>(ranks_);
     if (machine.unpack_per_byte > 0) unpacking_ = std::make_shared<Unpacking>(machine, schedule);
 }
@@ -55,6 +58,7 @@ Nodes::Nodes(const Nodes& first, Engine& engine, Fabric& fabric)
       noise_(first.noise_),
       has_puts_(first.has_puts_),
       copies_share_(first.copies_share_),
+      stripe_above_(first.stripe_above_),
       is_seen_(first.is_seen_),
       notes_arrivals_(first.notes_arrivals_),
       repeats_(first.repeats_),
@@ -62,6 +66,7 @@ Nodes::Nodes(const Nodes& first, Engine& engine, Fabric& fabric)
       ranks_(first.ranks_),
       nodes_(first.nodes_),
       memory_until_(first.memory_until_),
+      next_message_(first.next_message_),
       unexpected_(first.unexpected_),
       unpacking_(first.unpacking_),
       open_(first.open_),
@@ -180,6 +185,7 @@ void Nodes::keep(StateFile& file, bool first) {
         file.array(nodes_.get(), places_.count());
         file.array(open_.get(), ranks_);
         if (memory_until_) file.array(memory_until_.get(), places_.nodes());
+        if (next_message_) file.array(next_message_.get(), places_.count());
         if (unexpected_) file.array(unexpected_.get(), ranks_);
         if (unpacking_) unpacking_->keep(file);
         if (graph_) graph_->keep(file);

@@ -302,8 +302,12 @@ private:
     [[nodiscard]] NodeId destination(std::uint32_t rank, const Transaction& e) const {
         const std::uint32_t place = places_.of(rank);
         if (!places_.several()) return allocation_.node(place);
-        const Address nic = places_.address(places_.nic_of(place, e.round, e.index()));
+        const Address nic = places_.address(places_.nic_of(place, {rank, e.round, e.index()}));
         return allocation_.node(nic.node, nic.local);
+    }
+    /// The same of a part of a striped message, which enters by the NIC of the number that it leaves by.
+    [[nodiscard]] NodeId destination_of_stripe(std::uint32_t rank, std::uint32_t nic) const {
+        return allocation_.node(places_.node_of(places_.of(rank)), places_.address(nic).local);
     }
     /// Bytes of the message that `rank` sends [B].
     [[nodiscard]] std::int64_t size(std::uint32_t rank, const Transaction& e) const {
@@ -311,6 +315,9 @@ private:
         return schedule_.send(static_cast<Rank>(rank), e.round, static_cast<std::int32_t>(e.index())).bytes;
     }
     void post(std::uint32_t rank, Index transaction, std::int64_t bytes, Ticks now);
+    void queue(std::uint32_t nic, Index transaction, Ticks now);
+    [[gnu::noinline]] void stripe(std::uint32_t rank, std::uint32_t first, Index transaction, std::int64_t bytes,
+                                  Ticks now);
     [[gnu::noinline]] void hand_over(std::uint32_t rank, Index transaction, Ticks now);
     [[nodiscard]] std::uint32_t tie(std::uint32_t source, const Transaction& e) const;
     void answer(std::uint32_t rank, Index transaction, Transaction::Kind kind, Ticks now);
@@ -344,15 +351,17 @@ private:
     const Allocation& allocation_;
     const Schedule& schedule_;
     const Noise noise_;
-    const bool has_puts_;        // in some round
-    const bool copies_share_;    // the memory of their node
-    const bool is_seen_;         // others see at once what a rank posts
-    const bool notes_arrivals_;  // see note_arrival
+    const bool has_puts_;              // in some round
+    const bool copies_share_;          // the memory of their node
+    const std::int64_t stripe_above_;  // payloads of more bytes are striped
+    const bool is_seen_;               // others see at once what a rank posts
+    const bool notes_arrivals_;        // see note_arrival
     Repeats repeats_;
     std::uint32_t rounds_;
     const std::uint32_t ranks_;
     std::shared_ptr<Node[]> nodes_;          // by place
     std::shared_ptr<Ticks[]> memory_until_;  // by node of the job: when its memory is free; null where it is unlimited
+    std::shared_ptr<Ticks[]> next_message_;  // by NIC: when it may begin another; null where there is no gap
     std::shared_ptr<std::uint32_t[]> unexpected_;  // by rank: messages that came early; null where they cost nothing
     std::shared_ptr<Unpacking> unpacking_;         // null where it takes no time
     Span span_;

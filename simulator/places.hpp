@@ -2,9 +2,9 @@
 /// Places: which node of a job each rank is on, and through which of the node's network interfaces (NICs) it speaks.
 ///
 /// A job has nodes 0, 1, ...; allocation.hpp says which of the machine's they are. Each has as many places as ranks fit
-/// on it. Places are numbered node by node, so that place, node and index on the node follow from one another. Where
-/// ranks are mapped in blocks, a rank's place is its own number, and nothing is stored; nor is it where they are mapped
-/// cyclically.
+/// on it, or as it has NICs, if these are more. Places are numbered node by node, so that place, node and index on the
+/// node follow from one another. Where ranks are mapped in blocks and fill their nodes, a rank's place is its own
+/// number, and nothing is stored; nor is it where they are mapped cyclically.
 #pragma once
 
 #include <algorithm>
@@ -41,21 +41,26 @@ class Places {
 public:
     /// \throws std::invalid_argument for a mapping that cannot be, or for a node that several ranks cannot share
     Places(const PlacesRule& rule, std::uint32_t ranks, const Machine& machine)
-        : per_node_(checked(rule.ranks_per_node)),
-          nics_(checked_nics(machine.nics, rule.ranks_per_node)),
-          nics_in_turn_(machine.nics_in_turn && machine.nics > 1),
-          bits_(static_cast<std::uint32_t>(std::bit_width(rule.ranks_per_node - 1))) {
-        if (several() && (machine.node_latency < 1 || machine.node_bandwidth < 1)) {
+        : ranks_per_node_(checked("ranks_per_node", rule.ranks_per_node)),
+          nics_(checked("machine.node.nics", machine.nics)),
+          per_node_(std::max(ranks_per_node_.value(), nics_.value())),
+          choice_(nics_.value() > 1 ? machine.nic_choice : NicChoice::rank),
+          stripes_(machine.stripe_above > 0 && nics_.value() > 1),
+          bits_(static_cast<std::uint32_t>(std::bit_width(per_node_.value() - 1))) {
+        if (shared() && (machine.node_latency < 1 || machine.node_bandwidth < 1)) {
             refuse_key("machine.node", "no latency and bandwidth", "both, where a node has several ranks");
         }
         if (ranks >> (most_bits - bits_) != 0) {
             refuse_key("ranks", std::to_string(ranks),
                        "less than " + std::to_string(1U << (most_bits - bits_)) + " with " +
-                           std::to_string(rule.ranks_per_node) + " on a node");
+                           std::to_string(per_node_.value()) + " on a node");
         }
         nodes_ = ranks / rule.ranks_per_node + (ranks % rule.ranks_per_node == 0 ? 0 : 1);
-        if (rule.mapping == "block" || (rule.mapping == "cyclic" && !several())) return;
-        if (rule.mapping == "cyclic") {
+        const bool filled = per_node_.value() == ranks_per_node_.value();
+        if (filled && (rule.mapping == "block" || (rule.mapping == "cyclic" && !shared()))) return;
+        if (rule.mapping == "block") {
+            place_all(ranks, [&](std::uint32_t rank) { return ranks_per_node_.quotient(rank); });
+        } else if (rule.mapping == "cyclic") {
             order_ = Order::cyclic;
             in_turn_ = Divisor{std::max(nodes_, 1U)};
         } else if (rule.mapping == "tile") {
@@ -68,9 +73,9 @@ public:
                            std::to_string(ranks) + ", one for each rank");
             }
             for (const std::uint32_t node : rule.nodes) nodes_ = std::max(nodes_, node + 1);
-            if (nodes_ >= (1U << most_bits) / rule.ranks_per_node) {
+            if (nodes_ >= (1U << most_bits) / per_node_.value()) {
                 refuse_key("mapping.nodes", "node " + std::to_string(nodes_ - 1),
-                           "nodes below " + std::to_string((1U << most_bits) / rule.ranks_per_node));
+                           "nodes below " + std::to_string((1U << most_bits) / per_node_.value()));
             }
             place_all(ranks, [&](std::uint32_t rank) { return rule.nodes[rank]; });
         } else {
@@ -78,7 +83,9 @@ public:
         }
     }
 
-    /// Whether a node has several.
+    /// Whether a node has several ranks.
+    [[nodiscard]] bool shared() const { return ranks_per_node_.value() > 1; }
+    /// Whether a node has several places.
     [[nodiscard]] bool several() const { return per_node_.value() > 1; }
     /// Nodes of the job.
     [[nodiscard]] std::uint32_t nodes() const { return nodes_; }
@@ -118,23 +125,42 @@ public:
     // A node's NIC i has its records where those of the rank at the node's place i are: a node has no more NICs than
     // places.
 
-    /// The NIC that a place has to itself or shares with the same others all the time.
+    /// The NIC that a place has to itself or shares with the same others all the time, if the rule is such.
     [[nodiscard]] std::uint32_t nic_of(std::uint32_t place) const {
         if (!several()) return place;
         const Address a = address(place);
-        return place - a.local + nics_.remainder(a.local);
+        return place - a.local +
+               (choice_ == NicChoice::block ? ranks_per_node_.quotient(a.local * nics_.value())
+                                            : nics_.remainder(a.local));
     }
-    /// The NIC through which a place sends a message of a round, or gets it.
-    [[nodiscard]] std::uint32_t nic_of(std::uint32_t place, std::uint32_t round, std::uint32_t index) const {
-        if (!nics_in_turn_) return nic_of(place);
+    /// What a NIC is chosen by, beside the place.
+    struct Sent {
+        std::uint32_t to;  ///< rank
+        std::uint32_t round, index;
+    };
+    /// The NIC through which a place sends a message, or gets it.
+    [[nodiscard]] std::uint32_t nic_of(std::uint32_t place, const Sent& sent) const {
+        if (choice_ == NicChoice::rank || choice_ == NicChoice::block) return nic_of(place);
         const Address a = address(place);
-        return place - a.local + nics_.remainder(a.local + nics_.remainder(round) + nics_.remainder(index));
+        if (choice_ == NicChoice::destination) {
+            const Address to = address(of(sent.to));
+            return place - a.local + nics_.remainder(to.node + to.local);
+        }
+        return place - a.local + nics_.remainder(a.local + nics_.remainder(sent.round) + nics_.remainder(sent.index));
+    }
+    /// Whether payloads may take all NICs of a node at once.
+    [[nodiscard]] bool stripes() const { return stripes_; }
+    /// The NIC of the same node that is `steps` further.
+    [[nodiscard]] std::uint32_t nic_after(std::uint32_t nic, std::uint32_t steps) const {
+        const Address a = address(nic);
+        return nic - a.local + nics_.remainder(a.local + steps);
     }
     /// Calls `visit` with each NIC that a place uses.
     template <class Visit>
     void each_nic(std::uint32_t place, Visit&& visit) const {
         if (!several()) return visit(place);
-        if (!nics_in_turn_) return visit(nic_of(place));
+        const bool has_one = choice_ == NicChoice::rank || choice_ == NicChoice::block;
+        if (has_one && !stripes_) return visit(nic_of(place));
         const std::uint32_t first = place - address(place).local;
         for (std::uint32_t i = 0; i < nics_.value(); ++i) visit(first + i);
     }
@@ -155,26 +181,18 @@ private:
 
     [[nodiscard]] std::uint32_t shift() const { return 32 - bits_; }
 
-    static std::uint32_t checked(std::uint32_t ranks_per_node) {
-        if (ranks_per_node < 1 || ranks_per_node > max_ranks_per_node) {
-            refuse_key("ranks_per_node", std::to_string(ranks_per_node), "1 to " + std::to_string(max_ranks_per_node));
+    static std::uint32_t checked(const std::string& key, std::int64_t on_node) {
+        if (on_node < 1 || on_node > max_ranks_per_node) {
+            refuse_key(key, std::to_string(on_node), "1 to " + std::to_string(max_ranks_per_node));
         }
-        return ranks_per_node;
-    }
-
-    static std::uint32_t checked_nics(std::int64_t nics, std::uint32_t ranks_per_node) {
-        if (nics < 1 || nics > ranks_per_node) {
-            refuse_key("machine.node.nics", std::to_string(nics),
-                       "1 to " + std::to_string(ranks_per_node) + ", the ranks of a node");
-        }
-        return static_cast<std::uint32_t>(nics);
+        return static_cast<std::uint32_t>(on_node);
     }
 
     static void check_tiles(const PlacesRule& rule, std::uint32_t ranks) {
         const auto [a, b] = rule.tile;
         const auto [cx, cy] = rule.grid;
         const auto text = [](std::uint32_t x, std::uint32_t y) {
-            return "[" + std::to_string(x) + ", " + std::to_string(y) + "]";
+            return std::string("[") + std::to_string(x) + ", " + std::to_string(y) + "]";
         };
         if (a < 1 || b < 1 || std::uint64_t{a} * b != rule.ranks_per_node || std::uint64_t{cx} * cy != ranks ||
             cx % a != 0 || cy % b != 0) {
@@ -192,7 +210,7 @@ private:
         ranks_.resize(count());
         for (std::uint32_t rank = 0; rank < ranks; ++rank) {
             const std::uint32_t node = node_of_rank(rank);
-            if (taken[node] == per_node_.value()) {
+            if (taken[node] == ranks_per_node_.value()) {
                 refuse_key("mapping.nodes",
                            "more than " + std::to_string(taken[node]) + " ranks on node " + std::to_string(node),
                            "as many as a node has places (ranks_per_node)");
@@ -205,8 +223,10 @@ private:
     /// How ranks are mapped: a rank's place is its own number, follows from it, or is looked up.
     enum class Order : std::uint8_t { block, cyclic, listed };
 
-    Divisor per_node_, nics_;
-    bool nics_in_turn_;
+    Divisor ranks_per_node_, nics_;
+    Divisor per_node_;  // places
+    NicChoice choice_;
+    bool stripes_;
     Order order_ = Order::block;
     Divisor in_turn_;  // cyclic: by the nodes
     std::uint32_t bits_;

@@ -133,6 +133,7 @@ struct alignas(64) Packet {
     bool whole;            ///< is a message by itself
     bool routed : 1;       ///< port and channel of the switch ahead are known
     bool ejected : 1;      ///< the port leads to the destination
+    bool begins : 1;       ///< a message; kept where NICs need a gap between them
     Index next;            ///< in the one queue it waits in
 };
 static_assert(sizeof(Packet) == 64);

@@ -155,6 +155,17 @@ PlacesRule places_of(const nb::dict& point) {
     return rule;
 }
 
+NicChoice nic_choice(const std::string& word) {
+    constexpr std::pair<const char*, NicChoice> all[] = {{"rank", NicChoice::rank},
+                                                         {"block", NicChoice::block},
+                                                         {"round-robin", NicChoice::round_robin},
+                                                         {"destination", NicChoice::destination}};
+    for (const auto& [name, choice] : all) {
+        if (word == name) return choice;
+    }
+    throw std::invalid_argument("machine.node.nic_choice: '" + word + "' is unknown");
+}
+
 }  // namespace
 
 Machine machine_from_dict(const nb::dict& d) {
@@ -181,7 +192,9 @@ Machine machine_from_dict(const nb::dict& d) {
         m.receive_overhead = bounded(d, "overhead", "receive", 0, max_time, "0 ... 10^15 ps (1000 s)");
         m.send_overhead_per_byte = cost(d, "overhead", "send_per_byte");
         m.receive_overhead_per_byte = cost(d, "overhead", "receive_per_byte");
+        m.rendezvous_overhead = cost(d, "overhead", "rendezvous");
         m.post_overhead = cost(d, "overhead", "post");
+        m.message_gap = cost(d, "overhead", "gap");
     }
     m.match_posted = cost(d, "matching", "posted");
     m.match_unexpected = cost(d, "matching", "unexpected");
@@ -196,7 +209,8 @@ Machine machine_from_dict(const nb::dict& d) {
     if (d.contains("node")) {
         const auto node = get<nb::dict>(d, "node");
         m.nics = get_or<std::int64_t>(node, "nics", 1);
-        m.nics_in_turn = get_or<std::string>(node, "nic_choice", "rank") == "round-robin";
+        m.nic_choice = nic_choice(get_or<std::string>(node, "nic_choice", "rank"));
+        m.stripe_above = get_or<std::int64_t>(node, "stripe_above", 0);
         if (node.contains("latency")) m.node_latency = latency(d, "node", "latency");
         if (node.contains("bandwidth")) m.node_bandwidth = bandwidth(d, "node");
         m.node_memory_bandwidth = bandwidth_or_unlimited(d, "node", "memory_bandwidth");

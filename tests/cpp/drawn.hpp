@@ -91,9 +91,9 @@ struct Drawn {
     template <class Draw>
     void share_nodes(Draw&& draw) {
         const auto each = static_cast<std::uint32_t>(2 + draw(5));
-        const std::int64_t on_switch = machine.nodes_per_switch == 0 ? 3 : machine.nodes_per_switch;
+        const std::int64_t on_switch = nodes_on_switch();
         if (on_switch <= each && draw(2) == 0) machine.nics = on_switch;
-        machine.nics_in_turn = draw(2) == 0;
+        if (draw(2) == 0) machine.nic_choice = NicChoice::round_robin;
         machine.node_latency = draw(2) == 0 ? 10'000 : 500'000;
         machine.node_bandwidth = draw(2) == 0 ? 2'000'000'000 : 50'000'000'000;
         machine.node_memory_bandwidth = draw(2) == 0 ? 0 : 20'000'000'000;
@@ -111,13 +111,19 @@ struct Drawn {
         }
     }
 
-    /// States costs of steps, each or not.
+    [[nodiscard]] std::int64_t nodes_on_switch() const {
+        return machine.nodes_per_switch == 0 ? 3 : machine.nodes_per_switch;
+    }
+
+    /// States costs of steps, each or not, and how a node's interfaces are chosen.
     void state_costs(std::uint64_t number) {
         std::uint64_t count = 0;
         const auto states = [&] { return below(random_bits(2, number, count++), 2) == 0; };
         if (states()) machine.send_overhead_per_byte = 100;
         if (states()) machine.receive_overhead_per_byte = 70;
         if (states()) machine.post_overhead = 50'000;
+        if (states()) machine.rendezvous_overhead = 90'000;
+        if (states()) machine.message_gap = 400'000;
         if (states()) machine.match_posted = 20'000;
         if (states()) machine.match_unexpected = 30'000;
         if (states()) machine.unpack_per_byte = 200;
@@ -128,6 +134,10 @@ struct Drawn {
         machine.staging_latency = 400'000;
         machine.copies_share_memory = states();
         machine.direct_eager = states();
+        const bool is_small = run.places.ranks_per_node > 2;  // enough for all to fit on fewer nodes
+        if (is_small && states()) machine.nics = nodes_on_switch();
+        if (states()) machine.nic_choice = states() ? NicChoice::block : NicChoice::destination;
+        if (states()) machine.stripe_above = 5'000;
     }
 
     [[nodiscard]] Outcome simulate(std::uint32_t threads, std::uint32_t grain) const {

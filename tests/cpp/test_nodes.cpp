@@ -43,9 +43,10 @@ TEST_CASE("ranks of a node share its injection, and NICs divide it") {
     for (const std::uint32_t ranks : {1U, 2U, 4U, 8U}) {
         for (const std::int64_t nics : {1, 2, 4}) {
             if (nics > ranks) continue;
-            for (const bool in_turn : {false, true}) {
+            for (const NicChoice choice :
+                 {NicChoice::rank, NicChoice::block, NicChoice::round_robin, NicChoice::destination}) {
                 Machine machine = two_nodes(nics);
-                machine.nics_in_turn = in_turn;
+                machine.nic_choice = choice;
                 const auto k = static_cast<Rank>(ranks);
                 std::vector<Given::Message> messages;
                 for (Rank rank = 0; rank < k; ++rank) messages.push_back({rank, k + rank, bytes});
@@ -54,6 +55,20 @@ TEST_CASE("ranks of a node share its injection, and NICs divide it") {
                 CHECK(o.time_s >= expected * (1 - 1e-9));
                 CHECK(o.time_s <= expected * 1.001);
             }
+        }
+    }
+}
+
+TEST_CASE("neighbours on a node share a NIC by block, and those that are far apart by rank") {
+    constexpr std::int64_t bytes = 1'000'000;
+    for (const Rank other : {1, 2}) {  // of four ranks and two NICs
+        for (const NicChoice choice : {NicChoice::rank, NicChoice::block}) {
+            Machine machine = two_nodes(2);
+            machine.nic_choice = choice;
+            const Outcome o =
+                simulate(machine, Given(8, {{0, 4, bytes}, {other, 4 + other, bytes}}), with_ranks(4), [] {});
+            const bool is_shared = (other == 1) == (choice == NicChoice::block);
+            CHECK(o.time_s == Approx(between_nodes(bytes * (is_shared ? 2.0 : 1.0))).epsilon(1e-3));
         }
     }
 }

@@ -1,4 +1,4 @@
-"""Costs of steps in closed form: bytes, matching, posting, copies that share a memory, unpacking, threads, staging."""
+"""Costs of steps in closed form: bytes, protocols, matching, posting, shared copies, unpacking, threads, staging."""
 
 from __future__ import annotations
 
@@ -70,6 +70,27 @@ def test_an_exchange_takes_longer_by_its_costs(n: int, machine: dict[str, Any], 
     if "unpack" in machine and n > 8192:  # while the acknowledgement is on its way
         longer = max(0, longer - 306.4 * NS)
     assert seconds(2, exchange(n), **machine) - free == pytest.approx(longer, rel=1e-9, abs=1e-15)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_a_rendezvous_may_cost_more(n: int) -> None:
+    free, paid = (seconds(2, exchange(n), overhead=costs) for costs in ({}, {"rendezvous": "300 ns"}))
+    assert paid - free == pytest.approx(600 * NS if n > 8192 else 0, rel=1e-9, abs=1e-15)
+
+
+@pytest.mark.parametrize("ranks", [3, 9, 16])
+def test_messages_of_an_interface_keep_their_distance(ranks: int) -> None:
+    n = 64
+    paid = seconds(ranks, exchange(n), overhead={"gap": "10 us"})
+    # The last of them begins ranks - 2 gaps after the first.
+    assert paid == pytest.approx((ranks - 2) * 10 * US + 0.2 * US + n / 10e9 + 2 * copy_ns(n) * NS, rel=1e-9)
+
+
+def test_control_messages_keep_their_distance_too() -> None:
+    # Header, get request, payload and acknowledgement, which has 0.3 us and 64 B to go.
+    paid = seconds(2, exchange(2**15), overhead={"gap": "10 us"})
+    assert paid == pytest.approx(3 * 10 * US + 0.3 * US + 64 / 10e9, rel=1e-9)
+    assert seconds(2, exchange(2**15), overhead={"gap": "1 ns"}) == seconds(2, exchange(2**15))
 
 
 def test_a_message_walks_half_of_the_posted_receives() -> None:
@@ -144,7 +165,7 @@ def test_in_a_fixed_order_the_first_holds_up_the_others(picoseconds: int) -> Non
 def test_what_says_nothing_renames_no_point() -> None:
     plain = described(2, exchange(64))
     for nothing in (
-        {"overhead": {"send": "0 s", "post": "0 s", "send_per_byte": "0 s"}},
+        {"overhead": {"send": "0 s", "post": "0 s", "send_per_byte": "0 s", "gap": "0 s", "rendezvous": "0 s"}},
         {"matching": {"posted": "0 s"}},
         {"unpack": {"order": "fixed"}},
         {"threads": {"count": 1, "lock_time": "5 ns"}},

@@ -75,7 +75,10 @@ def test_the_memory_of_a_node_serves_payloads_one_after_the_other() -> None:
     assert result["phases"]["a-b"] * 1e9 == pytest.approx(3 * (500 + 64 / 5) + 500 + n / 50 + n / 5, abs=1e-3)
 
 
-@pytest.mark.parametrize("choice", ["rank", "round-robin"])
+CHOICES = ["rank", "block", "round-robin", "destination"]
+
+
+@pytest.mark.parametrize("choice", CHOICES)
 @pytest.mark.parametrize(("per_node", "nics"), [(1, 1), (2, 1), (4, 1), (8, 1), (2, 2), (4, 2), (8, 4), (6, 3)])
 def test_ranks_of_a_node_share_its_interfaces(per_node: int, nics: int, choice: str) -> None:
     n = 2**19
@@ -87,6 +90,51 @@ def test_ranks_of_a_node_share_its_interfaces(per_node: int, nics: int, choice: 
     result = _simulator.simulate(shared(2 * per_node, work, net, per_node, mapping={"nodes": nodes}))
     expected = per_node * per_node * n / nics / (10 * GB)
     assert expected <= result["phases"]["a-b"] <= 1.02 * expected + 5e-6
+
+
+def railed(nics: int, node: dict[str, Any], switches: int = 2, **changes: Any) -> dict[str, Any]:
+    """Return a machine of nodes with several interfaces, one node a switch, whose links never limit."""
+    net = machine(geometry=(switches, 1, 1), nodes_per_switch=nics, link={"bandwidth": 1000 * GB}, **changes)
+    return net | {"node": FREE | {"nics": nics} | node}
+
+
+@pytest.mark.parametrize("per_node", [1, 2, 4])
+@pytest.mark.parametrize("service", ["fifo", "round-robin"])
+@pytest.mark.parametrize(("nics", "choice"), [(2, "rank"), (4, "block"), (4, "round-robin"), (6, "destination")])
+def test_stripes_take_all_interfaces(nics: int, choice: str, service: str, per_node: int) -> None:
+    n = 2**20
+    net = railed(nics, {"nic_choice": choice, "stripe_above": 10_000}, injection={"service": service})
+    work = transposition((2 * per_node, 2 * per_node, n // 8), (2, per_node))
+    nodes = [rank % 2 for rank in range(2 * per_node)]
+    result = _simulator.simulate(shared(2 * per_node, work, net, per_node, mapping={"nodes": nodes}))
+    expected = per_node * per_node * n / nics / (10 * GB)
+    assert expected <= result["phases"]["a-b"] <= 1.02 * expected + 5e-6
+
+
+@pytest.mark.parametrize(
+    ("n", "longest"), [(9_000, 9_000), (10_000, 10_000), (10_016, 4096), (16_384, 4096), (24_576, 8192), (2**20, 2**18)]
+)
+def test_a_message_alone_is_striped_by_packets(n: int, longest: int) -> None:
+    net = railed(4, {"stripe_above": 10_000}, protocol={"eager_limit": 0, "short_limit": 0})
+    alone = net | {"node": FREE | {"nics": 4}}
+    striped, whole = (
+        _simulator.simulate(point(2, transposition((2, 2, n // 8), (2, 1)), each))["phases"]["a-b"]
+        for each in (net, alone)
+    )
+    assert whole - striped == pytest.approx((n - longest) / (10 * GB), rel=1e-3)
+
+
+def test_a_destination_has_its_interface() -> None:
+    n, ranks = 2**20, 5
+    work = {"kind": "collective", "operation": "scatter", "algorithm": "linear", "count": n // 8, "root": 4}
+    times = {
+        choice: _simulator.simulate(point(ranks, work, railed(4, {"nic_choice": choice}, switches=ranks)))["time_s"]
+        for choice in CHOICES
+    }
+    # The root's one rank has one interface; else each of the four others gets its block by another one.
+    assert times["rank"] == times["block"] == pytest.approx(4 * n / (10 * GB), rel=0.02)
+    assert times["destination"] == pytest.approx(n / (10 * GB), rel=0.02)
+    assert times["round-robin"] == pytest.approx(n / (10 * GB), rel=0.02)
 
 
 def test_large_allreduce_by_two_nodes() -> None:
@@ -173,7 +221,7 @@ def points(draw: st.DrawFn) -> dict[str, Any]:
     ranks = max(2, rows * columns)
     rows, columns = (rows, columns) if rows * columns == ranks else (2, 1)
     per_switch = draw(st.sampled_from([1, 2, 4]))
-    nics = draw(st.sampled_from([n for n in (1, 2, 4) if n <= min(per_switch, per_node)]))
+    nics = draw(st.sampled_from([n for n in (1, 2, 4) if n <= per_switch]))
     net = draw(
         st.sampled_from(
             [machine("torus", (3, 3, 3), per_switch, routing) for routing in ("minimal", "valiant", "ugal")]
@@ -182,7 +230,8 @@ def points(draw: st.DrawFn) -> dict[str, Any]:
     )
     node = {
         "nics": nics,
-        "nic_choice": draw(st.sampled_from(["rank", "round-robin"])),
+        "nic_choice": draw(st.sampled_from(CHOICES)),
+        "stripe_above": draw(st.sampled_from([0, 5000])),
         "latency": draw(st.sampled_from([1, 100, 500 * NS])),
         "bandwidth": draw(st.sampled_from([GB, 50 * GB])),
         "memory_bandwidth": draw(st.sampled_from([2 * GB, 60 * GB, "unlimited"])),
@@ -243,7 +292,8 @@ def test_repeats_are_cut_short_with_several_ranks_a_node() -> None:
         ({"mapping": {"nodes": [0] * 4 + [8] * 4}}, "ranks: 9 do not fit on 8 nodes"),
         ({"mapping": {"tile": [2, 2]}}, r"mapping.tile: found \[2, 2\], allowed: "),
         ({"node": {"nics": 3}}, "machine.node.nics: found 3, allowed: what divides the nodes of a switch, 1"),
-        ({"node": {"nics": 5}}, "machine.node.nics: found 5, allowed: 1 to 4, the ranks of a node"),
+        ({"node": {"nics": 1025}}, "machine.node.nics: found 1025, allowed: 1 to 1024"),
+        ({"node": {"nic_choice": "best"}}, "machine.node.nic_choice: 'best' is unknown"),
         ({"node": {"latency": 0}}, "machine.node.latency: found 0, allowed: 1 ... "),
         ({"node": {"bandwidth": 1}}, "machine.node.bandwidth: found 1, allowed: "),
         ({"node": {"memory_bandwidth": 1}}, "machine.node.memory_bandwidth: found 1, allowed: "),

@@ -79,13 +79,21 @@ NICS = "node: {latency: 500 ns, bandwidth: 10 GB/s, nics: %d}"
             "machine.node.bandwidth: missing; allowed: e.g. 10 GB/s, with 4 ranks a node",
         ),
         ({"machine": NICS % 5}, "machine.node.nics: found 5; allowed: what divides nodes_per_switch, 2: a node is on"),
-        ({"machine": NICS % 2, "places": ""}, "machine.node.nics: found 2; allowed: at most ranks_per_node, 1"),
+        (
+            {
+                "machine": NICS % 2 + "\n  model: pisces-16",
+                "places": "",
+                "ranks": 8,
+                "workload": "decomposition: [2, 4]",
+            },
+            "machine.node.nics: found some with model pisces-16",
+        ),
         (
             {"machine": NICS % 2, "ranks": 36},
             "ranks: found 36 ranks on 8 nodes of 4 places; allowed: at most 32, the places of torus",
         ),
         ({"machine": "node: {latency: 0 ns}"}, "machine.node.latency: found '0 ns'"),
-        ({"machine": "node: {nic_choice: best}"}, "machine.node.nic_choice: found 'best'; allowed: rank, round-robin"),
+        ({"machine": "node: {nic_choice: best}"}, "machine.node.nic_choice: found 'best'; allowed: rank, block, round"),
         (
             {"mapping": "blok"},
             "mapping: found 'blok'; did you mean 'block'? allowed: block, cyclic, {tile: [a, b]}, {nodes: [...]}",

@@ -6,7 +6,7 @@ import pytest
 
 from tramontane.study.machines import Machine
 from tramontane.study.network import FAMILIES
-from tramontane.study.structure import structure
+from tramontane.study.structure import rows, structure
 
 
 def machine(**keys: Any) -> Machine:
@@ -50,3 +50,12 @@ def test_a_cut_knows_the_bandwidths_of_classes() -> None:
     found = structure(machine(topology="dragonfly", geometry=[2, 2, 6], link=links))
     assert found.cut is not None
     assert found.cut.bandwidth == 36 * 25 * 10**9
+
+
+def test_nodes_are_counted_whole_where_they_have_several_interfaces() -> None:
+    keys: dict[str, Any] = {"topology": "torus", "geometry": [4, 4, 8], "nodes_per_switch": 4}
+    one, two = (machine(**keys, node={"nics": nics}) for nics in (1, 2))
+    table = {nics: dict(rows(net, structure(net))) for nics, net in ((1, one), (2, two))}
+    assert "interfaces of a node" not in table[1]
+    said = {"nodes": "256", "interfaces of a node": "2", "nodes of a switch": "2"}
+    assert table[2] == table[1] | said

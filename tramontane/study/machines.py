@@ -31,7 +31,7 @@ from tramontane.study.units import (
 MAX_BUFFER = 2**31 - 1  # the simulator counts a buffer's free bytes in 32 bits
 MAX_PORTS = 10**9  # the simulator reserves room for all of them
 SERVICES = ("fifo", "round-robin")
-NIC_CHOICES = ("rank", "round-robin")
+NIC_CHOICES = ("rank", "block", "round-robin", "destination")
 NETWORK_MODELS = ("default", "pisces-16")
 
 
@@ -143,7 +143,18 @@ class Overhead(_Costs):
     receive_per_byte: CallTime | None = Field(
         None, description="Time of the receiver for each byte of it.", examples=["20 ps"]
     )
+    rendezvous: CallTime | None = Field(
+        None,
+        description="Time on top, of the sender and of the receiver, of a message above `protocol.eager_limit`.",
+        examples=["500 ns"],
+    )
     post: CallTime | None = Field(None, description="Time to post a receive.", examples=["50 ns"])
+    gap: CallTime | None = Field(
+        None,
+        description="Time from the start of one message at a network interface to that of the next one, at least (g of "
+        "LogP).",
+        examples=["10 ns"],
+    )
 
 
 class Matching(_Costs):
@@ -225,20 +236,25 @@ class Accelerator(Settings):
 
 
 class Node(Settings):
-    """A node with several ranks: its network interfaces (NICs), and the way between two of its ranks.
-
-    It says nothing where points have one rank a node.
-    """
+    """A node: its network interfaces (NICs), and, where it has several ranks, the way between two of them."""
 
     nics: Count = Field(
         1,
-        description="Network interfaces of a node, at most `ranks_per_node`. Each is one of the nodes that the "
-        "topology counts: consecutive ones, of one switch.",
+        description="Network interfaces of a node. Each is one of the nodes that the topology counts: consecutive "
+        "ones, of one switch.",
     )
     nic_choice: Annotated[str, Choice(NIC_CHOICES)] = Field(
         "rank",
         description="Which of them a message leaves and enters by: one for each rank, by its index on the node modulo "
-        "`nics`; or each in turn, by that index plus the numbers of the round and of the message in it.",
+        "`nics` (rank) or so that neighbours share one (block); or each in turn, by that index plus the numbers of the "
+        "round and of the message in it (round-robin); or at both ends by the node of the rank that receives plus its "
+        "index there (destination).",
+    )
+    stripe_above: PositiveSize | None = Field(
+        None,
+        description="Payloads larger than this, and than a packet, are striped: each of the node's interfaces sends as "
+        "many of their packets. Default: none is.",
+        examples=["16 KB"],
     )
     latency: Latency | None = Field(
         None,
@@ -266,12 +282,17 @@ class Node(Settings):
     @model_validator(mode="after")
     def _chosen(self) -> Self:
         if self.nics == 1:
-            self._fill(nic_choice=NIC_CHOICES[0])
+            self._fill(nic_choice=NIC_CHOICES[0], stripe_above=None)
         if self.copies == COPIES[0]:
             self._fill(copies=None)
         elif self.copies and self.memory_bandwidth == UNLIMITED:
             raise problem(f"found {self.copies}", f"{COPIES[0]}, or beside a memory_bandwidth", key="copies")
         return self
+
+    @property
+    def interfaces(self) -> "Node":
+        """What of it matters where a node has one rank."""
+        return Node(nics=self.nics, nic_choice=self.nic_choice, stripe_above=self.stripe_above)
 
 
 class OneSidedCosts(Settings):
@@ -439,7 +460,7 @@ class Machine(Settings):
     unpack: Unpack = Field(Unpack(), description="Time of what has arrived.")
     threads: Threads = Field(Threads(), description="Threads of a rank that communicate.")
     accelerator: Accelerator = Field(Accelerator(), description="Where payloads lie.")
-    node: Node = Field(Node(), description="What several ranks of a node share.")
+    node: Node = Field(Node(), description="Network interfaces of a node, and what its ranks share.")
     one_sided: OneSidedCosts = Field(OneSidedCosts(), description="Costs of one-sided exchanges.")
     storage: Storage = Field(Storage(), description="Storage for steps that read and write.")
     packet: PacketSize = Field(4096, description="Messages are cut into packets of this size.")

@@ -15,7 +15,7 @@ from tramontane.extension import simulator
 from tramontane.study.fields import Choice, Count, NonNegative, Text, Whole
 from tramontane.study.jobs import Jobs
 from tramontane.study.kinds import Workload
-from tramontane.study.machines import EXPECTED, PROGRESS, STEP_COSTS, Machine, Node, OneSidedCosts, Storage
+from tramontane.study.machines import EXPECTED, PROGRESS, STEP_COSTS, Machine, OneSidedCosts, Storage
 from tramontane.study.mapping import (
     ALLOCATION,
     ALLOCATIONS,
@@ -220,11 +220,7 @@ class Point(Settings):
         if self.machine is None:
             description = str(type(self).model_fields["machine"].description)
             raise problem("missing", description, key="machine")
-        nics, several = self.machine.node.nics, self.ranks_per_node > 1
-        if nics > self.ranks_per_node:
-            allowed = f"at most ranks_per_node, {self.ranks_per_node}"
-            raise problem(f"found {nics}", allowed, key="machine.node.nics")
-        nodes = self.nodes
+        several, nodes = self.ranks_per_node > 1, self.nodes
         if self.ranks > nodes * self.ranks_per_node:
             each, what = (f" of {self.ranks_per_node} places", "places") if several else ("", "nodes")
             raise problem(
@@ -311,13 +307,13 @@ class Point(Settings):
         self.rank_mapping.check()
         if not several and self.rank_mapping.kind != NODES:
             self._fill(mapping="block")
-        if several or self.mapping != "block":
+        if several or self.mapping != "block" or (self.machine and self.machine.node.nics > 1):
             self._check_sharing()
         if self.machine is None:
             return
         node, needed = self.machine.node, self.rank_mapping.nodes
         if not several:
-            self._fill(machine=self.machine.changed(node=Node()))
+            self._fill(machine=self.machine.changed(node=node.interfaces))
         for key, example in (("latency", "500 ns"), ("bandwidth", "10 GB/s")):
             if several and getattr(node, key) is None:
                 allowed = f"e.g. {example}, with {self.ranks_per_node} ranks a node"
@@ -409,8 +405,14 @@ class Point(Settings):
         return keys
 
     def _check_sharing(self) -> None:
-        """Refuse several ranks a node, or another mapping, where nothing would heed it."""
-        key = "ranks_per_node" if self.ranks_per_node > 1 else "mapping"
+        """Refuse several ranks or interfaces a node, or another mapping, where nothing would heed it."""
+        key = (
+            "ranks_per_node"
+            if self.ranks_per_node > 1
+            else "mapping"
+            if self.mapping != "block"
+            else "machine.node.nics"
+        )
         if self.substrate == MEASURED:
             raise problem(f"found some with substrate {MEASURED}", "only with simulator", key=key)
         if self.machine and self.machine.model == "pisces-16":

@@ -83,14 +83,15 @@ def rows(machine: Machine, found: Structure, varied: Collection[str] = ()) -> li
     varied : collection of str
         Keys of the machine that have several values; those it has here say nothing.
     """
-    net = machine.facts
+    net, nics = machine.facts, machine.node.nics
     fixed = not any(key.startswith("link.") for key in varied)
     lines = [
         ("topology", machine.topology),
         ("size", net.size),
-        ("nodes", count(net.nodes)),
+        ("nodes", count(net.nodes // nics)),
+        *([("interfaces of a node", count(nics))] if nics > 1 else []),
         ("switches", count(net.switches)),
-        ("nodes of a switch", count(net.nodes_per_switch)),
+        ("nodes of a switch", count(net.nodes_per_switch // nics)),
         ("ports of a switch", count(net.ports)),
         ("groups", count(net.groups)),
         ("links between switches", count(net.links)),

@@ -52,6 +52,7 @@ def simulator_only(point: Point, known: Sequence[str] = ()) -> Refusal | None:
     for key, value, usual in (
         ("ranks_per_node", point.ranks_per_node, 1),
         ("mapping", point.rank_mapping.kind, "block"),
+        ("machine.node.nics", point.network.node.nics, 1),
         ("machine.protocol.progress", point.network.protocol.progress or PROGRESS[0], PROGRESS[0]),
         ("machine.protocol.expected_eager", point.network.protocol.expected_eager or EXPECTED[0], EXPECTED[0]),
     ):

@@ -69,7 +69,7 @@ class SimGrid:
         machine = point.network
         service, allowed = machine.injection.service, FIXED[machine.topology]
         return (
-            simulator_only(point, known=["ranks_per_node", "mapping"])
+            simulator_only(point, known=["ranks_per_node", "mapping", "machine.node.nics"])
             or refusal_of("machine.node.nics", machine.node.nics, (1,), "not yet for simgrid")
             or refusal_of("machine.node.copies", machine.node.copies or COPIES[0], COPIES[:1], "not yet for simgrid")
             or refusal_of("machine.routing", machine.routing, allowed, "simgrid routes whole messages")

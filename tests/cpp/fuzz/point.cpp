@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "fuzz.hpp"
 #include "simulation.hpp"
@@ -33,8 +34,8 @@ std::vector<Key> keys() {
     all.push_back(bounded("frequency", 1'000'000, 1'000'000'000'000, 2'000'000'000));
     for (const char* name : {"send", "receive", "jitter", "duration"}) all.push_back(bounded(name, 0, max_time, 0));
     all.push_back(bounded("period", 0, max_time, 0));
-    for (const char* name : {"post", "send_byte", "receive_byte", "match_posted", "match_unexpected", "unpack", "lock",
-                             "staging_latency"}) {
+    for (const char* name : {"post", "rendezvous", "gap", "send_byte", "receive_byte", "match_posted",
+                             "match_unexpected", "unpack", "lock", "staging_latency"}) {
         all.push_back(bounded(name, 0, max_cost, 0));
     }
     all.push_back(bounded("staging", 0, max_bandwidth, 0));
@@ -47,7 +48,8 @@ std::vector<Key> keys() {
     all.push_back(bounded("per_node", 1, max_ranks_per_node, 1));
     all.push_back(Key::word("mapping", {"block", "cyclic"}, std::string("block")));
     all.push_back(bounded("nics", 1, max_ranks_per_node, 1));
-    all.push_back(Key::word("nic_choice", {"rank", "round-robin"}, std::string("rank")));
+    all.push_back(Key::word("nic_choice", {"rank", "block", "round-robin", "destination"}, std::string("rank")));
+    all.push_back(bounded("stripe_above", 0, std::numeric_limits<std::int64_t>::max(), 0));
     all.push_back(latency("node_latency"));
     all.push_back(bandwidth("node_bandwidth"));
     all.push_back(bounded("node_memory", 0, max_bandwidth, 0));
@@ -83,7 +85,9 @@ Machine machine_of(const Values& v) {
     m.processor_frequency = v.integer("frequency");
     m.send_overhead = v.integer("send");
     m.receive_overhead = v.integer("receive");
+    m.rendezvous_overhead = v.integer("rendezvous");
     m.post_overhead = v.integer("post");
+    m.message_gap = v.integer("gap");
     m.send_overhead_per_byte = v.integer("send_byte");
     m.receive_overhead_per_byte = v.integer("receive_byte");
     m.match_posted = v.integer("match_posted");
@@ -98,7 +102,12 @@ Machine machine_of(const Values& v) {
     m.direct_eager = v.is("expected", "direct");
     m.hardware_progress = v.is("progress", "hardware");
     m.nics = v.integer("nics");
-    m.nics_in_turn = v.is("nic_choice", "round-robin");
+    for (const auto& [word, choice] : {std::pair{"block", NicChoice::block},
+                                       {"round-robin", NicChoice::round_robin},
+                                       {"destination", NicChoice::destination}}) {
+        if (v.is("nic_choice", word)) m.nic_choice = choice;
+    }
+    m.stripe_above = v.integer("stripe_above");
     m.node_latency = v.integer("node_latency");
     m.node_bandwidth = v.integer("node_bandwidth");
     const std::int64_t node_memory = v.integer("node_memory");
