@@ -144,11 +144,14 @@ def test_tiles_need_processes_in_x_and_y(write: Write, line: Line) -> None:
     assert "mapping.tile: found [2, 2] for a workload without processes [cx, cy]" in line(load_point, file)
 
 
-def test_other_substrates_refuse_several_ranks_a_node(write: Write) -> None:
-    point = load_point(write(text()))
+def test_other_substrates_refuse_what_they_have_not(write: Write) -> None:
+    point = load_point(write(text())).changed(substrate="sstmacro")
+    allowed = "ranks_per_node: found 4 (only the embedded simulator has it); allowed: 1"
+    assert str(get("sstmacro").refusal(point)) == allowed
+    with_rails = text(places="", ranks=8, workload="decomposition: [2, 4]", machine=NICS % 2)
     for name in ("simgrid", "sstmacro"):
-        refused = str(get(name).refusal(point.changed(substrate=name)))
-        assert refused == "ranks_per_node: found 4 (only the embedded simulator has it); allowed: 1"
+        refused = str(get(name).refusal(load_point(write(with_rails)).changed(substrate=name)))
+        assert refused.startswith("machine.node.nics: found 2 (")
 
 
 @settings(max_examples=60, deadline=None)
