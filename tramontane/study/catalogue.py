@@ -242,9 +242,8 @@ def _merge_file(
     if name in seen:
         chain = " -> ".join((*seen, name))
         raise InputError(origin.source, origin.key, name, "a file that does not lead back", problem=f"found {chain}")
-    data = cached_yaml(file)
+    data = _shared_yaml(file)
     parent, where = base or (data.get("extends"), Origin(file, "extends"))
-    data.pop("extends", None)
     if "name" in data:
         raise InputError(file, "name", data["name"], "no name; a machine is called like its file")
     if parent is not None:
@@ -254,4 +253,5 @@ def _merge_file(
         layers.data.get("machine", {}).pop("description", None)
         layers.data.get("machine", {}).pop("source", None)
     for key, value in data.items():
-        layers.set(("machine", key), value, Origin(file, key))
+        if key != "extends":
+            layers.set(("machine", key), value, Origin(file, key))

@@ -142,9 +142,9 @@ class _Evaluator(EvalWithCompoundTypes):  # type: ignore[misc]
         return result
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=512)  # each point of an experiment evaluates the same few
 def _parse(expression: str) -> ast.expr:
-    """Return the tree of an expression.
+    """Return the tree of an expression, which nobody may change.
 
     Raises
     ------
@@ -182,10 +182,11 @@ def _check(node: ast.AST) -> None:
             raise SyntaxError(f"a number of more than {MOST_BITS} bits is not allowed")
 
 
-def names_in(expression: str) -> set[str]:
+@lru_cache(maxsize=512)
+def names_in(expression: str) -> frozenset[str]:
     """Return the names an expression uses, without those of functions (SyntaxError)."""
     used = {node.id for node in ast.walk(_parse(expression)) if isinstance(node, ast.Name)}
-    return used - set(FUNCTIONS)
+    return frozenset(used - set(FUNCTIONS))
 
 
 def check_syntax(expression: object, origin: Origin) -> None:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
@@ -98,7 +99,14 @@ def parse_quantity(text: object, dimension: Dimension, *, least: int = 1, most: 
     """
     if isinstance(text, int | float) and not isinstance(text, bool):
         raise problem(f"found {text} without a unit", dimension.allowed)
-    match = _NUMBER.fullmatch(text) if isinstance(text, str) and len(text) <= _LONGEST else None
+    if not isinstance(text, str) or len(text) > _LONGEST:
+        raise problem(f"found {show(text)}", dimension.allowed)
+    return _parsed(text, dimension, least, most)
+
+
+@lru_cache(maxsize=4096)  # points of an experiment say the same again and again
+def _parsed(text: str, dimension: Dimension, least: int, most: int | None) -> int:
+    match = _NUMBER.fullmatch(text)
     if match is None:
         raise problem(f"found {show(text)}", dimension.allowed)
     number, unit = match.groups()
