@@ -13,10 +13,10 @@ from tramontane.study.points import Point
 Result = TypeVar("Result")
 
 
-def measure(point: Point, threads: int = 1) -> dict[str, Any]:
-    """Simulate a point and add CPU time [s] of all threads and peak memory [B] of this process."""
+def measure(canonical: dict[str, Any], threads: int = 1) -> dict[str, Any]:
+    """Simulate a canonical point and add CPU time [s] of all threads and peak memory [B] of this process."""
     start = time.process_time()
-    result: dict[str, Any] = _simulator.simulate(point.canonical(), threads)
+    result: dict[str, Any] = _simulator.simulate(canonical, threads)
     result["cpu_s"] = time.process_time() - start
     result["peak_rss_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return result
@@ -24,7 +24,7 @@ def measure(point: Point, threads: int = 1) -> dict[str, Any]:
 
 def measure_apart(point: Point, threads: int = 1) -> dict[str, Any]:
     """Measure a point in a fresh process."""
-    return apart(measure, point, threads)
+    return apart(measure, point.canonical(), threads)
 
 
 def gain(point: Point, threads: int, repeats: int) -> float:
@@ -38,12 +38,12 @@ def gain(point: Point, threads: int, repeats: int) -> float:
 
 def idle_rank_bytes(point: Point) -> float:
     """Return what a rank of a point takes as long as nothing is sent [B], network included."""
-    return apart(idle_bytes, point) / point.ranks
+    return apart(idle_bytes, point.canonical()) / point.ranks
 
 
-def idle_bytes(point: Point) -> int:
-    """Return what network and ranks of a point take in this process [B]."""
-    return int(_simulator.idle_bytes(point.canonical()))
+def idle_bytes(canonical: dict[str, Any]) -> int:
+    """Return what network and ranks of a canonical point take in this process [B]."""
+    return int(_simulator.idle_bytes(canonical))
 
 
 def apart(function: Callable[..., Result], *arguments: Any) -> Result:
