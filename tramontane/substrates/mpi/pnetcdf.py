@@ -1,0 +1,97 @@
+"""Writes and reads NetCDF files by PnetCDF, each rank by itself or one of a group for all of it (docs/mpi.md).
+
+``python -m tramontane.substrates.mpi.pnetcdf RANKS do=write form=grouped group=6 file=grid.nc`` builds the program, on
+demand and once, in ``build/pnetcdf/``, and runs it. Other keys: `cells`, `levels`, `variables`, `run` and `fault`.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tramontane.errors import InputError
+from tramontane.study.points import DEFAULT_SYSTEM, SystemChoice
+from tramontane.substrates.building import digest, link, once
+from tramontane.substrates.mpi.launch import start
+from tramontane.substrates.mpi.libraries import Library, library_of
+from tramontane.substrates.mpi.program import first_line, headers, last_object
+from tramontane.support.layout import BUILDS, SHARE
+
+NAME = "tramontane-pnetcdf"
+ENVIRONMENT = "openmpi"
+"""The MPI library that Debian's PnetCDF is built with; two in one program do not work."""
+INSTALL = "apt-get install libpnetcdf-dev"
+_SOURCE = Path(SHARE, "skeleton-src", "pnetcdf", "main.cpp")
+_OPTIONS = ("-std=c++20", "-O2", "-DOMPI_SKIP_MPICXX", f"-I{SHARE / 'skeleton-src'}")
+
+
+def missing(library: Library) -> str | None:
+    """Return None, or what is missing to build the program."""
+    asked = [library.compiler, "-E", "-x", "c++", "-include", "pnetcdf.h", "/dev/null"]
+    done = subprocess.run(asked, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    return None if done.returncode == 0 else f"no PnetCDF found; installed by: {INSTALL}"
+
+
+def build(library: Library) -> Path:
+    """Return the program; it is built if it is not there or its sources have changed.
+
+    Raises
+    ------
+    ValueError
+        If PnetCDF is not here.
+    RuntimeError
+        If building fails.
+    """
+    lacking = missing(library)
+    if lacking:
+        raise ValueError(lacking)
+    folder = Path(BUILDS, "pnetcdf", digest([_SOURCE, *headers()], [library.compiler, *_OPTIONS]))
+    made = once(
+        folder,
+        lambda empty: link(library.compiler, _OPTIONS, [_SOURCE], ["-lpnetcdf", "-o", NAME], empty),
+    )
+    return (made / NAME).absolute()
+
+
+def run(ranks: int, arguments: list[str]) -> dict[str, Any]:
+    """Run the program and return what it prints.
+
+    Raises
+    ------
+    ValueError
+        If something is missing, or the program refuses its arguments.
+    RuntimeError
+        If it can't be built, fails, or finds values that nobody wrote.
+    """
+    library = library_of(SystemChoice(name=DEFAULT_SYSTEM, environment=ENVIRONMENT))
+    done = start(library, ranks, [str(build(library)), *arguments])
+    printed = last_object(done.stdout)
+    if done.status == 0 and printed is not None:
+        return printed
+    prefix = f"{NAME}: "
+    lines = [line.removeprefix(prefix) for line in done.stderr.splitlines() if line.startswith(prefix)]
+    said = lines[0] if lines else first_line(done.stderr)
+    if done.status == 2:
+        raise ValueError(said)
+    raise RuntimeError(said)
+
+
+def main(arguments: list[str]) -> int:
+    """Run with the ranks and keys that are given; return the exit status."""
+    if not arguments or not arguments[0].isdecimal() or int(arguments[0]) < 1:
+        print("usage: python -m tramontane.substrates.mpi.pnetcdf RANKS KEY=VALUE...", file=sys.stderr)
+        return 2
+    try:
+        print(json.dumps(run(int(arguments[0]), arguments[1:])))
+    except (ValueError, InputError) as mistake:
+        print(mistake, file=sys.stderr)
+        return 2
+    except RuntimeError as failure:
+        print(failure, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
