@@ -368,6 +368,33 @@ COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw,
            (buffer, counts, starts, types, place, most, places, as, comm),
            call.neighbours(request, comm, EACH_OF(counts, types[i]), EACH_OF(most, as[i]));)
 
+// --- one-sided calls, which a reader has to know of
+// --------------------------------------------------------------------
+
+#define HERE const void *buffer, int count, MPI_Datatype type
+#define THERE int rank, MPI_Aint place, int most, MPI_Datatype as
+#define ONE_SIDED(name, params, args) TRACED(name, params, args, call.one_sided();)
+ONE_SIDED(Put, (HERE, THERE, MPI_Win window), (buffer, count, type, rank, place, most, as, window))
+ONE_SIDED(Get, (void* buffer, int count, MPI_Datatype type, THERE, MPI_Win window),
+          (buffer, count, type, rank, place, most, as, window))
+ONE_SIDED(Accumulate, (HERE, THERE, MPI_Op op, MPI_Win window),
+          (buffer, count, type, rank, place, most, as, op, window))
+ONE_SIDED(Get_accumulate, (HERE, void* found, int number, MPI_Datatype of, THERE, MPI_Op op, MPI_Win window),
+          (buffer, count, type, found, number, of, rank, place, most, as, op, window))
+ONE_SIDED(Fetch_and_op,
+          (const void* buffer, void* found, MPI_Datatype type, int rank, MPI_Aint place, MPI_Op op, MPI_Win window),
+          (buffer, found, type, rank, place, op, window))
+ONE_SIDED(Compare_and_swap,
+          (const void* buffer, const void* with, void* found, MPI_Datatype type, int rank, MPI_Aint place,
+           MPI_Win window),
+          (buffer, with, found, type, rank, place, window))
+ONE_SIDED(Rput, (HERE, THERE, MPI_Win window, MPI_Request* request),
+          (buffer, count, type, rank, place, most, as, window, request))
+ONE_SIDED(Rget, (void* buffer, int count, MPI_Datatype type, THERE, MPI_Win window, MPI_Request* request),
+          (buffer, count, type, rank, place, most, as, window, request))
+ONE_SIDED(Raccumulate, (HERE, THERE, MPI_Op op, MPI_Win window, MPI_Request* request),
+          (buffer, count, type, rank, place, most, as, op, window, request))
+
 // --- communicators ---------------------------------------------------------------------------------------------------
 
 #define MAKES(name, params, args) TRACED(name, params, args, call.made(*made);)

@@ -37,6 +37,7 @@ enum class Did : std::uint8_t {
     communicator,
     phase,
     threads,
+    one_sided,
 };
 
 inline std::int64_t bytes_of(std::int64_t count, MPI_Datatype type) {
@@ -388,6 +389,7 @@ public:
     void made(MPI_Comm comm) {
         if (comm != MPI_COMM_NULL) t_.define(comm);
     }
+    void one_sided() { t_.did.all(Did::one_sided); }
     void phase(int level) { t_.did.all(Did::phase, level < 0 ? 0 : level); }
 
     [[nodiscard]] Communicator& of(MPI_Comm comm) { return t_.communicator(comm); }

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from tests.mpi.conftest import Program
 from tramontane.errors import InputError
@@ -159,6 +160,36 @@ def test_what_is_written_by_hand_is_read(tmp_path: Path) -> None:
     assert told.time_s == pytest.approx(400e-9)
 
 
+def test_collectives_are_expanded_as_a_point_says(tmp_path: Path) -> None:
+    calls = call(1, 8, 0, 0, 0, 9, *b"allreduce", 1, 80) + call(2, 8, 0, 0, 0, 5, *b"bcast", 1, 24)
+    folder = written(tmp_path / "x", r0=calls, r1=calls)
+    ordinary, other = (
+        Point.model_validate({"ranks": 2, "workload": {"kind": "trace", "file": str(folder), **more}, "machine": NET})
+        for more in ({}, {"collectives": {"allreduce": {"algorithm": "ring"}}})
+    )
+    assert ordinary.canonical() != other.canonical()
+    assert "collectives" not in other.canonical()["workload"]
+    assert sorted(size for *_, size in messages(ordinary).elements()) == [24, 80, 80]
+    assert sorted(size for *_, size in messages(other).elements()) == [24, 40, 40, 40, 40]
+
+
+@pytest.mark.parametrize(
+    ("collectives", "line"),
+    [
+        ({"sum": {}}, "found 'sum'; allowed: barrier, broadcast, "),
+        ({"allreduce": "ring"}, "found 'ring'; allowed: a mapping of keys to values, such as algorithm"),
+        ({"allreduce": {"algorithm": "burst"}}, "found 'burst'; allowed: recursive-k, "),
+        ({"allreduce": {"algorithm": "ring", "k": 4}}, "unknown key 'k'; allowed: algorithm, radix, "),
+        (["ring"], "algorithms of barrier, broadcast, "),
+    ],
+)
+def test_algorithms_that_can_not_be(tmp_path: Path, collectives: object, line: str) -> None:
+    folder = written(tmp_path / "x")
+    with pytest.raises(ValidationError) as told:
+        point(folder, 2, collectives=collectives)
+    assert line in str(told.value)
+
+
 @pytest.mark.parametrize(
     ("records", "line"),
     [
@@ -169,6 +200,10 @@ def test_what_is_written_by_hand_is_read(tmp_path: Path) -> None:
         ({"r0": call(1, 1, 0, 2, 5, 64)}, "found a message of rank 2; allowed: 0 to 1"),
         ({"r0": call(1, 99)}, "rank 0, call 2: found action 99 of a call; allowed: 1 to "),
         ({"r0": call(1, 12)}, "rank 0, call 2: found calls of several threads; allowed: those of one thread a rank"),
+        (
+            {"r0": call(1, 13)},
+            "rank 0, call 2: found a one-sided call; allowed: messages of two sides, and collectives",
+        ),
         ({"r0": bytes([9, 1, 1])}, "rank 0, call 2: found what number 9 stands for; allowed: 4 to 4"),
         ({"r1": call(1, 8, 0, 0, 0, 7, *b"barrier", 0)}, "rank 1, call 2: found a collective, the 1th of its"),
         (

@@ -129,6 +129,7 @@ class _Reader(Caller):
             10: self._communicator,
             11: self._phase,
             12: self._threads,
+            13: self._one_sided,
         }
 
     def call(self, did: bytes, numbers: _Numbers, before: int) -> str:
@@ -230,6 +231,10 @@ class _Reader(Caller):
     @staticmethod
     def _threads(_: _Numbers) -> None:
         raise Mistake("calls of several threads", "those of one thread a rank")
+
+    @staticmethod
+    def _one_sided(_: _Numbers) -> None:
+        raise Mistake("a one-sided call", "messages of two sides, and collectives")
 
 
 class _World:

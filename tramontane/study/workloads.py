@@ -6,16 +6,20 @@ What keys an algorithm has and what is possible is asked of the compiled descrip
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
-from tramontane.study import patterns, schedules, traces
+from tramontane.errors import show
+from tramontane.study import collective_calls, patterns, schedules, traces
 from tramontane.study.fields import (
     Choice,
     Count,
     DependentChoice,
     Digest,
+    Name,
     NonNegative,
     Text,
     WholeList,
@@ -376,6 +380,10 @@ class Tabled(Communication):
         file, table = data.get("file"), data.get("table")
         if file is None and table is None:
             raise problem("missing", cls._what, key="file")
+        return cls._by_table(data)
+
+    @classmethod
+    def _by_table(cls, data: dict[str, Any]) -> dict[str, Any]:
         return patterns.by_table(data, cls._pack)
 
 
@@ -400,11 +408,70 @@ class Pattern(Tabled):
     )
 
 
+class Expanded(Settings):
+    """The algorithm by which a collective of a trace becomes messages; keys as in collectives of their own."""
+
+    algorithm: Annotated[str, DependentChoice(schedules.words("collective", "algorithm"))] = Field(
+        description="An algorithm of the operation; see docs/collectives.md."
+    )
+    radix: Count | None = Field(None, description="k, where the algorithm has one.")
+    segments: Count | None = Field(None, description="Parts in which the vector goes down a chain.")
+    group: Count | None = Field(None, description="Consecutive ranks of a group, where the algorithm has groups.")
+    remainder: Annotated[str, Choice(schedules.words("collective", "remainder"))] | None = Field(
+        None, description="As in allreduce. Only for recursive-k."
+    )
+
+
+def _algorithms(given: object) -> collective_calls.Algorithms:
+    """Return what a point says of collectives (PydanticCustomError)."""
+    if given is None:
+        return collective_calls.DEFAULT_ALGORITHMS
+    operations = ", ".join(collective_calls.DEFAULTS)
+    if not isinstance(given, dict):
+        raise problem(f"found {show(given)}", f"algorithms of {operations}", key="collectives")
+    for operation, keys in given.items():
+        where = f"collectives.{operation}"
+        if operation not in collective_calls.DEFAULTS:
+            raise problem(f"found '{operation}'", operations, key="collectives")
+        if not isinstance(keys, dict):
+            raise problem(f"found {show(keys)}", "a mapping of keys to values, such as algorithm", key=where)
+        if unknown := keys.keys() - Expanded.model_fields.keys():
+            allowed = ", ".join(Expanded.model_fields)
+            raise problem(f"unknown key '{min(map(str, unknown))}'", allowed, key=where)
+        count = {} if operation == "barrier" else {"count": 1}
+        try:
+            Collective.model_validate({"kind": "collective", "operation": operation, **count, **keys})
+        except ValidationError as error:
+            first = error.errors()[0]
+            said = first.get("ctx", {})
+            allowed = said.get("allowed", "an algorithm of docs/collectives.md")
+            raise problem(said.get("problem", first["msg"].lower()), allowed, key=where) from None
+    return collective_calls.frozen(given)
+
+
+@dataclass(frozen=True)
+class _PackTrace:
+    """Reads a trace, with collectives by these algorithms."""
+
+    algorithms: collective_calls.Algorithms
+
+    def __call__(self, path: Path) -> bytes:
+        return traces.pack(path, self.algorithms)
+
+
 class Trace(Tabled):
     """What the ranks of an application did: messages and work, each after those that it depends on."""
 
     _what = traces.WHAT
-    _pack = traces.pack
+
+    @classmethod
+    def _by_table(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """Put the digest of the operations in the place of the file and of what makes operations of its collectives."""
+        algorithms = _algorithms(data.get("collectives"))
+        if "collectives" in data and data.get("file") is None:
+            raise problem("found a table, in which collectives are messages", "a file", key="collectives")
+        rest = {key: value for key, value in data.items() if key != "collectives"}
+        return patterns.by_table(rest, _PackTrace(algorithms))
 
     kind: Literal["trace"] = Field(description="Kind of workload.")
     file: Text | None = Field(
@@ -416,6 +483,12 @@ class Trace(Tabled):
     )
     table: Digest | None = Field(
         None, description="Digest of what is in the file, which then may not change. Default: that of the file."
+    )
+    collectives: dict[Name, Expanded] = Field(  # never set: the table has the messages they become
+        None,  # type: ignore[arg-type]
+        description="Algorithms by which collectives of a program or of OTF2 become messages, by operation ("
+        + ", ".join(collective_calls.DEFAULTS)
+        + "). Default: those of docs/your-application.md.",
     )
     work_scale: Share = Field(
         schedules.default("trace", "work_scale"),
