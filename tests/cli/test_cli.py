@@ -430,7 +430,7 @@ def test_claims_are_an_array_before_any_campaign(claimed: Path, tramontane: Call
     verdicts = json.loads(answer.out)
     assert {"id", "verdict", "evidence"} <= set(verdicts[0])
     assert {verdict["verdict"] for verdict in verdicts} == {"not evaluated"}
-    assert {"Z-5a-1", "B-F9", "W-T3", "D-1", "J-bit"} <= {verdict["id"] for verdict in verdicts}
+    assert {"Z-5a-1", "B-F9", "W-T3", "D-2", "J-bit"} <= {verdict["id"] for verdict in verdicts}
 
 
 def test_claims_are_a_table(claimed: Path, tramontane: Callable[..., Answer]) -> None:
