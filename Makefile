@@ -44,8 +44,9 @@ CAMPAIGN := $(BIN)
 READY := .venv/.compiled
 endif
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard skeleton-src/*.hpp $(patsubst %,skeleton-src/%/*.hpp,collectives graphs patterns programs workloads) \
-             simulator/*.hpp simulator/*.cpp simulator/pisces16/*.hpp simulator/pisces16/*.cpp simulator/topologies/*.hpp \
-             simulator/topologies/*.cpp simulator/bindings/*.hpp simulator/bindings/*.cpp)
+             simulator/*.hpp simulator/*.cpp simulator/rules/*.hpp \
+             simulator/pisces16/*.hpp simulator/pisces16/*.cpp \
+             simulator/topologies/*.hpp simulator/topologies/*.cpp simulator/bindings/*.hpp simulator/bindings/*.cpp)
 
 # A virtual environment can't be moved: where the folder was, everything is set up anew.
 MOVED := $(shell [ ! -e .venv/.place ] || [ "$$(cat .venv/.place)" = "$$PWD" ] || echo moved)

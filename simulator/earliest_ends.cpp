@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine.hpp"
-#include "routing.hpp"
+#include "rules/routing.hpp"
 #include "topology.hpp"
 
 namespace tramontane {

@@ -8,142 +8,25 @@
 #include <stdexcept>
 #include <vector>
 
-#include "arbiter.hpp"
-#include "channel.hpp"
-#include "costs.hpp"
 #include "delays.hpp"
 #include "event_queue.hpp"
 #include "ledger.hpp"
 #include "link_use.hpp"
-#include "links.hpp"
 #include "machine.hpp"
 #include "mailboxes.hpp"
 #include "places.hpp"
-#include "records.hpp"
+#include "rules/arbiter.hpp"
+#include "rules/channel.hpp"
+#include "rules/events.hpp"
+#include "rules/parameters.hpp"
+#include "rules/records.hpp"
 
 namespace tramontane {
-
-/// In the order in which they happen at the same LP and tick.
-/// Fabric and Nodes say what each does.
-enum class EventKind : std::uint32_t {
-    crossbar_credit,
-    output_credit,
-    nic_wake,
-    start,
-    resume,
-    head_arrival,
-    crossbar_exit,
-    message_arrival,
-};
-
-/// Kind, port and virtual channel of an event in 32 bits.
-[[nodiscard]] constexpr std::uint32_t event_code(EventKind kind, std::uint32_t port = 0, std::uint32_t channel = 0) {
-    return static_cast<std::uint32_t>(kind) | channel << 4 | port << 12;
-}
-/// Of a node: which of its ranks, or of its NICs, and what of it. The arrival of a message carries its source, too,
-/// which ends the event's key.
-[[nodiscard]] constexpr std::uint32_t node_code(EventKind kind, std::uint32_t what) {
-    return static_cast<std::uint32_t>(kind) | what << 4;
-}
-inline constexpr std::uint32_t max_ranks = 1U << 28;  ///< whose numbers fit beside an event's kind
-[[nodiscard]] constexpr EventKind kind_of(std::uint32_t code) { return static_cast<EventKind>(code & 15); }
-[[nodiscard]] constexpr std::uint32_t what_of(std::uint32_t code) { return code >> 4; }
-[[nodiscard]] constexpr std::uint8_t channel_of(std::uint32_t code) {
-    return static_cast<std::uint8_t>(code >> 4 & 255);
-}
-[[nodiscard]] constexpr Port port_of(std::uint32_t code) { return static_cast<Port>(code >> 12); }
-
-/// A machine's parameters in ticks.
-struct Parameters {
-    Parameters(const Machine& m, const Topology& topology)
-        : links(m, topology),
-          link(links.rates.front()),
-          injection_slot(byte_time(m.injection_bandwidth)),
-          crossbar_slot(m.crossbar_bandwidth == 0 ? 0 : byte_time(m.crossbar_bandwidth)),
-          least_slot(slowest_slot(link)),
-          logp_slot(byte_time(m.logp_bandwidth)),
-          memory_slot(byte_time(m.memory_bandwidth)),
-          instruction(byte_time(m.processor_frequency)),
-          injection_latency(from_picoseconds(m.injection_latency)),
-          logp_hop_latency(from_picoseconds(m.logp_hop_latency)),
-          logp_out_in_latency(from_picoseconds(m.logp_out_in_latency)),
-          costs(m),
-          message_gap(from_picoseconds(m.message_gap)),
-          node_latency(from_picoseconds(m.node_latency)),
-          node_memory_slot(m.node_memory_bandwidth == 0 ? 0 : byte_time(m.node_memory_bandwidth)),
-          node_slot(m.node_bandwidth == 0 ? 0 : std::max(byte_time(m.node_bandwidth), node_memory_slot)),
-          packet(static_cast<std::uint32_t>(m.packet)),
-          buffer(m.buffer),
-          eager_limit(m.eager_limit),
-          short_limit(m.short_limit),
-          negligible_size(m.negligible_size),
-          round_robin(m.round_robin_injection),
-          hardware_progress(m.hardware_progress),
-          direct_eager(m.direct_eager) {}
-
-    [[nodiscard]] Ticks lookahead() const {
-        return std::min({links.least_latency(), injection_latency, logp_out_in_latency});
-    }
-
-    /// A byte's time at the slowest server of a way of which this is the slowest link [ticks].
-    [[nodiscard]] Ticks slowest_slot(const LinkRate& slowest_link) const {
-        return std::max({slowest_link.slot, injection_slot, crossbar_slot});
-    }
-
-    /// Whether switches have a crossbar that packets wait for.
-    [[nodiscard]] bool has_crossbar() const { return crossbar_slot > 0; }
-
-    /// Time a rank is busy copying n bytes: 3 instructions a word; above 64 B the memory's bandwidth comes on top
-    /// (SST/macro 16.0's default cost of eager messages).
-    [[nodiscard]] Ticks copy(std::int64_t n) const {
-        const auto words = static_cast<Ticks>(n) / 8;
-        constexpr std::int64_t many = 1 << 20;  // fewer can't take too long
-        if (n > many) [[unlikely]]
-            return checked_product(words, 3 * instruction + 8 * memory_slot);
-        return 3 * words * instruction + (words > 8 ? static_cast<Ticks>(n) * memory_slot : 0);
-    }
-
-    LinkRates links;
-    LinkRate link;  ///< the fastest; all links where they are alike
-    Ticks injection_slot, crossbar_slot;
-    Ticks least_slot;  ///< at the slowest server of the fastest way
-    Ticks logp_slot, memory_slot, instruction;
-    Ticks injection_latency, logp_hop_latency, logp_out_in_latency;
-    Costs costs;
-    Ticks message_gap;                                ///< from one message's begin at a NIC to the next one's
-    Ticks node_latency, node_memory_slot, node_slot;  ///< between two ranks of a node; the slower of its servers
-    std::uint32_t packet;
-    std::int64_t buffer;
-    std::int64_t eager_limit, short_limit, negligible_size;
-    bool round_robin;
-    bool hardware_progress;  ///< messages go on while their rank works
-    bool direct_eager;       ///< an eager message whose receive is posted when it comes is where it belongs
-};
-
-struct Statistics {
-    std::uint64_t messages = 0;         ///< of the workload
-    std::uint64_t bytes = 0;            ///< of the workload
-    std::uint64_t packets = 0;          ///< of the workload
-    std::uint64_t control_packets = 0;  ///< of headers, get requests, acknowledgements
-    std::uint64_t hops = 0;             ///< switch visits of all packets
-    std::uint64_t events = 0;
-    std::uint64_t delivered_bytes = 0;  ///< of the workload
-
-    void add(const Statistics& other) {
-        messages += other.messages;
-        bytes += other.bytes;
-        packets += other.packets;
-        control_packets += other.control_packets;
-        hops += other.hops;
-        events += other.events;
-        delivered_bytes += other.delivered_bytes;
-    }
-};
 
 /// Events, records and counters of all LPs, or, where several threads simulate one point, of those of one part.
 /// Transactions and messages are then the same records for all parts, because both ends write them (each fields of its
 /// own, or one after the other).
-class Engine {
+class Engine : public Events<Engine> {
 public:
     /// \param mailboxes with other parts; null where there are none
     /// \param window [ticks] how long LPs are handled one after the other, at most the look-ahead; 0: as long.
@@ -194,19 +77,8 @@ public:
     /// Counts what begins to wait; compared within one queue only.
     [[nodiscard]] std::uint32_t next_order() { return order_++; }
 
-    /// The LP of a place's node.
-    [[nodiscard]] LpId lp_of(std::uint32_t place) const { return switches + places.node_of(place); }
     /// The place that an event of a node happens at, or the NIC of that place.
-    [[nodiscard]] std::uint32_t place_of(const Event& event) const {
-        if (!places.several()) return event.lp - switches;
-        const std::uint32_t local = what_of(event.code) & ((1U << places.bits()) - 1);
-        return places.at({event.lp - switches, local});
-    }
-    /// Schedules what a rank or NIC does, at its own node.
-    void schedule_at(std::uint32_t place, Ticks time, EventKind kind) {
-        const Address address = places.address(place);
-        schedule(time, switches + address.node, node_code(kind, address.local));
-    }
+    [[nodiscard]] std::uint32_t place_of(const Event& event) const { return Events::place_of(event.lp, event.code); }
 
     /// Brings what a packet belongs to into the cache.
     void prefetch_message(const Packet& packet) const {
@@ -215,21 +87,6 @@ public:
         } else {
             messages.prefetch(packet.message);
         }
-    }
-
-    /// A message of `bytes` bytes reaches its target's node, from another node.
-    /// \param tie orders it among others of that tick
-    void arrive(Index item, std::uint32_t source, std::uint32_t target, std::int64_t bytes, Ticks time,
-                std::uint32_t tie) {
-        const Address address = places.address(places.of(target));
-        send(time, switches + address.node, arrival(address.local, item, source, bytes, tie), item);
-    }
-
-    /// The same where the target is of the same node.
-    void arrive_inside(Index item, std::uint32_t source, std::uint32_t target, std::int64_t bytes, Ticks time,
-                       std::uint32_t tie) {
-        const Address address = places.address(places.of(target));
-        schedule(time, switches + address.node, arrival(address.local, item, source, bytes, tie), item);
     }
 
     void schedule(Ticks time, LpId lp, std::uint32_t code, Index item = none) {
@@ -277,13 +134,6 @@ public:
         if (channel.waiting.empty()) channel.apply(credits, begin_);
         channel.give(credits, time, bytes);
         wake_if_needed(lp, channel, wake_code);
-    }
-
-    template <class AnyChannel>
-    [[gnu::always_inline]] void wake_if_needed(LpId lp, AnyChannel& channel, std::uint32_t wake_code) {
-        if (channel.wake() || channel.waiting.empty() || !channel.expects()) return;
-        channel.set_wake(true);
-        schedule(channel.next_time(), lp, wake_code);
     }
 
     /// The next window in which this part has events, or others those that it has told them.
@@ -412,23 +262,6 @@ public:
     }
 
 private:
-    /// Makes a message say what its arrival needs to know. Returns the event's code.
-    std::uint32_t arrival(std::uint32_t local, Index item, std::uint32_t source, std::int64_t bytes,
-                          std::uint32_t tie) {
-        Transaction& transaction = transactions[item];
-        if (transaction.carries_payload()) statistics.delivered_bytes += static_cast<std::uint64_t>(bytes);
-        if (transaction.is_eager_payload()) {
-            if (bytes > std::numeric_limits<std::uint32_t>::max()) {
-                throw std::runtime_error("simulator: an eager message of 4 GiB or more");
-            }
-            transaction.bytes = static_cast<std::uint32_t>(bytes);
-        } else {
-            transaction.peer = source;
-        }
-        transaction.tie = tie;
-        return node_code(EventKind::message_arrival, source << places.bits() | local);
-    }
-
     Mailbox& mail(Ticks time, LpId lp, std::uint32_t code, Index item) {
         if constexpr (checks) {
             if (time < end_) throw std::logic_error("simulator: an event reaches another part within a window");
@@ -448,63 +281,6 @@ private:
     static constexpr LpId no_lp = ~LpId{0};
     static constexpr std::uint32_t no_offset = ~std::uint32_t{0};  // behind all of a window
 
-    // What happens at one LP and tick is ordered by keys. They are functions of what happens, not of how events were
-    // stored: the smallest key of those that are pending goes first, whether its event is old or new. So results depend
-    // neither on the length of a window nor on the number of threads.
-    //
-    // First come returning credits and ranks, by kind, channel and port. Then packets and messages follow in a random
-    // order that is their own, so that no port is favoured; where two have drawn the same number, their origins decide.
-
-    /// Orders nearly all events of one LP and tick.
-    [[nodiscard]] std::uint64_t key(const Event& event) const {
-        constexpr std::uint64_t random = std::uint64_t{1} << 63;
-        switch (kind_of(event.code)) {
-            case EventKind::head_arrival:
-            case EventKind::crossbar_exit:
-                return random | packets[event.item].tie;
-            case EventKind::message_arrival:
-                return random | transactions[event.item].tie;
-            default:
-                return event.code;
-        }
-    }
-
-    /// Orders those of equal keys. No two of them are alike: a rank draws other numbers for its other packets, and
-    /// sends a message of each kind, round and index once.
-    struct Origin {
-        std::uint32_t rank, round, what;
-        auto operator<=>(const Origin&) const = default;
-    };
-    [[nodiscard]] Origin origin(const Event& event) const {
-        switch (kind_of(event.code)) {
-            case EventKind::head_arrival:
-            case EventKind::crossbar_exit: {
-                const Packet& packet = packets[event.item];
-                return {packet.whole ? transactions[packet.message].peer : messages[packet.message].source, 0, 0};
-            }
-            case EventKind::message_arrival: {
-                const Transaction& transaction = transactions[event.item];
-                return {what_of(event.code) >> places.bits(), transaction.round, transaction.what()};
-            }
-            default:
-                return {};
-        }
-    }
-
-    /// \pre the events are of the same LP and tick
-    [[nodiscard]] bool goes_first(const Event& a, std::uint64_t key_a, const Event& b, std::uint64_t key_b) const {
-        if (key_a != key_b) [[likely]]
-            return key_a < key_b;
-        const Origin origin_a = origin(a), origin_b = origin(b);
-        if constexpr (checks) {
-            // A node's injection may be called up twice for the same tick; the second time it finds nothing to do.
-            if (origin_a == origin_b && kind_of(a.code) != EventKind::nic_wake) {
-                throw std::logic_error("simulator: two events of one place and tick have the same key");
-            }
-        }
-        return origin_a < origin_b;
-    }
-
     /// Whether the first new event is due before the next stored one.
     [[nodiscard]] bool new_goes_first(const Event& stored) const { return after(stored, *first_nearby_); }
 
@@ -515,7 +291,7 @@ private:
         // There are few; looking up their keys takes longer than the rest.
         ties_.clear();
         for (const Event* event = first; tied(*event, *first); ++event) {
-            const Tied added{key(*event), *event};
+            const Tied added{Events::key(event->code, event->item), *event};
             std::size_t to = ties_.size();
             ties_.push_back(added);
             for (; to > 0 && goes_first(added.event, added.key, ties_[to - 1].event, ties_[to - 1].key); --to) {
@@ -561,7 +337,7 @@ private:
     [[nodiscard]] bool after(const Event& a, const Event& b) const {
         if (a.offset != b.offset) [[likely]]
             return a.offset > b.offset;
-        return a.lp != b.lp ? a.lp > b.lp : goes_first(b, key(b), a, key(a));
+        return a.lp != b.lp ? a.lp > b.lp : goes_first(b, Events::key(b.code, b.item), a, Events::key(a.code, a.item));
     }
 
     const Ticks window_;

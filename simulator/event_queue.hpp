@@ -13,17 +13,15 @@
 #include <cstdint>
 #include <queue>
 #include <span>
-#include <stdexcept>
 #include <vector>
 
 #include "checkpoint.hpp"
 #include "pool.hpp"
+#include "rules/events.hpp"
+#include "rules/windows.hpp"
 #include "ticks.hpp"
 
 namespace tramontane {
-
-/// A logical process (LP): a switch (0 ... switches - 1) or a node, that is its NICs and ranks (from there on).
-using LpId = std::uint32_t;
 
 struct alignas(16) Event {
     std::uint32_t offset;  ///< ticks since the window began
@@ -59,20 +57,17 @@ class EventQueue {
 public:
     /// \param lookahead smallest latency between two LPs [ticks] > 0
     EventQueue(Ticks lookahead, LpId lps)
-        : window_(std::min<Ticks>(lookahead, ~std::uint32_t{0})),
-          per_window_(window_ == 0 ? 0 : ~std::uint64_t{0} / window_),
+        : windows_(lookahead),
           digit_bits_((static_cast<std::uint32_t>(std::bit_width(std::uint64_t{lps})) + 1) / 2),
           ring_(horizon, nullptr),
-          counts_(std::size_t{2} << digit_bits_) {
-        if (lookahead == 0) throw std::invalid_argument("simulator: a latency of 0 leaves no look-ahead");
-    }
+          counts_(std::size_t{2} << digit_bits_) {}
 
-    [[nodiscard]] Ticks begin() const { return number_ * window_; }
-    [[nodiscard]] Ticks end() const { return (number_ + 1) * window_; }
+    [[nodiscard]] Ticks begin() const { return windows_.begin(number_); }
+    [[nodiscard]] Ticks end() const { return windows_.begin(number_ + 1); }
 
     /// Adds an event of a window after the current one.
     void push(Ticks time, LpId lp, std::uint32_t code, Index item) {
-        const auto [number, offset] = window_of(time);
+        const auto [number, offset] = windows_.of(time);
         const Event event{offset, lp, item, code};
         if (number - number_ >= horizon) [[unlikely]] {
             push_later(time, event);
@@ -83,7 +78,7 @@ public:
 
     static constexpr std::uint64_t ended = ~std::uint64_t{0};
 
-    [[nodiscard]] std::uint64_t number_of(Ticks time) const { return window_of(time).number; }
+    [[nodiscard]] std::uint64_t number_of(Ticks time) const { return windows_.of(time).number; }
 
     /// Number of the next window that has events; `ended` when nothing is pending.
     [[nodiscard]] std::uint64_t next() const {
@@ -117,7 +112,7 @@ public:
         }
         for (std::uint64_t number = number_; number < number_ + horizon; ++number) {
             each(ring_[number % horizon], [&](const Event& event) {
-                Later pending{number * window_ + event.offset, event};
+                Later pending{windows_.begin(number) + event.offset, event};
                 file(pending);
             });
         }
@@ -128,26 +123,9 @@ public:
     }
 
 private:
-    struct Window {
-        std::uint64_t number;
-        std::uint32_t offset;
-    };
-
-    /// Divides without dividing; the product with floor(2^64 / window) is the quotient or one less.
-    [[nodiscard]] Window window_of(Ticks time) const {
-        __extension__ using Wide = unsigned __int128;
-        auto number = static_cast<std::uint64_t>((static_cast<Wide>(time) * per_window_) >> 64);
-        Ticks offset = time - number * window_;
-        if (offset >= window_) {
-            ++number;
-            offset -= window_;
-        }
-        return {number, static_cast<std::uint32_t>(offset)};
-    }
-
     void refill() {
-        while (!later_.empty() && later_.top().time / window_ - number_ < horizon) {
-            put(later_.top().time / window_, later_.top().event);
+        while (!later_.empty() && windows_.of(later_.top().time).number - number_ < horizon) {
+            put(windows_.of(later_.top().time).number, later_.top().event);
             later_.pop();
         }
     }
@@ -265,8 +243,7 @@ private:
 
     static constexpr std::size_t few = 24;  // so many are sorted by insertion
 
-    Ticks window_;
-    std::uint64_t per_window_;  // 2^64 / window
+    Windows windows_;
     std::uint32_t digit_bits_;
     std::uint64_t number_ = 0;
     std::uint64_t pending_ = 0;

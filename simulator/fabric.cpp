@@ -5,48 +5,29 @@
 namespace tramontane {
 
 Fabric::Fabric(Engine& engine, const Topology& topology, const Router& router, const LinkCounting& counting)
-    : engine_(engine),
-      topology_(topology),
-      router_(router),
-      has_crossbar_(engine.parameters.has_crossbar()),
-      links_differ_(!engine.parameters.links.alike()),
-      links_(counting.on     ? Links::counted
-             : links_differ_ ? Links::different
-                             : Links::plain),
-      channels_(router.channels()),
-      space_(engine.parameters.buffer / channels_),
-      outputs_offset_(((std::size_t{topology.ports()} + 1) * sizeof(Link) +
-                       (links_differ_ ? topology.ports() * sizeof(LinkRateId) : 0) + 63) /
-                      64 * 64),
-      meters_offset_(outputs_offset_ + std::size_t{topology.ports()} * channels_ * sizeof(Output)),
-      lines_((meters_offset_ + (counting.on ? topology.ports() * sizeof(LinkMeter) : 0)) / sizeof(CacheLine)),
-      meters_have_series_(counting.one_by_one()),
-      switches_(topology.switches(), nullptr),
+    : SwitchRules(engine, topology, router, counting),
+      met_(topology.switches(), nullptr),
       switches_a_page_(std::max<std::size_t>(1, large_page / (lines_ * sizeof(CacheLine)))),
       memory_(std::uint64_t{router.counters()} * sizeof(std::uint32_t)),
-      counters_(router.counters()),
-      injection_(allocate_pages<Injection>(engine.places.count())) {
+      turns_(router.counters()),
+      injections_(allocate_pages<Injection>(engine.places.count())) {
+    switches_ = met_.data();
+    counters_ = turns_.data();
+    injection_ = injections_.get();
     const std::uint32_t places = engine.places.count();
     for (std::uint32_t nic = 0; nic < places; ++nic) injection_[nic].channel = NodeChannel(engine.parameters.buffer);
 }
 
 Fabric::Fabric(const Fabric& first, Engine& engine)
-    : engine_(engine),
-      topology_(first.topology_),
-      router_(first.router_),
-      has_crossbar_(first.has_crossbar_),
-      links_differ_(first.links_differ_),
-      links_(first.links_),
-      channels_(first.channels_),
-      space_(first.space_),
-      outputs_offset_(first.outputs_offset_),
-      meters_offset_(first.meters_offset_),
-      lines_(first.lines_),
-      meters_have_series_(first.meters_have_series_),
-      switches_(first.switches_.size(), nullptr),
+    : SwitchRules(first, engine),
+      met_(first.met_.size(), nullptr),
       switches_a_page_(first.switches_a_page_),
-      counters_(first.counters_.size()),
-      injection_(first.injection_) {}
+      turns_(first.turns_.size()),
+      injections_(first.injections_) {
+    switches_ = met_.data();
+    counters_ = turns_.data();
+    injection_ = injections_.get();
+}
 
 void Fabric::create(SwitchId at) {
     if (room_ == 0) {
@@ -54,27 +35,14 @@ void Fabric::create(SwitchId at) {
         room_ = switches_a_page_;
     }
     --room_;
-    switches_[at] = &pages_.back()[room_ * lines_];
     memory_ += lines_ * sizeof(CacheLine);
-    std::uninitialized_fill_n(links(at), std::size_t{topology_.ports()} + 1, Link{});
-    const LinkRates& links = engine_.parameters.links;
-    for (Port port = 0; links_differ_ && port < topology_.ports(); ++port) {
-        rates(at)[port] = links.of_class[topology_.link_class(at, port)];
-    }
-    const std::size_t count = std::size_t{topology_.ports()} * channels_;
-    std::uninitialized_fill_n(outputs(at), count, Output{SwitchChannel(space_), SwitchChannel(space_)});
-    if (links_ != Links::counted) return;
-    std::uninitialized_fill_n(&meter(at, 0), topology_.ports(), LinkMeter{});
-    for (Port port = 0; port < topology_.ports(); ++port) {
-        meter(at, port).link_class = topology_.link_class(at, port);
-        if (!meters_have_series_) meter(at, port).series = meter(at, port).link_class;
-    }
+    begin(at, &pages_.back()[room_ * lines_]);
 }
 
 void Fabric::keep(StateFile& file, bool first) {
-    file(counters_);
+    file(turns_);
     std::vector<SwitchId> met;
-    for (SwitchId at = 0; at < switches_.size(); ++at) {
+    for (SwitchId at = 0; at < met_.size(); ++at) {
         if (switches_[at] != nullptr) met.push_back(at);
     }
     file(met);
@@ -82,18 +50,8 @@ void Fabric::keep(StateFile& file, bool first) {
         if (file.reading()) create(at);
         file.array(switches_[at], lines_);
     }
-    if (first) file.array(injection_.get(), engine_.places.count());
+    if (first) file.array(injection_, engine_.places.count());
 }
-
-void Fabric::route(SwitchId at, Packet& packet, Ticks now) {
-    const Hop hop = router_.next(at, packet.route, Draw(mix(engine_.seed ^ packet.tie)), View{*this, now});
-    packet.port = hop.port;
-    packet.channel = hop.channel;
-    packet.ejected = hop.ejects;
-    packet.routed = true;
-}
-
-// --- a packet's way through a switch --------------------------------------------------------------------------------
 
 [[gnu::noinline]] Ticks Fabric::latency_behind(const Packet& packet) const {
     const LinkRates& links = engine_.parameters.links;
@@ -101,176 +59,6 @@ void Fabric::route(SwitchId at, Packet& packet, Ticks now) {
     const LinkRateId rate = own ? rates(packet.upstream)[packet.upstream_port]
                                 : links.of_class[topology_.link_class(packet.upstream, packet.upstream_port)];
     return links.rates[rate].latency;
-}
-
-/// Sees to it that a packet is due with its bytes at the slowest server of its way so far.
-inline void Fabric::meet(Packet& packet, LinkRateId rate) const {
-    if (rate <= packet.slowest) return;
-    const Parameters& p = engine_.parameters;
-    const Ticks before = p.slowest_slot(p.links.rates[packet.slowest]);
-    packet.due += packet.bytes * (p.slowest_slot(p.links.rates[rate]) - before);
-    packet.slowest = rate;
-}
-
-[[gnu::always_inline]] inline void Fabric::enter_crossbar(SwitchId at, Index item, Output& output, Ticks now) {
-    Packet& packet = engine_.packets[item];
-    output.before.take(packet.bytes);
-    Ticks leaves = now;
-    if (has_crossbar_) {
-        const Passage passage =
-            crossbar(at).book(engine_.gaps, engine_.parameters.crossbar_slot, now, packet.bytes, packet.spacing);
-        check_step(passage.tail_leaves - now);
-        packet.spacing = passage.spacing(packet.bytes);
-        leaves = passage.head_leaves;
-    }
-    if (packet.upstream < engine_.switches) {
-        Ticks time = leaves + engine_.parameters.link.latency;
-        if (links_differ_) [[unlikely]]
-            time = leaves + latency_behind(packet);
-        if (switches_[packet.upstream]) {
-            engine_.give(packet.upstream, out(packet.upstream, packet.upstream_port, packet.upstream_channel).behind,
-                         event_code(EventKind::output_credit, packet.upstream_port, packet.upstream_channel), time,
-                         packet.bytes);
-        } else {
-            engine_.send_credit(time, packet.upstream, packet.upstream_port, packet.upstream_channel, packet.bytes);
-        }
-    } else {
-        const std::uint32_t nic = packet.upstream - engine_.switches;
-        const Ticks time = leaves + engine_.parameters.injection_latency;
-        injection_[nic].channel.give(engine_.credits, time, packet.bytes);
-        if (injection_[nic].wake == never && !injection_[nic].channel.waiting.empty()) wake_injection(nic, time);
-    }
-    if (leaves == now) {
-        leave_crossbar(at, item, now);
-    } else {
-        engine_.schedule(leaves, at, event_code(EventKind::crossbar_exit), item);
-    }
-}
-
-[[gnu::always_inline]] inline void Fabric::leave_crossbar(SwitchId at, Index item, Ticks now) {
-    Packet& packet = engine_.packets[item];
-    Output& output = out(at, packet.port, packet.channel);
-    SwitchChannel& behind = output.behind;
-    if (behind.waiting.empty()) behind.apply(engine_.credits, now);
-    if (behind.credits() >= packet.bytes) {
-        enter_link(at, item, output, now);
-    } else {
-        packet.order = engine_.next_order();
-        behind.waiting.append(engine_.packets, item, engine_.parameters.packet);
-        engine_.wake_if_needed(at, behind, event_code(EventKind::output_credit, packet.port, packet.channel));
-    }
-}
-
-/// \tparam differ whether links do, by a constant: this is where most of the time goes
-template <bool differ>
-[[gnu::always_inline]] inline Passage Fabric::pass_link(SwitchId at, Index item, Output& output, Ticks now) {
-    Packet& packet = engine_.packets[item];
-    output.behind.take(packet.bytes);
-    Link& server = link(at, packet.port);
-    const LinkRate& rate = differ ? this->rate(at, packet.port) : engine_.parameters.link;
-    const Passage passage = server.book(engine_.gaps, rate.slot, now, packet.bytes, packet.spacing);
-    check_step(passage.tail_leaves - now);
-    packet.spacing = passage.spacing(packet.bytes);
-
-    if (passage.head_leaves == now && output.before.waiting.empty()) {
-        output.before.add(packet.bytes);  // its space in the output buffer is free again at once
-    } else {
-        engine_.give(at, output.before, event_code(EventKind::crossbar_credit, packet.port, packet.channel),
-                     passage.head_leaves, packet.bytes);
-    }
-
-    packet.due += rate.latency;
-    if constexpr (differ) meet(packet, rates(at)[packet.port]);
-    if (packet.ejected) {
-        // The receiving NIC frees the space when the tail is in.
-        const Ticks tail = passage.head_leaves + rate.latency + Ticks{packet.bytes} * packet.spacing;
-        engine_.give(at, output.behind, event_code(EventKind::output_credit, packet.port, packet.channel),
-                     tail + rate.latency, packet.bytes);
-        eject(item, tail);
-    } else {
-        packet.upstream = at;
-        packet.upstream_port = packet.port;
-        packet.upstream_channel = packet.channel;
-        if (server.next == unknown) server.next = topology_.neighbour(at, packet.port);
-        engine_.send(passage.head_leaves + rate.latency, server.next, event_code(EventKind::head_arrival), item);
-    }
-    return passage;
-}
-
-[[gnu::noinline]] void Fabric::enter_one_of_different_links(SwitchId at, Index item, Output& output, Ticks now) {
-    pass_link<true>(at, item, output, now);
-}
-
-[[gnu::noinline]] void Fabric::enter_counted_link(SwitchId at, Index item, Output& output, Ticks now) {
-    const Packet& packet = engine_.packets[item];
-    const std::uint32_t bytes = packet.bytes;
-    LinkMeter& meter = this->meter(at, packet.port);
-    ++meter.packets;
-    meter.bytes += bytes;
-    meter.waiting -= bytes;
-    const Passage passage =
-        links_differ_ ? pass_link<true>(at, item, output, now) : pass_link<false>(at, item, output, now);
-    if (engine_.link_use.wanted()) {
-        engine_.link_use.pass(meter.series, passage.head_leaves, passage.tail_leaves, bytes);
-    }
-}
-
-/// Counts the queue that a packet finds before its link: what has come to the switch for it, and what the link is
-/// booked for.
-[[gnu::noinline]] void Fabric::note_arrival(SwitchId at, const Packet& packet, Ticks now) {
-    LinkMeter& meter = this->meter(at, packet.port);
-    const Ticks open = link(at, packet.port).open();
-    const Ticks slot = links_differ_ ? rate(at, packet.port).slot : engine_.parameters.link.slot;
-    const std::uint64_t queue = meter.waiting + (open > now ? (open - now) / slot : 0);
-    meter.waiting += packet.bytes;
-    meter.peak_queue = std::max(meter.peak_queue, queue);
-    if (!engine_.link_use.wanted()) return;
-    if (meter.series == LinkMeter::no_series) meter.series = engine_.link_use.add_series();
-    engine_.link_use.find(meter.series, now, queue);
-}
-
-[[gnu::always_inline]] inline void Fabric::enter_link(SwitchId at, Index item, Output& output, Ticks now) {
-    if (links_ != Links::plain) [[unlikely]] {
-        if (links_ == Links::counted) return enter_counted_link(at, item, output, now);
-        return enter_one_of_different_links(at, item, output, now);
-    }
-    pass_link<false>(at, item, output, now);
-}
-
-/// Counts a packet that is on its last link; when all of a message are, its arrival is known.
-[[gnu::always_inline]] inline void Fabric::eject(Index item, Ticks tail) {
-    const Packet& packet = engine_.packets[item];
-    const Ticks delay = tail - std::min(tail, packet.due);
-    if constexpr (checks) engine_.ledger.leave(packet.bytes);
-    if (packet.whole) {
-        const Transaction& transaction = engine_.transactions[packet.message];
-        if (transaction.carries_payload()) engine_.delays.add(delay, transaction.peer, transaction.target);
-        engine_.arrive(packet.message, transaction.peer, transaction.target, packet.bytes, tail, packet.tie);
-    } else {
-        Message& message = engine_.messages[packet.message];
-        if (message.carries_payload) {
-            engine_.delays.add(delay, message.source, message.target);
-        }
-        if (tail > message.arrival) {
-            message.arrival = tail;
-            message.arrival_tie = packet.tie;
-        } else if (tail == message.arrival) {
-            message.arrival_tie = std::max(message.arrival_tie, packet.tie);
-        }
-        message.missing -= packet.bytes;
-        if constexpr (checks) {
-            // What has not been sent only its own part may look at.
-            if (engine_.owns(engine_.lp_of(engine_.places.of(message.source))) && message.missing < message.unsent) {
-                throw std::logic_error("simulator: more bytes of a message arrived than were sent");
-            }
-        }
-        if (message.missing == 0) {
-            engine_.arrive(message.transaction, message.source, message.target, message.bytes, message.arrival,
-                           message.arrival_tie);
-            engine_.messages.give_back(packet.message);
-        }
-    }
-    engine_.packets.give_back(item);
 }
 
 void Fabric::prefetch_output(SwitchId at, Port port, std::uint8_t channel) const {
@@ -341,25 +129,7 @@ void Fabric::HeadArrival::reach(const Fabric& fabric, const Event& event) {
 }
 
 void Fabric::HeadArrival::handle(Fabric& fabric, const Event& event, Ticks now) {
-    const SwitchId at = event.lp;
-    Engine& engine = fabric.engine_;
-    if (fabric.switches_[at] == nullptr) fabric.create(at);
-    Packet& packet = engine.packets[event.item];
-    ++engine.statistics.hops;
-    if (!packet.routed) fabric.route(at, packet, now);
-    packet.routed = false;
-    if (fabric.links_ == Links::counted) [[unlikely]]
-        fabric.note_arrival(at, packet, now);
-    Output& output = fabric.out(at, packet.port, packet.channel);
-    SwitchChannel& before = output.before;
-    if (before.waiting.empty()) before.apply(engine.credits, now);
-    if (before.credits() >= packet.bytes) {  // passes what waits for more space, as in PISCES
-        fabric.enter_crossbar(at, event.item, output, now);
-    } else {
-        packet.order = engine.next_order();
-        before.waiting.append(engine.packets, event.item, engine.parameters.packet);
-        engine.wake_if_needed(at, before, event_code(EventKind::crossbar_credit, packet.port, packet.channel));
-    }
+    fabric.head_arrives(event.lp, event.item, now);
 }
 
 // --- a packet's head leaves the crossbar -----------------------------------------------------------------------------
@@ -376,7 +146,7 @@ void Fabric::CrossbarExit::approach(const Fabric& fabric, const Event& event) {
 }
 
 void Fabric::CrossbarExit::handle(Fabric& fabric, const Event& event, Ticks now) {
-    fabric.leave_crossbar(event.lp, event.item, now);
+    fabric.head_leaves_crossbar(event.lp, event.item, now);
 }
 
 // --- an output buffer has room again ---------------------------------------------------------------------------------
@@ -401,17 +171,7 @@ void Fabric::CrossbarCredit::reach(const Fabric& fabric, const Event& event) {
 }
 
 void Fabric::CrossbarCredit::handle(Fabric& fabric, const Event& event, Ticks now) {
-    Engine& engine = fabric.engine_;
-    Output& output = fabric.out(event.lp, port_of(event.code), channel_of(event.code));
-    SwitchChannel& before = output.before;
-    // The crossbar lets at most one packet go for each credit, the first that fits.
-    while (before.is_due(now)) {
-        before.apply_one(engine.credits);
-        const Index item = before.waiting.take_fitting(engine.packets, before.credits(), engine.parameters.packet);
-        if (item != none) fabric.enter_crossbar(event.lp, item, output, now);
-    }
-    before.set_wake(false);
-    engine.wake_if_needed(event.lp, before, event.code);
+    fabric.crossbar_goes_on(event.lp, event.code, now);
 }
 
 // --- there is room behind a link again -------------------------------------------------------------------------------
@@ -436,39 +196,7 @@ void Fabric::OutputCredit::reach(const Fabric& fabric, const Event& event) {
 }
 
 void Fabric::OutputCredit::handle(Fabric& fabric, const Event& event, Ticks now) {
-    Engine& engine = fabric.engine_;
-    Output& output = fabric.out(event.lp, port_of(event.code), channel_of(event.code));
-    SwitchChannel& behind = output.behind;
-    behind.apply(engine.credits, now);
-    while (true) {
-        const Index item = behind.waiting.take_fitting(engine.packets, behind.credits(), engine.parameters.packet);
-        if (item == none) break;
-        fabric.enter_link(event.lp, item, output, now);
-    }
-    behind.set_wake(false);
-    engine.wake_if_needed(event.lp, behind, event.code);
-}
-
-// --- what routing may know of queues ---------------------------------------------------------------------------------
-
-std::uint64_t Fabric::queued_packets(SwitchId at, Port port, Ticks now) {
-    std::int64_t bytes = 0;
-    for (std::uint8_t channel = 0; channel < channels_; ++channel) {
-        SwitchChannel& behind = out(at, port, channel).behind;
-        if (behind.waiting.empty()) behind.apply(engine_.credits, now);
-        bytes += space_ - behind.credits();
-    }
-    return static_cast<std::uint64_t>(bytes) / engine_.parameters.packet;
-}
-
-std::uint64_t Fabric::queued_packets_anywhere(SwitchId at, Port port, Ticks now) const {
-    if (!switches_[at]) return 0;
-    const Output* output = outputs(at) + std::size_t{port} * channels_;
-    std::int64_t bytes = 0;
-    for (std::uint8_t channel = 0; channel < channels_; ++channel, ++output) {
-        bytes += space_ - output->behind.credits_at(engine_.credits, now);
-    }
-    return static_cast<std::uint64_t>(bytes) / engine_.parameters.packet;
+    fabric.link_goes_on(event.lp, event.code, now);
 }
 
 void Fabric::verify(SwitchId at, bool idle) const {

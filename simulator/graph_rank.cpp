@@ -170,7 +170,7 @@ bool Nodes::start_operation(Node& node, std::uint32_t rank, Ticks now) {
     node.state = RankState::works;
     const Ticks end = noise_.end(rank, now, work);
     if (waiting_) [[unlikely]]
-        waiting_->work(rank, now, end, stretches_);
+        waiting_->work(rank, now, end, *stretches_);
     resume_at(rank, end);
     return true;
 }

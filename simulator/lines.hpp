@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "rules/rule.hpp"
+
 namespace tramontane {
 
 #ifdef TRAMONTANE_CHECKS
@@ -86,7 +88,7 @@ private:
 
 /// Says in a build with checks that a record is read or written now.
 template <class T>
-[[gnu::always_inline]] inline void touch(const T& record) {
+[[gnu::always_inline]] TRAMONTANE_RULE inline void touch(const T& record) {
     if constexpr (checks) Lines::here().touch(&record, sizeof(T));
 }
 

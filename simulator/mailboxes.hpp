@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "partition.hpp"
-#include "records.hpp"
+#include "rules/records.hpp"
 
 namespace tramontane {
 

@@ -4,76 +4,42 @@
 #include <utility>
 
 namespace tramontane {
-namespace {
 
-std::uint32_t checked_rounds(std::int64_t rounds) {
-    if (rounds > std::numeric_limits<std::uint32_t>::max()) throw std::invalid_argument("workload: too many rounds");
-    return static_cast<std::uint32_t>(rounds);
-}
-
-}  // namespace
+template class NodeRules<Nodes, Engine, Fabric>;
 
 Nodes::Nodes(Engine& engine, Fabric& fabric, const Machine& machine, const Topology& topology, const Places& places,
              const Allocation& allocation, const Schedule& schedule, const Noise& noise, const Repeats& repeats,
              std::shared_ptr<Waiting> waiting)
-    : engine_(engine),
-      fabric_(fabric),
-      topology_(topology),
-      places_(places),
-      allocation_(allocation),
-      schedule_(schedule),
-      noise_(noise),
-      has_puts_(schedule.one_sided()),
-      copies_share_(machine.copies_share_memory && places.several() && machine.node_memory_bandwidth > 0),
-      stripe_above_(places.stripes() ? std::max(machine.stripe_above, machine.packet)
-                                     : std::numeric_limits<std::int64_t>::max()),
-      is_seen_(has_puts_ || machine.hardware_progress || machine.direct_eager || copies_share_),
-      notes_arrivals_(machine.direct_eager || (machine.unpack_per_byte > 0 && machine.unpacks_in_order)),
-      repeats_(repeats),
-      rounds_(checked_rounds(schedule.rounds())),
-      ranks_(static_cast<std::uint32_t>(schedule.ranks())),
-      nodes_(allocate_pages<Node>(places.count())),
-      open_(allocate_zeros<Index>(ranks_)),
+    : NodeRules(engine, fabric, machine, topology, places, allocation, schedule, noise),
+      store_(std::make_shared<NodeStore>(machine, places, schedule, engine.parameters)),
       graph_(schedule.graph() == nullptr ? nullptr : std::make_shared<GraphState>(*schedule.graph())),
-      phases_(schedule.phases().size()),
-      totals_(phases_.size()),
-      waiting_(std::move(waiting)) {
-    const std::uint32_t count = places.count();
-    for (std::uint32_t nic = 0; nic < count; ++nic) nodes_[nic].nic = NicChannel(engine.parameters.buffer);
-    if (places.several() && engine.parameters.node_memory_slot > 0) {
-        memory_until_ = std::make_shared<Ticks[]>(places.nodes());
-    }
-    if (engine.parameters.message_gap > 0) next_message_ = std::make_shared<Ticks[]>(count);
-    if (engine.parameters.costs.of_unexpected()) unexpected_ = std::make_shared<std::uint32_t[]>(ranks_);
-    if (machine.unpack_per_byte > 0) unpacking_ = std::make_shared<Unpacking>(machine, schedule);
+      causes_(std::move(waiting)),
+      watched_(repeats),
+      spans_(schedule.phases().size()),
+      sums_(spans_.size()) {
+    show();
 }
 
 Nodes::Nodes(const Nodes& first, Engine& engine, Fabric& fabric)
-    : engine_(engine),
-      fabric_(fabric),
-      topology_(first.topology_),
-      places_(first.places_),
-      allocation_(first.allocation_),
-      schedule_(first.schedule_),
-      noise_(first.noise_),
-      has_puts_(first.has_puts_),
-      copies_share_(first.copies_share_),
-      stripe_above_(first.stripe_above_),
-      is_seen_(first.is_seen_),
-      notes_arrivals_(first.notes_arrivals_),
-      repeats_(first.repeats_),
-      rounds_(first.rounds_),
-      ranks_(first.ranks_),
-      nodes_(first.nodes_),
-      memory_until_(first.memory_until_),
-      next_message_(first.next_message_),
-      unexpected_(first.unexpected_),
-      unpacking_(first.unpacking_),
-      open_(first.open_),
+    : NodeRules(first, engine, fabric),
+      store_(first.store_),
       graph_(first.graph_),
-      phases_(first.phases_.size()),
-      totals_(phases_.size()),
-      waiting_(first.waiting_) {}
+      causes_(first.causes_),
+      watched_(first.watched_),
+      spans_(first.spans_.size()),
+      sums_(spans_.size()) {
+    show();
+}
+
+/// Shows the rules where everything is.
+void Nodes::show() {
+    lend(*store_);
+    waiting_ = causes_.get();
+    repeats_ = &watched_;
+    phases_ = spans_.data();
+    totals_ = sums_.data();
+    stretches_ = &told_;
+}
 
 // --- events ----------------------------------------------------------------------------------------------------------
 
@@ -126,20 +92,11 @@ void Nodes::AnyEvent::reach(const Nodes& nodes, const Event& event) {
 }
 
 void Nodes::NicWake::handle(Nodes& nodes, const Event& event, Ticks now) {
-    const std::uint32_t nic = nodes.engine_.place_of(event);
-    Ticks& due = nodes.fabric_.injection(nic).wake;
-    if (due != now) return;  // an earlier one has seen to everything
-    due = Fabric::never;
-    Node& node = nodes.node(nic);
-    nodes.apply_returned_credits(node, nic, now);
-    nodes.wake(node, nic, now);
+    nodes.nic_goes_on(nodes.engine_.place_of(event), now);
 }
 
 void Nodes::Start::handle(Nodes& nodes, const Event& event, Ticks now) {
-    const std::uint32_t place = nodes.engine_.place_of(event), rank = nodes.places_.rank_at(place);
-    nodes.span_.begin = std::min(nodes.span_.begin, now);
-    if (nodes.is_interrupted(rank, now)) return nodes.resume_at(rank, nodes.noise_.end(rank, now, 0));
-    nodes.resume(place, now);
+    nodes.rank_starts(nodes.engine_.place_of(event), now);
 }
 
 void Nodes::Resume::handle(Nodes& nodes, const Event& event, Ticks now) {
@@ -147,23 +104,7 @@ void Nodes::Resume::handle(Nodes& nodes, const Event& event, Ticks now) {
 }
 
 void Nodes::MessageArrival::handle(Nodes& nodes, const Event& event, Ticks now) {
-    const std::uint32_t place = nodes.engine_.place_of(event);
-    nodes.apply_returned_credits_of(place, now);
-    if (nodes.notes_arrivals_) nodes.note_arrival(event);
-    if (nodes.waiting_ &&
-        nodes.waiting_->heeds(nodes.places_.rank_at(place), what_of(event.code) >> nodes.places_.bits())) [[unlikely]]
-        nodes.waiting_->come(event.item, now);
-    nodes.deliver(nodes.node(place), nodes.places_.rank_at(place), event.item, now);
-    nodes.wake_of(place, now);
-}
-
-/// Has an eager payload say what its rank will ask.
-void Nodes::note_arrival(const Event& event) {
-    Transaction& e = engine_.transactions[event.item];
-    if (!e.is_eager_payload()) return;
-    const std::uint32_t place = engine_.place_of(event);
-    if (unpacking_ && unpacking_->in_order()) e.note_source(what_of(event.code) >> places_.bits());
-    e.set_came_early(!is_posted(nodes_[place], places_.rank_at(place), e.round));
+    nodes.message_arrives(nodes.engine_.place_of(event), event.code, event.item, now);
 }
 
 // --- results ---------------------------------------------------------------------------------------------------------
@@ -182,34 +123,25 @@ void Nodes::verify(std::uint32_t node, bool idle) const {
 
 void Nodes::keep(StateFile& file, bool first) {
     if (first) {
-        file.array(nodes_.get(), places_.count());
-        file.array(open_.get(), ranks_);
-        if (memory_until_) file.array(memory_until_.get(), places_.nodes());
-        if (next_message_) file.array(next_message_.get(), places_.count());
-        if (unexpected_) file.array(unexpected_.get(), ranks_);
-        if (unpacking_) unpacking_->keep(file);
+        file.array(nodes_, places_.count());
+        file.array(open_, store_->ranks);
+        if (memory_until_ != nullptr) file.array(memory_until_, places_.nodes());
+        if (next_message_ != nullptr) file.array(next_message_, places_.count());
+        if (unexpected_ != nullptr) file.array(unexpected_, store_->ranks);
+        if (unpacking_ != nullptr) unpacking_->keep(file);
         if (graph_) graph_->keep(file);
     }
-    repeats_.keep(file);
+    watched_.keep(file);
     file(rounds_);
     file(span_);
-    file(phases_);
-    file(totals_);
+    file(spans_);
+    file(sums_);
     file(ended_);
-}
-
-double Nodes::imbalance() const {
-    std::uint64_t most = 0, sum = 0;
-    for (std::uint32_t place = 0; place < places_.count(); ++place) {
-        most = std::max(most, nodes_[place].bytes);
-        sum += nodes_[place].bytes;
-    }
-    return sum == 0 ? 1.0 : static_cast<double>(most) * static_cast<double>(ranks_) / static_cast<double>(sum);
 }
 
 std::string Nodes::waiting(int limit) const {
     std::string text;
-    for (std::uint32_t rank = 0; rank < ranks_ && limit > 0; ++rank) {
+    for (std::uint32_t rank = 0; rank < store_->ranks && limit > 0; ++rank) {
         const Node& node = nodes_[places_.of(rank)];
         if (node.state == RankState::ended) continue;
         if (graph_) return waiting_operations(rank, limit);

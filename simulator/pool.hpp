@@ -14,11 +14,9 @@
 #include "checkpoint.hpp"
 #include "lines.hpp"
 #include "pages.hpp"
+#include "rules/rule.hpp"
 
 namespace tramontane {
-
-using Index = std::uint32_t;
-inline constexpr Index none = 0;
 
 template <class T>
 class Pool {

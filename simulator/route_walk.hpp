@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "routing.hpp"
+#include "rules/routing.hpp"
 #include "topology.hpp"
 
 namespace tramontane {

@@ -17,6 +17,8 @@
 #include "node.hpp"
 #include "partition.hpp"
 #include "pisces16/simulation.hpp"
+#include "setting.hpp"
+#include "sums.hpp"
 #include "thread_team.hpp"
 
 namespace tramontane {
@@ -24,24 +26,6 @@ namespace {
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-void check(const Machine& m, const Router& router) {
-    if (m.buffer > std::numeric_limits<std::int32_t>::max()) {  // a channel counts its free bytes in 32 bits
-        throw std::invalid_argument("machine.buffer: at most 2^31 - 1 B");
-    }
-    if (m.buffer / router.channels() < m.packet) {  // would deadlock
-        throw std::invalid_argument("machine.buffer: " + std::to_string(m.buffer) + " B over " +
-                                    std::to_string(router.channels()) + " virtual channels hold no packet of " +
-                                    std::to_string(m.packet) + " B");
-    }
-    if (m.packet < 1 || m.packet > 1'000'000'000)
-        throw std::invalid_argument("machine.packet: must lie in 1 B ... 1 GB");
-}
-
-std::uint32_t checked_ranks(std::int64_t ranks) {
-    if (ranks >= max_ranks) throw std::invalid_argument("ranks: at most " + std::to_string(max_ranks - 1));
-    return static_cast<std::uint32_t>(ranks);
 }
 
 /// Whether an event looks at what other LPs are doing at that moment: at the queues of other switches.
@@ -133,16 +117,9 @@ private:
     }
 };
 
-/// All that there is before the first event.
-struct Parts {
-    Parts(const Machine& machine, const Schedule& schedule, const Run& run)
-        : topology(make_topology(machine)),
-          router(*topology, machine.routing),
-          ranks(checked_ranks(schedule.ranks())),
-          places(run.places, ranks, machine),
-          allocation(run.allocation, places.nodes(), *topology, run.seed, places.nics()) {
-        check(machine, router);
-        topology->expect(all_nodes());
+/// The parts of a simulation, one for each thread.
+struct Parts : Setting {
+    Parts(const Machine& machine, const Schedule& schedule, const Run& run) : Setting(machine, schedule, run) {
         if (const std::uint32_t threads = threads_of(machine, run); threads > 1) {
             partition.emplace(*topology, allocation, places.nodes(), threads);
             if (partition->parts() > 1) mailboxes.emplace(*partition);
@@ -155,12 +132,7 @@ struct Parts {
     }
 
     void start(const Run& run) {
-        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-            const Ticks delay = below(random_bits(~run.seed, rank, 0), from_picoseconds(run.start_jitter) + 1);
-            const Address address = places.address(places.of(rank));
-            const LpId lp = topology->switches() + address.node;
-            owner(lp).engine.start_at(delay, lp, node_code(EventKind::start, address.local));
-        }
+        each_start(run, [&](Ticks time, LpId lp, std::uint32_t code) { owner(lp).engine.start_at(time, lp, code); });
     }
     void read(StateFile& file) {
         for (const auto& part : parts) part->keep(file, part == parts.front());
@@ -174,21 +146,8 @@ struct Parts {
         file.flush();
     }
 
-    /// NICs of the job, each a node of the topology.
-    [[nodiscard]] std::vector<NodeId> all_nodes() const {
-        std::vector<NodeId> all;
-        for (std::uint32_t node = 0; node < places.nodes(); ++node) {
-            for (std::uint32_t nic = 0; nic < places.nics(); ++nic) all.push_back(allocation.node(node, nic));
-        }
-        return all;
-    }
     [[nodiscard]] Part& owner(LpId lp) { return *parts[mailboxes ? mailboxes->owner(lp) : 0]; }
 
-    const std::unique_ptr<Topology> topology;
-    const Router router;
-    const std::uint32_t ranks;
-    const Places places;
-    const Allocation allocation;
     std::optional<Partition> partition;
     std::optional<Mailboxes> mailboxes;  // where there are several parts
     std::vector<std::unique_ptr<Part>> parts;
@@ -394,33 +353,17 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& gi
     outcome.wall_s = seconds_since(begun);
 
     const Nodes& nodes = parts.parts[0]->nodes;
-    Statistics s;
-    Nodes::Span span;
-    std::vector<Nodes::Span> phases(nodes.phases().size());
-    std::vector<Nodes::Totals> totals(phases.size());
-    std::uint32_t ended = 0;
-    std::uint64_t packets = 0, messages = 0;
+    Sums sums;
     for (const auto& part : parts.parts) {
-        s.add(part->engine.statistics);
+        sums.add(part->engine, part->nodes);
         outcome.delays.add(part->engine.delays);
-        span.add(part->nodes.span());
-        for (std::size_t i = 0; i < phases.size(); ++i) {
-            phases[i].add(part->nodes.phases()[i]);
-            totals[i].add(part->nodes.totals()[i]);
-        }
-        ended += part->nodes.ended();
-        packets += part->engine.packets.used();
-        messages += part->engine.transactions.used();
         outcome.network_bytes += part->fabric.memory();
     }
-    if (ended < ranks) {
-        throw std::runtime_error("deadlock: " + std::to_string(ranks - ended) + " of " + std::to_string(ranks) +
+    if (sums.ended < ranks) {
+        throw std::runtime_error("deadlock: " + std::to_string(ranks - sums.ended) + " of " + std::to_string(ranks) +
                                  " ranks never end" + nodes.waiting(3) + waiting_packets(parts, 3));
     }
-    if (s.delivered_bytes != s.bytes || packets != 0 || messages != 0) {
-        throw std::logic_error("simulator: " + std::to_string(s.bytes) + " B were sent, " +
-                               std::to_string(s.delivered_bytes) + " B arrived");
-    }
+    sums.verify();
     if constexpr (checks) {
         for (const auto& part : parts.parts) {
             part->engine.ledger.verify_closed(part->engine.packets.used());
@@ -430,21 +373,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& gi
     }
     if (run.links.on) count_links(outcome, parts, run.links);
     if (nodes.waiting_by_cause() != nullptr) count_waiting(outcome, parts, run.waiting_bins);
-    outcome.time_s = to_seconds(span.length());
-    const auto names = schedule.phases();
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        outcome.phases.emplace_back(names[i], to_seconds(phases[i].length()));
-        const Rank among = schedule.ranks_in(static_cast<std::int32_t>(i));
-        const auto mean = [&](Nodes::Totals::Wide sum) { return static_cast<double>(sum) / among * seconds_per_tick; };
-        outcome.steps.push_back(
-            {names[i], mean(totals[i].ended - totals[i].begun), mean(totals[i].work), mean(totals[i].busy)});
-    }
-    outcome.messages = s.messages;
-    outcome.packets = s.packets;
-    outcome.bytes = s.bytes;
-    outcome.control_packets = s.control_packets;
-    outcome.hops = s.hops;
-    outcome.events = s.events;
+    sums.tell(outcome, schedule);
     outcome.imbalance = nodes.imbalance();
     extrapolate(outcome, nodes.repeats());
     outcome.setup_s += seconds_since(begun) - outcome.wall_s;

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "draw.hpp"
 #include "machine.hpp"
+#include "rules/draw.hpp"
 
 namespace tramontane {
 

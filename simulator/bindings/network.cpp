@@ -15,7 +15,7 @@
 #include "../families.hpp"
 #include "../folding.hpp"
 #include "../pisces16/network.hpp"
-#include "../routing.hpp"
+#include "../rules/routing.hpp"
 #include "dict.hpp"
 #include "machine_dict.hpp"
 #include "random.hpp"

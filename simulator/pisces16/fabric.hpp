@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "../channel.hpp"
+#include "../rules/channel.hpp"
 #include "cut_through.hpp"
 #include "engine.hpp"
 #include "network.hpp"

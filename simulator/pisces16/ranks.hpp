@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "../channel.hpp"
+#include "../rules/channel.hpp"
 #include "collective.hpp"
 #include "fabric.hpp"
 #include "schedule.hpp"

@@ -9,7 +9,7 @@
 
 #include "given.hpp"
 #include "links.hpp"
-#include "routing.hpp"
+#include "rules/routing.hpp"
 #include "simulation.hpp"
 #include "testing.hpp"
 #include "topology.hpp"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "routing.hpp"
+#include "rules/routing.hpp"
 #include "testing.hpp"
 
 using namespace tramontane;

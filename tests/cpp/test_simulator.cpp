@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "arbiter.hpp"
-#include "channel.hpp"
+#include "rules/arbiter.hpp"
+#include "rules/channel.hpp"
 #include "event_queue.hpp"
 #include "random.hpp"
 #include "simulation.hpp"

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "links.hpp"
-#include "pool.hpp"
-#include "routing.hpp"
+#include "rules/routing.hpp"
+#include "rules/rule.hpp"
 #include "ticks.hpp"
 
 namespace tramontane {
@@ -50,34 +50,36 @@ public:
     };
 
     /// \param index_ of the send in its round
-    void address(std::uint32_t to, std::uint32_t round_, std::uint32_t index_, Kind kind_) {
+    TRAMONTANE_RULE void address(std::uint32_t to, std::uint32_t round_, std::uint32_t index_, Kind kind_) {
         peer = to;
         round = round_;
         what_ = index_ << 4 | static_cast<std::uint32_t>(kind_);
     }
-    [[nodiscard]] Kind kind() const { return static_cast<Kind>(what_ & 7); }
-    [[nodiscard]] std::uint32_t index() const { return what_ >> 4; }
+    [[nodiscard]] TRAMONTANE_RULE Kind kind() const { return static_cast<Kind>(what_ & 7); }
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t index() const { return what_ >> 4; }
     /// Whether it is partly cut into packets.
-    [[nodiscard]] bool begun() const { return (what_ & begun_bit) != 0; }
-    void begin(Index record) {
+    [[nodiscard]] TRAMONTANE_RULE bool begun() const { return (what_ & begun_bit) != 0; }
+    TRAMONTANE_RULE void begin(Index record) {
         message = record;
         what_ |= begun_bit;
     }
     /// Whether an eager payload has come before its receive was posted; it is whole by then, so that it needs no bit of
     /// its own.
-    [[nodiscard]] bool came_early() const { return begun(); }
-    void set_came_early(bool early) { what_ = what() | (early ? begun_bit : 0); }
+    [[nodiscard]] TRAMONTANE_RULE bool came_early() const { return begun(); }
+    TRAMONTANE_RULE void set_came_early(bool early) { what_ = what() | (early ? begun_bit : 0); }
     /// An eager payload that has arrived needs its index no longer, and may say where it comes from instead.
-    void note_source(std::uint32_t source) { what_ = source << 4 | (what_ & 15); }
-    [[nodiscard]] std::uint32_t source() const { return is_eager_payload() ? index() : peer; }
+    TRAMONTANE_RULE void note_source(std::uint32_t source) { what_ = source << 4 | (what_ & 15); }
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t source() const { return is_eager_payload() ? index() : peer; }
     /// What is sent back is the protocol's next message.
-    void become(Kind kind_) { what_ = index() << 4 | static_cast<std::uint32_t>(kind_); }
+    TRAMONTANE_RULE void become(Kind kind_) { what_ = index() << 4 | static_cast<std::uint32_t>(kind_); }
 
     /// Kind and index: with source and round they tell a message from all others.
-    [[nodiscard]] std::uint32_t what() const { return what_ & ~begun_bit; }
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t what() const { return what_ & ~begun_bit; }
 
-    [[nodiscard]] bool is_eager_payload() const { return kind() == Kind::eager || kind() == Kind::eager_data; }
-    [[nodiscard]] bool carries_payload() const { return is_eager_payload() || kind() == Kind::data; }
+    [[nodiscard]] TRAMONTANE_RULE bool is_eager_payload() const {
+        return kind() == Kind::eager || kind() == Kind::eager_data;
+    }
+    [[nodiscard]] TRAMONTANE_RULE bool carries_payload() const { return is_eager_payload() || kind() == Kind::data; }
 
 private:
     static constexpr std::uint32_t begun_bit = 8;
@@ -88,7 +90,7 @@ static_assert(sizeof(Transaction) == 16);
 struct Left {
     std::int32_t receives = 0;
     std::int32_t sends = 0;
-    [[nodiscard]] bool any() const { return receives > 0 || sends > 0; }
+    [[nodiscard]] TRAMONTANE_RULE bool any() const { return receives > 0 || sends > 0; }
 };
 
 /// A round whose transfers go on while its rank does something else (split phase).

@@ -1,11 +1,13 @@
-// The rank of a node: see RankState in node.hpp.
-#include <stdexcept>
+/// \file
+/// The rank of a node: see RankState in node_records.hpp.
+#pragma once
 
-#include "node.hpp"
+#include "rules/node.hpp"
 
 namespace tramontane {
 
-void Nodes::resume(std::uint32_t place, Ticks now) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::resume(std::uint32_t place, Ticks now) {
     apply_returned_credits_of(place, now);
     run(node(place), places_.rank_at(place), now);
     wake_of(place, now);
@@ -16,9 +18,10 @@ void Nodes::resume(std::uint32_t place, Ticks now) {
 /// The steps that every message takes are inlined here, and what most workloads never do is kept out of line (noinline,
 /// in node.hpp). Left to itself the compiler finds all of it too large, and calls each small part instead, which cost
 /// allreduces a tenth of their speed (python -m benchmarks.alternate).
-void Nodes::run(Node& node, std::uint32_t rank, Ticks now) {
-    if (graph_) [[unlikely]]
-        return follow(node, rank, now);
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::run(Node& node, std::uint32_t rank, Ticks now) {
+    if (follows_graph_) [[unlikely]]
+        return own().follow(node, rank, now);
     // What a rank does, and how long that takes, is certain until it looks at what has arrived; so it goes ahead of its
     // events as far as nobody can see that something is done before its time.
     Step step = Step::until(now);
@@ -53,9 +56,11 @@ void Nodes::run(Node& node, std::uint32_t rank, Ticks now) {
 
 /// \param time when the round before is over
 /// \return when messages that were here before are copied
-[[gnu::always_inline]] inline Nodes::Step Nodes::begin_round(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
+template <class Own, class Engine, class Switches>
+[[gnu::always_inline]] TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, Switches>::begin_round(
+    Node& node, std::uint32_t rank, Ticks now, Ticks time) {
     const bool is_seen = is_seen_ || !node.early_of(node.round).empty();
-    if (time > now && (is_seen || repeats_.watches(node.round))) {
+    if (time > now && (is_seen || repeats_->watches(node.round))) {
         resume_at(rank, time);
         return Step::blocked();
     }
@@ -64,9 +69,9 @@ void Nodes::run(Node& node, std::uint32_t rank, Ticks now) {
         phases_[before].end = std::max(phases_[before].end, time);
         totals_[before].ended += time;
     }
-    if (repeats_.watched()) {
-        repeats_.ended(node.round, span_.begin, time);
-        rounds_ = repeats_.rounds();
+    if (repeats_->watched()) {
+        repeats_->ended(node.round, span_.begin, time);
+        rounds_ = repeats_->rounds();
     }
     if (node.round == rounds_) {
         node.state = RankState::ended;
@@ -76,7 +81,7 @@ void Nodes::run(Node& node, std::uint32_t rank, Ticks now) {
     }
     const Round round = schedule_.round(static_cast<Rank>(rank), node.round);
     if (round.sends >> Transaction::index_bits != 0) {
-        throw std::invalid_argument("workload: too many sends in a round");
+        fail<std::invalid_argument>("workload: too many sends in a round");
     }
     node.phase = static_cast<std::int16_t>(round.phase);
     const auto phase = static_cast<std::size_t>(round.phase);
@@ -96,7 +101,7 @@ void Nodes::run(Node& node, std::uint32_t rank, Ticks now) {
         node.state = RankState::works;
         const Ticks end = waits ? time + work : noise_.end(rank, time, work);
         if (waiting_) [[unlikely]]
-            waiting_->work(rank, time, end, stretches_);
+            waiting_->work(rank, time, end, *stretches_);
         resume_at(rank, end);
         return Step::blocked();
     }
@@ -112,14 +117,17 @@ void Nodes::run(Node& node, std::uint32_t rank, Ticks now) {
     return take_early(node, rank, time);
 }
 
-Nodes::Step Nodes::end_round(Node& node, Ticks time) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE NodeRecords::Step NodeRules<Own, Engine, Switches>::end_round(Node& node, Ticks time) {
     ++node.round;
     node.state = RankState::begins_round;
     return Step::until(time);
 }
 
 /// \param time from which on the rank looks at what arrives
-[[gnu::always_inline]] inline Nodes::Step Nodes::wait(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
+template <class Own, class Engine, class Switches>
+[[gnu::always_inline]] TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, Switches>::wait(
+    Node& node, std::uint32_t rank, Ticks now, Ticks time) {
     time = unpacked(node, rank, time);
     if (time > now && awaits(node, rank)) {
         wait_from(node, rank, time);
@@ -131,7 +139,8 @@ Nodes::Step Nodes::end_round(Node& node, Ticks time) {
 
 // --- rounds that were left open --------------------------------------------------------------------------------------
 
-void Nodes::leave_open(Node& node, std::uint32_t rank) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::leave_open(Node& node, std::uint32_t rank) {
     if (!node.left.any()) return;
     const Index item = engine_.open_rounds.take();
     engine_.open_rounds[item] = {node.round, node.left, open_[rank]};
@@ -139,19 +148,25 @@ void Nodes::leave_open(Node& node, std::uint32_t rank) {
     ++node.open;
 }
 
-Index Nodes::open_round(const Node& node, std::uint32_t rank, std::uint32_t round) const {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE Index NodeRules<Own, Engine, Switches>::open_round(const Node& node, std::uint32_t rank,
+                                                                   std::uint32_t round) const {
     if (node.open == 0) return none;
     Index item = open_[rank];
     while (item != 0 && engine_.open_rounds[item - 1].round != round) item = engine_.open_rounds[item - 1].next;
     return item == 0 ? none : item - 1;
 }
 
-Left* Nodes::left_of_open(Node& node, std::uint32_t rank, std::uint32_t round) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE Left* NodeRules<Own, Engine, Switches>::left_of_open(Node& node, std::uint32_t rank,
+                                                                     std::uint32_t round) {
     const Index item = open_round(node, rank, round);
     return item == none ? nullptr : &engine_.open_rounds[item].left;
 }
 
-std::uint64_t Nodes::open_receives(const Node& node, std::uint32_t rank) const {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE std::uint64_t NodeRules<Own, Engine, Switches>::open_receives(const Node& node,
+                                                                              std::uint32_t rank) const {
     auto receives = static_cast<std::uint64_t>(node.left.receives);
     if (node.open == 0) [[likely]]
         return receives;
@@ -161,7 +176,8 @@ std::uint64_t Nodes::open_receives(const Node& node, std::uint32_t rank) const {
     return receives;
 }
 
-bool Nodes::awaits_open(const Node& node, std::uint32_t rank) const {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::awaits_open(const Node& node, std::uint32_t rank) const {
     const Round round = schedule_.round(static_cast<Rank>(rank), node.round);
     const Index item =
         round.ends > 0 ? open_round(node, rank, node.round - static_cast<std::uint32_t>(round.ends)) : none;
@@ -171,7 +187,8 @@ bool Nodes::awaits_open(const Node& node, std::uint32_t rank) const {
 }
 
 /// Forgets the round that this one has ended, if its transfers took that long.
-void Nodes::close(Node& node, std::uint32_t rank) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::close(Node& node, std::uint32_t rank) {
     const std::int64_t ends = schedule_.round(static_cast<Rank>(rank), node.round).ends;
     const Index closed = ends > 0 ? open_round(node, rank, node.round - static_cast<std::uint32_t>(ends)) : none;
     if (closed == none || engine_.open_rounds[closed].left.any()) return;
@@ -185,7 +202,8 @@ void Nodes::close(Node& node, std::uint32_t rank) {
 // --- messages --------------------------------------------------------------------------------------------------------
 
 /// How long it takes to post the receives of a round.
-Ticks Nodes::posting(Node& node, std::uint32_t rank) const {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE Ticks NodeRules<Own, Engine, Switches>::posting(Node& node, std::uint32_t rank) const {
     std::uint64_t found = 0;
     if (unexpected_) {
         const auto& pool = engine_.transactions;
@@ -199,7 +217,9 @@ Ticks Nodes::posting(Node& node, std::uint32_t rank) const {
 
 /// Takes the messages of the round that were here before.
 /// \return when those that have to be copied are
-[[gnu::always_inline]] inline Nodes::Step Nodes::take_early(Node& node, std::uint32_t rank, Ticks now) {
+template <class Own, class Engine, class Switches>
+[[gnu::always_inline]] TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, Switches>::take_early(
+    Node& node, std::uint32_t rank, Ticks now) {
     node.state = RankState::sends;
     Ticks own = 0;
     std::int64_t bytes = 0;
@@ -226,14 +246,17 @@ Ticks Nodes::posting(Node& node, std::uint32_t rank) const {
 }
 
 /// A message that has come before its receive is posted waits for it.
-void Nodes::set_aside(Node& node, std::uint32_t rank, Index item) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::set_aside(Node& node, std::uint32_t rank, Index item) {
     const Transaction& e = engine_.transactions[item];
     if (unexpected_ && is_unexpected(e)) ++unexpected_[rank];
     node.early_of(e.round).push(engine_.transactions, item);
 }
 
 /// Of a copy where ranks share their node's memory for it: at least until that has served all before it, and its bytes.
-Ticks Nodes::sharing(std::uint32_t rank, std::int64_t bytes, Ticks own, Ticks now) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE Ticks NodeRules<Own, Engine, Switches>::sharing(std::uint32_t rank, std::int64_t bytes, Ticks own,
+                                                                Ticks now) {
     Ticks& until = memory_until_[places_.node_of(places_.of(rank))];
     until =
         std::max(now, until) + checked_product(static_cast<std::uint64_t>(bytes), engine_.parameters.node_memory_slot);
@@ -242,7 +265,8 @@ Ticks Nodes::sharing(std::uint32_t rank, std::int64_t bytes, Ticks own, Ticks no
 }
 
 /// How long a rank is busy with a message that has arrived before it takes it.
-Ticks Nodes::looking(Node& node, std::uint32_t rank, const Transaction& e) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE Ticks NodeRules<Own, Engine, Switches>::looking(Node& node, std::uint32_t rank, const Transaction& e) {
     using Kind = Transaction::Kind;
     const Costs& costs = engine_.parameters.costs;
     Ticks work = 0;
@@ -255,7 +279,9 @@ Ticks Nodes::looking(Node& node, std::uint32_t rank, const Transaction& e) {
 
 /// \param time when the first send is prepared
 /// \return when the last is posted
-[[gnu::always_inline]] inline Nodes::Step Nodes::post_sends(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
+template <class Own, class Engine, class Switches>
+[[gnu::always_inline]] TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, Switches>::post_sends(
+    Node& node, std::uint32_t rank, Ticks now, Ticks time) {
     if (node.window <= puts) return post_puts(node, rank, now, time);
     const Parameters& p = engine_.parameters;
     for (; may_send(node); ++node.next_send) {
@@ -293,7 +319,9 @@ Ticks Nodes::looking(Node& node, std::uint32_t rank, const Transaction& e) {
 }
 
 /// The same for puts, each of which the rank hands to its NIC as it is, and forgets.
-Nodes::Step Nodes::post_puts(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE NodeRecords::Step NodeRules<Own, Engine, Switches>::post_puts(Node& node, std::uint32_t rank, Ticks now,
+                                                                              Ticks time) {
     const Ticks cost = from_picoseconds(schedule_.round(static_cast<Rank>(rank), node.round).put_cost);
     for (; may_send(node); ++node.next_send) {
         if (cost > 0 && node.state == RankState::sends) {
@@ -315,8 +343,10 @@ Nodes::Step Nodes::post_puts(Node& node, std::uint32_t rank, Ticks now, Ticks ti
 
 /// Posts the first message of a transfer of the workload, and counts it.
 /// \param bytes of that message
-void Nodes::post_first(Node& node, std::uint32_t rank, const Transfer& t, Transaction::Kind kind, std::int64_t bytes,
-                       Ticks time) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::post_first(Node& node, std::uint32_t rank, const Transfer& t,
+                                                                  Transaction::Kind kind, std::int64_t bytes,
+                                                                  Ticks time) {
     const std::uint32_t packet = engine_.parameters.packet;
     ++engine_.statistics.messages;
     engine_.statistics.bytes += static_cast<std::uint64_t>(t.bytes);
@@ -332,7 +362,9 @@ void Nodes::post_first(Node& node, std::uint32_t rank, const Transfer& t, Transa
 
 /// Whether an eager message that is posted at `time`, later than now, waits for no credits in the NIC, and nothing else
 /// is posted before it: only get requests and puts are answered without the rank, and no other rank shares its node.
-bool Nodes::goes_ahead(Node& node, std::uint32_t rank, std::int64_t bytes, Ticks time) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::goes_ahead(Node& node, std::uint32_t rank, std::int64_t bytes,
+                                                                  Ticks time) {
     if (places_.several() || has_puts_) return false;
     NodeChannel& link = fabric_.injection(places_.of(rank)).channel;
     if (node.unanswered > 0 || !node.nic.waiting.empty() || !link.waiting.empty()) return false;
@@ -343,7 +375,9 @@ bool Nodes::goes_ahead(Node& node, std::uint32_t rank, std::int64_t bytes, Ticks
 
 /// Looks at what has arrived until the round is over.
 /// \return when it is, later than `now` where it ends with a copy; or that the rank has more to send
-[[gnu::always_inline]] inline Nodes::Step Nodes::progress(Node& node, std::uint32_t rank, Ticks now, Ticks time) {
+template <class Own, class Engine, class Switches>
+[[gnu::always_inline]] TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, Switches>::progress(
+    Node& node, std::uint32_t rank, Ticks now, Ticks time) {
     // A message whose overhead is paid is taken, even if the NIC has completed everything else in the meantime.
     while (node.state == RankState::receives || awaits(node, rank)) {
         if (node.state == RankState::waits) {
@@ -388,7 +422,8 @@ bool Nodes::goes_ahead(Node& node, std::uint32_t rank, std::int64_t bytes, Ticks
     return end_round(node, time);
 }
 
-void Nodes::wait_from(Node& node, std::uint32_t rank, Ticks time) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::wait_from(Node& node, std::uint32_t rank, Ticks time) {
     if (node.arrived.empty()) {
         node.state = RankState::busy_nothing_arrived;
         node.free_at = time;
@@ -398,7 +433,8 @@ void Nodes::wait_from(Node& node, std::uint32_t rank, Ticks time) {
     }
 }
 
-bool Nodes::is_free_for_message(Node& node, std::uint32_t rank, Ticks now) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::is_free_for_message(Node& node, std::uint32_t rank, Ticks now) {
     if (node.free_at > now) {
         node.state = RankState::busy;
         resume_at(rank, node.free_at);
@@ -409,7 +445,8 @@ bool Nodes::is_free_for_message(Node& node, std::uint32_t rank, Ticks now) {
 }
 
 /// One message out of the queue of arrivals. Returns how long the rank is busy with it.
-Ticks Nodes::take(Node& node, std::uint32_t rank, Index item, Ticks now) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE Ticks NodeRules<Own, Engine, Switches>::take(Node& node, std::uint32_t rank, Index item, Ticks now) {
     const Transaction& e = engine_.transactions[item];
     Left* const left = left_of(node, rank, e.round);
     const bool expected = left != nullptr;
@@ -461,7 +498,7 @@ Ticks Nodes::take(Node& node, std::uint32_t rank, Index item, Ticks now) {
         case Transaction::Kind::get:
             break;  // the NIC's
     }
-    throw std::logic_error("simulator: a get request reached a rank");
+    fail<std::logic_error>("simulator: a get request reached a rank");
 }
 
 }  // namespace tramontane

@@ -10,8 +10,9 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include "pool.hpp"
-#include "records.hpp"
+#include "lines.hpp"
+#include "rules/records.hpp"
+#include "rules/rule.hpp"
 #include "ticks.hpp"
 
 namespace tramontane {
@@ -28,17 +29,17 @@ struct alignas(64) Credits {
     std::uint16_t more;  ///< like the last, each `step` later
     Ticks step;
 
-    [[nodiscard]] Ticks latest() const { return times[end - 1] + more * step; }
+    [[nodiscard]] TRAMONTANE_RULE Ticks latest() const { return times[end - 1] + more * step; }
     /// Whether the credit could be added to those that come at equal distances.
     /// \pre end == size
-    [[nodiscard]] bool extend(Ticks time, std::uint32_t bytes_) {
+    [[nodiscard]] TRAMONTANE_RULE bool extend(Ticks time, std::uint32_t bytes_) {
         if (more == 0) step = times[size - 1] - times[size - 2];
         if (bytes_ != bytes[size - 1] || time - latest() != step || more == 0xffff) return false;
         ++more;
         return true;
     }
     /// Removes the first; whether others follow.
-    [[nodiscard]] bool advance() {
+    [[nodiscard]] TRAMONTANE_RULE bool advance() {
         if (++begin != end) return true;
         if (more == 0) return false;
         --more;
@@ -53,10 +54,10 @@ struct IntrusiveQueue {
     Index first = none;
     Index last = none;
 
-    [[nodiscard]] bool empty() const { return first == none; }
+    [[nodiscard]] TRAMONTANE_RULE bool empty() const { return first == none; }
 
     template <class P>
-    void append(P& pool, Index i) {
+    TRAMONTANE_RULE void append(P& pool, Index i) {
         pool[i].next = none;
         if (first == none) {
             first = i;
@@ -67,14 +68,14 @@ struct IntrusiveQueue {
     }
 
     template <class P>
-    void prepend(P& pool, Index i) {
+    TRAMONTANE_RULE void prepend(P& pool, Index i) {
         pool[i].next = first;
         if (first == none) last = i;
         first = i;
     }
 
     template <class P>
-    Index pop(P& pool) {
+    TRAMONTANE_RULE Index pop(P& pool) {
         const Index i = first;
         first = pool[i].next;
         if (first == none) last = none;
@@ -83,7 +84,7 @@ struct IntrusiveQueue {
 
     /// Removes the first record for which `fits` holds; none if there is no such record.
     template <class P, class F>
-    Index take_first(P& pool, F&& fits) {
+    TRAMONTANE_RULE Index take_first(P& pool, F&& fits) {
         for (Index before = none, i = first; i != none; before = i, i = pool[i].next) {
             if (!fits(pool[i])) continue;
             (before == none ? first : pool[before].next) = pool[i].next;
@@ -97,28 +98,28 @@ struct IntrusiveQueue {
 /// A queue in 4 B: a ring of which the last record is known.
 class IntrusiveRing {
 public:
-    [[nodiscard]] bool empty() const { return last_ == none; }
-    [[nodiscard]] Index last() const { return last_; }
+    [[nodiscard]] TRAMONTANE_RULE bool empty() const { return last_ == none; }
+    [[nodiscard]] TRAMONTANE_RULE Index last() const { return last_; }
 
     template <class P>
-    [[nodiscard]] Index first(const P& pool) const {
+    [[nodiscard]] TRAMONTANE_RULE Index first(const P& pool) const {
         return pool[last_].next;
     }
 
     template <class P>
-    void append(P& pool, Index i) {
+    TRAMONTANE_RULE void append(P& pool, Index i) {
         pool[i].next = last_ == none ? i : pool[last_].next;
         if (last_ != none) pool[last_].next = i;
         last_ = i;
     }
 
     template <class P>
-    Index pop(P& pool) {
+    TRAMONTANE_RULE Index pop(P& pool) {
         return remove_after(pool, last_);
     }
 
     template <class P>
-    Index remove_after(P& pool, Index before) {
+    TRAMONTANE_RULE Index remove_after(P& pool, Index before) {
         const Index i = pool[before].next;
         pool[before].next = pool[i].next;
         if (i == last_) last_ = i == before ? none : before;
@@ -132,18 +133,18 @@ private:
 /// Records that are put aside, in 4 B. Putting one aside touches no other: they have long left the cache.
 class IntrusiveStack {
 public:
-    [[nodiscard]] bool empty() const { return top_ == none; }
-    [[nodiscard]] Index top() const { return top_; }
+    [[nodiscard]] TRAMONTANE_RULE bool empty() const { return top_ == none; }
+    [[nodiscard]] TRAMONTANE_RULE Index top() const { return top_; }
 
     template <class P>
-    void push(P& pool, Index i) {
+    TRAMONTANE_RULE void push(P& pool, Index i) {
         pool[i].next = top_;
         top_ = i;
     }
 
     /// Removes those for which `fits(record)` holds; they come in the order in which they were put aside.
     template <class P, class F>
-    IntrusiveQueue take(P& pool, F&& fits) {
+    TRAMONTANE_RULE IntrusiveQueue take(P& pool, F&& fits) {
         IntrusiveQueue taken;
         Index* link = &top_;
         for (Index i = top_; i != none;) {
@@ -171,12 +172,12 @@ private:
 /// No packet is looked at before it goes, as far as possible: those that wait have long left the cache.
 class Queue {
 public:
-    [[nodiscard]] bool empty() const { return (full_.first | small_.last() | other_.last()) == none; }
+    [[nodiscard]] TRAMONTANE_RULE bool empty() const { return (full_.first | small_.last() | other_.last()) == none; }
 
     /// Appends a packet; its `order` tells when it came.
     /// \param full size of a full packet [B]
     template <class P>
-    void append(P& packets, Index i, std::uint32_t full) {
+    TRAMONTANE_RULE void append(P& packets, Index i, std::uint32_t full) {
         auto& packet = packets[i];
         if (packet.bytes == full) {
             full_.append(packets, i);
@@ -190,7 +191,7 @@ public:
 
     /// Removes the first that is not larger than `room`; none if there is none.
     template <class P>
-    Index take_fitting(P& packets, std::int64_t room, std::uint32_t full) {
+    TRAMONTANE_RULE Index take_fitting(P& packets, std::int64_t room, std::uint32_t full) {
         if ((small_.last() | other_.last()) == none) return !full_.empty() && full <= room ? pop_full(packets) : none;
         const bool small_fits = !small_.empty() && control_bytes <= room;
         const bool full_fits = !full_.empty() && full <= room;
@@ -221,26 +222,26 @@ public:
     }
 
     /// The first full packet, which is most likely to go next; none if there is none.
-    [[nodiscard]] Index first_full() const { return full_.first; }
+    [[nodiscard]] TRAMONTANE_RULE Index first_full() const { return full_.first; }
     /// The full packet that another would be appended to.
-    [[nodiscard]] Index last_full() const { return full_.last; }
+    [[nodiscard]] TRAMONTANE_RULE Index last_full() const { return full_.last; }
     /// Of packets of no common size the last, which knows how much room one of them needs at least, and the first.
-    [[nodiscard]] Index last_other() const { return other_.last(); }
+    [[nodiscard]] TRAMONTANE_RULE Index last_other() const { return other_.last(); }
     template <class P>
-    [[nodiscard]] Index first_other(const P& packets) const {
+    [[nodiscard]] TRAMONTANE_RULE Index first_other(const P& packets) const {
         return other_.empty() ? none : other_.first(packets);
     }
 
     /// Any that waits, for reports.
     template <class P>
-    [[nodiscard]] Index any(const P& packets) const {
+    [[nodiscard]] TRAMONTANE_RULE Index any(const P& packets) const {
         return !full_.empty() ? full_.first : (small_.empty() ? other_ : small_).first(packets);
     }
 
 private:
     // The packet behind one that goes is often next within the same window, where no stage fetches it.
     template <class P>
-    Index pop_full(P& packets) {
+    TRAMONTANE_RULE Index pop_full(P& packets) {
         const Index i = full_.pop(packets);
         packets.prefetch(full_.first);
         return i;
@@ -254,7 +255,7 @@ private:
 
     /// Orders are 32-bit counts, which may have wrapped.
     template <class P>
-    static bool earlier(const P& packets, Index a, Index b) {
+    TRAMONTANE_RULE static bool earlier(const P& packets, Index a, Index b) {
         return static_cast<std::int32_t>(packets[a].order - packets[b].order) < 0;
     }
 
@@ -268,11 +269,14 @@ private:
 template <std::size_t Near, class Waiting = Queue>
 class Channel {
 public:
-    explicit Channel(std::int64_t space = 0) : credits_(static_cast<std::int32_t>(space)) { times_.fill(never); }
+    TRAMONTANE_RULE explicit Channel(std::int64_t space = 0) : credits_(static_cast<std::int32_t>(space)) {
+        times_.fill(never);
+    }
 
-    [[nodiscard]] std::int64_t credits() const { return credits_; }
+    [[nodiscard]] TRAMONTANE_RULE std::int64_t credits() const { return credits_; }
     /// Credits that somebody who looked at `now` would find; changes nothing.
-    [[nodiscard]] std::int64_t credits_at(const Pool<Credits>& pool, Ticks now) const {
+    template <class Pool>
+    [[nodiscard]] TRAMONTANE_RULE std::int64_t credits_at(const Pool& pool, Ticks now) const {
         std::int64_t sum = credits_;
         for (std::size_t i = 0; i < Near; ++i) {
             if (times_[i] > now) return sum;
@@ -291,19 +295,20 @@ public:
         }
         return sum;
     }
-    void take(std::uint32_t bytes) {
+    TRAMONTANE_RULE void take(std::uint32_t bytes) {
         touch(*this);
         credits_ -= static_cast<std::int32_t>(bytes);
 #ifdef TRAMONTANE_CHECKS
-        if (credits_ < 0) throw std::logic_error("simulator: a buffer holds more than its size");
+        if (credits_ < 0) fail<std::logic_error>("simulator: a buffer holds more than its size");
 #endif
     }
     /// Gives back at once.
-    void add(std::uint32_t bytes) { credits_ += static_cast<std::int32_t>(bytes); }
+    TRAMONTANE_RULE void add(std::uint32_t bytes) { credits_ += static_cast<std::int32_t>(bytes); }
 
     /// Gives back at `time`. Interleaving may let a later packet's tail end first by a fraction of a byte; the list
     /// stays in order.
-    void give(Pool<Credits>& pool, Ticks time, std::uint32_t bytes) {
+    template <class Pool>
+    TRAMONTANE_RULE void give(Pool& pool, Ticks time, std::uint32_t bytes) {
         touch(*this);
         if (times_[Near - 1] == never) {
             std::size_t i = 0;
@@ -315,11 +320,12 @@ public:
         give_to_pool(pool, time, bytes);
     }
 
-    [[nodiscard]] bool expects() const { return times_[0] != never; }
-    [[nodiscard]] Ticks next_time() const { return times_[0]; }
-    [[nodiscard]] bool is_due(Ticks now) const { return times_[0] <= now; }
+    [[nodiscard]] TRAMONTANE_RULE bool expects() const { return times_[0] != never; }
+    [[nodiscard]] TRAMONTANE_RULE Ticks next_time() const { return times_[0]; }
+    [[nodiscard]] TRAMONTANE_RULE bool is_due(Ticks now) const { return times_[0] <= now; }
 
-    void apply_one(Pool<Credits>& pool) {
+    template <class Pool>
+    TRAMONTANE_RULE void apply_one(Pool& pool) {
         credits_ += static_cast<std::int32_t>(bytes_[0]);
         for (std::size_t i = 1; i < Near; ++i) {
             times_[i - 1] = times_[i];
@@ -340,20 +346,22 @@ public:
         }
     }
 
-    void apply(Pool<Credits>& pool, Ticks now) {
+    template <class Pool>
+    TRAMONTANE_RULE void apply(Pool& pool, Ticks now) {
         touch(*this);
         while (is_due(now)) apply_one(pool);
     }
 
     /// Whether something waits for a credit that is on its way.
-    [[nodiscard]] bool awaited() const { return expects() && !waiting.empty(); }
+    [[nodiscard]] TRAMONTANE_RULE bool awaited() const { return expects() && !waiting.empty(); }
 
     /// Whether an event for the next credit is pending (switches; a node catches up instead).
-    [[nodiscard]] bool wake() const { return (last_and_wake_ & wake_bit) != 0; }
-    void set_wake(bool on) { last_and_wake_ = last_block() | (on ? wake_bit : 0); }
+    [[nodiscard]] TRAMONTANE_RULE bool wake() const { return (last_and_wake_ & wake_bit) != 0; }
+    TRAMONTANE_RULE void set_wake(bool on) { last_and_wake_ = last_block() | (on ? wake_bit : 0); }
 
     /// Brings what is not in the channel itself into the cache: the next credits, and where others are added.
-    void prefetch(const Pool<Credits>& pool) const {
+    template <class Pool>
+    TRAMONTANE_RULE void prefetch(const Pool& pool) const {
         if (first_ == none) return;
         pool.prefetch(first_);
         if (last_block() != first_) pool.prefetch(last_block());
@@ -361,7 +369,8 @@ public:
 
 private:
     /// The rare part of `give`, kept out of the way of the other.
-    [[gnu::noinline]] void give_to_pool(Pool<Credits>& pool, Ticks time, std::uint32_t bytes) {
+    template <class Pool>
+    [[gnu::noinline]] TRAMONTANE_RULE void give_to_pool(Pool& pool, Ticks time, std::uint32_t bytes) {
         if (first_ == none) {
             first_ = new_block(pool);
             set_last(first_);
@@ -380,9 +389,10 @@ private:
         last.bytes[last.end++] = bytes;
     }
 
-    static Index new_block(Pool<Credits>& pool) {
+    template <class Pool>
+    TRAMONTANE_RULE static Index new_block(Pool& pool) {
         const Index i = pool.take();
-        if ((i & wake_bit) != 0) throw std::runtime_error("simulator: a pool is full");
+        if ((i & wake_bit) != 0) fail<std::runtime_error>("simulator: a pool is full");
         pool[i].next = none;
         pool[i].begin = pool[i].end = 0;
         pool[i].more = 0;
@@ -393,8 +403,8 @@ private:
     // No bit fields: the compiler would write single bytes of what is read as a word soon after, and the processor
     // would wait until all its stores are done.
     static constexpr Index wake_bit = Index{1} << 31;
-    [[nodiscard]] Index last_block() const { return last_and_wake_ & ~wake_bit; }
-    void set_last(Index i) { last_and_wake_ = i | (last_and_wake_ & wake_bit); }
+    [[nodiscard]] TRAMONTANE_RULE Index last_block() const { return last_and_wake_ & ~wake_bit; }
+    TRAMONTANE_RULE void set_last(Index i) { last_and_wake_ = i | (last_and_wake_ & wake_bit); }
 
     static constexpr Ticks never = ~Ticks{0};
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "machine.hpp"
+#include "rules/rule.hpp"
 #include "ticks.hpp"
 
 namespace tramontane {
@@ -31,28 +32,29 @@ public:
           of_looking_((receive_ | rendezvous_) > 0 || posted_ > 0 || receive_byte_ > 0 || staging_byte_ > 0) {}
 
     /// Before a message of the workload is handed over.
-    [[nodiscard]] Ticks send(std::int64_t bytes) const {
+    [[nodiscard]] TRAMONTANE_RULE Ticks send(std::int64_t bytes) const {
         return send_ + of_protocol(bytes) + of_size(bytes, send_byte_);
     }
     /// When a payload that has arrived is looked at.
-    [[nodiscard]] Ticks receive(std::int64_t bytes) const {
+    [[nodiscard]] TRAMONTANE_RULE Ticks receive(std::int64_t bytes) const {
         return receive_ + of_protocol(bytes) + of_size(bytes, receive_byte_);
     }
 
     /// Whether it takes time to look at what has arrived.
-    [[nodiscard]] bool of_looking() const { return of_looking_; }
+    [[nodiscard]] TRAMONTANE_RULE bool of_looking() const { return of_looking_; }
     /// To find the receive of a message among `open` ones: half of them on average; or all of them, and none.
-    [[nodiscard]] Ticks match(std::uint64_t open, bool is_there) const {
+    [[nodiscard]] TRAMONTANE_RULE Ticks match(std::uint64_t open, bool is_there) const {
         return halves(is_there ? open + 1 : 2 * open, posted_);
     }
 
     /// Whether it takes time to post a receive.
-    [[nodiscard]] bool of_posting() const { return post_ > 0 || unexpected_ > 0; }
+    [[nodiscard]] TRAMONTANE_RULE bool of_posting() const { return post_ > 0 || unexpected_ > 0; }
     /// Whether that depends on the messages that have come before their receives.
-    [[nodiscard]] bool of_unexpected() const { return unexpected_ > 0; }
+    [[nodiscard]] TRAMONTANE_RULE bool of_unexpected() const { return unexpected_ > 0; }
     /// To post receives. Each looks for its message among the `unexpected` ones: `found` of them find it halfway on
     /// average, the others walk past all.
-    [[nodiscard]] Ticks post(std::uint64_t receives, std::uint64_t unexpected, std::uint64_t found) const {
+    [[nodiscard]] TRAMONTANE_RULE Ticks post(std::uint64_t receives, std::uint64_t unexpected,
+                                             std::uint64_t found) const {
         const Ticks calls = checked_product(receives, post_);
         const Ticks walks = halves(2 * (receives - found) * unexpected + found * (unexpected + 1), unexpected_);
         check_step(calls + walks);
@@ -61,9 +63,13 @@ public:
 
 private:
     /// Half of `count` times `each`.
-    [[nodiscard]] static Ticks halves(std::uint64_t count, Ticks each) { return checked_product(count, each) / 2; }
-    [[nodiscard]] Ticks of_protocol(std::int64_t bytes) const { return bytes > eager_limit_ ? rendezvous_ : 0; }
-    [[nodiscard]] Ticks of_size(std::int64_t bytes, Ticks each) const {
+    [[nodiscard]] TRAMONTANE_RULE static Ticks halves(std::uint64_t count, Ticks each) {
+        return checked_product(count, each) / 2;
+    }
+    [[nodiscard]] TRAMONTANE_RULE Ticks of_protocol(std::int64_t bytes) const {
+        return bytes > eager_limit_ ? rendezvous_ : 0;
+    }
+    [[nodiscard]] TRAMONTANE_RULE Ticks of_size(std::int64_t bytes, Ticks each) const {
         if ((each | staging_byte_) == 0 || bytes == 0) [[likely]]
             return 0;
         const Ticks time = checked_product(static_cast<std::uint64_t>(bytes), each + staging_byte_) + staging_;

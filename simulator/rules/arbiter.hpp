@@ -11,7 +11,8 @@
 #include <array>
 #include <cstdint>
 
-#include "pool.hpp"
+#include "lines.hpp"
+#include "rules/rule.hpp"
 #include "ticks.hpp"
 
 namespace tramontane {
@@ -26,26 +27,26 @@ struct Gap {
 /// the one that time will soon have passed, and forgetting can only make the server slower.
 class alignas(64) Gaps {
 public:
-    [[nodiscard]] bool empty() const { return begin_ == end_; }
-    [[nodiscard]] std::size_t size() const { return end_ - begin_; }
-    [[nodiscard]] Gap& operator[](std::size_t i) { return gaps_[begin_ + i]; }
-    [[nodiscard]] Gap* begin() { return gaps_.data() + begin_; }
-    [[nodiscard]] Gap* end() { return gaps_.data() + end_; }
-    void clear() { begin_ = end_ = 0; }
-    void erase(std::size_t i) {
+    [[nodiscard]] TRAMONTANE_RULE bool empty() const { return begin_ == end_; }
+    [[nodiscard]] TRAMONTANE_RULE std::size_t size() const { return end_ - begin_; }
+    [[nodiscard]] TRAMONTANE_RULE Gap& operator[](std::size_t i) { return gaps_[begin_ + i]; }
+    [[nodiscard]] TRAMONTANE_RULE Gap* begin() { return gaps_.data() + begin_; }
+    [[nodiscard]] TRAMONTANE_RULE Gap* end() { return gaps_.data() + end_; }
+    TRAMONTANE_RULE void clear() { begin_ = end_ = 0; }
+    TRAMONTANE_RULE void erase(std::size_t i) {
         std::copy(gaps_.begin() + begin_ + i + 1, gaps_.begin() + end_, gaps_.begin() + begin_ + i);
         --end_;
     }
     /// Erases the first `n`.
-    void erase_first(std::size_t n) { begin_ += static_cast<std::uint32_t>(n); }
-    [[nodiscard]] bool full() const { return size() == gaps_.size(); }
+    TRAMONTANE_RULE void erase_first(std::size_t n) { begin_ += static_cast<std::uint32_t>(n); }
+    [[nodiscard]] TRAMONTANE_RULE bool full() const { return size() == gaps_.size(); }
     /// Adds one at the end; there must be room.
-    void append(Gap gap) {
+    TRAMONTANE_RULE void append(Gap gap) {
         if (end_ == gaps_.size()) move_to_begin();
         gaps_[end_++] = gap;
     }
     /// Inserts before position `at`; there must be room.
-    void insert(std::size_t at, Gap gap) {
+    TRAMONTANE_RULE void insert(std::size_t at, Gap gap) {
         if (end_ == gaps_.size()) move_to_begin();
         std::copy_backward(gaps_.begin() + begin_ + at, gaps_.begin() + end_, gaps_.begin() + end_ + 1);
         gaps_[begin_ + at] = gap;
@@ -53,7 +54,7 @@ public:
     }
 
 private:
-    [[gnu::noinline]] void move_to_begin() {
+    [[gnu::noinline]] TRAMONTANE_RULE void move_to_begin() {
         std::copy(gaps_.begin() + begin_, gaps_.begin() + end_, gaps_.begin());
         end_ -= begin_;
         begin_ = 0;
@@ -69,7 +70,7 @@ struct Passage {
     Ticks tail_leaves;
 
     /// Ticks between the bytes of a packet that left so; 21 us at most.
-    [[nodiscard]] std::uint32_t spacing(std::uint32_t bytes) const {
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t spacing(std::uint32_t bytes) const {
         return static_cast<std::uint32_t>(std::min<Ticks>((tail_leaves - head_leaves) / bytes, ~std::uint32_t{0}));
     }
 };
@@ -79,7 +80,9 @@ class Arbiter {
 public:
     /// Books a packet of `bytes` > 0 bytes whose head arrives at `now` and whose bytes follow every `spacing` ticks
     /// (0: all are there), on a server that needs `slot` ticks a byte. Calls must come in order of `now`.
-    [[gnu::always_inline]] Passage book(Pool<Gaps>& pool, Ticks slot, Ticks now, std::uint32_t bytes, Ticks spacing) {
+    template <class Pool>
+    [[gnu::always_inline]] TRAMONTANE_RULE Passage book(Pool& pool, Ticks slot, Ticks now, std::uint32_t bytes,
+                                                        Ticks spacing) {
         touch(*this);
         if (gaps_ == none) {
             open_ = std::max(open_, now);
@@ -92,10 +95,13 @@ public:
         return book_with_gaps(pool, slot, now, bytes, spacing);
     }
 
-    void prefetch(const Pool<Gaps>& pool) const { pool.prefetch_whole(gaps_); }
+    template <class Pool>
+    TRAMONTANE_RULE void prefetch(const Pool& pool) const {
+        pool.prefetch_whole(gaps_);
+    }
 
     /// From when on all that is booked has left.
-    [[nodiscard]] Ticks open() const { return open_; }
+    [[nodiscard]] TRAMONTANE_RULE Ticks open() const { return open_; }
 
 private:
     /// A packet on its way through the server: so much of it has a slot, until then.
@@ -105,20 +111,23 @@ private:
         Ticks tail_leaves;
 
         /// Whole slots cannot place up to two bytes, from truncation: they are dropped and take no time.
-        [[nodiscard]] bool is_done() const { return left() <= 2; }
-        [[nodiscard]] std::uint64_t left() const { return bytes - sent; }
+        [[nodiscard]] TRAMONTANE_RULE bool is_done() const { return left() <= 2; }
+        [[nodiscard]] TRAMONTANE_RULE std::uint64_t left() const { return bytes - sent; }
         /// Bytes without a slot that are there at `time`, which is not after the last one's.
-        [[nodiscard]] std::uint64_t waiting(Ticks time) const { return std::max(sent, (time - now) / spacing) - sent; }
+        [[nodiscard]] TRAMONTANE_RULE std::uint64_t waiting(Ticks time) const {
+            return std::max(sent, (time - now) / spacing) - sent;
+        }
     };
 
     /// Whether no byte comes later than the server could pass it on from `open` on.
-    [[nodiscard]] bool is_in_time(Ticks slot, Ticks last, Ticks spacing) const {
+    [[nodiscard]] TRAMONTANE_RULE bool is_in_time(Ticks slot, Ticks last, Ticks spacing) const {
         return spacing <= slot || last <= open_;
     }
 
     /// By itself, so that the usual case of a link needs no registers saved.
-    [[gnu::noinline]] Passage book_with_gaps(Pool<Gaps>& pool, Ticks slot, Ticks now, std::uint32_t bytes,
-                                             Ticks spacing) {
+    template <class Pool>
+    [[gnu::noinline]] TRAMONTANE_RULE Passage book_with_gaps(Pool& pool, Ticks slot, Ticks now, std::uint32_t bytes,
+                                                             Ticks spacing) {
         if (gaps_ != none) forget_past(pool, slot, now);
         open_ = std::max(open_, now);
         Ticks head = open_;
@@ -139,7 +148,8 @@ private:
         return {head, packet.tail_leaves};
     }
 
-    void forget_past(Pool<Gaps>& pool, Ticks slot, Ticks now) {
+    template <class Pool>
+    TRAMONTANE_RULE void forget_past(Pool& pool, Ticks slot, Ticks now) {
         Gaps& gaps = pool[gaps_];
         Gap* first = gaps.begin();
         while (first != gaps.end() && first->start + first->slots * slot <= now) ++first;
@@ -152,14 +162,16 @@ private:
         }
     }
 
-    void release(Pool<Gaps>& pool) {
+    template <class Pool>
+    TRAMONTANE_RULE void release(Pool& pool) {
         pool[gaps_].clear();
         pool.give_back(gaps_);
         gaps_ = none;
     }
 
     /// Takes slots after `open` for the rest of a packet, and leaves those that it does not need as a gap.
-    void take_open(Pool<Gaps>& pool, Ticks slot, Sending& packet) {
+    template <class Pool>
+    TRAMONTANE_RULE void take_open(Pool& pool, Ticks slot, Sending& packet) {
         if (!is_in_time(slot, packet.last, packet.spacing)) {
             Gap gap{open_, (packet.last - open_) / slot};
             packet.tail_leaves = gap.start + gap.slots * slot;
@@ -184,7 +196,7 @@ private:
 
     /// The usual case by itself, because it is most of the work at a crossbar: the first gaps end before the packet
     /// does, and take only some of its bytes. Returns the first gap that is different.
-    static std::size_t trickle(Gaps& gaps, Ticks slot, Sending& sending) {
+    TRAMONTANE_RULE static std::size_t trickle(Gaps& gaps, Ticks slot, Sending& sending) {
         if (sending.spacing <= slot) return 0;
         Sending packet = sending;  // in registers
         Gap* gap = gaps.begin();
@@ -202,7 +214,7 @@ private:
     }
 
     /// From gap `i` on, all that may happen. Returns whether the packet has all the slots it needs.
-    [[gnu::noinline]] static bool interleave(Gaps& gaps, std::size_t i, Ticks slot, Sending& packet) {
+    [[gnu::noinline]] TRAMONTANE_RULE static bool interleave(Gaps& gaps, std::size_t i, Ticks slot, Sending& packet) {
         while (i < gaps.size() && !packet.is_done()) {
             Gap& gap = gaps[i];
             if (packet.spacing <= slot || packet.last <= gap.start) {  // all bytes are there: use slots from the front

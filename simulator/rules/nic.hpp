@@ -1,12 +1,15 @@
-// The network interfaces of a node, the way between its ranks, and the protocol they serve: see node.hpp.
-#include <stdexcept>
+/// \file
+/// The network interfaces of a node, the way between its ranks, and the protocol they serve: see node.hpp.
+#pragma once
 
-#include "node.hpp"
+#include "rules/node.hpp"
 
 namespace tramontane {
 
 /// Sends the transaction back where it came from, as the protocol's next message.
-void Nodes::answer(std::uint32_t rank, Index item, Transaction::Kind kind, Ticks now) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::answer(std::uint32_t rank, Index item, Transaction::Kind kind,
+                                                              Ticks now) {
     Transaction& e = engine_.transactions[item];
     e.become(kind);
     if (waiting_ && !e.carries_payload() && waiting_->heeds(rank, e.peer)) [[unlikely]]
@@ -18,7 +21,9 @@ void Nodes::answer(std::uint32_t rank, Index item, Transaction::Kind kind, Ticks
 }
 
 /// \param bytes its size, or less where that decides whether it bypasses the packet network as well
-void Nodes::post(std::uint32_t rank, Index item, std::int64_t bytes, Ticks now) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::post(std::uint32_t rank, Index item, std::int64_t bytes,
+                                                            Ticks now) {
     Transaction& e = engine_.transactions[item];
     const Parameters& p = engine_.parameters;
     const std::uint32_t place = places_.of(rank);
@@ -47,7 +52,8 @@ void Nodes::post(std::uint32_t rank, Index item, std::int64_t bytes, Ticks now) 
 }
 
 /// Lets a message wait for its turn in a NIC.
-void Nodes::queue(std::uint32_t nic, Index item, Ticks now) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::queue(std::uint32_t nic, Index item, Ticks now) {
     Node& node = this->node(nic);
     const bool alone = node.nic.waiting.empty();
     node.nic.waiting.append(engine_.transactions, item);
@@ -56,7 +62,9 @@ void Nodes::queue(std::uint32_t nic, Index item, Ticks now) {
 
 /// Gives a message to all NICs of the node, as many packets to each; the first ones get those that are left over. Each
 /// has a record to queue, which counts its packets where others say a round; the message's own record travels.
-void Nodes::stripe(std::uint32_t rank, std::uint32_t first, Index item, std::int64_t bytes, Ticks now) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::stripe(std::uint32_t rank, std::uint32_t first, Index item,
+                                                              std::int64_t bytes, Ticks now) {
     const Transaction e = engine_.transactions[item];
     const Index message = engine_.messages.take();
     engine_.messages[message] = {bytes, bytes, bytes, 0, rank, e.peer, 0, item, true};
@@ -75,7 +83,8 @@ void Nodes::stripe(std::uint32_t rank, std::uint32_t first, Index item, std::int
 
 /// Gives a message to another rank of the node. It begins when the node's memory has served the payloads before it, and
 /// passes at the slower of its own bandwidth and the memory's.
-void Nodes::hand_over(std::uint32_t rank, Index item, Ticks now) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::hand_over(std::uint32_t rank, Index item, Ticks now) {
     const Transaction& e = engine_.transactions[item];
     const Parameters& p = engine_.parameters;
     const std::int64_t bytes = size(rank, e);
@@ -95,7 +104,8 @@ void Nodes::hand_over(std::uint32_t rank, Index item, Ticks now) {
 }
 
 /// Random; orders messages past the packet network that arrive at the same tick.
-std::uint32_t Nodes::tie(std::uint32_t source, const Transaction& e) const {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE std::uint32_t NodeRules<Own, Engine, Switches>::tie(std::uint32_t source, const Transaction& e) const {
     using Kind = Transaction::Kind;
     const bool from_sender = e.carries_payload() || e.kind() == Kind::header || e.kind() == Kind::eager_header;
     const std::uint32_t sender = from_sender ? source : e.peer;
@@ -107,9 +117,10 @@ std::uint32_t Nodes::tie(std::uint32_t source, const Transaction& e) const {
     return bits;
 }
 
-void Nodes::wake(Node& node, std::uint32_t nic, Ticks now) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::wake(Node& node, std::uint32_t nic, Ticks now) {
     const auto& [link, due] = fabric_.injection(nic);
-    Ticks time = Fabric::never;
+    Ticks time = never;
     if (node.nic.awaited()) {  // its credits come as packets leave, before the port is free
         time = node.busy_until;
     } else if (link.awaited()) {
@@ -119,12 +130,14 @@ void Nodes::wake(Node& node, std::uint32_t nic, Ticks now) {
     if (time < due) fabric_.wake_injection(nic, time);
 }
 
-void Nodes::apply_returned_credits(Node& node, std::uint32_t nic, Ticks now) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::apply_returned_credits(Node& node, std::uint32_t nic,
+                                                                              Ticks now) {
     const NicChannel& buffer = node.nic;
     const NodeChannel& link = fabric_.injection(nic).channel;
     while (true) {
-        const Ticks from_buffer = buffer.awaited() ? buffer.next_time() : Fabric::never;
-        const Ticks from_switch = link.awaited() ? link.next_time() : Fabric::never;
+        const Ticks from_buffer = buffer.awaited() ? buffer.next_time() : never;
+        const Ticks from_switch = link.awaited() ? link.next_time() : never;
         if (std::min(from_buffer, from_switch) > now) return;
         if (from_switch <= from_buffer) {  // at the same tick the switch's credits are first
             take_switch_credits(node, nic, from_switch);
@@ -134,7 +147,8 @@ void Nodes::apply_returned_credits(Node& node, std::uint32_t nic, Ticks now) {
     }
 }
 
-void Nodes::take_buffer_credits(Node& node, std::uint32_t nic, Ticks now) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::take_buffer_credits(Node& node, std::uint32_t nic, Ticks now) {
     const Parameters& p = engine_.parameters;
     IntrusiveQueue& lane = node.nic.waiting;
     node.nic.apply(engine_.credits, now);
@@ -151,7 +165,8 @@ void Nodes::take_buffer_credits(Node& node, std::uint32_t nic, Ticks now) {
 }
 
 /// The rank that a message in a NIC comes from, which the message no longer says then.
-std::uint32_t Nodes::sender_of(std::uint32_t nic, Transaction& e) const {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE std::uint32_t NodeRules<Own, Engine, Switches>::sender_of(std::uint32_t nic, Transaction& e) const {
     if (!places_.several()) return places_.rank_at(nic);
     const std::uint32_t place = places_.beside(nic, e.peer);
     e.peer = places_.rank_in(e.peer);
@@ -160,7 +175,9 @@ std::uint32_t Nodes::sender_of(std::uint32_t nic, Transaction& e) const {
 
 /// Hands the message's next packet to the injection buffer; whether there are more. As in PISCES, space for a whole
 /// packet must be there, whatever the packet's size.
-bool Nodes::cut_packet(Node& node, std::uint32_t nic, Index item, Ticks now) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::cut_packet(Node& node, std::uint32_t nic, Index item,
+                                                                  Ticks now) {
     const Index index = engine_.packets.take();
     Packet& packet = engine_.packets[index];
     packet = {};
@@ -221,7 +238,8 @@ bool Nodes::cut_packet(Node& node, std::uint32_t nic, Index item, Ticks now) {
     return more;
 }
 
-void Nodes::inject(Node& node, std::uint32_t nic, Index index, Ticks now) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::inject(Node& node, std::uint32_t nic, Index index, Ticks now) {
     const Parameters& p = engine_.parameters;
     Packet& packet = engine_.packets[index];
     fabric_.injection(nic).channel.take(packet.bytes);
@@ -237,7 +255,8 @@ void Nodes::inject(Node& node, std::uint32_t nic, Index index, Ticks now) {
     engine_.schedule(leaves + p.injection_latency, switch_of(nic), event_code(EventKind::head_arrival), index);
 }
 
-void Nodes::take_switch_credits(Node& node, std::uint32_t nic, Ticks now) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::take_switch_credits(Node& node, std::uint32_t nic, Ticks now) {
     NodeChannel& link = fabric_.injection(nic).channel;
     link.apply(engine_.credits, now);
     while (true) {
@@ -249,12 +268,14 @@ void Nodes::take_switch_credits(Node& node, std::uint32_t nic, Ticks now) {
 
 /// A NIC that matches messages by itself takes what needs no copy, whatever the rank is doing. A header whose receive
 /// is not posted waits there for it.
-bool Nodes::take_by_hardware(Node& node, std::uint32_t rank, Index item, Ticks now) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::take_by_hardware(Node& node, std::uint32_t rank, Index item,
+                                                                        Ticks now) {
     using Kind = Transaction::Kind;
     const Transaction& e = engine_.transactions[item];
     if (e.kind() != Kind::header && e.kind() != Kind::data && e.kind() != Kind::acknowledgement) return false;
-    if (graph_) {
-        take_for_operation_by_hardware(rank, item, now);
+    if (follows_graph_) {
+        own().take_for_operation_by_hardware(rank, item, now);
         return true;
     }
     if (e.round == node.round && !is_posted(node, rank, e.round)) {
@@ -267,7 +288,8 @@ bool Nodes::take_by_hardware(Node& node, std::uint32_t rank, Index item, Ticks n
 
 /// A put, or its acknowledgement: NICs move both, whatever the ranks are doing. A put to a rank that has not begun the
 /// round is remembered for it.
-bool Nodes::take_put(Node& node, std::uint32_t rank, Index item, Ticks now) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::take_put(Node& node, std::uint32_t rank, Index item, Ticks now) {
     using Kind = Transaction::Kind;
     const Transaction::Kind kind = engine_.transactions[item].kind();
     if (kind != Kind::data && kind != Kind::acknowledgement) return false;
@@ -295,16 +317,29 @@ bool Nodes::take_put(Node& node, std::uint32_t rank, Index item, Ticks now) {
     return true;
 }
 
+/// Has an eager payload say what its rank will ask.
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::note_arrival(std::uint32_t place, std::uint32_t code,
+                                                                    Index item) {
+    Transaction& e = engine_.transactions[item];
+    if (!e.is_eager_payload()) return;
+    if (unpacking_ && unpacking_->in_order()) e.note_source(what_of(code) >> places_.bits());
+    e.set_came_early(!is_posted(nodes_[place], places_.rank_at(place), e.round));
+}
+
 /// Counts how long a rank has done nothing but wait until now, when a message comes to it.
-void Nodes::charge_waiting(const Node& node, std::uint32_t rank, Index item, Ticks now) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::charge_waiting(const Node& node, std::uint32_t rank, Index item,
+                                                                      Ticks now) {
     Ticks since = now;
     if (node.state == RankState::waits) since = waiting_->idle_since(rank);
     if (node.state == RankState::busy_nothing_arrived) since = std::min(node.free_at, now);
-    waiting_->charge(rank, item, since, now, stretches_);
+    waiting_->charge(rank, item, since, now, *stretches_);
     waiting_->idle(rank, now);
 }
 
-void Nodes::deliver(Node& node, std::uint32_t rank, Index item, Ticks now) {
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::deliver(Node& node, std::uint32_t rank, Index item, Ticks now) {
     using Kind = Transaction::Kind;
     const Transaction& e = engine_.transactions[item];
     if (e.kind() == Kind::get || e.kind() == Kind::eager_get) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "random.hpp"
+#include "rules/rule.hpp"
 
 namespace tramontane {
 
@@ -37,10 +38,10 @@ private:
 /// same.
 class Draw {
 public:
-    explicit Draw(std::uint64_t bits, Script* script = nullptr) : bits_(bits), script_(script) {}
+    TRAMONTANE_RULE explicit Draw(std::uint64_t bits, Script* script = nullptr) : bits_(bits), script_(script) {}
 
     /// An integer in [0, range), range > 0.
-    [[nodiscard]] std::uint64_t below(std::uint64_t range, std::uint64_t salt = 0) const {
+    [[nodiscard]] TRAMONTANE_RULE std::uint64_t below(std::uint64_t range, std::uint64_t salt = 0) const {
         if (script_ != nullptr) [[unlikely]] {
             return range == 1 ? 0 : script_->next(range);
         }
@@ -49,10 +50,10 @@ public:
     }
 
     /// Whether every choice is made in turn, so that what is chosen by load may as well be any of what there is.
-    [[nodiscard]] bool enumerates() const { return script_ != nullptr; }
+    [[nodiscard]] TRAMONTANE_RULE bool enumerates() const { return script_ != nullptr; }
 
     /// The same packet's draw for something else.
-    [[nodiscard]] Draw salted(std::uint64_t salt) const {
+    [[nodiscard]] TRAMONTANE_RULE Draw salted(std::uint64_t salt) const {
         Draw other = *this;
         other.salt_ ^= salt;
         return other;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "families.hpp"
+#include "rules/rule.hpp"
 #include "topology.hpp"
 
 namespace tramontane {
@@ -50,14 +51,14 @@ struct RoutingRule {
     bool elsewhere = false;  ///< non-minimal routes inside a group lead through another one
 
     /// Whether it takes routes that are not minimal.
-    [[nodiscard]] bool non_minimal() const {
+    [[nodiscard]] TRAMONTANE_RULE bool non_minimal() const {
         return (policy != Policy::minimal && policy <= last_by_intermediate) || policy == Policy::dal;
     }
     /// Whether all routes but those between neighbours of one switch are non-minimal.
-    [[nodiscard]] bool always_non_minimal() const { return policy == Policy::valiant; }
+    [[nodiscard]] TRAMONTANE_RULE bool always_non_minimal() const { return policy == Policy::valiant; }
     /// Whether packets of one message need no routes of their own: none non-minimal, no look at queues, nothing in
     /// turn.
-    [[nodiscard]] bool is_fixed() const { return policy == Policy::minimal; }
+    [[nodiscard]] TRAMONTANE_RULE bool is_fixed() const { return policy == Policy::minimal; }
 };
 
 inline constexpr std::array rules{
@@ -91,16 +92,18 @@ public:
         if (policy_ == Policy::par) in_group_ = topology.switches() / topology.groups();
     }
 
-    [[nodiscard]] std::uint8_t channels() const { return channels_; }
+    [[nodiscard]] TRAMONTANE_RULE std::uint8_t channels() const { return channels_; }
 
     /// Whether non-minimal routes inside a group lead through another one.
-    [[nodiscard]] bool non_minimal_elsewhere() const { return elsewhere_; }
+    [[nodiscard]] TRAMONTANE_RULE bool non_minimal_elsewhere() const { return elsewhere_; }
 
     /// Counters that `View::turn` must keep; 0 where nothing is taken in turn.
-    [[nodiscard]] std::uint32_t counters() const { return policy_ == Policy::round_robin ? topology_.counters() : 0; }
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t counters() const {
+        return policy_ == Policy::round_robin ? topology_.counters() : 0;
+    }
 
     /// Whether the packet's next hop is the same whenever it is asked for.
-    [[nodiscard]] bool ignores_state(const Route& route) const {
+    [[nodiscard]] TRAMONTANE_RULE bool ignores_state(const Route& route) const {
         return policy_ <= Policy::valiant ||
                (policy_ <= last_by_intermediate && route.stage != Route::Stage::undecided);
     }
@@ -113,7 +116,7 @@ public:
     ///     less(a, b)             whether cost a is less than b
     ///     turn(counter)          how often this was asked before
     template <class View>
-    Hop next(SwitchId at, Route& route, const Draw& draw, View&& view) const {
+    TRAMONTANE_RULE Hop next(SwitchId at, Route& route, const Draw& draw, View&& view) const {
         const SwitchId target = topology_.switch_of(route.destination);
         // A packet that meets its destination's switch on the way elsewhere is ejected there, as in PISCES.
         if (at == target) return {topology_.ejection_port(route.destination), 0, true};
@@ -185,11 +188,13 @@ private:
         }
     }
 
-    [[nodiscard]] bool decides_again() const { return policy_ == Policy::par || policy_ == Policy::ugal_sstmacro71; }
+    [[nodiscard]] TRAMONTANE_RULE bool decides_again() const {
+        return policy_ == Policy::par || policy_ == Policy::ugal_sstmacro71;
+    }
 
     /// Whether and where to leave the minimal route; may leave the route undecided.
     template <class View>
-    void decide(SwitchId at, SwitchId target, Route& route, const Draw& draw, View&& view) const {
+    TRAMONTANE_RULE void decide(SwitchId at, SwitchId target, Route& route, const Draw& draw, View&& view) const {
         const Draw candidate = decides_again() ? draw.salted(again | at) : draw;
         const SwitchId via = topology_.intermediate(at, target, candidate, elsewhere_);
         Hop direct{};
@@ -216,8 +221,8 @@ private:
     }
 
     template <class View>
-    [[nodiscard]] bool non_minimal_is_better(SwitchId at, SwitchId target, SwitchId via, Port direct,
-                                             NodeId destination, const Draw& draw, View&& view) const {
+    [[nodiscard]] TRAMONTANE_RULE bool non_minimal_is_better(SwitchId at, SwitchId target, SwitchId via, Port direct,
+                                                             NodeId destination, const Draw& draw, View&& view) const {
         if (policy_ == Policy::ugal_g) {
             const std::uint64_t straight = queues_along(at, target, target, destination, draw, view);
             return view.less(queues_along(at, via, target, destination, draw, view), straight);
@@ -234,8 +239,8 @@ private:
 
     /// Sum of the queues at all switches of a route by `via` (or `target` itself).
     template <class View>
-    [[nodiscard]] std::uint64_t queues_along(SwitchId at, SwitchId via, SwitchId target, NodeId destination,
-                                             const Draw& draw, View&& view) const {
+    [[nodiscard]] TRAMONTANE_RULE std::uint64_t queues_along(SwitchId at, SwitchId via, SwitchId target,
+                                                             NodeId destination, const Draw& draw, View&& view) const {
         Trail trail;
         trail.aims = via != target;
         std::uint64_t sum = 0;
@@ -253,7 +258,8 @@ private:
 
     /// One of the ports of a tree that lead equally far.
     template <class View>
-    [[nodiscard]] Port among_equals(SwitchId at, NodeId destination, const Draw& draw, View&& view) const {
+    [[nodiscard]] TRAMONTANE_RULE Port among_equals(SwitchId at, NodeId destination, const Draw& draw,
+                                                    View&& view) const {
         const Alternatives some = topology_.alternatives(at, destination);
         const auto port = [&](std::uint64_t i) { return static_cast<Port>(some.first + some.stride * i); };
         if (some.count == 1) return some.first;
@@ -280,7 +286,8 @@ private:
 
     /// Calls `visit` for each port along which a packet may come nearer, or past which it may deroute.
     template <class Visit>
-    void each_candidate(SwitchId at, SwitchId target, const Route& route, bool derouted, Visit&& visit) const {
+    TRAMONTANE_RULE void each_candidate(SwitchId at, SwitchId target, const Route& route, bool derouted,
+                                        Visit&& visit) const {
         for (std::uint32_t d = 0; d < topology_.dimensions(); ++d) {
             const Row row = topology_.row(at, target, d);
             if (row.own == row.aim || (derouted && (route.via >> d & 1) != 0)) continue;
@@ -296,8 +303,8 @@ private:
 
     /// The one with the least queue times hops from there; where that is equal a minimal one, else any of them.
     template <class View>
-    [[nodiscard]] Candidate least_candidate(SwitchId at, SwitchId target, const Route& route, const Draw& draw,
-                                            View&& view) const {
+    [[nodiscard]] TRAMONTANE_RULE Candidate least_candidate(SwitchId at, SwitchId target, const Route& route,
+                                                            const Draw& draw, View&& view) const {
         const std::uint64_t hops = topology_.distance(at, target);
         Candidate best;
         std::uint64_t least = 0, seen = 0;
@@ -330,7 +337,8 @@ private:
 
     /// DAL [Ahn2009]: at each switch the next dimension, and whether to go past its aim, once in each.
     template <class View>
-    [[nodiscard]] Hop by_dimension(SwitchId at, SwitchId target, Route& route, const Draw& draw, View&& view) const {
+    [[nodiscard]] TRAMONTANE_RULE Hop by_dimension(SwitchId at, SwitchId target, Route& route, const Draw& draw,
+                                                   View&& view) const {
         if (route.hops == 0) route.via = 0;
         const Candidate best =
             draw.enumerates() ? any_candidate(at, target, route, draw) : least_candidate(at, target, route, draw, view);

@@ -1,0 +1,314 @@
+/// \file
+/// What a node does: its network interfaces (NICs), and the ranks behind them, each of which executes its part of the
+/// schedule. What follows is in nic.hpp and rank.hpp.
+///
+/// A rank posts the receives of a round, then its sends, then waits for all of them. What MPI does in between is the
+/// protocol of SST/macro 16.0: eager up to `short_limit`, header + get + payload up to `eager_limit`, rendezvous
+/// beyond; a rank looks at what has arrived only while it waits, one message after the other; get requests are
+/// answered by the NIC alone. Receives are counted, not stored: rounds are numbered alike on both sides, so a message
+/// is expected if its round is the rank's current one.
+///
+/// All ranks and NICs of a node are one logical process, because they share what changes without delay: its NICs, and
+/// its memory, through which messages between two ranks of the node pass. Usually there is one of each. A rank and a
+/// NIC have a record together, at their place (places.hpp); a node with fewer NICs than ranks leaves the others' parts
+/// idle.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "allocation.hpp"
+#include "noise.hpp"
+#include "places.hpp"
+#include "random.hpp"
+#include "rules/events.hpp"
+#include "rules/node_records.hpp"
+#include "rules/parameters.hpp"
+#include "rules/rule.hpp"
+#include "schedule.hpp"
+#include "steady.hpp"
+#include "topology.hpp"
+#include "unpacking.hpp"
+#include "waiting.hpp"
+
+namespace tramontane {
+
+/// \tparam Own who has the nodes' records, and what ranks do that follow a graph:
+///
+///         follow(node, rank, now)
+///         take_for_operation_by_hardware(rank, item, now)
+/// \tparam Engine see Events
+/// \tparam Switches see SwitchRules
+template <class Own, class Engine, class Switches>
+class NodeRules : public NodeRecords {
+public:
+    // What happens at a node:
+
+    /// A NIC goes on; packets or messages wait there.
+    TRAMONTANE_RULE void nic_goes_on(std::uint32_t nic, Ticks now) {
+        Ticks& due = fabric_.injection(nic).wake;
+        if (due != now) return;  // an earlier one has seen to everything
+        due = never;
+        Node& node = this->node(nic);
+        apply_returned_credits(node, nic, now);
+        wake(node, nic, now);
+    }
+    /// A rank starts.
+    TRAMONTANE_RULE void rank_starts(std::uint32_t place, Ticks now) {
+        const std::uint32_t rank = places_.rank_at(place);
+        span_.begin = std::min(span_.begin, now);
+        if (is_interrupted(rank, now)) return resume_at(rank, noise_.end(rank, now, 0));
+        resume(place, now);
+    }
+    /// A rank goes on: its work is done, or the operating system has given it back.
+    TRAMONTANE_RULE void resume(std::uint32_t place, Ticks now);
+    /// A message's last byte arrives.
+    TRAMONTANE_RULE void message_arrives(std::uint32_t place, std::uint32_t code, Index item, Ticks now) {
+        apply_returned_credits_of(place, now);
+        if (notes_arrivals_) note_arrival(place, code, item);
+        if (waiting_ && waiting_->heeds(places_.rank_at(place), what_of(code) >> places_.bits())) [[unlikely]]
+            waiting_->come(item, now);
+        deliver(node(place), places_.rank_at(place), item, now);
+        wake_of(place, now);
+    }
+
+    /// First start and last end over all ranks of this part, and how many have `ended`.
+    [[nodiscard]] const Span& span() const { return span_; }
+    [[nodiscard]] std::uint32_t ended() const { return ended_; }
+
+protected:
+    NodeRules(Engine& engine, Switches& fabric, const Machine& machine, const Topology& topology, const Places& places,
+              const Allocation& allocation, const Schedule& schedule, const Noise& noise)
+        : engine_(engine),
+          fabric_(fabric),
+          topology_(topology),
+          places_(places),
+          allocation_(allocation),
+          schedule_(schedule),
+          noise_(noise),
+          has_puts_(schedule.one_sided()),
+          copies_share_(machine.copies_share_memory && places.several() && machine.node_memory_bandwidth > 0),
+          stripe_above_(places.stripes() ? std::max(machine.stripe_above, machine.packet)
+                                         : std::numeric_limits<std::int64_t>::max()),
+          is_seen_(has_puts_ || machine.hardware_progress || machine.direct_eager || copies_share_),
+          notes_arrivals_(machine.direct_eager || (machine.unpack_per_byte > 0 && machine.unpacks_in_order)),
+          follows_graph_(schedule.graph() != nullptr) {}
+    /// The same with the counts of another part.
+    NodeRules(const NodeRules& first, Engine& engine, Switches& fabric)
+        : engine_(engine),
+          fabric_(fabric),
+          topology_(first.topology_),
+          places_(first.places_),
+          allocation_(first.allocation_),
+          schedule_(first.schedule_),
+          noise_(first.noise_),
+          has_puts_(first.has_puts_),
+          copies_share_(first.copies_share_),
+          stripe_above_(first.stripe_above_),
+          is_seen_(first.is_seen_),
+          notes_arrivals_(first.notes_arrivals_),
+          follows_graph_(first.follows_graph_) {}
+
+    /// Whether the next send may start: complete are `sends - left.sends`.
+    [[nodiscard]] TRAMONTANE_RULE static bool may_send(const Node& node) {
+        return node.next_send < node.sends &&
+               (node.window <= 0 || node.next_send - (node.sends - node.left.sends) < node.window);
+    }
+    [[nodiscard]] TRAMONTANE_RULE Node& node(std::uint32_t place) {
+        touch(nodes_[place]);
+        return nodes_[place];
+    }
+    TRAMONTANE_RULE void run(Node& node, std::uint32_t rank, Ticks now);
+    TRAMONTANE_RULE Step begin_round(Node& node, std::uint32_t rank, Ticks now, Ticks time);
+    TRAMONTANE_RULE Step end_round(Node& node, Ticks time);
+    TRAMONTANE_RULE Step wait(Node& node, std::uint32_t rank, Ticks now, Ticks time);
+    [[gnu::noinline]] TRAMONTANE_RULE void leave_open(Node& node, std::uint32_t rank);
+    [[gnu::noinline]] TRAMONTANE_RULE void close(Node& node, std::uint32_t rank);
+    /// The record of a round that was left open and still has transfers under way; none if there is no such.
+    [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE Index open_round(const Node& node, std::uint32_t rank,
+                                                                     std::uint32_t round) const;
+    /// Transfers under way of a round, where its receives are posted; else null.
+    [[nodiscard]] TRAMONTANE_RULE Left* left_of(Node& node, std::uint32_t rank, std::uint32_t round) {
+        return round == node.round ? &node.left : left_of_open(node, rank, round);
+    }
+    [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE Left* left_of_open(Node& node, std::uint32_t rank,
+                                                                       std::uint32_t round);
+    /// Whether the receives of a round are posted.
+    [[nodiscard]] TRAMONTANE_RULE bool is_posted(const Node& node, std::uint32_t rank, std::uint32_t round) const {
+        if (round != node.round) return open_round(node, rank, round) != none;
+        return node.state != RankState::begins_round && node.state != RankState::posts;
+    }
+    /// Receives that are posted and not complete.
+    [[nodiscard]] TRAMONTANE_RULE std::uint64_t open_receives(const Node& node, std::uint32_t rank) const;
+    /// Whether there are transfers that the rank waits for.
+    [[nodiscard]] TRAMONTANE_RULE bool awaits(const Node& node, std::uint32_t rank) const {
+        return node.open == 0 ? node.left.any() : awaits_open(node, rank);
+    }
+    [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE bool awaits_open(const Node& node, std::uint32_t rank) const;
+    /// The rank's processor is busy for its messages.
+    [[nodiscard]] [[gnu::always_inline]] TRAMONTANE_RULE Ticks busy_until(const Node& node, std::uint32_t rank,
+                                                                          Ticks now, Ticks work) {
+        const Ticks end = noise_.end(rank, now, work);
+        if (waiting_) [[unlikely]]
+            waiting_->busy(rank, now, end, *stretches_);
+        totals_[static_cast<std::size_t>(node.phase)].busy += end - now;
+        return end;
+    }
+    [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE Ticks posting(Node& node, std::uint32_t rank) const;
+    TRAMONTANE_RULE Step take_early(Node& node, std::uint32_t rank, Ticks now);
+    /// Whether a message that came before its receive waits in the library; else a network interface keeps it.
+    [[nodiscard]] TRAMONTANE_RULE bool is_unexpected(const Transaction& e) const {
+        return e.is_eager_payload() || (e.kind() == Transaction::Kind::header && !engine_.parameters.hardware_progress);
+    }
+    TRAMONTANE_RULE void set_aside(Node& node, std::uint32_t rank, Index item);
+    /// How long a rank is busy before it hands over a message.
+    [[nodiscard]] TRAMONTANE_RULE Ticks preparing(std::uint32_t rank, std::int64_t bytes, Ticks now) {
+        const Parameters& p = engine_.parameters;
+        return p.costs.send(bytes) + (bytes <= p.short_limit ? copying(rank, bytes, p.copy(bytes), now) : 0);
+    }
+    [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE Ticks looking(Node& node, std::uint32_t rank, const Transaction& e);
+    /// How long a copy keeps a rank busy that takes `own` by itself.
+    [[nodiscard]] TRAMONTANE_RULE Ticks copying(std::uint32_t rank, std::int64_t bytes, Ticks own, Ticks now) {
+        return copies_share_ && bytes > 0 ? sharing(rank, bytes, own, now) : own;
+    }
+    [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE Ticks sharing(std::uint32_t rank, std::int64_t bytes, Ticks own,
+                                                                  Ticks now);
+    /// A payload is where it belongs.
+    TRAMONTANE_RULE void complete(std::uint32_t rank, const Transaction& e, std::int64_t bytes) {
+        if (unpacking_) [[unlikely]]
+            unpacking_->complete(rank, e.round, e.source(), bytes);
+    }
+    /// When the rank has unpacked what is there.
+    [[nodiscard]] TRAMONTANE_RULE Ticks unpacked(const Node& node, std::uint32_t rank, Ticks now) {
+        const Ticks work = unpacking_ ? unpacking_->take(rank) : 0;
+        return work > 0 ? busy_until(node, rank, now, work) : now;
+    }
+    TRAMONTANE_RULE Step post_sends(Node& node, std::uint32_t rank, Ticks now, Ticks time);
+    [[gnu::noinline]] TRAMONTANE_RULE Step post_puts(Node& node, std::uint32_t rank, Ticks now, Ticks time);
+    TRAMONTANE_RULE void post_first(Node& node, std::uint32_t rank, const Transfer& t, Transaction::Kind kind,
+                                    std::int64_t bytes, Ticks time);
+    TRAMONTANE_RULE Step progress(Node& node, std::uint32_t rank, Ticks now, Ticks time);
+    TRAMONTANE_RULE Ticks take(Node& node, std::uint32_t rank, Index item, Ticks now);
+
+    TRAMONTANE_RULE void resume_at(std::uint32_t rank, Ticks time) {
+        engine_.schedule_at(places_.of(rank), time, EventKind::resume);
+    }
+    /// The rank goes on when its processor has done `work`.
+    TRAMONTANE_RULE void resume_after(const Node& node, std::uint32_t rank, Ticks now, Ticks work) {
+        resume_at(rank, busy_until(node, rank, now, work));
+    }
+    [[nodiscard]] TRAMONTANE_RULE bool is_interrupted(std::uint32_t rank, Ticks now) const {
+        return noise_.end(rank, now, 0) > now;
+    }
+    /// Has the rank look at what has arrived at `time`; where nothing has, there is no event unless a message comes
+    /// before.
+    TRAMONTANE_RULE void wait_from(Node& node, std::uint32_t rank, Ticks time);
+    /// A message comes to a rank that is busy without an event. Returns whether the rank is free by now; schedules its
+    /// event if not.
+    TRAMONTANE_RULE bool is_free_for_message(Node& node, std::uint32_t rank, Ticks now);
+    TRAMONTANE_RULE bool goes_ahead(Node& node, std::uint32_t rank, std::int64_t bytes, Ticks time);
+
+    /// The switch of a place's node.
+    [[nodiscard]] TRAMONTANE_RULE SwitchId switch_of(std::uint32_t place) const {
+        return topology_.switch_of(allocation_.node(places_.node_of(place)));
+    }
+    /// The NIC through which a rank gets a message, as the topology calls it.
+    [[nodiscard]] TRAMONTANE_RULE NodeId destination(std::uint32_t rank, const Transaction& e) const {
+        const std::uint32_t place = places_.of(rank);
+        if (!places_.several()) return allocation_.node(place);
+        const Address nic = places_.address(places_.nic_of(place, {rank, e.round, e.index()}));
+        return allocation_.node(nic.node, nic.local);
+    }
+    /// The same of a part of a striped message, which enters by the NIC of the number that it leaves by.
+    [[nodiscard]] TRAMONTANE_RULE NodeId destination_of_stripe(std::uint32_t rank, std::uint32_t nic) const {
+        return allocation_.node(places_.node_of(places_.of(rank)), places_.address(nic).local);
+    }
+    /// Bytes of the message that `rank` sends [B].
+    [[nodiscard]] TRAMONTANE_RULE std::int64_t size(std::uint32_t rank, const Transaction& e) const {
+        if (!e.carries_payload()) return control_bytes;
+        return schedule_.send(static_cast<Rank>(rank), e.round, static_cast<std::int32_t>(e.index())).bytes;
+    }
+    TRAMONTANE_RULE void post(std::uint32_t rank, Index transaction, std::int64_t bytes, Ticks now);
+    TRAMONTANE_RULE void queue(std::uint32_t nic, Index transaction, Ticks now);
+    [[gnu::noinline]] TRAMONTANE_RULE void stripe(std::uint32_t rank, std::uint32_t first, Index transaction,
+                                                  std::int64_t bytes, Ticks now);
+    [[gnu::noinline]] TRAMONTANE_RULE void hand_over(std::uint32_t rank, Index transaction, Ticks now);
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t tie(std::uint32_t source, const Transaction& e) const;
+    TRAMONTANE_RULE void answer(std::uint32_t rank, Index transaction, Transaction::Kind kind, Ticks now);
+    // The parts of a NIC: `node` is the record at its place.
+    /// Moves messages and packets up as credits returned until now, in the order of their times.
+    TRAMONTANE_RULE void apply_returned_credits(Node& node, std::uint32_t nic, Ticks now);
+    TRAMONTANE_RULE void take_buffer_credits(Node& node, std::uint32_t nic, Ticks now);
+    TRAMONTANE_RULE void take_switch_credits(Node& node, std::uint32_t nic, Ticks now);
+    /// Sees to it that the NIC goes on in time.
+    TRAMONTANE_RULE void wake(Node& node, std::uint32_t nic, Ticks now);
+    /// The same for all NICs that a place uses.
+    TRAMONTANE_RULE void apply_returned_credits_of(std::uint32_t place, Ticks now) {
+        places_.each_nic(place, [&](std::uint32_t nic) { apply_returned_credits(node(nic), nic, now); });
+    }
+    TRAMONTANE_RULE void wake_of(std::uint32_t place, Ticks now) {
+        places_.each_nic(place, [&](std::uint32_t nic) { wake(node(nic), nic, now); });
+    }
+    TRAMONTANE_RULE std::uint32_t sender_of(std::uint32_t nic, Transaction& e) const;
+    TRAMONTANE_RULE bool cut_packet(Node& node, std::uint32_t nic, Index transaction, Ticks now);
+    TRAMONTANE_RULE void inject(Node& node, std::uint32_t nic, Index packet, Ticks now);
+    [[gnu::noinline]] TRAMONTANE_RULE bool take_by_hardware(Node& node, std::uint32_t rank, Index item, Ticks now);
+    [[gnu::noinline]] TRAMONTANE_RULE bool take_put(Node& node, std::uint32_t rank, Index item, Ticks now);
+    [[gnu::noinline]] TRAMONTANE_RULE void note_arrival(std::uint32_t place, std::uint32_t code, Index item);
+    [[gnu::noinline]] TRAMONTANE_RULE void charge_waiting(const Node& node, std::uint32_t rank, Index item, Ticks now);
+    TRAMONTANE_RULE void deliver(Node& node, std::uint32_t rank, Index transaction, Ticks now);
+
+    /// \param store has the records of all nodes
+    template <class Store>
+    void lend(Store& store) {
+        rounds_ = store.rounds;
+        nodes_ = store.nodes.get();
+        open_ = store.open.get();
+        memory_until_ = store.memory_until.get();
+        next_message_ = store.next_message.get();
+        unexpected_ = store.unexpected.get();
+        unpacking_ = store.unpacking.get();
+    }
+
+    Engine& engine_;
+    Switches& fabric_;
+    const Topology& topology_;
+    const Places& places_;
+    const Allocation& allocation_;
+    const Schedule& schedule_;
+    const Noise noise_;
+    const bool has_puts_;              // in some round
+    const bool copies_share_;          // the memory of their node
+    const std::int64_t stripe_above_;  // payloads of more bytes are striped
+    const bool is_seen_;               // others see at once what a rank posts
+    const bool notes_arrivals_;        // see note_arrival
+    const bool follows_graph_;         // else ranks run rounds
+    std::uint32_t rounds_ = 0;
+    std::uint32_t ended_ = 0;
+    Span span_;
+
+    // The owner's:
+    Node* nodes_ = nullptr;                // by place
+    Ticks* memory_until_ = nullptr;        // by node of the job: when its memory is free; null: it is unlimited
+    Ticks* next_message_ = nullptr;        // by NIC: when it may begin another; null where there is no gap
+    std::uint32_t* unexpected_ = nullptr;  // by rank: messages that came early; null where they cost nothing
+    Index* open_ = nullptr;                // by rank: the first record of its open rounds, plus 1
+    Unpacking* unpacking_ = nullptr;       // null where it takes no time
+    Repeats* repeats_ = nullptr;
+    Span* phases_ = nullptr;
+    Totals* totals_ = nullptr;                   // by phase
+    Waiting* waiting_ = nullptr;                 // null where nobody asks why ranks wait
+    std::vector<Stretch>* stretches_ = nullptr;  // what some did when
+
+private:
+    [[nodiscard]] TRAMONTANE_RULE Own& own() { return static_cast<Own&>(*this); }
+};
+
+}  // namespace tramontane
+
+// The parts that belong to the class:
+#include "rules/nic.hpp"
+#include "rules/rank.hpp"

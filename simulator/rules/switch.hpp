@@ -1,0 +1,461 @@
+/// \file
+/// What a switch does: routing, crossbar, output buffers and links.
+///
+/// A packet's head at a switch is routed, waits for space in the output buffer of its port and virtual channel, passes
+/// the crossbar (one server a switch; an unlimited one takes no time and has no server), waits for space behind the
+/// link, and passes the link. The space it held upstream is free again when its head leaves the crossbar, and the
+/// upstream side knows one link latency later. These are PISCES' stages; what happens at one tick is done in one event.
+///
+/// Where links differ (links.hpp), a switch keeps the number of each port's rate.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+
+#include "link_use.hpp"
+#include "links.hpp"
+#include "random.hpp"
+#include "rules/arbiter.hpp"
+#include "rules/channel.hpp"
+#include "rules/events.hpp"
+#include "rules/parameters.hpp"
+#include "rules/records.hpp"
+#include "rules/routing.hpp"
+#include "rules/rule.hpp"
+#include "topology.hpp"
+
+namespace tramontane {
+
+/// Between the injection buffer of a NIC and its switch; not divided by virtual channels.
+struct alignas(64) Injection {
+    NodeChannel channel;
+    Ticks wake = never;  ///< when the NIC goes on; never: with the next message, or credit if packets wait
+};
+static_assert(sizeof(Injection) == 64);
+
+struct alignas(64) CacheLine {
+    std::byte bytes[64];
+};
+
+/// \tparam Own who has the switches' records, and
+///
+///         create(at)                     makes the record of a switch that a packet comes to, with `begin(at, record)`
+///         give_upstream(packet, time)    gives back the space that a packet held at the switch it comes from
+///         give_to_nic(nic, time, bytes)  gives back space to a NIC: `take_from_switch`, not later than it is due
+///         latency_behind(packet)         of the link that a packet came by
+/// \tparam Engine see Events
+template <class Own, class Engine>
+class SwitchRules {
+public:
+    // What happens at a switch:
+
+    /// A packet's head arrives.
+    [[gnu::always_inline]] TRAMONTANE_RULE void head_arrives(SwitchId at, Index item, Ticks now) {
+        if (switches_[at] == nullptr) own().create(at);
+        Packet& packet = engine_.packets[item];
+        ++engine_.statistics.hops;
+        if (!packet.routed) route(at, packet, now);
+        packet.routed = false;
+        if (links_ == Links::counted) [[unlikely]]
+            note_arrival(at, packet, now);
+        Output& output = out(at, packet.port, packet.channel);
+        SwitchChannel& before = output.before;
+        if (before.waiting.empty()) before.apply(engine_.credits, now);
+        if (before.credits() >= packet.bytes) {  // passes what waits for more space, as in PISCES
+            enter_crossbar(at, item, output, now);
+        } else {
+            packet.order = engine_.next_order();
+            before.waiting.append(engine_.packets, item, engine_.parameters.packet);
+            engine_.wake_if_needed(at, before, event_code(EventKind::crossbar_credit, packet.port, packet.channel));
+        }
+    }
+
+    /// A packet's head leaves the crossbar, later than it arrived.
+    [[gnu::always_inline]] TRAMONTANE_RULE void head_leaves_crossbar(SwitchId at, Index item, Ticks now) {
+        leave_crossbar(at, item, now);
+    }
+
+    /// Space in an output buffer is free again, packets wait before the crossbar.
+    [[gnu::always_inline]] TRAMONTANE_RULE void crossbar_goes_on(SwitchId at, std::uint32_t code, Ticks now) {
+        Output& output = out(at, port_of(code), channel_of(code));
+        SwitchChannel& before = output.before;
+        // The crossbar lets at most one packet go for each credit, the first that fits.
+        while (before.is_due(now)) {
+            before.apply_one(engine_.credits);
+            const Index item =
+                before.waiting.take_fitting(engine_.packets, before.credits(), engine_.parameters.packet);
+            if (item != none) enter_crossbar(at, item, output, now);
+        }
+        before.set_wake(false);
+        engine_.wake_if_needed(at, before, code);
+    }
+
+    /// Space behind a link is free again, packets wait in the output buffer.
+    [[gnu::always_inline]] TRAMONTANE_RULE void link_goes_on(SwitchId at, std::uint32_t code, Ticks now) {
+        Output& output = out(at, port_of(code), channel_of(code));
+        SwitchChannel& behind = output.behind;
+        behind.apply(engine_.credits, now);
+        while (true) {
+            const Index item =
+                behind.waiting.take_fitting(engine_.packets, behind.credits(), engine_.parameters.packet);
+            if (item == none) break;
+            enter_link(at, item, output, now);
+        }
+        behind.set_wake(false);
+        engine_.wake_if_needed(at, behind, code);
+    }
+
+    /// A switch gives space back to a NIC.
+    TRAMONTANE_RULE void take_from_switch(std::uint32_t nic, Ticks time, std::uint32_t bytes) {
+        Injection& injection = injection_[nic];
+        injection.channel.give(engine_.credits, time, bytes);
+        if (injection.wake == never && !injection.channel.waiting.empty()) wake_injection(nic, time);
+    }
+
+    [[nodiscard]] TRAMONTANE_RULE Injection& injection(std::uint32_t nic) {
+        touch(injection_[nic]);
+        return injection_[nic];
+    }
+    /// Lets the NIC go on at `time`.
+    TRAMONTANE_RULE void wake_injection(std::uint32_t nic, Ticks time) {
+        injection_[nic].wake = time;
+        engine_.schedule_at(nic, time, EventKind::nic_wake);
+    }
+
+protected:
+    /// The two buffers a packet passes on its way out of a switch.
+    struct alignas(64) Output {
+        SwitchChannel before;  ///< space in the output buffer, waited for before the crossbar
+        SwitchChannel behind;  ///< space in the next switch or node, waited for before the link
+    };
+    static constexpr SwitchId unknown = ~SwitchId{0};
+
+    /// The server of a port and the switch behind it, which is known once a packet has gone there.
+    struct Link : Arbiter {
+        SwitchId next = unknown;
+    };
+    static_assert(sizeof(Link) == 16);
+
+    SwitchRules(Engine& engine, const Topology& topology, const Router& router, const LinkCounting& counting)
+        : engine_(engine),
+          topology_(topology),
+          router_(router),
+          has_crossbar_(engine.parameters.has_crossbar()),
+          links_differ_(!engine.parameters.links.alike()),
+          links_(counting.on     ? Links::counted
+                 : links_differ_ ? Links::different
+                                 : Links::plain),
+          channels_(router.channels()),
+          space_(engine.parameters.buffer / channels_),
+          outputs_offset_(((std::size_t{topology.ports()} + 1) * sizeof(Link) +
+                           (links_differ_ ? topology.ports() * sizeof(LinkRateId) : 0) + 63) /
+                          64 * 64),
+          meters_offset_(outputs_offset_ + std::size_t{topology.ports()} * channels_ * sizeof(Output)),
+          lines_((meters_offset_ + (counting.on ? topology.ports() * sizeof(LinkMeter) : 0)) / sizeof(CacheLine)),
+          meters_have_series_(counting.one_by_one()) {}
+    /// The same with the records of another part.
+    SwitchRules(const SwitchRules& first, Engine& engine)
+        : engine_(engine),
+          topology_(first.topology_),
+          router_(first.router_),
+          has_crossbar_(first.has_crossbar_),
+          links_differ_(first.links_differ_),
+          links_(first.links_),
+          channels_(first.channels_),
+          space_(first.space_),
+          outputs_offset_(first.outputs_offset_),
+          meters_offset_(first.meters_offset_),
+          lines_(first.lines_),
+          meters_have_series_(first.meters_have_series_) {}
+
+    // The record of a switch is one block: its crossbar, then its links by port, their rates where they differ, then
+    // its outputs by port and virtual channel, then the meters of its links where they are counted.
+
+    [[nodiscard]] TRAMONTANE_RULE Link* links(SwitchId at) const {
+        return reinterpret_cast<Link*>(switches_[at]->bytes);
+    }
+    [[nodiscard]] TRAMONTANE_RULE Arbiter& crossbar(SwitchId at) const { return links(at)[0]; }
+    [[nodiscard]] TRAMONTANE_RULE Link& link(SwitchId at, Port port) const { return links(at)[1 + port]; }
+    [[nodiscard]] TRAMONTANE_RULE Output* outputs(SwitchId at) const {
+        return reinterpret_cast<Output*>(reinterpret_cast<std::byte*>(switches_[at]) + outputs_offset_);
+    }
+    [[nodiscard]] TRAMONTANE_RULE Output& out(SwitchId at, Port port, std::uint8_t channel) const {
+        return outputs(at)[std::size_t{port} * channels_ + channel];
+    }
+    [[nodiscard]] TRAMONTANE_RULE LinkMeter& meter(SwitchId at, Port port) const {
+        return reinterpret_cast<LinkMeter*>(reinterpret_cast<std::byte*>(switches_[at]) + meters_offset_)[port];
+    }
+    [[nodiscard]] TRAMONTANE_RULE LinkRateId* rates(SwitchId at) const {
+        return reinterpret_cast<LinkRateId*>(links(at) + 1 + topology_.ports());
+    }
+    /// Of a link, where links differ.
+    [[nodiscard]] TRAMONTANE_RULE const LinkRate& rate(SwitchId at, Port port) const {
+        return engine_.parameters.links.rates[rates(at)[port]];
+    }
+
+    /// Begins the record of a switch, in `lines_` lines.
+    TRAMONTANE_RULE void begin(SwitchId at, CacheLine* record) {
+        switches_[at] = record;
+        std::uninitialized_fill_n(links(at), std::size_t{topology_.ports()} + 1, Link{});
+        const LinkRates& links = engine_.parameters.links;
+        for (Port port = 0; links_differ_ && port < topology_.ports(); ++port) {
+            rates(at)[port] = links.of_class[topology_.link_class(at, port)];
+        }
+        const std::size_t count = std::size_t{topology_.ports()} * channels_;
+        std::uninitialized_fill_n(outputs(at), count, Output{SwitchChannel(space_), SwitchChannel(space_)});
+        if (links_ != Links::counted) return;
+        std::uninitialized_fill_n(&meter(at, 0), topology_.ports(), LinkMeter{});
+        for (Port port = 0; port < topology_.ports(); ++port) {
+            meter(at, port).link_class = topology_.link_class(at, port);
+            if (!meters_have_series_) meter(at, port).series = meter(at, port).link_class;
+        }
+    }
+
+    /// Routes a packet before its head arrives, where the moment does not matter to its route.
+    TRAMONTANE_RULE void route_ahead(SwitchId at, Packet& packet) {
+        if (!packet.routed && router_.ignores_state(packet.route)) route(at, packet, 0);
+    }
+
+    TRAMONTANE_RULE void route(SwitchId at, Packet& packet, Ticks now) {
+        const Hop hop = router_.next(at, packet.route, Draw(mix(engine_.seed ^ packet.tie)), View{*this, now});
+        packet.port = hop.port;
+        packet.channel = hop.channel;
+        packet.ejected = hop.ejects;
+        packet.routed = true;
+    }
+
+    // --- a packet's way through a switch; as a rule the stages follow one another in one event -----------------------
+
+    /// Sees to it that a packet is due with its bytes at the slowest server of its way so far.
+    TRAMONTANE_RULE void meet(Packet& packet, LinkRateId rate) const {
+        if (rate <= packet.slowest) return;
+        const Parameters& p = engine_.parameters;
+        const Ticks before = p.slowest_slot(p.links.rates[packet.slowest]);
+        packet.due += packet.bytes * (p.slowest_slot(p.links.rates[rate]) - before);
+        packet.slowest = rate;
+    }
+
+    [[gnu::always_inline]] TRAMONTANE_RULE void enter_crossbar(SwitchId at, Index item, Output& output, Ticks now) {
+        Packet& packet = engine_.packets[item];
+        output.before.take(packet.bytes);
+        Ticks leaves = now;
+        if (has_crossbar_) {
+            const Passage passage =
+                crossbar(at).book(engine_.gaps, engine_.parameters.crossbar_slot, now, packet.bytes, packet.spacing);
+            check_step(passage.tail_leaves - now);
+            packet.spacing = passage.spacing(packet.bytes);
+            leaves = passage.head_leaves;
+        }
+        if (packet.upstream < engine_.switches) {
+            Ticks time = leaves + engine_.parameters.link.latency;
+            if (links_differ_) [[unlikely]]
+                time = leaves + own().latency_behind(packet);
+            own().give_upstream(packet, time);
+        } else {
+            own().give_to_nic(packet.upstream - engine_.switches, leaves + engine_.parameters.injection_latency,
+                              packet.bytes);
+        }
+        if (leaves == now) {
+            leave_crossbar(at, item, now);
+        } else {
+            engine_.schedule(leaves, at, event_code(EventKind::crossbar_exit), item);
+        }
+    }
+
+    [[gnu::always_inline]] TRAMONTANE_RULE void leave_crossbar(SwitchId at, Index item, Ticks now) {
+        Packet& packet = engine_.packets[item];
+        Output& output = out(at, packet.port, packet.channel);
+        SwitchChannel& behind = output.behind;
+        if (behind.waiting.empty()) behind.apply(engine_.credits, now);
+        if (behind.credits() >= packet.bytes) {
+            enter_link(at, item, output, now);
+        } else {
+            packet.order = engine_.next_order();
+            behind.waiting.append(engine_.packets, item, engine_.parameters.packet);
+            engine_.wake_if_needed(at, behind, event_code(EventKind::output_credit, packet.port, packet.channel));
+        }
+    }
+
+    /// \tparam differ whether links do, by a constant: this is where most of the time goes
+    template <bool differ>
+    [[gnu::always_inline]] TRAMONTANE_RULE Passage pass_link(SwitchId at, Index item, Output& output, Ticks now) {
+        Packet& packet = engine_.packets[item];
+        output.behind.take(packet.bytes);
+        Link& server = link(at, packet.port);
+        const LinkRate& rate = differ ? this->rate(at, packet.port) : engine_.parameters.link;
+        const Passage passage = server.book(engine_.gaps, rate.slot, now, packet.bytes, packet.spacing);
+        check_step(passage.tail_leaves - now);
+        packet.spacing = passage.spacing(packet.bytes);
+
+        if (passage.head_leaves == now && output.before.waiting.empty()) {
+            output.before.add(packet.bytes);  // its space in the output buffer is free again at once
+        } else {
+            engine_.give(at, output.before, event_code(EventKind::crossbar_credit, packet.port, packet.channel),
+                         passage.head_leaves, packet.bytes);
+        }
+
+        packet.due += rate.latency;
+        if constexpr (differ) meet(packet, rates(at)[packet.port]);
+        if (packet.ejected) {
+            // The receiving NIC frees the space when the tail is in.
+            const Ticks tail = passage.head_leaves + rate.latency + Ticks{packet.bytes} * packet.spacing;
+            engine_.give(at, output.behind, event_code(EventKind::output_credit, packet.port, packet.channel),
+                         tail + rate.latency, packet.bytes);
+            eject(item, tail);
+        } else {
+            packet.upstream = at;
+            packet.upstream_port = packet.port;
+            packet.upstream_channel = packet.channel;
+            if (server.next == unknown) server.next = topology_.neighbour(at, packet.port);
+            engine_.send(passage.head_leaves + rate.latency, server.next, event_code(EventKind::head_arrival), item);
+        }
+        return passage;
+    }
+
+    [[gnu::noinline]] TRAMONTANE_RULE void enter_one_of_different_links(SwitchId at, Index item, Output& output,
+                                                                        Ticks now) {
+        pass_link<true>(at, item, output, now);
+    }
+
+    [[gnu::noinline]] TRAMONTANE_RULE void enter_counted_link(SwitchId at, Index item, Output& output, Ticks now) {
+        const Packet& packet = engine_.packets[item];
+        const std::uint32_t bytes = packet.bytes;
+        LinkMeter& meter = this->meter(at, packet.port);
+        ++meter.packets;
+        meter.bytes += bytes;
+        meter.waiting -= bytes;
+        const Passage passage =
+            links_differ_ ? pass_link<true>(at, item, output, now) : pass_link<false>(at, item, output, now);
+        if (engine_.link_use.wanted()) {
+            engine_.link_use.pass(meter.series, passage.head_leaves, passage.tail_leaves, bytes);
+        }
+    }
+
+    /// Counts the queue that a packet finds before its link: what has come to the switch for it, and what the link is
+    /// booked for.
+    [[gnu::noinline]] TRAMONTANE_RULE void note_arrival(SwitchId at, const Packet& packet, Ticks now) {
+        LinkMeter& meter = this->meter(at, packet.port);
+        const Ticks open = link(at, packet.port).open();
+        const Ticks slot = links_differ_ ? rate(at, packet.port).slot : engine_.parameters.link.slot;
+        const std::uint64_t queue = meter.waiting + (open > now ? (open - now) / slot : 0);
+        meter.waiting += packet.bytes;
+        meter.peak_queue = std::max(meter.peak_queue, queue);
+        if (!engine_.link_use.wanted()) return;
+        if (meter.series == LinkMeter::no_series) meter.series = engine_.link_use.add_series();
+        engine_.link_use.find(meter.series, now, queue);
+    }
+
+    [[gnu::always_inline]] TRAMONTANE_RULE void enter_link(SwitchId at, Index item, Output& output, Ticks now) {
+        if (links_ != Links::plain) [[unlikely]] {
+            if (links_ == Links::counted) return enter_counted_link(at, item, output, now);
+            return enter_one_of_different_links(at, item, output, now);
+        }
+        pass_link<false>(at, item, output, now);
+    }
+
+    /// Counts a packet that is on its last link; when all of a message are, its arrival is known.
+    [[gnu::always_inline]] TRAMONTANE_RULE void eject(Index item, Ticks tail) {
+        const Packet& packet = engine_.packets[item];
+        const Ticks delay = tail - std::min(tail, packet.due);
+        if constexpr (checks) engine_.ledger.leave(packet.bytes);
+        if (packet.whole) {
+            const Transaction& transaction = engine_.transactions[packet.message];
+            if (transaction.carries_payload()) engine_.delays.add(delay, transaction.peer, transaction.target);
+            engine_.arrive(packet.message, transaction.peer, transaction.target, packet.bytes, tail, packet.tie);
+        } else {
+            Message& message = engine_.messages[packet.message];
+            if (message.carries_payload) {
+                engine_.delays.add(delay, message.source, message.target);
+            }
+            if (tail > message.arrival) {
+                message.arrival = tail;
+                message.arrival_tie = packet.tie;
+            } else if (tail == message.arrival) {
+                message.arrival_tie = std::max(message.arrival_tie, packet.tie);
+            }
+            message.missing -= packet.bytes;
+            if constexpr (checks) {
+                // What has not been sent only its own part may look at.
+                if (engine_.owns(engine_.lp_of(engine_.places.of(message.source))) &&
+                    message.missing < message.unsent) {
+                    fail<std::logic_error>("simulator: more bytes of a message arrived than were sent");
+                }
+            }
+            if (message.missing == 0) {
+                engine_.arrive(message.transaction, message.source, message.target, message.bytes, message.arrival,
+                               message.arrival_tie);
+                engine_.messages.give_back(packet.message);
+            }
+        }
+        engine_.packets.give_back(item);
+    }
+
+    // --- what routing may know of queues -----------------------------------------------------------------------------
+
+    TRAMONTANE_RULE std::uint64_t queued_packets(SwitchId at, Port port, Ticks now) {
+        std::int64_t bytes = 0;
+        for (std::uint8_t channel = 0; channel < channels_; ++channel) {
+            SwitchChannel& behind = out(at, port, channel).behind;
+            if (behind.waiting.empty()) behind.apply(engine_.credits, now);
+            bytes += space_ - behind.credits();
+        }
+        return static_cast<std::uint64_t>(bytes) / engine_.parameters.packet;
+    }
+
+    /// The same without touching the switch, whose own time may differ by less than a window.
+    [[nodiscard]] TRAMONTANE_RULE std::uint64_t queued_packets_anywhere(SwitchId at, Port port, Ticks now) const {
+        if (!switches_[at]) return 0;
+        const Output* output = outputs(at) + std::size_t{port} * channels_;
+        std::int64_t bytes = 0;
+        for (std::uint8_t channel = 0; channel < channels_; ++channel, ++output) {
+            bytes += space_ - output->behind.credits_at(engine_.credits, now);
+        }
+        return static_cast<std::uint64_t>(bytes) / engine_.parameters.packet;
+    }
+
+    /// What a queue counts for in a comparison: a byte's time on that link; 1 where links are alike.
+    [[nodiscard]] TRAMONTANE_RULE std::uint64_t weight(SwitchId at, Port port) const {
+        return links_differ_ ? rate(at, port).slot : 1;
+    }
+
+    /// What the router may know at one time.
+    struct View {
+        SwitchRules& rules;
+        Ticks now;
+        [[nodiscard]] TRAMONTANE_RULE std::uint64_t queue(SwitchId at, Port port) {
+            return rules.queued_packets(at, port, now) * rules.weight(at, port);
+        }
+        [[nodiscard]] TRAMONTANE_RULE std::uint64_t queue_anywhere(SwitchId at, Port port) const {
+            const std::uint64_t packets = rules.queued_packets_anywhere(at, port, now);
+            return packets == 0 ? 0 : packets * rules.weight(at, port);
+        }
+        [[nodiscard]] TRAMONTANE_RULE bool less(std::uint64_t a, std::uint64_t b) const { return a < b; }
+        [[nodiscard]] TRAMONTANE_RULE std::uint32_t turn(std::uint32_t counter) { return rules.counters_[counter]++; }
+    };
+
+    Engine& engine_;
+    const Topology& topology_;
+    const Router& router_;
+    const bool has_crossbar_;
+    const bool links_differ_;
+    /// What is to be heeded at a link.
+    enum class Links : std::uint8_t { plain, different, counted } links_;
+    std::uint8_t channels_;
+    std::int64_t space_;  // bytes of a buffer for one virtual channel
+    std::size_t outputs_offset_, meters_offset_, lines_;
+    bool meters_have_series_;  // of their own; else those of a class have one together
+
+    // The owner's:
+    CacheLine** switches_ = nullptr;     // records; null until a packet comes, and where another part has it
+    std::uint32_t* counters_ = nullptr;  // of ports that are taken in turn
+    Injection* injection_ = nullptr;     // by NIC
+
+private:
+    [[nodiscard]] TRAMONTANE_RULE Own& own() { return static_cast<Own&>(*this); }
+};
+
+}  // namespace tramontane

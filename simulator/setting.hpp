@@ -1,0 +1,81 @@
+/// \file
+/// All that does not change in a simulation: network, routing, and where ranks are.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "allocation.hpp"
+#include "machine.hpp"
+#include "places.hpp"
+#include "random.hpp"
+#include "rules/events.hpp"
+#include "rules/routing.hpp"
+#include "schedule.hpp"
+#include "simulation.hpp"
+#include "topology.hpp"
+
+namespace tramontane {
+
+inline void check(const Machine& m, const Router& router) {
+    if (m.buffer > std::numeric_limits<std::int32_t>::max()) {  // a channel counts its free bytes in 32 bits
+        throw std::invalid_argument("machine.buffer: at most 2^31 - 1 B");
+    }
+    if (m.buffer / router.channels() < m.packet) {  // would deadlock
+        throw std::invalid_argument("machine.buffer: " + std::to_string(m.buffer) + " B over " +
+                                    std::to_string(router.channels()) + " virtual channels hold no packet of " +
+                                    std::to_string(m.packet) + " B");
+    }
+    if (m.packet < 1 || m.packet > 1'000'000'000)
+        throw std::invalid_argument("machine.packet: must lie in 1 B ... 1 GB");
+}
+
+[[nodiscard]] inline std::uint32_t checked_ranks(std::int64_t ranks) {
+    if (ranks >= max_ranks) throw std::invalid_argument("ranks: at most " + std::to_string(max_ranks - 1));
+    return static_cast<std::uint32_t>(ranks);
+}
+
+struct Setting {
+    /// \throws std::invalid_argument or Refusal for what can't be
+    Setting(const Machine& machine, const Schedule& schedule, const Run& run)
+        : topology(make_topology(machine)),
+          router(*topology, machine.routing),
+          ranks(checked_ranks(schedule.ranks())),
+          places(run.places, ranks, machine),
+          allocation(run.allocation, places.nodes(), *topology, run.seed, places.nics()) {
+        check(machine, router);
+        topology->expect(all_nodes());
+    }
+
+    /// Calls `start(time, lp, code)` for each rank.
+    template <class Start>
+    void each_start(const Run& run, Start&& start) const {
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+            const Ticks delay = below(random_bits(~run.seed, rank, 0), from_picoseconds(run.start_jitter) + 1);
+            const Address address = places.address(places.of(rank));
+            start(delay, topology->switches() + address.node, node_code(EventKind::start, address.local));
+        }
+    }
+
+    const std::unique_ptr<Topology> topology;
+    const Router router;
+    const std::uint32_t ranks;
+    const Places places;
+    const Allocation allocation;
+
+private:
+    /// NICs of the job, each a node of the topology.
+    [[nodiscard]] std::vector<NodeId> all_nodes() const {
+        std::vector<NodeId> all;
+        for (std::uint32_t node = 0; node < places.nodes(); ++node) {
+            for (std::uint32_t nic = 0; nic < places.nics(); ++nic) all.push_back(allocation.node(node, nic));
+        }
+        return all;
+    }
+};
+
+}  // namespace tramontane
