@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "rules/arbiter.hpp"
-#include "rules/channel.hpp"
 #include "event_queue.hpp"
 #include "random.hpp"
+#include "rules/arbiter.hpp"
+#include "rules/channel.hpp"
 #include "simulation.hpp"
 #include "testing.hpp"
 
