@@ -2,7 +2,7 @@
 
 Left, time against the number of processes, as in every scaling figure. Right, a bar for each number of processes and
 series: what each step takes of a rank's time, the mean over ranks, as a part of the slowest series' time at this
-number; work is hatched.
+number; work is hatched. With one number of processes there are only bars, one below the other.
 """
 
 from typing import TYPE_CHECKING
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Part of the room between two numbers of processes that bars take.
 ROOM = 0.84
+#: Height of a bar that lies, with its name [in].
+ROW = 0.3
 HATCH = "////"
 
 
@@ -51,6 +53,13 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         axes = figure.add_subplot(cell)
         return [Drawn(axes, _draw_bars(axes, shares, _x_text(dataset, spec)))]
 
+    if shares["x"].nunique() == 1:
+        height = ROW * (shares["label"].nunique() + 4)
+        return [
+            Panel(
+                lambda figure, cell: [_draw_rows(figure, cell, shares)], note=caption.gap_note(dataset), height=height
+            )
+        ]
     return [*scaling.panels(dataset, spec), Panel(draw, note=caption.gap_note(dataset))]
 
 
@@ -76,10 +85,10 @@ def _shares(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     time, work = STEPS["time_s"].name, STEPS["work_s"].name
     if time not in dataset:
         raise ValueError("figure.kind: found 'steps', but no point is a program, allowed: another kind")
-    phases = [str(name) for name in dataset["step"].values]
+    phases = _steps(dataset, spec)
     parts = []
-    for step in dict.fromkeys(name.split(" ")[0] for name in phases):  # an exchange has a phase for each of its stages
-        of_step = dataset.isel(step=[place for place, name in enumerate(phases) if name.split(" ")[0] == step])
+    for step in dict.fromkeys(phases.values()):
+        of_step = dataset.isel(step=[place for place, name in phases.items() if name == step])
         summed = dataset.drop_dims("step").assign(
             {name: of_step[name].sum("step", min_count=1, keep_attrs=True) for name in (time, work)}
         )
@@ -96,13 +105,61 @@ def _shares(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     return rows[["label", "x", "step", "time", "share", "part", "work"]]
 
 
-def _draw_bars(axes: "Axes", shares: pd.DataFrame, x_text: str) -> "list[Artist]":
+def _steps(dataset: xr.Dataset, spec: FigureSpec) -> dict[int, str]:
+    """Return the step of each phase to be drawn, by its place; an exchange has a phase for each of its stages."""
+    names = [str(name).split(" ") for name in dataset["step"].values]
+    if spec.role is None:
+        return {place: words[0] for place, words in enumerate(names)}
+    found = {place: words[1] for place, words in enumerate(names) if words[0] == spec.role and len(words) > 1}
+    if not found:
+        roles = ", ".join(dict.fromkeys(words[0] for words in names))
+        raise ValueError(f"figure.role: found '{spec.role}', allowed: {roles}")
+    return found
+
+
+def _draw_rows(figure: "Figure", cell: "SubplotSpec", shares: pd.DataFrame) -> Drawn:
+    """Draw a bar for each series, from the top, below its name; the legend stands above them, where no bar is."""
+    axes = figure.add_subplot(cell)
+    labels = list(dict.fromkeys(shares["label"]))
+    steps, colours, works = _looks(shares)
+    for place, label in enumerate(labels):
+        left = 0.0
+        for _, row in shares[shares["label"] == label].iterrows():
+            hatch = HATCH if works[row["step"]] else None
+            colour = colours[row["step"]]
+            axes.barh(place, row["part"], 0.5, left, color=colour, hatch=hatch, edgecolor="white", linewidth=0.3)
+            left += row["part"]
+        axes.text(0.6, place - 0.27, label, va="bottom", fontsize="small")
+    axes.set(xlabel="Part of the slowest's time (%)", xlim=(0, 102), ylim=(len(labels) - 0.6, -0.75))
+    axes.set_yticks([])
+    axes.legend(handles=_entries(steps, colours, works), loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
+    return Drawn(axes)
+
+
+def _looks(shares: pd.DataFrame) -> "tuple[list[str], dict[str, tuple[float, float, float]], dict[str, bool]]":
+    """Return the steps, the colour of each, and whether it is work."""
     import seaborn  # noqa: PLC0415 - slow to import
-    from matplotlib.patches import Patch  # noqa: PLC0415
 
     steps = list(dict.fromkeys(shares["step"]))
     colours = dict(zip(steps, seaborn.color_palette("colorblind", len(steps)), strict=True))
-    works = {step: bool(shares.loc[shares["step"] == step, "work"].any()) for step in steps}
+    return steps, colours, {step: bool(shares.loc[shares["step"] == step, "work"].any()) for step in steps}
+
+
+def _entries(
+    steps: list[str], colours: "dict[str, tuple[float, float, float]]", works: dict[str, bool]
+) -> "list[Artist]":
+    from matplotlib.patches import Patch  # noqa: PLC0415
+
+    return [
+        Patch(facecolor=colours[step], hatch=HATCH if works[step] else None, edgecolor="white", label=step)
+        for step in steps
+    ]
+
+
+def _draw_bars(axes: "Axes", shares: pd.DataFrame, x_text: str) -> "list[Artist]":
+    from matplotlib.patches import Patch  # noqa: PLC0415
+
+    steps, colours, works = _looks(shares)
     labels, numbers_of_ranks = list(dict.fromkeys(shares["label"])), sorted(shares["x"].unique())
     width = ROOM / len(labels)
     for number, label in enumerate(labels):
@@ -130,13 +187,10 @@ def _draw_bars(axes: "Axes", shares: pd.DataFrame, x_text: str) -> "list[Artist]
     axes.set(xlabel=x_text, ylabel=f"Part of {whole} (%)", ylim=(0, 110))
     axes.set_yticks([0, 25, 50, 75, 100])
     axes.tick_params(axis="x", which="minor", bottom=False)
-    entries = [
-        Patch(facecolor=colours[step], hatch=HATCH if works[step] else None, edgecolor="white", label=step)
-        for step in steps
-    ]
+    entries = _entries(steps, colours, works)
     if len(labels) > 1:
         entries += [Patch(alpha=0, label=f"{number + 1}: {label}") for number, label in enumerate(labels)]
-    return list(entries)
+    return entries
 
 
 def _x_text(dataset: xr.Dataset, spec: FigureSpec) -> str:

@@ -1,0 +1,68 @@
+"""Bars of time steps: parts of one role, and bars one below the other where there is one number of processes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+from matplotlib import pyplot as plt
+from matplotlib.patches import Rectangle
+
+from analysis.figures import steps
+from analysis.figures.panel import compose
+from analysis.spec import FigureSpec, spec_of
+
+from .conftest import Factory
+
+#: A model and its disk: two phases of an exchange are one step.
+PHASES = ("model work", "model halo x-sweep", "model halo y-sweep", "disk write")
+TIMES = (0.5, 0.2, 0.1, 0.7)
+
+
+def forecast(factory: Factory, ranks: tuple[int, ...], role: str | None = "model") -> xr.Dataset:
+    """Two series, of which the second takes twice as long."""
+    figure = {"kind": "steps"} | ({} if role is None else {"role": role})
+    dataset = factory(("old", "new"), ranks, figure=figure)
+    dims = (*dataset["time_s"].dims, "step")
+    times = np.multiply.outer([[1.0] * len(ranks), [2.0] * len(ranks)], TIMES)
+    work = np.where(np.arange(len(PHASES)) == 0, times, 0.0)
+    units = {"units": "s", "long_name": "time of a step"}
+    return dataset.assign_coords(step=list(PHASES)).assign(
+        step_time_s=(dims, times, units), step_work_s=(dims, work, units)
+    )
+
+
+def test_a_role_has_its_own_steps_only(factory: Factory) -> None:
+    dataset = forecast(factory, (64,))
+    table = steps.numbers(dataset, spec_of(dataset))
+    assert table.headings == ["Series", "Processes", "Time in all steps, ms", "work, %", "halo, %"]
+    assert [row[-2:] for row in table.rows] == [["62.5", "37.5"], ["62.5", "37.5"]]
+
+
+def test_without_a_role_the_first_word_is_the_step(factory: Factory) -> None:
+    dataset = forecast(factory, (64,), role=None)
+    assert steps.numbers(dataset, spec_of(dataset)).headings[-2:] == ["model, %", "disk, %"]
+
+
+def test_a_role_that_is_not_there_is_refused(factory: Factory) -> None:
+    dataset = forecast(factory, (64,), role="modle")
+    with pytest.raises(ValueError, match=r"figure\.role: found 'modle', allowed: model, disk"):
+        steps.panels(dataset, spec_of(dataset))
+
+
+@pytest.mark.parametrize(("ranks", "panels", "bars"), [((64,), 1, 4), ((64, 256), 2, 8)])
+def test_one_number_of_processes_has_bars_alone(
+    factory: Factory, ranks: tuple[int, ...], panels: int, bars: int
+) -> None:
+    dataset = forecast(factory, ranks)
+    spec: FigureSpec = spec_of(dataset)
+    drawn = steps.panels(dataset, spec)
+    assert len(drawn) == panels
+    figure = compose(drawn)
+    axes = figure.axes[-1]
+    bars_drawn = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
+    assert len(bars_drawn) == bars
+    lengths = [patch.get_width() for patch in bars_drawn] if len(ranks) == 1 else []
+    assert sum(lengths[:2]) in (0, pytest.approx(50))
+    assert sum(lengths[2:]) in (0, pytest.approx(100))
+    plt.close(figure)
