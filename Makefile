@@ -44,7 +44,7 @@ CAMPAIGN := $(BIN)
 READY := .venv/.compiled
 endif
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard skeleton-src/*.hpp $(patsubst %,skeleton-src/%/*.hpp,collectives graphs patterns programs workloads) \
-             simulator/*.hpp simulator/*.cpp simulator/rules/*.hpp \
+             simulator/*.hpp simulator/*.cpp simulator/rules/*.hpp simulator/device/*.hpp simulator/device/*.cpp \
              simulator/pisces16/*.hpp simulator/pisces16/*.cpp \
              simulator/topologies/*.hpp simulator/topologies/*.cpp simulator/bindings/*.hpp simulator/bindings/*.cpp)
 

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "../device/simulate.hpp"
 #include "../earliest_ends.hpp"
 #include "../simulation.hpp"
 #include "dict.hpp"
@@ -454,7 +455,14 @@ Keeping keeping_of(const nb::object& checkpoint) {
 }
 
 nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double longest, const std::vector<double>& more_s,
-                        std::int64_t window, const nb::object& checkpoint, const std::vector<std::uint32_t>& timeline) {
+                        std::int64_t window, const nb::object& checkpoint, const std::vector<std::uint32_t>& timeline,
+                        const std::string& device) {
+    const bool by_lanes = device == "host";
+    if (!by_lanes && !device.empty()) {
+        throw std::invalid_argument("device: found '" + device +
+                                    "', allowed: host (lanes as threads); this build has no engine for accelerators");
+    }
+    if (by_lanes && !checkpoint.is_none()) throw std::invalid_argument("device: the device engine keeps no checkpoint");
     if (threads < 1 || threads > max_threads) {
         throw std::invalid_argument("threads: found " + std::to_string(threads) + ", allowed: 1 ... " +
                                     std::to_string(max_threads));
@@ -470,7 +478,9 @@ nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double long
             const nb::gil_scoped_acquire acquired;
             if (PyErr_CheckSignals() != 0) throw nb::python_error();
         };
-        o = simulate(task.machine, *task.schedule, task.run, poll, keeping);
+        o = by_lanes ? device::simulate(task.machine, *task.schedule, task.run,
+                                        {.lanes = static_cast<std::uint32_t>(threads), .shuffle = task.run.seed}, poll)
+                     : simulate(task.machine, *task.schedule, task.run, poll, keeping);
         return_memory();
     }
     nb::dict result;
@@ -565,7 +575,7 @@ void bind_simulation(nb::module_& module) {
     module.def(
         "simulate", &tramontane::bindings::simulate_point, "point"_a, "threads"_a = 1,
         "longest"_a = std::numeric_limits<double>::infinity(), "more_s"_a = std::vector<double>(), "window"_a = 0,
-        "checkpoint"_a = nb::none(), "timeline"_a = std::vector<std::uint32_t>(),
+        "checkpoint"_a = nb::none(), "timeline"_a = std::vector<std::uint32_t>(), "device"_a = "",
         "Simulate a canonical point, with several threads where it can be; results do not depend on them.\n\n"
         "Of a point that takes more than `longest` [s], which the bounds `more_s` [s] of 0, 1, ... repeats to come "
         "show\n"
@@ -578,6 +588,8 @@ void bind_simulation(nb::module_& module) {
         "`written(error)` is called when it has been, or with why not.\n\n"
         "`timeline` lists ranks of which the result tells what they did when, as `timeline`: tuples of rank, what,\n"
         "for whom it waited, begin and end [s].\n\n"
+        "`device` is \"\", or \"host\" for the device engine with threads as its lanes: the same results, for "
+        "tests.\n\n"
         "Raises ValueError for what cannot be simulated and RuntimeError on deadlock, with what waits for what.");
     module.def("idle_bytes", &tramontane::bindings::idle_bytes_of_point, "point"_a,
                "Memory that a canonical point takes before anything is sent [B]; 0 where the system does not tell.");

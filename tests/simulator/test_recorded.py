@@ -74,9 +74,9 @@ def random_point(number: int) -> dict[str, Any]:
     return drawn
 
 
-def outcome(number: int) -> dict[str, Any]:
+def outcome(number: int, **options: Any) -> dict[str, Any]:
     """Return what must stay the same; times to the last bit."""
-    result = _simulator.simulate(random_point(number))
+    result = _simulator.simulate(random_point(number), **options)
     times = {"time_s": result["time_s"], **result["phases"], "sum_s": result["delays"]["sum_s"]}
     counts = {name: result[name] for name in ("messages", "packets", "control_packets", "hops")}
     return {name: time.hex() for name, time in times.items()} | counts
@@ -88,6 +88,31 @@ def test_results_are_those_recorded(eighth: int) -> None:
     assert len(recorded) == POINTS
     for number in range(eighth, POINTS, 8):
         assert outcome(number) == recorded[number], f"point {number}"
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 3])
+def test_the_device_engine_finds_the_same(lanes: int) -> None:
+    recorded = json.loads(DATA.read_text(encoding="utf-8"))
+    for number in range(lanes, POINTS, 2 if lanes == 1 else 24):
+        assert outcome(number, device="host", threads=lanes) == recorded[number], f"point {number}"
+
+
+def test_a_device_that_is_not_there_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^device: found 'gpu', allowed: host"):
+        _simulator.simulate(random_point(0), device="gpu")
+
+
+@pytest.mark.parametrize(
+    ("how", "refusal"),
+    [
+        ({"checkpoint": object()}, "checkpoint"),
+        ({"longest": 1.0, "more_s": [0.0]}, "a limit"),
+        ({"timeline": [0]}, "timeline"),
+    ],
+)
+def test_what_the_device_engine_has_not_is_refused(how: dict[str, Any], refusal: str) -> None:
+    with pytest.raises(ValueError, match=rf"^device: .*{refusal}"):
+        _simulator.simulate(random_point(0), device="host", **how)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,31 @@
+/// \file
+/// The device engine: a simulation as an accelerator makes it, with all that an LP does in a window done by one lane,
+/// and thousands of lanes at a time. The rules are those of the other engine (simulator/rules); what is pending,
+/// records and the way space is given back are its own. Results are the same to the last bit.
+///
+/// Here lanes are threads of a processor: the form that is tested everywhere.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "machine.hpp"
+#include "schedule.hpp"
+#include "simulation.hpp"
+
+namespace tramontane::device {
+
+/// How lanes work. Results do not depend on it.
+struct Form {
+    std::uint32_t lanes = 1;
+    std::uint64_t shuffle = 0;    ///< seed of the order in which each lane takes its LPs in a window; 0: by number
+    std::uint64_t windows = 256;  ///< of a launch, after which the host looks at what there is
+};
+
+/// \param poll called between two launches; may throw to stop
+/// \throws std::invalid_argument for what the device form can't do, or can't be, std::runtime_error on deadlock
+[[nodiscard]] Outcome simulate(
+    const Machine& machine, const Schedule& schedule, const Run& run, const Form& form,
+    const std::function<void()>& poll = [] {});
+
+}  // namespace tramontane::device

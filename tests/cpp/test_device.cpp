@@ -1,0 +1,188 @@
+// The device engine, whose lanes are threads here: to the last bit the results of the other engine, which shares the
+// rules with it and nothing else.
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "device/agenda.hpp"
+#include "device/records.hpp"
+#include "device/simulate.hpp"
+#include "drawn.hpp"
+#include "given.hpp"
+#include "graphs/table.hpp"
+#include "random.hpp"
+#include "simulation.hpp"
+#include "testing.hpp"
+
+using namespace tramontane;
+using namespace tramontane::testing;
+
+namespace {
+
+/// All that a result tells, but for what it took.
+std::vector<double> results(Outcome o) {
+    o.events = 0;
+    return numbers(o);
+}
+
+Outcome simulate_by_lanes(const Drawn& drawn, const device::Form& form) {
+    return device::simulate(drawn.machine, *small_workload(drawn.workload, drawn.ranks), drawn.run, form);
+}
+
+std::string refusal_of(const Drawn& drawn, const Schedule& schedule) {
+    try {
+        (void)device::simulate(drawn.machine, schedule, drawn.run, {});
+    } catch (const std::invalid_argument& refused) {
+        return refused.what();
+    }
+    return "";
+}
+std::string refusal_of(const Drawn& drawn) { return refusal_of(drawn, *small_workload(drawn.workload, drawn.ranks)); }
+
+}  // namespace
+
+TEST_CASE("the device engine finds what the other one finds") {
+    std::uint64_t number = 1000;
+    for (const Machine& machine : every_network()) {
+        if (machine.routing == "ugal-g") continue;
+        for (int repeat = 0; repeat < 4; ++repeat) {
+            Drawn drawn(machine, ++number);
+            if (number % 2 == 0) drawn.state_costs(number);
+            if (drawn.machine.nic_choice != NicChoice::block) drawn.machine.nic_choice = NicChoice::rank;
+            drawn.machine.stripe_above = 0;
+            INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
+            const auto expected = results(drawn.simulate(1, 0));
+            CHECK(results(simulate_by_lanes(drawn, {})) == expected);
+            CHECK(results(simulate_by_lanes(drawn, {.lanes = 1, .shuffle = number, .windows = 1})) == expected);
+            if (repeat == 0) {
+                CHECK(results(simulate_by_lanes(drawn, {.lanes = 2 + static_cast<std::uint32_t>(number % 3),
+                                                        .shuffle = number,
+                                                        .windows = 1000})) == expected);
+            }
+        }
+    }
+}
+
+TEST_CASE("what the device engine finds does not depend on how long its windows are") {
+    Drawn drawn(every_network()[1], 3);
+    drawn.workload = "kind=transposition algorithm=ring-k radix=3";
+    drawn.ranks = 20;
+    const auto expected = results(drawn.simulate(1, 0));
+    for (const Ticks window : {Ticks{700'000}, Ticks{3'000'017}}) {  // 3.5 and 15 ns
+        drawn.run.window = window;
+        CHECK(results(simulate_by_lanes(drawn, {.lanes = 1, .shuffle = 5})) == expected);
+    }
+}
+
+TEST_CASE("the device engine refuses what it can't do in one line") {
+    for (const Machine& machine : every_network()) {
+        if (machine.routing != "ugal-g") continue;
+        CHECK(refusal_of(Drawn(machine, 1)).find("'ugal-g'") != std::string::npos);
+    }
+    const auto changed = [](auto&& change) {
+        Drawn drawn(every_network()[0], 1);
+        change(drawn);
+        return refusal_of(drawn);
+    };
+    CHECK(changed([](Drawn& d) { d.machine.model = "pisces-16"; }).find("pisces-16") != std::string::npos);
+    CHECK(changed([](Drawn& d) { d.run.steady_error = 0.01; }).find("steady") != std::string::npos);
+    CHECK(changed([](Drawn& d) { d.run.limit.time_s = 1; }).find("a limit") != std::string::npos);
+    CHECK(changed([](Drawn& d) { d.run.links.on = true; }).find("statistics.links") != std::string::npos);
+    for (const NicChoice choice : {NicChoice::round_robin, NicChoice::destination}) {
+        CHECK(changed([&](Drawn& d) {
+                  d.machine.nics = 2;
+                  d.machine.nic_choice = choice;
+              }).find("several NICs") != std::string::npos);
+    }
+    CHECK(changed([](Drawn& d) {
+              d.machine.nics = 2;
+              d.machine.stripe_above = 1;
+          }).find("several NICs") != std::string::npos);
+    CHECK(changed([](Drawn& d) { d.run.waiting_bins = 3; }).find("statistics.waiting") != std::string::npos);
+    CHECK(changed([](Drawn& d) { d.run.timeline = {0}; }).find("timeline") != std::string::npos);
+    const GraphSchedule graph(nullptr, 4, GraphSchedule::whole);
+    CHECK(refusal_of(Drawn(every_network()[0], 1), graph).find("graphs of operations") != std::string::npos);
+}
+
+TEST_CASE("errors of a lane end all, and a deadlock is told") {
+    Drawn drawn(every_network()[0], 1);
+    drawn.workload = "kind=halo width=3";
+    drawn.machine.send_overhead = max_time;
+    drawn.machine.eager_limit = drawn.machine.short_limit = 128;
+    for (const std::uint32_t lanes : {1U, 3U})
+        CHECK_THROWS_AS(simulate_by_lanes(drawn, {.lanes = lanes}), std::runtime_error);
+}
+
+TEST_CASE("records that are given back are taken again from the next window on, and there is room for more") {
+    device::Records<std::uint64_t> records(16);
+    std::vector<Index> held;
+    std::vector<bool> taken(1000);
+    const auto take = [&] {
+        const Index i = records.take();
+        CHECK(i != none);
+        CHECK(!taken[i]);
+        taken[i] = true;
+        records[i] = 7 * i;
+        held.push_back(i);
+    };
+    const auto give_back = [&](std::size_t of) {
+        CHECK(records[held[of]] == 7 * held[of]);
+        taken[held[of]] = false;
+        records.give_back(held[of]);
+        held[of] = held.back();
+        held.pop_back();
+    };
+    for (std::uint64_t window = 0; window < 60; ++window) {
+        for (std::uint64_t i = 0; i < 5; ++i) take();
+        const std::uint64_t back = window < 30 ? 3 : 7;
+        for (std::uint64_t i = 0; i < back; ++i) give_back(below(random_bits(5, window, i), held.size()));
+        records.turn();
+        if (records.crowded()) records.grow();
+    }
+    CHECK(held.empty());
+    const Index last = records.take();
+    CHECK(last < 128);  // few more than were held at a time
+}
+
+TEST_CASE("an agenda gives back all that it is told, whenever that is due") {
+    using device::Agenda;
+    constexpr Ticks window = 1000;
+    Agenda agenda(window, 40);
+    std::vector<std::vector<std::uint64_t>> due(1);  // by window: what
+    std::uint64_t count = 0, found = 0, last = 0;
+    const auto add = [&](Ticks time) {
+        agenda.push(time, static_cast<LpId>(count % 40), 3, static_cast<Index>(count), 0);
+        ++count;
+    };
+    // Some soon, some beyond the bins, some beyond the second wheel.
+    for (std::uint64_t i = 0; i < 300; ++i) {
+        const std::uint64_t range = i % 3 == 0   ? 50
+                                    : i % 3 == 1 ? 10 * Agenda::near
+                                                 : 3ULL * Agenda::epoch * Agenda::buckets;
+        add(below(random_bits(1, 2, i), range * window));
+    }
+    for (std::uint64_t number = agenda.begin(); number != Agenda::ended; number = agenda.turn()) {
+        CHECK((number > last || found == 0));
+        last = number;
+        std::vector<Ticks> more;
+        for (std::uint32_t word = 0; word < agenda.words(); ++word) {
+            const std::uint32_t bits = agenda.take_busy(word);
+            for (std::uint32_t bit = 0; bit < 32; ++bit) {
+                if ((bits >> bit & 1) == 0) continue;
+                agenda.take(word * 32 + bit, [&](const device::Pending& event) {
+                    ++found;
+                    CHECK(event.item % 40 == word * 32 + bit);
+                    CHECK(event.offset < window);
+                    const Ticks later = 1 + below(random_bits(3, 4, event.item), 2ULL * Agenda::near);
+                    if (count + more.size() < 900) more.push_back((number + later) * window + event.offset);
+                });
+            }
+        }
+        for (const Ticks time : more) add(time);
+    }
+    CHECK(count == 900);
+    CHECK(found == count);
+}
