@@ -8,20 +8,14 @@ of it through Snakemake (:mod:`tramontane.campaign`). Importing this package imp
 From Python, :func:`tramontane.simulate` runs a single point (:mod:`tramontane.api`).
 """
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from tramontane.api import Result, simulate
-
-__all__ = ["Result", "__version__", "simulate"]
+import importlib
+from typing import Any
 
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Import what runs points only when it is asked for."""
+    """Import what runs points only when it is asked for; no file depends on it for that (`support/imports.py`)."""
     if name in ("Result", "simulate"):
-        from tramontane import api  # noqa: PLC0415
-
-        return getattr(api, name)
+        return getattr(importlib.import_module("tramontane.api"), name)
     raise AttributeError(f"module 'tramontane' has no attribute {name!r}")

@@ -78,8 +78,8 @@ def test_a_profile_of_the_checkout_comes_first(project: Path) -> None:
 
 
 def test_without_a_checkout_one_line_says_so(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver, "CODE", tmp_path / "site-packages")
-    with pytest.raises(InputError, match=r"campaigns run in a checkout; allowed: a checkout of Tramontane"):
+    monkeypatch.setattr(driver, "SHARE", tmp_path / "site-packages")
+    with pytest.raises(InputError, match=r"no workflow/profiles here; allowed: a checkout of Tramontane"):
         find_profile(project, "default")
     with pytest.raises(InputError, match=r"Snakefile: no such file; allowed: a checkout of Tramontane"):
         snakemake_command(make_plan(project, "smoke"), tmp_path, OPTIONS)

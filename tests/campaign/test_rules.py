@@ -188,6 +188,7 @@ def test_a_change_of_code_remakes_what_it_made_and_nothing_else(
         shutil.copytree(CODE / room, code / room, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
     touch(code / "skeleton-src" / "schedule.hpp", 1)
     monkeypatch.setattr(rules_module, "CODE", code)
+    monkeypatch.setattr(rules_module, "SHARE", code)
     layout = execute(project).layout
     write_plan(make_plan(project, "smoke"))
     future = time.time_ns()  # newer than all the code

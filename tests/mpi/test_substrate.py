@@ -165,9 +165,10 @@ def test_the_program_is_built_by_hand_too(any_mpi: Program, capsys: pytest.Captu
 def test_sources_that_can_not_be_built_are_a_line(
     any_mpi: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(program, "ROOT", tmp_path)
+    monkeypatch.setattr(build, "SHARE", tmp_path)
+    monkeypatch.setattr(build, "BUILDS", tmp_path / "build")
     (tmp_path / "CMakeLists.txt").write_text("message(FATAL_ERROR no)\n")
-    with pytest.raises(RuntimeError, match=r"building tramontane-mpi with .* failed; see build/mpi-.*/build.log"):
+    with pytest.raises(RuntimeError, match=r"building tramontane-mpi with .* failed; see .*build/mpi-.*/build.log"):
         build.build_program(any_mpi.library)
 
 

@@ -86,8 +86,13 @@ SMALL = {
 def test_counts_of_the_smoke_points(identity: str) -> None:
     point = SMALL[identity]
     cost, counted = estimate(point), Simulator().run(point)
-    for name in ("messages", "bytes", "control_packets"):
+    for name in ("messages", "bytes"):
         assert getattr(cost, name) == counted[name]
+    # Which messages leave a node that several ranks share is known of a sample of pairs.
+    shared = point.ranks_per_node > 1
+    assert cost.control_packets == (
+        pytest.approx(counted["control_packets"], rel=0.1) if shared else counted["control_packets"]
+    )
     exact = point.workload.chosen != "bruck"
     assert cost.packets == (counted["packets"] if exact else pytest.approx(counted["packets"], rel=0.02))
     # How many packets an adaptive routing diverts is not known before, nor how many meet their destination on a detour.

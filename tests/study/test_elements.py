@@ -103,6 +103,14 @@ def point(tmp_path: Path, sphere: str, steps: str, ranks: int = 24) -> Point:
     return load_point(yaml)
 
 
+def test_a_table_that_another_project_has_is_made_here_too(tmp_path: Path, tables: Path) -> None:
+    described = (tmp_path, "{elements: 3, parts: 18}", "[{pattern: {}}]", 18)
+    (digest,) = patterns.named(point(*described).canonical())
+    patterns.place(tables, digest).unlink()
+    assert patterns.named(point(*described).canonical()) == {digest}
+    assert patterns.is_kept(digest)
+
+
 def test_steps_of_a_program_are_those_of_its_elements(tmp_path: Path, tables: Path) -> None:
     sphere = "{elements: 4, parts: 24, points: 4, levels: 26, fields: 2}"
     steps = "[{work: {per_element: 3 us}}, {pattern: {}}, {work: {per_inside: 2 ns, time: 1 us}}]"

@@ -58,6 +58,15 @@ def point(folder: Path, keys: str, steps: str) -> Point:
     return load_point(folder / "x.yaml")
 
 
+def test_a_table_that_another_project_has_is_made_here_too(tmp_path: Path, tables: Path) -> None:
+    write(tmp_path / "parts.npz")
+    described = (tmp_path, "{file: parts.npz, bytes: 96 B}", "[{pattern: {}}]")
+    (digest,) = patterns.named(point(*described).canonical())
+    patterns.place(tables, digest).unlink()
+    assert patterns.named(point(*described).canonical()) == {digest}
+    assert patterns.is_kept(digest)
+
+
 def test_steps_of_a_program_are_those_of_its_parts(tmp_path: Path, tables: Path) -> None:
     write(tmp_path / "parts.npz")
     overlap = "{overlap: {exchange: {pattern: {}}, work: {cells: inner}}}"

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-import tramontane
+from tramontane import __version__
 from tramontane.errors import InputError
 from tramontane.study.catalogue import EXPERIMENTS, GRIDS, LIBRARIES, MACHINES, REFERENCES, SYSTEMS
 from tramontane.study.template import new_experiment
@@ -52,7 +52,7 @@ file, or start another one with `tramontane new-experiment NAME`.
 | | |
 | --- | --- |
 | `{EXPERIMENTS}/` | what to study |
-| `{MACHINES}/` | networks, copied from Tramontane {tramontane.__version__}; change them, add others |
+| `{MACHINES}/` | networks, copied from Tramontane {__version__}; change them, add others |
 | `{GRIDS.parent}/`, `{REFERENCES}`, `{LIBRARIES}` | grids, sources, algorithms of MPI libraries |
 | `{SYSTEMS}/` | real machines, for `substrate: mpi` |
 | `workflow/profiles/` | how campaigns run: on this machine, or through Slurm (`--profile slurm`) |

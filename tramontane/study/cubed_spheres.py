@@ -107,6 +107,8 @@ def on_elements(step: dict[str, Any], sphere: CubedSphere) -> dict[str, Any]:
     """
     try:
         digest, inside = _table(sphere)
+        if not patterns.is_kept(digest):
+            _table.__wrapped__(sphere)
     except InputError as error:
         raise problem(error.problem, error.allowed, key=f"{_NAME}.parts") from None
     if step.get("kind") == "pattern" and step.get("file") is None and step.get("table") is None:

@@ -110,9 +110,9 @@ def _read(path: Path, _changed: int) -> Parts:
 
 
 @functools.lru_cache(maxsize=256)
-def _table(partition: Partition) -> str:
+def _table(partition: Partition, parts: Parts) -> str:
     """Return the digest of the messages of an exchange."""
-    columns = partition.parts().messages(partition.bytes, partition.messages)
+    columns = parts.messages(partition.bytes, partition.messages)
     name = f"partition: file {Path(partition.file).name} bytes {partition.bytes} messages {partition.messages}"
     return patterns.kept_messages(columns, name)
 
@@ -120,7 +120,9 @@ def _table(partition: Partition) -> str:
 def on_cells(step: dict[str, Any], partition: Partition) -> dict[str, Any]:
     """Return a step with what the parts say: the table of a pattern that names none, and the work for cells."""
     if step.get("kind") == "pattern" and step.get("file") is None and step.get("table") is None:
-        return step | {"table": _table(partition)}
+        parts = partition.parts()
+        digest = _table(partition, parts)
+        return step | {"table": digest if patterns.is_kept(digest) else _table.__wrapped__(partition, parts)}
     if step.get("kind") == "work" and step.get("cells") in DOMAINS:
         made = {key: value for key, value in step.items() if key != "cells"}
         more = round(partition.parts().cells(step["cells"]) * partition.per_cell)

@@ -60,7 +60,7 @@ def kept(file: str | Path, pack: Pack = pack_messages) -> str:
         raise InputError(path, "", None, "a file", problem="no such file") from None
     named = (path, changed, _root(), pack)
     digest = _kept(*named)
-    return digest if place(_root(), digest).exists() else _kept.__wrapped__(*named)
+    return digest if is_kept(digest) else _kept.__wrapped__(*named)
 
 
 @functools.lru_cache(maxsize=256)
@@ -110,6 +110,11 @@ def kept_messages(columns: Mapping[str, Column], origin: str) -> str:
     """Return the digest of messages that were made: `source`, `target`, `bytes` and maybe `tag`; see `kept_content`."""
     zero = columns["source"] * 0
     return kept_content(packed({"tag": zero, "step": zero, **columns}, Path(origin)), origin)
+
+
+def is_kept(digest: str) -> bool:
+    """Return whether the project has a table; one process may see several projects."""
+    return place(_root(), digest).exists()
 
 
 def by_table(keys: Mapping[str, Any], pack: Pack) -> dict[str, Any]:

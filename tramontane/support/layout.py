@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import tramontane
+from tramontane import __version__
 
 #: Where the packages lie: the checkout itself, or wherever they were installed.
-CODE = Path(tramontane.__file__).resolve().parent.parent
+CODE = Path(__file__).resolve().parents[2]
 
 #: Where everything lies that is no package: the workflow, what to study, sources of programs. A wheel carries a copy.
 SHARE = CODE if Path(CODE, "Snakefile").is_file() else Path(CODE, "tramontane", "share")
@@ -17,7 +17,7 @@ SHARE = CODE if Path(CODE, "Snakefile").is_file() else Path(CODE, "tramontane", 
 #: Whether this is a package that was installed, and no checkout.
 INSTALLED = SHARE != CODE
 
-_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser(), "tramontane", tramontane.__version__)
+_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser(), "tramontane", __version__)
 
 #: Where programs are built: in the checkout, or in the user's cache, for what was installed may be somebody else's.
 BUILDS = _CACHE if INSTALLED else Path(CODE, "build")
