@@ -3,7 +3,7 @@
 Usage: ``python validation/compare_loggopsim.py`` (from the repository's root) runs each case on the simulator and
 prints it beside what LogGOPSim gave for the same file of operations (``validation/loggopsim.csv``) and the closed forms
 of both. With ``--measure`` it runs LogGOPSim's ``txt2bin`` and ``LogGOPSim``, which have to be in PATH, and writes that
-file anew.
+file anew. With names of files in GOAL, ``*.goal`` or binary, it runs both on these.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tramontane.study import traces
+from tramontane.errors import InputError
+from tramontane.study import patterns, traces
 from tramontane.study.points import Point
 from tramontane.substrates.simulator import Simulator, schedule
 
@@ -71,13 +72,13 @@ def workload(case: Case) -> dict[str, Any]:
     }[case.name]
 
 
-def machine(case: Case) -> dict[str, Any]:
+def machine(ranks: int) -> dict[str, Any]:
     """Return the machine that is LogGOPSim's network: all nodes at one switch, whose ports alone are shared."""
     path = {"bandwidth": f"{round(1e9 / GAP)} B/s", "latency": f"{LATENCY // 2} ns"}
     return {
         "topology": "torus",
         "geometry": [1, 1, 1],
-        "nodes_per_switch": case.ranks,
+        "nodes_per_switch": ranks,
         "link": path,
         "injection": path,
         "packet": "2 MB",
@@ -92,13 +93,13 @@ def machine(case: Case) -> dict[str, Any]:
 
 def write(case: Case, file: Path) -> None:
     """Write a case as GOAL, for both."""
-    point = Point.model_validate({"ranks": case.ranks, "workload": workload(case), "machine": machine(case)})
+    point = Point.model_validate({"ranks": case.ranks, "workload": workload(case), "machine": machine(case.ranks)})
     traces.write_goal(schedule(point.workload, point.ranks), point.ranks, file)
 
 
-def ours(case: Case, file: Path) -> float:
+def ours(ranks: int, file: Path) -> float:
     """Return the time that the simulator gives for a file [ns]."""
-    described = {"ranks": case.ranks, "workload": {"kind": "trace", "file": str(file)}, "machine": machine(case)}
+    described = {"ranks": ranks, "workload": {"kind": "trace", "file": str(file)}, "machine": machine(ranks)}
     return float(Simulator().run(Point.model_validate(described))["time_s"]) * 1e9
 
 
@@ -110,11 +111,13 @@ def theirs(file: Path) -> int:
     RuntimeError
         If it does not print it.
     """
-    binary = file.with_suffix(".bin")
-    subprocess.run(["txt2bin", "-i", str(file), "-o", str(binary)], check=True, capture_output=True)
-    command = ["LogGOPSim", "-f", str(binary), *OPTIONS]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    hosts = re.findall(r"^Host \d+: (\d+)$", printed, re.MULTILINE)
+    with tempfile.TemporaryDirectory(prefix="tramontane-loggopsim-") as folder:
+        binary = Path(folder, "trace.bin") if file.suffix == ".goal" else file
+        if binary != file:
+            subprocess.run(["txt2bin", "-i", str(file), "-o", str(binary)], check=True, capture_output=True)
+        command = ["LogGOPSim", "-f", str(binary), *OPTIONS]
+        printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    hosts = re.findall(r"^(?:Host|Maximum finishing time at host) \d+: (\d+)", printed, re.MULTILINE)
     if not hosts:
         raise RuntimeError(f"LogGOPSim printed no times of hosts: {printed.strip()}")
     return max(map(int, hosts))
@@ -197,22 +200,38 @@ def show(folder: Path) -> None:
     for case, their in read_rows().items():
         file = folder / f"{case.name}-{case.size}.goal"
         write(case, file)
-        our = ours(case, file)
+        our = ours(case.ranks, file)
         times = (their, their_form(case), our, our_form(case))
         cells = (case.name, case.ranks, case.size, *(f"{time / 1e3:.3f}" for time in times), f"{our / their:.5f}")
         print("".join(f"{cell:>15}" for cell in cells))
 
 
+def show_files(files: list[Path]) -> None:
+    """Print what both give for files that somebody else has made."""
+    print("times in us\n" + "".join(f"{head:>15}" for head in ("ranks", "LogGOPSim", "ours", "ours/LogGOPSim")))
+    for file in files:
+        ranks = traces.counts(patterns.table(patterns.kept(file, traces.pack))).ranks
+        their, our = theirs(file), ours(ranks, file)
+        cells = (ranks, f"{their / 1e3:.3f}", f"{our / 1e3:.3f}", f"{our / their:.5f}")
+        print("".join(f"{cell:>15}" for cell in cells) + f"  {file.name}")
+
+
 def main() -> None:
     """Measure if asked to; print."""
-    if sys.argv[1:] not in ([], ["--measure"]):
-        sys.exit(f"{sys.argv[0]}: found {' '.join(sys.argv[1:])!r}, allowed: nothing, or --measure")
+    asked = sys.argv[1:]
+    if asked and not is_installed():
+        sys.exit("txt2bin and LogGOPSim not found in PATH (github.com/spcl/LogGOPSim)")
     with tempfile.TemporaryDirectory(prefix="tramontane-loggopsim-") as folder:
-        if sys.argv[1:]:
-            if not is_installed():
-                sys.exit(f"{sys.argv[0]}: txt2bin and LogGOPSim not found in PATH (github.com/spcl/LogGOPSim)")
+        if asked == ["--measure"]:
             measure(Path(folder))
-        show(Path(folder))
+        if asked in ([], ["--measure"]):
+            show(Path(folder))
+        else:
+            try:
+                show_files([Path(name) for name in asked])
+            except InputError as error:
+                print(error, file=sys.stderr)
+                sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def test_the_table_has_every_case_with_the_time_that_follows_by_hand() -> None:
 def test_the_simulator_takes_the_time_that_follows_by_hand_for_the_same_file(case: Any, tmp_path: Path) -> None:
     file = tmp_path / "case.goal"
     loggopsim.write(case, file)
-    found = loggopsim.ours(case, file)
+    found = loggopsim.ours(case.ranks, file)
     assert found == pytest.approx(loggopsim.our_form(case), rel=1e-6)
 
 
