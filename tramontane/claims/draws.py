@@ -3,7 +3,7 @@
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from tramontane.campaign.packing import pack_all
 from tramontane.campaign.plan import describe_batch, make_job
-from tramontane.claims.evaluation import Campaign, outcomes
+from tramontane.claims import racing
+from tramontane.claims.bands import RANKS
+from tramontane.claims.evaluation import Campaign, experiments_of, outcomes
 from tramontane.claims.outcome import Lacking
 from tramontane.claims.samples import chosen, experiments
 from tramontane.results.collate import collate_manifest
@@ -21,8 +23,8 @@ from tramontane.results.manifest import manifest
 from tramontane.results.store import Store
 from tramontane.study import Expansion, expand
 from tramontane.study.claims import Claim, load_judgement
+from tramontane.study.expansion import ExpandedPoint
 from tramontane.study.experiments import DRAW
-from tramontane.study.points import Point
 from tramontane.study.studies import Study
 from tramontane.support.files import dump, write_if_changed
 from tramontane.support.layout import Layout
@@ -30,7 +32,7 @@ from tramontane.support.layout import Layout
 Floats = NDArray[np.float64]
 
 TOGETHER = 4
-"""Draws whose points are shared among the cores before those of the next ones begin."""
+"""Machines whose points are shared among the cores before those of the next ones begin."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,9 @@ class Tried:
         Margin on each machine, nan where its points lack.
     held : array
         Share of its decided checks that hold on each machine, nan where its points lack.
+    early : array of bool
+        Where it has failed at the smallest process count, and was run no further: its margin is an upper bound, and
+        `held` is of the checks that were looked at.
     base, base_held : float
         Both on the project's own machine.
     unit : str
@@ -58,6 +63,7 @@ class Tried:
     claim: str
     margins: Floats
     held: Floats
+    early: NDArray[np.bool_]
     base: float
     base_held: float
     unit: str
@@ -76,30 +82,69 @@ class Tried:
         return self.base_held == 1
 
 
-def expansions(study: Study, root: Path, scale: str, size: int) -> tuple[list[Expansion], list[Expansion]]:
-    """Return what is run: all experiments drawn over, and the same on our own machine."""
-    return (
-        [expand(each, scale) for each in experiments(study, root, scale, size)],
-        [expand(each, scale) for each in experiments(study, root, scale, size, base=True)],
-    )
+def drawn(study: Study, root: Path, scale: str, size: int) -> list[Expansion]:
+    """Return all experiments of a study, drawn over."""
+    return [expand(each, scale) for each in experiments(study, root, scale, size)]
 
 
-def run(name: str, made: Sequence[Expansion], root: Path, scale: str, cores: int) -> tuple[int, int]:
-    """Run the points that lack; return how many there are, and how many were missing.
+def own(study: Study, root: Path, scale: str) -> list[Expansion]:
+    """Return the same on our own machine."""
+    return [expand(each, scale) for each in experiments(study, root, scale, 0, base=True)]
 
-    Points are ordinary ones: those that any experiment has are there already, and a run that is stopped goes on.
+
+def simulate(
+    name: str, study: Study, root: Path, scale: str, size: int, cores: int, tell: Callable[[str], None]
+) -> tuple[int, int]:
+    """Run the points of drawn machines that lack; return how many are needed, and how many were missing.
+
+    Points are ordinary ones: those that any experiment has are there already, and a run that is stopped goes on. It has
+    whole machines, because a few are run before the next ones begin.
+
+    Parameters
+    ----------
+    name : str
+        The study's name.
+    study, root, scale, size
+        The study, the checkout, and how large.
+    cores : int
+        Processes.
+    tell : callable
+        Is given a line when some machines are done.
     """
-    groups = in_turn(made)
+    places = study.sample.places(size)
+    number = missing = 0
+    for first in range(0, size, TOGETHER):
+        some = places[first : first + TOGETHER]
+        part = study.model_copy(update={"sample": study.sample.at(some)})
+        made = drawn(part, root, scale, len(some))
+        entries = [(each.experiment.name, entry) for each in made for entry in each.points if entry.point is not None]
+        if study.scales[scale].race:
+            smallest = study.scales[scale].processes[0]
+            run(name, [entry for _, entry in entries if entry.coords.get(RANKS) == smallest], root, scale, cores)
+            needed = [_open(study, root, scale, each) for each in _machines(made, root, len(some))]
+            entries = [
+                (experiment, entry)
+                for experiment, entry in entries
+                if entry.coords.get(RANKS) == smallest or experiment in needed[int(entry.coords[DRAW])]
+            ]
+        more, lacked = run(name, [entry for _, entry in entries], root, scale, cores)
+        number, missing = number + more, missing + lacked
+        tell(f"{name}: {first + len(some)} of {size} machines")
+    return number, missing
+
+
+def run(name: str, entries: Iterable[ExpandedPoint], root: Path, scale: str, cores: int) -> tuple[int, int]:
+    """Run the points that lack; return how many there are, and how many were missing."""
+    points = {entry.point.id: entry.point for entry in entries if entry.point is not None}
     store = Store(root)
-    missing = [{identity: point for identity, point in group.items() if not store.has(identity)} for group in groups]
+    missing = [point for identity, point in points.items() if not store.has(identity)]
     layout = Layout(root, f"over-{name}-{scale}")
     layout.batches.mkdir(parents=True, exist_ok=True)
     waiting = []
-    for group in missing:
-        for batch in pack_all([make_job(point) for point in group.values()], cores):
-            file = layout.batch(batch.identity)
-            write_if_changed(file, dump(describe_batch(batch, layout)))
-            waiting.append(file)
+    for batch in pack_all([make_job(point) for point in missing], cores):
+        file = layout.batch(batch.identity)
+        write_if_changed(file, dump(describe_batch(batch, layout)))
+        waiting.append(file)
     running: list[subprocess.Popen[bytes]] = []
     with (layout.folder / "run.log").open("ab") as log:
         while waiting or running:
@@ -108,28 +153,7 @@ def run(name: str, made: Sequence[Expansion], root: Path, scale: str, cores: int
                 running.append(subprocess.Popen(command, stdout=log, stderr=log))
             time.sleep(0.1)
             running = [each for each in running if each.poll() is None]
-    return sum(map(len, groups)), sum(map(len, missing))
-
-
-def in_turn(made: Sequence[Expansion]) -> list[dict[str, Point]]:
-    """Return the points by identity, in groups that are run one after the other: our own machine, then some draws each.
-
-    So a study that is stopped, or still runs, has whole machines.
-    """
-    first: dict[str, int] = {}
-    points: dict[str, Point] = {}
-    for expansion in made:
-        for entry in expansion.points:
-            if entry.point is not None:
-                draw = entry.coords.get(DRAW)
-                group = 0 if draw is None else 1 + int(draw) // TOGETHER
-                identity = entry.point.id
-                first[identity] = min(group, first.get(identity, group))
-                points[identity] = entry.point
-    return [
-        {identity: points[identity] for identity, own in first.items() if own == group}
-        for group in sorted(set(first.values()))
-    ]
+    return len(points), len(missing)
 
 
 class _Drawn(Campaign):
@@ -146,45 +170,87 @@ class _Drawn(Campaign):
         return found
 
 
+def _machines(made: Sequence[Expansion], root: Path, size: int) -> list[dict[str, xr.Dataset]]:
+    """Return the datasets of each drawn machine by experiment, as far as their points are there."""
+    store = Store(root)
+    found = {each.experiment.name: collate_manifest(manifest(each.experiment, each), store) for each in made}
+    return [{name: data.isel({DRAW: draw}, drop=True) for name, data in found.items()} for draw in range(size)]
+
+
+def _ended(study: Study, root: Path, scale: str, machine: Mapping[str, xr.Dataset]) -> dict[str, tuple[float, float]]:
+    """Return the statements that have failed at the smallest process count of a machine; see `racing.ended`."""
+    wanted = study.scales[scale]
+    if not wanted.race:
+        return {}
+    judgement = load_judgement(root)
+    smallest = {name: data.isel({RANKS: [0]}) for name, data in machine.items() if RANKS in data.dims}
+    campaign = _Drawn(root, scale, smallest)
+    found = {
+        name: racing.ended(claim, campaign, judgement)
+        for name, claim in chosen(study, root)
+        if racing.may_end_early(claim, len(wanted.processes), judgement)
+    }
+    return {name: end for name, end in found.items() if end is not None}
+
+
+def _open(study: Study, root: Path, scale: str, machine: Mapping[str, xr.Dataset]) -> set[str]:
+    """Return the experiments of the statements that the smallest process count leaves open."""
+    ended = _ended(study, root, scale, machine)
+    return {each for name, claim in chosen(study, root) if name not in ended for each in experiments_of(claim)}
+
+
 def tried(study: Study, root: Path, scale: str, size: int) -> tuple[list[Tried], Floats]:
     """Return what becomes of each statement, and where the draws lie between 0 and 1, of shape (draws, parameters).
 
     The margins are those of the statements' own checks, one machine at a time. A check for which these process counts
-    do not suffice is left out, and counted; one that names a process count is held at the largest.
+    do not suffice is left out, and counted; one that names a process count is held at the largest. Where a study races,
+    a statement that has failed at the smallest process count is looked at no further, whatever points there are.
     """
     store, judgement = Store(root), load_judgement(root)
-    over, base = expansions(study, root, scale, size)
-    drawn = {each.experiment.name: collate_manifest(manifest(each.experiment, each), store) for each in over}
-    own = {each.experiment.name: collate_manifest(manifest(each.experiment, each), store) for each in base}
-    campaigns = [_Drawn(root, scale, own)]
-    campaigns += [
-        _Drawn(root, scale, {name: data.isel({DRAW: draw}, drop=True) for name, data in drawn.items()})
-        for draw in range(size)
-    ]
-    last = study.scales[scale].processes[-1]
+    base = {
+        each.experiment.name: collate_manifest(manifest(each.experiment, each), store)
+        for each in own(study, root, scale)
+    }
+    machines = _machines(drawn(study, root, scale, size), root, size)
+    ends: list[dict[str, tuple[float, float]]] = [{}, *(_ended(study, root, scale, each) for each in machines)]
+    campaigns = [_Drawn(root, scale, each) for each in (base, *machines)]
+    counts = study.scales[scale].processes
     found = []
     for name, claim in chosen(study, root):
-        at = _at(claim, last)
-        rows = [[each for each in outcomes(at, one, judgement) if each.margin is not None] for one in campaigns]
-        margins = np.array([_margin([own.margin.value for own in row if own.margin]) for row in rows])
+        at = _at(claim, counts[-1]) if counts else claim
+        early = np.array([name in each for each in ends])
+        rows = [
+            [] if end else [each for each in outcomes(at, one, judgement) if each.margin is not None]
+            for one, end in zip(campaigns, early, strict=True)
+        ]
+        margins = np.array([_margin([each.margin.value for each in row if each.margin]) for row in rows])
         most = max(rows, key=len)
-        units = {own.margin.unit for row in rows for own in row if own.margin}
-        ranks = [place for own in most if own.margin for place in own.margin.ranks]
+        units = {each.margin.unit for row in rows for each in row if each.margin}
+        ranks = [place for each in most if each.margin for place in each.margin.ranks]
         span = (min(ranks), max(ranks)) if ranks else (0.0, 0.0)
         unit = units.pop() if len(units) == 1 else "several units"
         # A machine that lacks a check which others have is not decided: half a statement is another one.
         margins[[len(row) < len(most) for row in rows]] = np.nan
-        held = np.array([np.mean([bool(own.holds) for own in row]) if row else np.nan for row in rows])
+        held = np.array([np.mean([bool(each.holds) for each in row]) if row else np.nan for row in rows])
         held[np.isnan(margins)] = np.nan
+        for machine in np.flatnonzero(early):
+            margins[machine], held[machine] = ends[machine][name]
         one = (float(margins[0]), float(held[0]))
-        found.append(Tried(name, margins[1:], held[1:], *one, unit, len(most), len(claim.checks), span))
+        found.append(
+            Tried(name, margins[1:], held[1:], early[1:], *one, unit, len(most), len(claim.checks), span)
+        )
     return found, study.sample.places(size)
 
 
 def joined(first: Sequence[Tried], later: Sequence[Tried]) -> list[Tried]:
     """Return statements on the machines of one wave and of those after it."""
     return [
-        replace(one, margins=np.r_[one.margins, other.margins], held=np.r_[one.held, other.held])
+        replace(
+            one,
+            margins=np.r_[one.margins, other.margins],
+            held=np.r_[one.held, other.held],
+            early=np.r_[one.early, other.early],
+        )
         for one, other in zip(first, later, strict=True)
     ]
 

@@ -44,9 +44,10 @@ def experiments(study: Study, root: Path, scale: str, size: int, *, base: bool =
         given = experiment.scales[scale]
         values = given | {key: value for key, value in wanted.values.items() if key in given}
         counts = wanted.processes_of.get(name, wanted.processes)
-        values["processes"] = counts[-1] if isinstance(given["processes"], int) else list(counts)
-        if "largest_transposition" in given:
-            values["largest_transposition"] = counts[-1]
+        if counts:
+            values["processes"] = counts[-1] if isinstance(given["processes"], int) else list(counts)
+            if "largest_transposition" in given:
+                values["largest_transposition"] = counts[-1]
         cross = experiment.cross | study.only.get(name, {})
         # A copy, because the experiment's size is another one than the study's; places that were given stay.
         sample = None if base else study.sample.model_copy(update={"size": size})

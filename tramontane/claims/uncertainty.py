@@ -1,7 +1,7 @@
 """Shares of all statements of a study, in words: on a terminal, as JSON, and as a table of a page."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tramontane.claims.boxes import Box
-from tramontane.claims.draws import Tried, expansions, joined, run, tried
+from tramontane.claims import draws
+from tramontane.claims.draws import Tried, joined, tried
 from tramontane.claims.matching import Match, base_place, matches, own_match
 from tramontane.claims.screening import LEAST, effects, without_influence
 from tramontane.claims.shares import LEVEL, Share, influence, shares
@@ -91,7 +92,15 @@ def size_of(study: Study, name: str, scale: str, size: int | None) -> int:
     return wanted
 
 
-def simulate(name: str, root: Path, scale: str, size: int | None, cores: int, waves: int = 1) -> tuple[int, int]:
+def simulate(
+    name: str,
+    root: Path,
+    scale: str,
+    size: int | None,
+    cores: int,
+    waves: int = 1,
+    tell: Callable[[str], None] = lambda line: None,
+) -> tuple[int, int]:
     """Run the points of a study that lack; return how many it has, and how many of them lacked.
 
     Parameters
@@ -100,13 +109,19 @@ def simulate(name: str, root: Path, scale: str, size: int | None, cores: int, wa
         The study, the checkout, how large, and how many processes.
     waves : int, optional
         After the first wave, each draws near the machines that fit best so far (InputError if none is decided whole).
+    tell : callable, optional
+        Is given a line when some machines are done.
     """
     study = load_study(name, root, "SAMPLE")
-    over, base = expansions(study, root, scale, size_of(study, name, scale, size))
-    number, missing = run(name, [*base, *over], root, scale, cores)
-    for wave in range(2, waves + 1):
-        near = _near(answer(name, root, scale, size, wave - 1), name, wave)
-        more, lacked = run(name, expansions(near, root, scale, near.scales[scale].size)[0], root, scale, cores)
+    wanted = size_of(study, name, scale, size)
+    base = [entry for each in draws.own(study, root, scale) for entry in each.points]
+    number, missing = draws.run(name, base, root, scale, cores)
+    tell(f"{name}: our own machine")
+    for wave in range(1, waves + 1):
+        if wave > 1:
+            study = _near(answer(name, root, scale, size, wave - 1), name, wave)
+            wanted = study.scales[scale].size
+        more, lacked = draws.simulate(name, study, root, scale, wanted, cores, tell)
         number, missing = number + more, missing + lacked
     return number, missing
 
@@ -122,8 +137,8 @@ def answer(name: str, root: Path, scale: str, size: int | None = None, waves: in
     for wave in range(2, waves + 1):
         near = _near(made, name, wave)
         again, at = tried(near, root, scale, near.scales[scale].size)
-        draws = [*made.draws, *near.sample.draws(len(at))]
-        made = replace(made, draws=draws, places=np.r_[made.places, at], later=[*made.later, again])
+        more = [*made.draws, *near.sample.draws(len(at))]
+        made = replace(made, draws=more, places=np.r_[made.places, at], later=[*made.later, again])
     return made
 
 
@@ -207,6 +222,7 @@ def _data(own: Share, everywhere: Tried, of: Answer) -> dict[str, Any]:
         "turn": None if own.turn is None else {"draw": own.turn, "differs": _differs(own.turn, of)},
         "margins": [value if math.isfinite(value) else None for value in everywhere.margins.tolist()],
         "held": [value if math.isfinite(value) else None for value in everywhere.held.tolist()],
+        "early": everywhere.early.tolist(),
         "base_holds": own.tried.base_holds if math.isfinite(own.tried.base) else None,
     }
 
@@ -284,13 +300,13 @@ def markdown(of: Answer) -> str:
     """Return the Markdown table of a page, and below it at which size it was made."""
     rows: Sequence[Sequence[str]] = [HEAD, ["---"] * len(HEAD), *(row(own, of) for own in of.found)]
     lines = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in rows)
-    return "\n\n".join([lines, " ".join([about(of), *best(of), *screened(of)])])
+    return "\n\n".join([lines, " ".join([about(of), *raced(of), *best(of), *screened(of)])])
 
 
 def text(of: Answer, only: Sequence[str] = ()) -> str:
     """Return the table of a terminal, of all statements or some, and which machine matches best."""
     rows = [row(own, of) for own in of.found if not only or own.tried.claim in only]
-    return "\n".join([table(tuple(HEAD), rows), about(of), *best(of), *screened(of)])
+    return "\n".join([table(tuple(HEAD), rows), about(of), *raced(of), *best(of), *screened(of)])
 
 
 def best(of: Answer) -> list[str]:
@@ -304,6 +320,19 @@ def best(of: Answer) -> list[str]:
     most = f"At once at most {len(first.holds)} of {decided} statements hold on one of {len(of.matches)} drawn machines"
     broken = ", ".join(first.violated) or "none"
     return [f"{most}{waves}, on ours {len(ours.holds)}. The best is draw {first.draw}; it violates {broken}."]
+
+
+def raced(of: Answer) -> list[str]:
+    """Return in a sentence how often a statement was decided early; nothing where it never was."""
+    early = sum(int(own.tried.early.sum()) for own in of.found)
+    if not early:
+        return []
+    pairs = sum(own.of for own in of.found)
+    smallest = count(of.study.scales[of.scale].processes[0])
+    return [
+        f"{early} of {pairs} pairs of a statement and a machine were decided early: what fails with {smallest} processes "
+        "was run with no more, and its margin is an upper bound."
+    ]
 
 
 def screened(of: Answer) -> list[str]:

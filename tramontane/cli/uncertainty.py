@@ -30,7 +30,11 @@ def uncertainty(
     from tramontane.support.formatting import plural
 
     root = find_project()
-    number, missing = study.simulate(name, root, scale, size, cores or host.cores(), waves)
+
+    def tell(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+    number, missing = study.simulate(name, root, scale, size, cores or host.cores(), waves, tell)
     print(f"{plural(number, 'point')}, {number - missing} were there", file=sys.stderr)
     found = study.answer(name, root, scale, size, waves)
     print(study.text(found))

@@ -23,13 +23,18 @@ class Size(Settings):
     """How large a study is at a scale."""
 
     size: Count = Field(description="Draws.")
-    processes: Annotated[list[Count], Field(min_length=1)] = Field(
-        description="Process counts, the smallest first; figures of one count take the last."
+    processes: list[Count] = Field(
+        [], description="Process counts, the smallest first; figures of one count take the last. Without: their own."
     )
     processes_of: dict[str, Annotated[list[Count], Field(min_length=1)]] = Field(
         {}, description="Process counts of an experiment by its name, where it needs others."
     )
     values: dict[str, Any] = Field({}, description="Other values of the experiments' scale, where they have them.")
+    race: bool = Field(
+        False,
+        description="Whether a machine on which a comparison fails at the smallest process count is run at no other for "
+        "that statement; its margin is an upper bound then.",
+    )
 
 
 class Study(Settings):
