@@ -41,7 +41,7 @@ def draw(study: Mapping[str, Any], stem: Path) -> list[Path]:
 
 
 def _scatter(axes: "Axes", claim: Mapping[str, Any], study: Mapping[str, Any]) -> None:
-    """Draw one statement: a dot a machine, a diamond for our own."""
+    """Draw one statement: a dot a machine, a triangle where the margin is an upper bound, a diamond for our own."""
     names = [own["name"] for own in study["parameters"]]
     first = claim["decides"] or (claim["influences"][0]["parameter"] if claim["influences"] else names[0])
     number = names.index(first)
@@ -56,8 +56,10 @@ def _scatter(axes: "Axes", claim: Mapping[str, Any], study: Mapping[str, Any]) -
         ticks, labels = (np.arange(size) + 0.5) / size, parameter["choices"]
     margin = np.array([np.nan if own is None else own for own in claim["margins"]], dtype=float)
     holds = np.array([own == 1 for own in claim["held"]])
-    for wanted, colour in ((holds, _HOLDS), (~holds, _FAILS)):
+    early = np.array(claim["early"])
+    for wanted, colour in ((holds, _HOLDS), (~holds & ~early, _FAILS)):
         axes.plot(place[wanted], margin[wanted], ".", color=colour, markersize=4)
+    axes.plot(place[early], margin[early], "v", color=_FAILS, fillstyle="none", markersize=3, markeredgewidth=0.5)
     axes.axhline(0, color="black", linewidth=0.6)
     if claim["base_margin"] is not None:
         axes.plot(parameter["base_place"], claim["base_margin"], "D", color="black", markersize=4, clip_on=False)

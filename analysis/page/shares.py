@@ -17,8 +17,8 @@ CAPTIONS = {
     "shares": "Left: share of the machines on which each statement holds, with its interval at 95 %; at the right edge "
     "a circle if it holds on our own machine, a cross if not. Right: how much each parameter decides; what may be "
     "chance is grey.",
-    "shares-margins": "The margin of each statement on each machine (blue: it holds), against the parameter that "
-    "decides most; the diamond is our own machine.",
+    "shares-margins": "The margin of each statement on each machine (blue: it holds; a triangle: it failed early, "
+    "and the margin is an upper bound), against the parameter that decides most; the diamond is our own machine.",
     "shares-machines": "The machines, a line each; those on which most statements hold at once are coloured, ours is "
     "dashed.",
 }

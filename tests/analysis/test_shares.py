@@ -26,6 +26,7 @@ def claim(name: str, evaluated: int) -> dict[str, Any]:
         "chance": 0.3,
         "margins": [0.5, -0.2] if evaluated else [None, None],
         "held": [1.0, 0.5] if evaluated else [None, None],
+        "early": [False, evaluated > 0],
         "checks_decided": 3,
         "checks": 4,
     }

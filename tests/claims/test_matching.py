@@ -24,7 +24,7 @@ SIZE = 4
 
 def tried(claim: str, held: list[float], base: float) -> Tried:
     own = np.array(held)
-    return Tried(claim, own - 0.5, own, base - 0.5, base, "share", 1, 1, (100, 1000))
+    return Tried(claim, own - 0.5, own, np.zeros(own.size, bool), base - 0.5, base, "share", 1, 1, (100, 1000))
 
 
 FOUND = [

@@ -38,7 +38,6 @@ def test_the_study_at_scale_smoke_leads_to_shares_figures_a_report_and_a_machine
     run(tmp_path, "tramontane", "validate", str(machine))
     folder = tmp_path / "results" / "over-zheng2018-smoke"
     data = json.loads((folder / "shares.json").read_text())
-    # So few processes decide the figures of one process count alone; the others need a decade of them.
     assert {own["id"] for own in data["claims"] if own["evaluated"] == 1} == {"Z-7", "Z-8a", "Z-8b", "Z-8c"}
     run(tmp_path, "analysis.shares", str(folder / "shares.json"), str(folder / "figures" / "shares"))
     page = folder / "report.html"

@@ -1,6 +1,7 @@
 """Shares of statements over drawn machines: intervals, the parameter that decides, the box, and the nearest turn."""
 
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +9,15 @@ import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
+from tramontane.claims import draws
 from tramontane.claims.boxes import find_box
-from tramontane.claims.draws import TOGETHER, Tried, expansions, in_turn
+from tramontane.claims.draws import TOGETHER, Tried
 from tramontane.claims.samples import chosen, experiments
 from tramontane.claims.shares import influence, nearest_turn, shares, wilson
 from tramontane.claims.uncertainty import spell
 from tramontane.errors import InputError
 from tramontane.study import expand
+from tramontane.study.expansion import ExpandedPoint
 from tramontane.study.plausible import Unstated
 from tramontane.study.studies import load_study, read_study
 
@@ -30,7 +33,9 @@ def parameters() -> dict[str, Unstated]:
 
 def tried(margins: np.ndarray[Any, Any], base: float = 1.0) -> Tried:
     held = np.where(np.isnan(margins), np.nan, margins > 0)
-    return Tried("X", margins, held, base, float(base > 0), "log ratio", 1, 1, (100, 1000))
+    return Tried(
+        "X", margins, held, np.zeros(margins.size, bool), base, float(base > 0), "log ratio", 1, 1, (100, 1000)
+    )
 
 
 def test_wilsons_interval_is_that_of_the_textbook() -> None:
@@ -106,19 +111,22 @@ def test_a_study_runs_what_its_statements_need_with_one_machine_a_draw() -> None
     assert [len(each) for each in machines.values()] == [1, 1]
 
 
-def test_a_study_runs_whole_machines_one_after_the_other() -> None:
-    study = load_study("zheng2018-networks", ROOT)
+def test_a_study_runs_whole_machines_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[list[ExpandedPoint]] = []
+
+    def run(name: str, entries: Iterable[ExpandedPoint], root: Path, scale: str, cores: int) -> tuple[int, int]:
+        ran.append(list(entries))
+        return len(ran[-1]), 0
+
+    monkeypatch.setattr(draws, "run", run)
+    study, told = load_study("zheng2018-networks", ROOT), []
     size = 2 * TOGETHER
-    over, base = expansions(study, ROOT, "smoke", size)
-    groups = in_turn([*over, *base])
-    known = {identity for each in base for identity in each.unique()}
-    assert set(groups[0]) == known
-    drawn = [
-        {entry.point.id for each in over for entry in each.points if entry.point and entry.coords["draw"] in span}
-        - known
-        for span in (range(TOGETHER), range(TOGETHER, size))
-    ]
-    assert [set(group) for group in groups[1:]] == drawn
+    draws.simulate("own", study, ROOT, "smoke", size, 1, told.append)
+    whole = [entry for each in draws.drawn(study, ROOT, "smoke", size) for entry in each.points]
+    for part, span in zip(ran, (range(TOGETHER), range(TOGETHER, size)), strict=True):
+        wanted = {entry.point.id for entry in whole if entry.point and entry.coords["draw"] in span}
+        assert {entry.point.id for entry in part if entry.point} == wanted
+    assert told == [f"own: {TOGETHER} of {size} machines", f"own: {size} of {size} machines"]
 
 
 def test_an_experiment_may_have_process_counts_of_its_own() -> None:

@@ -156,14 +156,15 @@ def run(name: str, entries: Iterable[ExpandedPoint], root: Path, scale: str, cor
     return len(points), len(missing)
 
 
-class _Drawn(Campaign):
-    """The datasets of one drawn machine."""
+class Drawn(Campaign):
+    """The datasets of one drawn machine, by experiment."""
 
     def __init__(self, root: Path, scale: str, found: Mapping[str, xr.Dataset]) -> None:
         super().__init__(root, scale)
         self._datasets = dict(found)
 
     def dataset(self, experiment: str) -> xr.Dataset:
+        """Return the dataset of an experiment (Lacking)."""
         found = self._datasets.get(experiment)
         if found is None:
             raise Lacking(f"experiment {experiment}")
@@ -184,7 +185,7 @@ def _ended(study: Study, root: Path, scale: str, machine: Mapping[str, xr.Datase
         return {}
     judgement = load_judgement(root)
     smallest = {name: data.isel({RANKS: [0]}) for name, data in machine.items() if RANKS in data.dims}
-    campaign = _Drawn(root, scale, smallest)
+    campaign = Drawn(root, scale, smallest)
     found = {
         name: racing.ended(claim, campaign, judgement)
         for name, claim in chosen(study, root)
@@ -213,7 +214,7 @@ def tried(study: Study, root: Path, scale: str, size: int) -> tuple[list[Tried],
     }
     machines = _machines(drawn(study, root, scale, size), root, size)
     ends: list[dict[str, tuple[float, float]]] = [{}, *(_ended(study, root, scale, each) for each in machines)]
-    campaigns = [_Drawn(root, scale, each) for each in (base, *machines)]
+    campaigns = [Drawn(root, scale, each) for each in (base, *machines)]
     counts = study.scales[scale].processes
     found = []
     for name, claim in chosen(study, root):
@@ -236,9 +237,7 @@ def tried(study: Study, root: Path, scale: str, size: int) -> tuple[list[Tried],
         for machine in np.flatnonzero(early):
             margins[machine], held[machine] = ends[machine][name]
         one = (float(margins[0]), float(held[0]))
-        found.append(
-            Tried(name, margins[1:], held[1:], early[1:], *one, unit, len(most), len(claim.checks), span)
-        )
+        found.append(Tried(name, margins[1:], held[1:], early[1:], *one, unit, len(most), len(claim.checks), span))
     return found, study.sample.places(size)
 
 

@@ -50,13 +50,14 @@ def file_of(name: str, of: Answer, root: Path) -> str:
     best = of.matches[0]
     machine = machine_of(of, best.draw, root)
     counts = of.study.scales[of.scale].processes
+    where = f"{count(counts[0])} to {count(counts[-1])} processes" if counts else "these process counts"
     decided = len(best.holds) + len(best.violated)
     told = [
         f"Written by `tramontane uncertainty {name} --scale {of.scale} --size {of.size}"
         + (f" --waves {len(of.later) + 1}" if of.later else "")
         + f" --nearest FILE`: draw {best.draw} of {len(of.draws)}.",
-        f"Of {plural(decided, 'statement')}, as far as {count(counts[0])} to {count(counts[-1])} processes decide "
-        f"them, {len(best.holds)} hold on it: {', '.join(best.holds) or 'none'}.",
+        f"Of {plural(decided, 'statement')}, as far as {where} decide them, {len(best.holds)} hold on it: "
+        f"{', '.join(best.holds) or 'none'}.",
         f"It violates {', '.join(best.violated) or 'none'}.",
         "Drawn with it, and no part of a machine or set by the experiment: "
         + "; ".join(f"{key} {value}" for key, value in _beside(of, best).items())

@@ -1,8 +1,8 @@
 """Comparisons that end early: what fails at the smallest process count can't hold at most of a few.
 
 "At most process counts" is all of them where there are no more than three, so that a machine on which one curve is not
-above another at the smallest count needs no larger ones: the statement fails. How far it fails in all is not known then;
-the margin at the smallest count is an upper bound.
+above another at the smallest count needs no larger ones: the statement fails. How far it fails in all is not known
+then; the margin at the smallest count is an upper bound.
 """
 
 from tramontane.claims.evaluation import Campaign, outcomes

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tramontane.claims.boxes import Box
 from tramontane.claims import draws
+from tramontane.claims.boxes import Box
 from tramontane.claims.draws import Tried, joined, tried
 from tramontane.claims.matching import Match, base_place, matches, own_match
 from tramontane.claims.screening import LEAST, effects, without_influence
@@ -114,6 +114,7 @@ def simulate(
     """
     study = load_study(name, root, "SAMPLE")
     wanted = size_of(study, name, scale, size)
+    study = study.at_scale(scale)
     base = [entry for each in draws.own(study, root, scale) for entry in each.points]
     number, missing = draws.run(name, base, root, scale, cores)
     tell(f"{name}: our own machine")
@@ -130,6 +131,7 @@ def answer(name: str, root: Path, scale: str, size: int | None = None, waves: in
     """Return what a study found with the points that are there (InputError); `waves` as in `simulate`."""
     study = load_study(name, root)
     wanted = size_of(study, name, scale, size)
+    study = study.at_scale(scale)
     found, places = tried(study, root, scale, wanted)
     drawn = study.sample.draws(wanted)
     ranked = shares(found, places, study.sample.drawn, effects if study.sample.method == "morris" else influence)
@@ -330,8 +332,8 @@ def raced(of: Answer) -> list[str]:
     pairs = sum(own.of for own in of.found)
     smallest = count(of.study.scales[of.scale].processes[0])
     return [
-        f"{early} of {pairs} pairs of a statement and a machine were decided early: what fails with {smallest} processes "
-        "was run with no more, and its margin is an upper bound."
+        f"{early} of {pairs} pairs of a statement and a machine were decided early: what fails with {smallest} "
+        "processes was run with no more, and its margin is an upper bound."
     ]
 
 
@@ -359,10 +361,11 @@ def shares_file(root: Path, name: str, scale: str) -> Path:
 
 def about(of: Answer) -> str:
     """Return at which size a study was made, and what many statements at once mean for their intervals."""
-    counts = ", ".join(map(count, of.study.scales[of.scale].processes))
+    counts = of.study.scales[of.scale].processes
+    where = f"{', '.join(map(count, counts))} processes" if counts else "process counts of the experiments"
     missed = (1 - LEVEL) * len(of.found)
     drawn = f"{of.size} draws ({of.study.sample.method}, seed {of.study.sample.seed})"
     return (
-        f"Scale {of.scale}, {drawn}, {counts} processes, one run each. Of {len(of.found)} intervals at 95 % about "
+        f"Scale {of.scale}, {drawn}, {where}, one run each. Of {len(of.found)} intervals at 95 % about "
         f"{missed:.1f} miss by chance; `--json` has those that hold together (interval_all)."
     )

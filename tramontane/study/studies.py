@@ -1,7 +1,7 @@
 """Studies of uncertainty: which statements are held against which machines, drawn from what a paper leaves open."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import Field, ValidationError
 
@@ -26,14 +26,15 @@ class Size(Settings):
     processes: list[Count] = Field(
         [], description="Process counts, the smallest first; figures of one count take the last. Without: their own."
     )
+    claims: list[Text] = Field([], description="Statements at this scale; by default all of the study.")
     processes_of: dict[str, Annotated[list[Count], Field(min_length=1)]] = Field(
         {}, description="Process counts of an experiment by its name, where it needs others."
     )
     values: dict[str, Any] = Field({}, description="Other values of the experiments' scale, where they have them.")
     race: bool = Field(
         False,
-        description="Whether a machine on which a comparison fails at the smallest process count is run at no other for "
-        "that statement; its margin is an upper bound then.",
+        description="Whether a machine on which a comparison fails at the smallest process count is run at no other "
+        "for that statement; its margin is an upper bound then.",
     )
 
 
@@ -48,6 +49,10 @@ class Study(Settings):
         {}, description="For an experiment, by key of its `cross`: the values that statements need."
     )
     scales: dict[str, Size] = Field(description="Its sizes: smoke, laptop, paper.")
+
+    def at_scale(self, scale: str) -> Self:
+        """Return the study with the statements of a scale."""
+        return self.model_copy(update={"claims": self.scales[scale].claims or self.claims})
 
 
 def load_study(name: str, root: Path, source: str = "--over") -> Study:
@@ -69,14 +74,7 @@ def read_study(path: Path, root: Path) -> Study:
         raise InputError(path, "sample.plausible", None, "a file of configs/plausible", problem="missing")
     ranges = load_plausible(study.sample.plausible, root, Origin(path, "sample.plausible"))
     study.sample.choose(ranges.parameters, path, "sample")
-    known = {name: own for each in list_claims(root) for name, own in load_claims(each, root).claims.items()}
-    for number, name in enumerate(study.claims):
-        where = f"claims[{number}]"
-        if name not in known:
-            raise InputError(path, where, name, ", ".join(known), hint=closest(name, known))
-        checks = known[name].checks
-        if not checks or all(isinstance(check, Computed) for check in checks):
-            raise InputError(path, where, name, "a statement that simulations decide: others have no margin")
+    _check_statements(study, root, path)
     there = [each.stem for each in list_experiments(root)]
     named = [(f"only.{name}", name) for name in study.only]
     for scale, size in study.scales.items():
@@ -91,3 +89,20 @@ def read_study(path: Path, root: Path) -> Study:
             allowed = f"with {study.sample.method} {study.sample.sizes()}"
             raise InputError(path, f"scales.{scale}.size", size.size, allowed)
     return study
+
+
+def _check_statements(study: Study, root: Path, path: Path) -> None:
+    """Check that all statements are known and have a margin, and that a scale's are the study's (InputError)."""
+    known = {name: own for each in list_claims(root) for name, own in load_claims(each, root).claims.items()}
+    for number, name in enumerate(study.claims):
+        where = f"claims[{number}]"
+        if name not in known:
+            raise InputError(path, where, name, ", ".join(known), hint=closest(name, known))
+        checks = known[name].checks
+        if not checks or all(isinstance(check, Computed) for check in checks):
+            raise InputError(path, where, name, "a statement that simulations decide: others have no margin")
+    for scale, size in study.scales.items():
+        for number, name in enumerate(size.claims):
+            if name not in study.claims:
+                hint = closest(name, study.claims)
+                raise InputError(path, f"scales.{scale}.claims[{number}]", name, ", ".join(study.claims), hint=hint)
