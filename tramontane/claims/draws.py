@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from tramontane.campaign.packing import pack_all
+from tramontane.campaign.packing import Batch, pack_all
 from tramontane.campaign.plan import describe_batch, make_job
 from tramontane.claims import racing
 from tramontane.claims.bands import RANKS
@@ -141,7 +141,8 @@ def run(name: str, entries: Iterable[ExpandedPoint], root: Path, scale: str, cor
     layout = Layout(root, f"over-{name}-{scale}")
     layout.batches.mkdir(parents=True, exist_ok=True)
     waiting = []
-    for batch in pack_all([make_job(point) for point in missing], cores):
+    jobs = [make_job(point) for point in missing]
+    for batch in pack_all(jobs, cores) if cores > 1 else [Batch(tuple(jobs))] * bool(jobs):  # one start for one core
         file = layout.batch(batch.identity)
         write_if_changed(file, dump(describe_batch(batch, layout)))
         waiting.append(file)
