@@ -22,7 +22,7 @@ from tramontane.results.collate import collate_manifest
 from tramontane.results.manifest import manifest
 from tramontane.results.store import Store
 from tramontane.study import Expansion, expand
-from tramontane.study.claims import Claim, load_judgement
+from tramontane.study.claims import Claim, Judgement, load_judgement
 from tramontane.study.expansion import ExpandedPoint
 from tramontane.study.experiments import DRAW
 from tramontane.study.studies import Study
@@ -172,6 +172,14 @@ class Drawn(Campaign):
         return found
 
 
+def _judgement(study: Study, root: Path, scale: str) -> Judgement:
+    """Return how strictly words are read, with the least process count of a scale."""
+    judgement, least = load_judgement(root), study.scales[scale].first
+    if least is None:
+        return judgement
+    return judgement.model_copy(update={"first": judgement.first.model_copy(update={"value": least})})
+
+
 def _machines(made: Sequence[Expansion], root: Path, size: int) -> list[dict[str, xr.Dataset]]:
     """Return the datasets of each drawn machine by experiment, as far as their points are there."""
     store = Store(root)
@@ -184,7 +192,7 @@ def _ended(study: Study, root: Path, scale: str, machine: Mapping[str, xr.Datase
     wanted = study.scales[scale]
     if not wanted.race:
         return {}
-    judgement = load_judgement(root)
+    judgement = _judgement(study, root, scale)
     smallest = {name: data.isel({RANKS: [0]}) for name, data in machine.items() if RANKS in data.dims}
     campaign = Drawn(root, scale, smallest)
     found = {
@@ -208,7 +216,7 @@ def tried(study: Study, root: Path, scale: str, size: int) -> tuple[list[Tried],
     do not suffice is left out, and counted; one that names a process count is held at the largest. Where a study races,
     a statement that has failed at the smallest process count is looked at no further, whatever points there are.
     """
-    store, judgement = Store(root), load_judgement(root)
+    store, judgement = Store(root), _judgement(study, root, scale)
     base = {
         each.experiment.name: collate_manifest(manifest(each.experiment, each), store)
         for each in own(study, root, scale)

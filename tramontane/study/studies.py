@@ -31,6 +31,9 @@ class Size(Settings):
         {}, description="Process counts of an experiment by its name, where it needs others."
     )
     values: dict[str, Any] = Field({}, description="Other values of the experiments' scale, where they have them.")
+    first: Count | None = Field(
+        None, description="Least process count of checks that name no range; by default that of judgement.yaml."
+    )
     race: bool = Field(
         False,
         description="Whether a machine on which a comparison fails at the smallest process count is run at no other "
