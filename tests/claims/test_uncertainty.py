@@ -119,7 +119,8 @@ def test_a_study_runs_whole_machines_one_after_the_other(monkeypatch: pytest.Mon
         return len(ran[-1]), 0
 
     monkeypatch.setattr(draws, "run", run)
-    study, told = load_study("zheng2018-networks", ROOT), []
+    told: list[str] = []
+    study = load_study("zheng2018-networks", ROOT)
     size = 2 * TOGETHER
     draws.simulate("own", study, ROOT, "smoke", size, 1, told.append)
     whole = [entry for each in draws.drawn(study, ROOT, "smoke", size) for entry in each.points]
@@ -152,6 +153,21 @@ def test_an_experiment_may_have_process_counts_of_its_own() -> None:
             "scales",
             {"smoke": {"size": 4, "processes": [16], "processes_of": {"fig5b": [16]}}},
             "scales.smoke.processes_of.fig5b: found 'fig5b'; allowed: an experiment of configs/experiments",
+        ),
+        (
+            "scales",
+            {"smoke": {"size": 4, "race": True}},
+            "scales.smoke.processes: missing; allowed: process counts, where a study races",
+        ),
+        (
+            "scales",
+            {"smoke": {"size": 4, "processes": [160, 16]}},
+            "scales.smoke.processes: found [160, 16]; allowed: ascending process counts",
+        ),
+        (
+            "scales",
+            {"smoke": {"size": 4, "processes": [16], "claims": ["Z-5b", "Z-5z"]}},
+            "scales.smoke.claims[1]: found 'Z-5z'",
         ),
         ("only", {"fig05a": {"series": ["burst"]}}, "only.fig05a: found 'fig05a'; allowed: an experiment"),
         (

@@ -3,15 +3,15 @@
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
-from tramontane.errors import InputError, closest
+from tramontane.errors import InputError, closest, show
 from tramontane.study.catalogue import cached_yaml, list_experiments
 from tramontane.study.claims import Computed, list_claims, load_claims
 from tramontane.study.experiments import SCALES
 from tramontane.study.fields import Count, Text
 from tramontane.study.layers import Origin
-from tramontane.study.messages import explain
+from tramontane.study.messages import explain, problem
 from tramontane.study.plausible import load_plausible
 from tramontane.study.sampling import Sample
 from tramontane.study.settings import Settings
@@ -39,6 +39,14 @@ class Size(Settings):
         description="Whether a machine on which a comparison fails at the smallest process count is run at no other "
         "for that statement; its margin is an upper bound then.",
     )
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.processes != sorted(set(self.processes)):
+            raise problem(f"found {show(self.processes)}", "ascending process counts", key="processes")
+        if self.race and not self.processes:
+            raise problem("missing", "process counts, where a study races", key="processes")
+        return self
 
 
 class Study(Settings):
