@@ -122,6 +122,13 @@ private:
     const Family* family_ = nullptr;
 };
 
+/// Some port numbers are unused: those to a switch itself, those to nodes of trees, and those above the top.
+[[nodiscard]] inline bool has_link(const Topology& topology, SwitchId at, Port port) {
+    if (topology.link_class(at, port) == 0) return false;
+    const SwitchId next = topology.neighbour(at, port);
+    return next != at && next < topology.switches();
+}
+
 inline constexpr std::int64_t default_nodes = 2;  ///< of a switch, where neither machine nor geometry says it
 
 /// \throws Refusal for a machine that can't be; its routing is the Router's to check

@@ -8,16 +8,19 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "random.hpp"
+#include "../skeleton-src/random.hpp"
 
 #define TRAMONTANE_SIMULATED_MPI "SST/macro"
 
 /// Its messages carry sizes; a null pointer is all the data they need.
-#define TRAMONTANE_NULL_BUFFER(bytes) nullptr
+#define TRAMONTANE_NULL_BUFFER(bytes) (static_cast<void>(bytes), nullptr)
 #define TRAMONTANE_FREE_BUFFER(pointer) static_cast<void>(pointer)
 
 /// Messages without payload never meet a packet, and so a barrier meets none.
 #define TRAMONTANE_END_TOGETHER() MPI_Barrier(MPI_COMM_WORLD)
+
+/// A rank that works answers nobody, as with any MPI library that moves messages on in its calls only.
+#define TRAMONTANE_WORK(seconds) sstmac_fsleep(seconds)
 
 /// In release 16 sst++ passes on neither -D nor quotes.
 #if !defined(TRAMONTANE_VERSION)
@@ -58,8 +61,8 @@ inline void start_together() {
     if (picoseconds == 0) return;
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    SplitMix64 random(~number_of("TRAMONTANE_SEED"), static_cast<std::uint64_t>(rank));
-    sstmac_fsleep(random.fraction() * static_cast<double>(picoseconds) * 1e-12);
+    const std::uint64_t bits = random_bits(~number_of("TRAMONTANE_SEED"), static_cast<std::uint64_t>(rank), 0);
+    sstmac_fsleep(static_cast<double>(below(bits, picoseconds + 1)) * 1e-12);
 }
 
 }  // namespace tramontane::sst

@@ -183,7 +183,7 @@ public:
         Numbers source, target, kind, ports;
         for (auto at = static_cast<SwitchId>(first); at < last; ++at) {
             for (Port port = 0; port < t.wired_ports(); ++port) {
-                if (!has_link(at, port)) continue;
+                if (!has_link(t, at, port)) continue;
                 source.push_back(at);
                 target.push_back(t.neighbour(at, port));
                 kind.push_back(t.link_class(at, port));
@@ -227,13 +227,6 @@ private:
         auto* kept = new Numbers(std::move(numbers));
         const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Numbers*>(p); });
         return nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>{kept->data(), {kept->size()}, owner}.cast();
-    }
-
-    /// Some port numbers are unused: those to a switch itself, those to nodes of trees, and those above the top.
-    [[nodiscard]] bool has_link(SwitchId at, Port port) const {
-        if (topology_->link_class(at, port) == 0) return false;
-        const SwitchId next = topology_->neighbour(at, port);
-        return next != at && next < topology_->switches();
     }
 
     /// Links on the way by an intermediate switch; it ends early where it meets its end.

@@ -30,7 +30,7 @@ MAY_IMPORT = {
 MAY_INCLUDE = {
     "skeleton-src": ("skeleton-src",),
     "simulator": ("simulator", "skeleton-src"),
-    "sstmacro": ("sstmacro", "skeleton-src"),
+    "sstmacro": ("sstmacro", "simulator", "skeleton-src"),
     "tracer": ("tracer",),
     "tests/cpp": ("tests/cpp", "simulator", "skeleton-src"),
 }

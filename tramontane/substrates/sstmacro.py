@@ -10,17 +10,18 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tramontane import __version__
-from tramontane.study.machines import Machine
+from tramontane.study.machines import COPIES, Machine
 from tramontane.study.mapping import spelled
-from tramontane.study.network import TOPOLOGIES
-from tramontane.study.patterns import named
 from tramontane.study.points import Point
 from tramontane.study.settings import filled
+from tramontane.study.units import BANDWIDTH, UNLIMITED, format_quantity
 from tramontane.substrates import skeleton, spack
 from tramontane.substrates.building import digest, link, once
 from tramontane.substrates.programs import Finished, complaint, run_program
@@ -31,29 +32,28 @@ from tramontane.support.layout import BUILDS, SHARE
 
 INSTALL = "spack install sst-macro@16.0.0, and SSTMACRO_ROOT or PATH that leads to it"
 
-#: Name of the topology and of its routers in SST/macro, by topology (`fattree3`: the tree of three levels) and routing.
-NETWORKS: dict[str, tuple[str, dict[str, str]]] = {
+#: Names of SST/macro's own topologies and routers, by shape and routing. All else is our plug-in's.
+OWN: dict[str, tuple[str, dict[str, str]]] = {
     "torus": ("torus", {"minimal": "torus_minimal", "valiant": "torus_valiant", "ugal": "torus_ugal"}),
     "fattree3": ("fat_tree", {"round-robin": "fat_tree"}),
     "dragonfly1d": (
         "dragonfly",
         {"minimal": "dragonfly_minimal", "valiant": "dragonfly_valiant", "ugal": "dragonfly_ugal"},
     ),
-    # Our plug-in's:
-    "dragonfly": (
-        "tramontane_dragonfly",
-        {routing: f"tramontane_dragonfly_{routing}" for routing in ("minimal", "valiant", "ugal")},
-    ),
-    "fattree": ("tramontane_fattree", {"d-mod-k": "tramontane_fattree_d_mod_k"}),
 }
+PLUGGED = "tramontane"
+"""Name of the plug-in's topology, router, switch and network interface."""
+_UNSEEN = "ugal-g"
+"""The routing that looks at queues of other switches."""
 
 APPLICATION, PLUGIN, LOG = "libtramontane_skeleton.so", "libtramontane_plugin.so", "packets.json"
+_NODES, _NODE_OF_RANK = "nodes.txt", "node-of-rank.txt"
 
 # In release 16 sst++ drops -O and -D, but hands on what it doesn't know.
 _OPTIONS = ("-std=c++20", "-fPIC", "--optimize=2")
 _RELEASE = f"--define-macro=TRAMONTANE_RELEASE={__version__}"
-_MOST_PORTS = 256
-"""PISCES keeps a packet's port in eight bits; beyond, packets go astray without a word."""
+_MOST_PORTS, _MOST_CHANNELS = 256, 16
+"""PISCES keeps a packet's port in eight bits and its channel in four; beyond, packets go astray without a word."""
 
 _UNCOUNTED: dict[str, Any] = {"packets": None, "hops": None}
 """Of messages that SST/macro's own collectives send, the plug-in can't tell whose they are."""
@@ -92,12 +92,12 @@ class SstMacro:
         """Return what of a point SST/macro can't express."""
         machine = point.network
         return (
-            simulator_only(point, known=["statistics"])
+            simulator_only(point, known=["statistics", "ranks_per_node", "mapping", "machine.node.nics"])
             or _network_refusal(machine)
-            or _links_refusal(machine)
+            or _node_refusal(point)
+            or _statistics_refusal(point)
             or refusal_of("machine.injection.service", machine.injection.service, ("fifo",), "sstmacro has no other")
             or _allocation_refusal(point)
-            or _table_refusal(point)
         )
 
     def run(self, point: Point) -> dict[str, Any]:
@@ -110,6 +110,7 @@ class SstMacro:
         application = build_application()
         plugin = build_plugin()
         with tempfile.TemporaryDirectory(prefix="tramontane-sstmacro-") as scratch, shared_setup(point) as setup:
+            place_ranks(point, Path(scratch))
             done = simulate(parameters(point, application, plugin, setup), Path(scratch))
             log = Path(scratch, LOG)  # not there if SST/macro could not start
             counted = log.read_text(encoding="utf-8") if log.exists() else ""
@@ -172,12 +173,11 @@ def build_application() -> Path:
     """
     hooks = Path(SHARE, "sstmacro", "skeleton_hooks.hpp")
     options = [*_OPTIONS, _RELEASE, *skeleton.options(), "-include", str(hooks)]
-    headers = [*skeleton.headers(), hooks, hooks.with_name("random.hpp")]
-    return _once(options, skeleton.sources(), headers, APPLICATION)
+    return _once(options, skeleton.sources(), [*skeleton.headers(), hooks], APPLICATION)
 
 
 def build_plugin() -> Path:
-    """Compile the networks that SST/macro has not and the log of packets (`sstmacro/`); return the library.
+    """Compile the simulator's networks and the log of packets (`sstmacro/`) for SST/macro; return the library.
 
     What has been done before is taken from there.
 
@@ -186,10 +186,12 @@ def build_plugin() -> Path:
     RuntimeError
         If that fails.
     """
-    room = Path(SHARE, "sstmacro")
-    options = ["--sst-component", *_OPTIONS, f"-I{Path(room, 'headers')}", f"-I{Path(SHARE, 'skeleton-src')}"]
-    headers = [*sorted(room.rglob("*.hpp")), *skeleton.headers()]
-    return _once(options, sorted(room.glob("*.cpp")), headers, PLUGIN)
+    room, simulator = Path(SHARE, "sstmacro"), Path(SHARE, "simulator")
+    include = [Path(room, "headers"), simulator, Path(SHARE, "skeleton-src")]
+    options = ["--sst-component", *_OPTIONS, *(f"-I{folder}" for folder in include)]
+    sources = [*sorted(room.glob("*.cpp")), *sorted(simulator.glob("topologies/*.cpp"))]
+    headers = [*sorted(room.rglob("*.hpp")), *sorted(simulator.rglob("*.hpp")), *skeleton.headers()]
+    return _once(options, sources, headers, PLUGIN)
 
 
 def _once(options: list[str], sources: list[Path], headers: list[Path], library: str) -> Path:
@@ -200,8 +202,26 @@ def _once(options: list[str], sources: list[Path], headers: list[Path], library:
     return once(folder, lambda place: link(tool, options, sources, closing, place)) / library
 
 
-def _table_refusal(point: Point) -> Refusal | None:
-    return Refusal("workload", "pattern", "any other", "not yet for sstmacro") if named(point.canonical()) else None
+def place_ranks(point: Point, folder: Path) -> None:
+    """Write where ranks are, if that is anything but one on each of the first nodes."""
+    if _is_plain(point):
+        return
+    nodes = point.rank_mapping.node_of(np.arange(point.ranks))
+    if point.listed_nodes:
+        nodes = np.asarray(point.listed_nodes)[nodes]
+    for name, numbers in ((_NODES, np.unique(nodes)), (_NODE_OF_RANK, nodes)):
+        Path(folder, name).write_text(f"{len(numbers)}\n" + "".join(f"{node}\n" for node in numbers), encoding="ascii")
+
+
+def _is_plain(point: Point) -> bool:
+    return point.ranks_per_node == 1 and not point.listed_nodes
+
+
+def _placing(point: Point) -> Parameters:
+    if _is_plain(point):
+        return {"allocation": "first_available", "indexing": "block"}
+    files = {"node_id_allocation_file": _NODES, "node_id_indexing_file": _NODE_OF_RANK}
+    return {"allocation": "node_id", "indexing": "node_id", **files}
 
 
 def parameters(point: Point, application: Path, plugin: Path, setup: str | None = None) -> Parameters:
@@ -222,27 +242,25 @@ def parameters(point: Point, application: Path, plugin: Path, setup: str | None 
     program = {
         "exe": str(application),
         "argv": " ".join([*skeleton.simulated_arguments(point), *([f"setup={setup}"] if setup else [])]),
-        "launch_cmd": f"aprun -n {point.ranks} -N 1",
+        "launch_cmd": f"aprun -n {point.ranks} -N {point.ranks_per_node}",
         "start": "0ms",
-        "allocation": "first_available",
-        "indexing": "block",
+        **_placing(point),
         "env": {"TRAMONTANE_SEED": point.seed, "TRAMONTANE_START_JITTER": point.start_jitter},
         "mpi": {
             "max_vshort_msg_size": f"{protocol.short_limit}B",
             "max_eager_msg_size": f"{protocol.eager_limit}B",
         },
     }
-    memory = _bandwidth(machine.memory.bandwidth)
     return {
         "external_libs": f"[{plugin}]",
-        "topology": _topology(machine),
+        "topology": _topology(point),
         "node": {
             "name": "simple",
             "app1": program,
-            "proc": {"ncores": 1, "frequency": f"{machine.processor.frequency}Hz"},
-            "memory": {"name": "pisces", "latency": "10ns", "total_bandwidth": memory, "bandwidth": memory},
+            "proc": {"ncores": point.ranks_per_node, "frequency": f"{machine.processor.frequency}Hz"},
+            "memory": _memory(point),
             "nic": {
-                "name": "tramontane",
+                "name": PLUGGED,
                 "log": _log(point),
                 "negligible_size": f"{protocol.negligible_size}B",
                 "injection": {
@@ -255,7 +273,7 @@ def parameters(point: Point, application: Path, plugin: Path, setup: str | None 
             },
         },
         "switch": {
-            "name": "tramontane",
+            "name": PLUGGED,
             "arbitrator": "cut_through",
             "mtu": packet,
             "link": {
@@ -264,7 +282,7 @@ def parameters(point: Point, application: Path, plugin: Path, setup: str | None 
                 "credits": buffer,
             },
             "xbar": {"arbitrator": "cut_through", "bandwidth": _bandwidth(machine.crossbar_server)},
-            "router": {"name": NETWORKS[_shape(machine)][1][str(machine.routing)], "seed": point.seed},
+            "router": _router(machine) | {"seed": point.seed},
             "logp": {
                 "bandwidth": _bandwidth(filled(logp.bandwidth)),
                 "hop_latency": _time(filled(logp.hop_latency)),
@@ -272,6 +290,31 @@ def parameters(point: Point, application: Path, plugin: Path, setup: str | None 
             },
         },
     }
+
+
+def _memory(point: Point) -> Parameters:
+    """Return the memory of a node, which serves copies of eager messages, and what its ranks send each other."""
+    machine, ranks = point.network, point.ranks_per_node
+    own = _bandwidth(machine.memory.bandwidth)
+    memory = {"name": "pisces", "latency": "10ns", "total_bandwidth": own, "bandwidth": own}
+    if ranks == 1:
+        return memory
+    shared = machine.node.memory_bandwidth
+    total = ranks * machine.memory.bandwidth if isinstance(shared, str) else shared
+    # By default eight accesses are served at a time.
+    several = {"total_bandwidth": _bandwidth(total), "max_single_bandwidth": own, "nchannels": max(8, 2 * ranks)}
+    return memory | several
+
+
+def _router(machine: Machine) -> Parameters:
+    if _is_own(machine):
+        return {"name": OWN[machine.facts.shape][1][str(machine.routing)]}
+    return {"name": PLUGGED, "routing": machine.routing}
+
+
+def _is_own(machine: Machine) -> bool:
+    """Tell whether network and routing are SST/macro's own."""
+    return machine.routing in OWN.get(machine.facts.shape, ("", {}))[1] and not machine.parallel_links
 
 
 def _log(point: Point) -> Parameters:
@@ -302,11 +345,12 @@ def _lines(values: Parameters, indent: str) -> Iterator[str]:
             yield f"{indent}{key} = {value}"
 
 
-def _topology(machine: Machine) -> Parameters:
-    shape, geometry = _shape(machine), machine.facts.geometry
-    name = {"name": NETWORKS[shape][0]}
-    if shape == "torus":  # which crashes in a dimension of one switch
-        geometry = tuple(extent for extent in geometry if extent > 1)
+def _topology(point: Point) -> Parameters:
+    machine = point.network
+    shape, geometry = machine.facts.shape, machine.facts.geometry
+    if not _is_own(machine):
+        return _plugged(point)
+    name = {"name": OWN[shape][0]}
     if shape == "fattree3":
         nodes, leaves, subtrees = geometry
         return {
@@ -321,47 +365,83 @@ def _topology(machine: Machine) -> Parameters:
             "num_core_switches": nodes * leaves,
             "down_ports_per_core_switch": subtrees,
         }
-    described = {
-        **name,
-        "concentration": machine.nodes_per_switch,
-        "geometry": "[" + ",".join(map(str, geometry)) + "]",
-    }
+    if shape == "torus":  # which crashes in a dimension of one switch
+        geometry = tuple(extent for extent in geometry if extent > 1)
+    described = {**name, "concentration": machine.nodes_per_switch, "geometry": _array(geometry)}
     if shape == "dragonfly1d":
         described |= {"group_connections": machine.global_links, "inter_group": machine.arrangement}
     return described
 
 
-def _shape(machine: Machine) -> str:
-    """Return the topology, with the tree of three levels told from the full one."""
-    return machine.facts.shape
+def _plugged(point: Point) -> Parameters:
+    """Return a network of the plug-in's, which is told what the simulator is."""
+    machine = point.network
+    sizes = {"geometry": _array(machine.facts.geometry)} if machine.facts.geometry else {}
+    links = [f"{name}:{count}" for name, count in machine.parallel_links.items()]
+    said = {
+        "nodes_per_switch": machine.nodes_per_switch,
+        "global_links": machine.global_links,
+        "arrangement": machine.arrangement,
+        "parallel_links": _array(links) if links else None,
+        **machine.table_keys(),
+    }
+    used = 1 + max(point.listed_nodes or (point.rank_mapping.nodes - 1,))
+    known = {key: value for key, value in said.items() if value}
+    return {"name": PLUGGED, "family": machine.topology, **sizes, **known, "used": used}
+
+
+def _array(values: Iterable[object]) -> str:
+    return "[" + ",".join(map(str, values)) + "]"
 
 
 def _network_refusal(machine: Machine) -> Refusal | None:
-    """Return what of topology, geometry and routing SST/macro has not."""
-    net, geometry = machine.facts, list(machine.facts.geometry)
-    if net.shape not in NETWORKS and machine.topology in NETWORKS:
-        return Refusal("machine.geometry", net.spelled, "its other geometries", "sstmacro has no such network")
-    if net.shape not in NETWORKS:
-        allowed = tuple(name for name in TOPOLOGIES if name in NETWORKS)
-        return refusal_of("machine.topology", machine.topology, allowed, "sstmacro has no such network")
+    """Return what of a network SST/macro can't be told."""
+    net = machine.facts
     if net.shape == "torus" and net.switches == 1:
+        geometry = list(net.geometry)
         return Refusal("machine.geometry", geometry, "two switches or more", "sstmacro has no torus of one switch")
     if net.port_numbers > _MOST_PORTS:
         found = f"{net.port_numbers} ports a switch"
         return Refusal("machine.geometry", found, f"{_MOST_PORTS} or less", "sstmacro loses the others")
-    routings = tuple(NETWORKS[net.shape][1])
-    return refusal_of("machine.routing", machine.routing, routings, "not a router of sstmacro")
-
-
-def _links_refusal(machine: Machine) -> Refusal | None:
-    if machine.parallel_links:
-        return Refusal("machine.parallel_links", dict(machine.parallel_links), "none", "not yet for sstmacro")
+    if net.virtual_channels > _MOST_CHANNELS:
+        found = f"{net.virtual_channels} virtual channels"
+        return Refusal("machine.routing", found, f"{_MOST_CHANNELS} or less", "sstmacro loses the others")
     if machine.link.classes:
         return Refusal("machine.link.classes", [*machine.link.classes], "none", "sstmacro's links are all alike")
+    if machine.routing == _UNSEEN:
+        why = "a router of sstmacro sees no other switch's queues"
+        return Refusal("machine.routing", _UNSEEN, "the network's other routings", why)
+    return None
+
+
+def _statistics_refusal(point: Point) -> Refusal | None:
+    """Return what of statistics the log of packets does not count."""
+    for key in ("links", "waiting"):
+        found = getattr(point.statistics, key)
+        if found:
+            return Refusal(f"statistics.{key}", found, "congestion", "only the embedded simulator has it")
+    return None
+
+
+def _node_refusal(point: Point) -> Refusal | None:
+    """Return what of nodes with several ranks PISCES' memory can't be."""
+    node, memory = point.network.node, point.network.memory.bandwidth
+    if node.nics > 1:
+        return Refusal("machine.node.nics", node.nics, "1", "not yet for sstmacro")
+    if point.ranks_per_node == 1:
+        return None
+    if node.bandwidth != memory:
+        allowed = f"{format_quantity(memory, BANDWIDTH)}, as memory.bandwidth"
+        found = format_quantity(node.bandwidth or 0, BANDWIDTH)
+        return Refusal("machine.node.bandwidth", found, allowed, "in sstmacro one memory serves copies and messages")
+    if node.memory_bandwidth != UNLIMITED and not node.copies:
+        return Refusal("machine.node.copies", COPIES[0], COPIES[1], "in sstmacro one memory serves copies and messages")
     return None
 
 
 def _allocation_refusal(point: Point) -> Refusal | None:
+    if point.listed_nodes:
+        return None
     return refusal_of("allocation", spelled(point.allocation), ("first-available",), "not yet for sstmacro")
 
 
