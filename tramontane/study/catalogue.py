@@ -4,7 +4,6 @@ A name stands for a file in ``configs/``; a machine file may extend another one,
 Table 1 share one file of base parameters and a sensitivity study swaps that file alone.
 """
 
-import copy
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tramontane.errors import InputError, closest, show
-from tramontane.study.layers import Keys, Layers, Origin
+from tramontane.study.layers import Keys, Layers, Origin, copied
 from tramontane.study.machines import Machine
 from tramontane.study.messages import explain
 from tramontane.study.names import is_name
@@ -28,19 +27,27 @@ LIBRARIES = Path("configs/libraries.yaml")
 TABLE1 = Path("configs/paper/table1.yaml")
 TABLE2 = Path("configs/paper/table2.yaml")
 
+Files = tuple[tuple[Path, int | None], ...]
+"""Files, each with when it was changed [ns]."""
+
 
 def cached_yaml(path: Path) -> dict[str, Any]:
     """Return the contents of a YAML file; it is read once as long as it does not change on disk."""
-    return copy.deepcopy(_shared_yaml(path))
+    return copied(_shared_yaml(path))
 
 
 def _shared_yaml(path: Path) -> dict[str, Any]:
     """Return the contents of a YAML file, which nobody may change."""
+    stamp = _stamp(path)
+    return read_yaml(path) if stamp is None else _read(path, stamp)  # the former says what is wrong
+
+
+def _stamp(path: Path) -> int | None:
+    """Return when a file was changed [ns], if it can be told."""
     try:
-        stamp = path.stat().st_mtime_ns
+        return path.stat().st_mtime_ns
     except (OSError, ValueError):
-        return read_yaml(path)  # says what is wrong
-    return _read(path, stamp)
+        return None
 
 
 @lru_cache(maxsize=256)
@@ -177,7 +184,7 @@ def grid_points(name: str, root: Path, origin: Origin) -> object:
         allowed = f"[nx, ny, nz] or a grid of {GRIDS}: {', '.join(grids)}"
         raise InputError(origin.source, origin.key, name, allowed, hint=closest(name, grids))
     entry = grids[name]
-    return copy.deepcopy(entry.get("points") if isinstance(entry, dict) else entry)
+    return copied(entry.get("points") if isinstance(entry, dict) else entry)
 
 
 def _resolve_machine(layers: Layers, root: Path) -> None:
@@ -196,20 +203,37 @@ def _resolve_machine(layers: Layers, root: Path) -> None:
             own["topology"],
             f"either the name of a machine or a topology, but the machine is named '{own['name']}'",
         )
-    below = Layers()
-    if "name" in own:
-        origin = layers.origins.get(("machine", "name"), where)
-        base = (own["extends"], locate(layers, ("machine", "extends"), where.source)) if "extends" in own else None
-        _merge_file(below, str(own["name"]), root, origin, base=base, named=True)
-    elif "extends" in own:
-        _merge_file(below, own["extends"], root, locate(layers, ("machine", "extends"), where.source))
-    below.data.get("machine", {}).pop("extends", None)
+    below = _of_files(layers, own, root, where)
     for path, value in layers.leaves():
         if path[0] == "machine":
             below.set(path, value, layers.origins[path])
     layers.data["machine"] = below.data.get("machine", {})
     layers.origins = {path: origin for path, origin in layers.origins.items() if path[0] != "machine"}
     layers.origins |= below.origins | {("machine",): where}
+
+
+def _of_files(layers: Layers, own: dict[str, Any], root: Path, where: Origin) -> Layers:
+    """Return what the files say that a machine names or extends; they are merged once as long as none changes."""
+    written = locate(layers, ("machine", "extends"), where.source)
+    if "name" in own:
+        base = (own["extends"], written) if "extends" in own else None
+        name, origin = own["name"], layers.origins.get(("machine", "name"), where)
+    elif "extends" in own:
+        base, name, origin = None, own["extends"], written
+    else:
+        return Layers()
+    key = (root, name, own.get("extends"), "name" in own)
+    files, merged = _MERGED.get(key, ((), Layers()))
+    if not files or any(_stamp(file) != stamp for file, stamp in files):
+        merged = Layers()
+        files = _merge_file(merged, name, root, origin, base=base, named="name" in own)
+        merged.data.get("machine", {}).pop("extends", None)
+        _MERGED[key] = files, merged
+    return merged.copy()
+
+
+#: What files of machines say, by what names them, with when each file was changed.
+_MERGED: dict[tuple[Path, str, str | None, bool], tuple[Files, Layers]] = {}
 
 
 def _exists(root: Path, name: str, *, named: bool) -> bool:
@@ -226,8 +250,11 @@ def _merge_file(
     base: tuple[str, Origin] | None = None,
     named: bool = False,
     seen: tuple[str, ...] = (),
-) -> None:
-    """Merge a machine file on top of the file it extends; `base` (a name, and where it stands) replaces the latter."""
+) -> Files:
+    """Merge a machine file on top of the file it extends; `base` (a name, and where it stands) replaces the latter.
+
+    Return the files that were read, each with when it was changed.
+    """
     file = root / MACHINES / f"{name}.yaml"
     if not _exists(root, name, named=named):
         names = list_machines(root) if named else _machine_files(root)
@@ -242,6 +269,7 @@ def _merge_file(
     if name in seen:
         chain = " -> ".join((*seen, name))
         raise InputError(origin.source, origin.key, name, "a file that does not lead back", problem=f"found {chain}")
+    files: Files = ((file, _stamp(file)),)
     data = _shared_yaml(file)
     parent, where = base or (data.get("extends"), Origin(file, "extends"))
     if "name" in data:
@@ -249,9 +277,10 @@ def _merge_file(
     if parent is not None:
         if not isinstance(parent, str):
             raise InputError(where.source, where.key, parent, f"one of {', '.join(_machine_files(root))}")
-        _merge_file(layers, parent, root, where, seen=(*seen, name))
+        files += _merge_file(layers, parent, root, where, seen=(*seen, name))
         layers.data.get("machine", {}).pop("description", None)
         layers.data.get("machine", {}).pop("source", None)
     for key, value in data.items():
         if key != "extends":
             layers.set(("machine", key), value, Origin(file, key))
+    return files

@@ -17,6 +17,7 @@ from tramontane.study.catalogue import (
     SYSTEMS,
     TABLE1,
     TABLE2,
+    cached_yaml,
     load_base,
     load_machine,
 )
@@ -33,7 +34,6 @@ from tramontane.study.messages import explain, field_names
 from tramontane.study.names import check_name
 from tramontane.study.plausible import PLAUSIBLE, read_plausible
 from tramontane.study.points import Point
-from tramontane.study.reading import read_yaml
 from tramontane.study.settings import Settings
 from tramontane.study.studies import SAMPLES, read_study
 from tramontane.study.systems import read_system
@@ -93,7 +93,7 @@ def validate_file(path: str | Path) -> str:
         The first mistake.
     """
     source = Path(path)
-    data = read_yaml(source)
+    data = cached_yaml(source)
     resolved = source.resolve()
     for pattern, (kind, check) in _FILES.items():
         if resolved.match(pattern):

@@ -5,7 +5,6 @@ depends on the order of keys in a mapping other than `cross`, and adding one val
 with that value, because a point's identity depends on nothing but its own settings.
 """
 
-import copy
 import itertools
 import json
 import math
@@ -19,7 +18,7 @@ from tramontane.study.catalogue import resolve_names
 from tramontane.study.experiments import _REFERENCE, DRAW, MEMBER, Experiment
 from tramontane.study.expressions import evaluate
 from tramontane.study.kinds import WORKLOADS
-from tramontane.study.layers import Keys, Layers, Origin, split
+from tramontane.study.layers import Keys, Layers, Origin, copied, split
 from tramontane.study.loading import build_point
 from tramontane.study.plausible import PLAUSIBLE, Unstated, lay_over
 from tramontane.study.points import Point
@@ -30,6 +29,8 @@ MOST_POINTS = 20_000
 """Combinations of an experiment at a scale; what takes longer than a minute to write out was hardly meant."""
 JITTER = "1 ns"
 """Start jitter of an ensemble's members where the experiment does not say otherwise."""
+_UNSET = dict.fromkeys(name for model in WORKLOADS for name in model.model_fields)
+"""Keys that some workload has, without a value."""
 
 
 @dataclass(frozen=True)
@@ -211,7 +212,7 @@ class _Expander:
                     ", ".join(f"${known}" for known in self.values),
                     hint=closest(name, self.values),
                 )
-            return copy.deepcopy(self.values[name]), self.experiment.origin("scales", self.scale, name)
+            return copied(self.values[name]), self.experiment.origin("scales", self.scale, name)
         if isinstance(value, list):
             return [self.substitute(item, origin)[0] for item in value], origin
         if isinstance(value, dict):
@@ -366,7 +367,8 @@ class _Expander:
                 layers.set(setting.path, setting.value, setting.origin)
         if member is not None:
             self._jitter(layers, member)
-        resolve_grid_only(layers, self.experiment)
+        if self.experiment.exclude or self.experiment.derive:
+            resolve_grid_only(layers, self.experiment)
         for number, expression in enumerate(self.experiment.exclude):
             origin = self.experiment.origin(f"exclude[{number}]")
             excluded = evaluate(expression, self._names(coords, layers), origin, where)
@@ -405,9 +407,8 @@ class _Expander:
 
         Keys that a workload could have but this one has not are None.
         """
-        unset = {name: None for model in WORKLOADS for name in model.model_fields}
         leaves = {path[-1]: value for path, value in layers.leaves()}
-        return {**unset, **self.values, **leaves, **coords}
+        return {**_UNSET, **self.values, **leaves, **coords}
 
 
 def resolve_grid_only(layers: Layers, experiment: Experiment) -> None:

@@ -23,7 +23,6 @@ from tramontane.study.messages import explain, problem
 from tramontane.study.names import check_name
 from tramontane.study.paths import point_keys, unknown_key
 from tramontane.study.plausible import load_plausible
-from tramontane.study.reading import read_yaml
 from tramontane.study.sampling import Sample
 from tramontane.study.settings import Settings
 
@@ -152,7 +151,7 @@ def load_experiment(path: str | Path) -> Experiment:
     """
     source = Path(path)
     check_name(source)
-    data = read_yaml(source)
+    data = cached_yaml(source)
     try:
         experiment = Experiment.model_validate(data)
     except ValidationError as error:

@@ -5,7 +5,6 @@ machine's own base file. When the result is wrong, the user wants to know which 
 carries its origin, the file and dotted key where it was written.
 """
 
-import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,6 +42,13 @@ def split(path: str) -> Keys:
     return tuple(path.split("."))
 
 
+def copied(value: Any) -> Any:
+    """Return an independent copy of what a YAML file holds: mappings, lists, and values that nobody can change."""
+    if isinstance(value, dict):
+        return {key: copied(inner) for key, inner in value.items()}
+    return [copied(inner) for inner in value] if isinstance(value, list) else value
+
+
 @dataclass
 class Layers:
     """Nested settings and the origin of each.
@@ -60,7 +66,7 @@ class Layers:
 
     def copy(self) -> "Layers":
         """Return an independent copy."""
-        return Layers(copy.deepcopy(self.data), dict(self.origins))
+        return Layers(copied(self.data), dict(self.origins))
 
     def merge(self, settings: Mapping[str, Any], origin: Origin, path: Keys = (), *, dotted: bool = False) -> None:
         """Merge a mapping below `path`; with `dotted`, a key such as ``workload.radix`` reaches into it."""
@@ -84,7 +90,7 @@ class Layers:
                 self.origins[path] = origin
             self.merge(value, origin, path, dotted=dotted)
         else:
-            parent[path[-1]] = copy.deepcopy(value)
+            parent[path[-1]] = copied(value)
             self.origins[path] = origin
 
     def get(self, path: Keys) -> Any:

@@ -1,15 +1,19 @@
 """Loads a point from a file, as ``tramontane run`` takes it: YAML as users write it, JSON in canonical form."""
 
+import json
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
-from tramontane.study.catalogue import find_root, locate, resolve_names
+from tramontane.study.catalogue import cached_yaml, find_root, locate, resolve_names
 from tramontane.study.layers import Layers, Origin
+from tramontane.study.machines import Machine
 from tramontane.study.messages import explain
 from tramontane.study.points import Point
-from tramontane.study.reading import read_json, read_yaml
+from tramontane.study.reading import read_json
 
 
 def load_point(path: str | Path, substrate: str | None = None) -> Point:
@@ -31,7 +35,7 @@ def load_point(path: str | Path, substrate: str | None = None) -> Point:
     if source.suffix == ".json":
         return _load_canonical(source, substrate)
     layers = Layers()
-    layers.merge(read_yaml(source), Origin(source, ""))
+    layers.merge(cached_yaml(source), Origin(source, ""))
     if substrate is not None:
         layers.set(("substrate",), substrate, Origin(source, "substrate"))
     return build_point(layers, find_root(source.parent), source)
@@ -66,7 +70,7 @@ def build_point(
     if adjust is not None:
         adjust(layers)
     try:
-        return Point.model_validate(layers.data)
+        return Point.model_validate(_with_machine(layers.data))
     except ValidationError as error:
 
         def place(keys: tuple[str, ...]) -> Origin:
@@ -75,6 +79,27 @@ def build_point(
             return Origin(source, f"{prefix}.{origin.key}") if unwritten and prefix else origin
 
         raise explain(error, Point, place, where) from None
+
+
+def _with_machine(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a point with a machine that has been checked, where it is all right.
+
+    An experiment has few machines and many points, and checking a machine takes longer than all else.
+    """
+    keys = data.get("machine")
+    if not isinstance(keys, dict) or {"file", "table"} & keys.keys():  # what lies in files may change
+        return data
+    machine = _machine(json.dumps(keys))
+    return data if machine is None else {**data, "machine": machine}
+
+
+@lru_cache(maxsize=512)
+def _machine(text: str) -> Machine | None:
+    """Return a machine, or None if it can't be: who validates all of the point then says why."""
+    try:
+        return Machine.model_validate(json.loads(text))
+    except ValidationError:
+        return None
 
 
 def canonical_point(data: object, source: Path, key: str = "") -> Point:

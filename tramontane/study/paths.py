@@ -1,6 +1,7 @@
 """Which dotted paths a point has: what experiments, samples and plausible ranges may set."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from pydantic import BaseModel
 
@@ -9,6 +10,7 @@ from tramontane.study.messages import entries, field_names, submodels
 from tramontane.study.points import Point
 
 
+@lru_cache(maxsize=4096)
 def models_at(path: Keys) -> tuple[list[type[BaseModel]], list[type[BaseModel]]]:
     """Return the models of a mapping of a point, or that of its values where its keys are free names."""
     models: list[type[BaseModel]] = [Point]

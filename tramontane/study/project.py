@@ -19,10 +19,10 @@ def find_root(start: str | Path | None = None) -> Path:
     InputError
         If there is no such folder.
     """
-    begin = Path(start) if start is not None else Path.cwd()
-    found = _project(begin) or _project(Path.cwd()) or _project(SHARE)
+    begin = Path.cwd() if start is None else Path(start).resolve()  # a working directory has no links in it
+    found = _project(begin) or _project(Path.cwd()) or _project(SHARE.resolve())
     if found is None:
-        raise _no_project(begin)
+        raise _no_project(Path(start or begin))
     return found
 
 
@@ -40,8 +40,7 @@ def find_project() -> Path:
     return found
 
 
-def _project(start: Path) -> Path | None:
-    folder = start.resolve()
+def _project(folder: Path) -> Path | None:
     return next((place for place in (folder, *folder.parents) if (place / EXPERIMENTS).is_dir()), None)
 
 

@@ -5,6 +5,7 @@ from classes of this kind, which are the single source of keys, types, units, de
 can disagree with another.
 """
 
+from functools import lru_cache
 from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict
@@ -20,7 +21,7 @@ class Settings(BaseModel):
     @property
     def is_default(self) -> bool:
         """Whether all keys have their defaults."""
-        return self == type(self)()
+        return self == _default(type(self))
 
     def canonical(self) -> dict[str, Any]:
         """Return plain data in base units, without what is not set: what goes into files and to the simulator."""
@@ -37,6 +38,12 @@ class Settings(BaseModel):
         """Fill in defaults that depend on other keys, during validation only."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+
+@lru_cache
+def _default(model: type[Settings]) -> Settings:
+    """Return a description in which nothing is said."""
+    return model()
 
 
 def filled(value: Value | None) -> Value:
