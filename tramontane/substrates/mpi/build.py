@@ -111,6 +111,7 @@ def _cmake(compiler: str, folder: Path, name: str) -> None:
         "TRAMONTANE_MPI": "ON",
         "TRAMONTANE_EXTENSION": "OFF",
         "TRAMONTANE_TESTS": "OFF",
+        "TRAMONTANE_LTO": "OFF",  # of one file, there is nothing to optimise across
         "CMAKE_BUILD_TYPE": "Release",
         "MPI_CXX_COMPILER": compiler,
     }
