@@ -6,7 +6,8 @@
 //
 // So messages are looked at when a rank that runs rounds would wait. The states are the same as there: `works`,
 // `prepares_send`, `receives` and `busy` until an event, and `waits`. The protocol is, too; a message says which
-// receive (`round`) and which send (`index`) are its ends.
+// receive (`round`) and which send (`index`) are its ends. What is put goes from interface to interface, and what is
+// pulled from the interface of its source, whatever the ranks at the other end do.
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -19,6 +20,7 @@ namespace tramontane {
 namespace {
 
 using Operations = GraphTable::Operations;
+using How = GraphTable::How;
 using Kind = Transaction::Kind;
 
 /// An operation of a rank and what it belongs to.
@@ -73,6 +75,29 @@ public:
         }
     }
 
+    /// \param receive its number
+    [[nodiscard]] How how_comes(std::uint32_t receive) const {
+        const GraphTable::Receive& own = operations.receives[receive];
+        return state_.of(static_cast<std::uint32_t>(own.source)).sends[own.send].how();
+    }
+    /// Whether other ranks, or interfaces, do an operation: a put to this rank, or what is pulled from it.
+    [[nodiscard]] bool is_of_others(std::uint32_t operation) const {
+        if (operations.is_send(operation)) return operations.sends[operations.send_of(operation)].how() == How::pulled;
+        if (!operations.is_receive(operation)) return false;
+        const How how = how_comes(operation);
+        return how == How::put || how == How::acknowledged_put;
+    }
+    /// Puts to this rank end when they come, which may have been before; what is pulled from it is not its own to wait
+    /// for.
+    void leave_to_others(std::uint32_t operation) {
+        std::uint32_t& state = state_(operations, operation);
+        if (operations.is_send(operation)) {
+            end(operation);
+        } else if (state != GraphState::ended) {
+            state = GraphState::started;
+        }
+    }
+
 private:
     GraphState& state_;
 };
@@ -106,8 +131,7 @@ void Nodes::follow(Node& node, std::uint32_t rank, Ticks now) {
             if (start_operation(node, rank, now)) return;
         } else if (follower.ended == own.operations.count()) {
             node.state = RankState::ended;
-            phases_[0].end = std::max(phases_[0].end, now);
-            totals_[0].ended += now;
+            leave_phase(node, now);
             span_.end = std::max(span_.end, now);
             ++ended_;
             return;
@@ -133,12 +157,29 @@ void Nodes::follow(Node& node, std::uint32_t rank, Ticks now) {
 
 void Nodes::begin_graph(Node& node, std::uint32_t rank, Ticks now) {
     Own own(*graph_, rank);
-    node.phase = 0;
-    phases_[0].begin = std::min(phases_[0].begin, now);
-    totals_[0].begun += now;
+    enter_phase(node, 0, now);
+    const bool one_sided = has_puts_;
     for (std::uint32_t operation = 0; operation < own.operations.count(); ++operation) {
-        if (own.operations.needs[operation] == 0) own.append_ready(operation);
+        if (own.operations.needs[operation] > 0) continue;
+        if (one_sided && own.is_of_others(operation)) {
+            own.leave_to_others(operation);
+        } else {
+            own.append_ready(operation);
+        }
     }
+}
+
+void Nodes::enter_phase(Node& node, std::int16_t phase, Ticks now) {
+    node.phase = phase;
+    const auto own = static_cast<std::size_t>(phase);
+    phases_[own].begin = std::min(phases_[own].begin, now);
+    totals_[own].begun += now;
+}
+
+void Nodes::leave_phase(const Node& node, Ticks now) {
+    const auto own = static_cast<std::size_t>(node.phase);
+    phases_[own].end = std::max(phases_[own].end, now);
+    totals_[own].ended += now;
 }
 
 /// Starts what is ready first. Returns whether the processor is busy with it.
@@ -147,8 +188,8 @@ bool Nodes::start_operation(Node& node, std::uint32_t rank, Ticks now) {
     if (own.receive_is_ready()) return post_receives(node, rank, now);
     const std::uint32_t operation = own.start_ready();
     if (own.operations.is_send(operation)) {
-        const std::int64_t bytes = own.operations.sends[own.operations.send_of(operation)].bytes;
-        const Ticks work = preparing(rank, bytes, now);
+        const GraphTable::Send& send = own.operations.sends[own.operations.send_of(operation)];
+        const Ticks work = send.how() == How::sent ? preparing(rank, send.bytes, now) : 0;
         if (work == 0) {
             post_operation(node, rank, operation, now);
             return false;
@@ -160,13 +201,17 @@ bool Nodes::start_operation(Node& node, std::uint32_t rank, Ticks now) {
     }
     own.release(operation, true);
     const std::int64_t told = own.operations.works[own.operations.work_of(operation)];
-    const Ticks work = from_picoseconds(graph_->schedule.scaled(told));
+    if (told < 0) {
+        leave_phase(node, now);
+        enter_phase(node, graph_->schedule.phase_of(told), now);
+    }
+    const Ticks work = told < 0 ? 0 : from_picoseconds(graph_->schedule.scaled(told));
     own.let_end(operation);
     if (work == 0) {
         own.end_all();
         return false;
     }
-    totals_[0].work += work;
+    totals_[static_cast<std::size_t>(node.phase)].work += work;
     node.state = RankState::works;
     const Ticks end = noise_.end(rank, now, work);
     if (waiting_) [[unlikely]]
@@ -186,6 +231,11 @@ bool Nodes::post_receives(Node& node, std::uint32_t rank, Ticks now) {
     std::vector<Here> here;
     while (own.receive_is_ready()) {
         const std::uint32_t receive = own.start_ready();
+        if (has_puts_ && own.how_comes(receive) == How::pulled) {
+            pull(node, rank, receive, now);
+            own.release(receive, true);
+            continue;
+        }
         if (const Index item = graph_->early(own.operations, receive); item != none) here.push_back({item, receive});
         own.release(receive, true);
     }
@@ -213,21 +263,57 @@ bool Nodes::post_receives(Node& node, std::uint32_t rank, Ticks now) {
     return false;
 }
 
+/// Asks the interface of a source for data.
+void Nodes::pull(Node& node, std::uint32_t rank, std::uint32_t receive, Ticks now) {
+    const Operations own = graph_->of(rank);
+    const GraphTable::Receive& data = own.receives[receive];
+    const GraphTable::Send& there = graph_->of(static_cast<std::uint32_t>(data.source)).sends[data.send];
+    node.round = receive;
+    node.next_send = static_cast<std::int32_t>(data.send);
+    post_first(node, rank, {data.source, 0, there.bytes}, Kind::get, control_bytes, now);
+}
+
 /// Posts a send that has been prepared.
 void Nodes::post_operation(Node& node, std::uint32_t rank, std::uint32_t operation, Ticks now) {
     Own own(*graph_, rank);
     const Parameters& p = engine_.parameters;
     const std::uint32_t number = own.operations.send_of(operation);
     const GraphTable::Send& t = own.operations.sends[number];
-    const Kind kind = t.bytes <= p.short_limit   ? Kind::eager
+    const How how = t.how();
+    const Kind kind = how != How::sent           ? Kind::data
+                      : t.bytes <= p.short_limit ? Kind::eager
                       : t.bytes <= p.eager_limit ? Kind::eager_header
                                                  : Kind::header;
     node.round = own.operations.met[number];
     node.next_send = static_cast<std::int32_t>(number);
-    if (kind != Kind::eager) ++node.unanswered;
-    post_first(node, rank, {t.target, t.tag, t.bytes}, kind, kind == Kind::eager ? t.bytes : control_bytes, now);
+    const bool carries_payload = kind == Kind::eager || kind == Kind::data;
+    if (!carries_payload) ++node.unanswered;
+    post_first(node, rank, {t.target, t.tag, t.bytes}, kind, carries_payload ? t.bytes : control_bytes, now);
     own.release(operation, true);
-    if (kind != Kind::header) own.end(operation);
+    if (kind != Kind::header && how != How::acknowledged_put) own.end(operation);
+}
+
+/// What was put or pulled, or the acknowledgement of it: interfaces move both, whatever the ranks are doing.
+bool Nodes::take_put_for_operation(std::uint32_t rank, Index item, Ticks now) {
+    Own own(*graph_, rank);
+    const Transaction& e = engine_.transactions[item];
+    const std::uint32_t receive = e.round, send = e.index();
+    if (e.kind() == Kind::acknowledgement) {
+        if (own.operations.sends[send].how() == How::sent) return false;
+        engine_.transactions.give_back(item);
+        own.end(own.operations.operation_of_send(send));
+        return true;
+    }
+    if (e.kind() != Kind::data) return false;
+    const How how = own.how_comes(receive);
+    if (how == How::sent) return false;
+    own.end(receive);
+    if (how == How::acknowledged_put) {
+        answer(rank, item, Kind::acknowledgement, now);
+    } else {
+        engine_.transactions.give_back(item);
+    }
+    return true;
 }
 
 /// How long a rank is busy with a message that has arrived before it takes it.

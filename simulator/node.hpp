@@ -82,12 +82,16 @@ private:
     };
     [[gnu::noinline]] void follow(Node& node, std::uint32_t rank, Ticks now);
     void begin_graph(Node& node, std::uint32_t rank, Ticks now);
+    void enter_phase(Node& node, std::int16_t phase, Ticks now);
+    void leave_phase(const Node& node, Ticks now);
     bool start_operation(Node& node, std::uint32_t rank, Ticks now);
     bool post_receives(Node& node, std::uint32_t rank, Ticks now);
+    void pull(Node& node, std::uint32_t rank, std::uint32_t receive, Ticks now);
     void post_operation(Node& node, std::uint32_t rank, std::uint32_t operation, Ticks now);
     [[nodiscard]] Ticks looking_for_operation(Index item) const;
     Taken take_for_operation(std::uint32_t rank, Index item, Ticks now);
     void take_for_operation_by_hardware(std::uint32_t rank, Index item, Ticks now);
+    bool take_put_for_operation(std::uint32_t rank, Index item, Ticks now);
     [[nodiscard]] std::string waiting_operations(std::uint32_t rank, int limit) const;
 
     void show();

@@ -8,13 +8,16 @@
 using tramontane::tracer::bytes_of;
 using tramontane::tracer::Call;
 using tramontane::tracer::kept;
+using tramontane::tracer::OneSided;
 using tramontane::tracer::statuses_or_ours;
 using tramontane::tracer::Tracer;
 
 #define EACH(...) __VA_ARGS__
-#define SECOND_NAME(name, params) extern "C" int P##name params __attribute__((alias(#name)));
+#define SECOND_NAME(name, params) SECOND_NAME_OF(name, params)
+#define SECOND_NAME_OF(name, params) extern "C" int P##name params __attribute__((alias(#name)));
 /// A call: what it is given, how it is passed on, and what is told of it afterwards.
-#define TRACED(name, params, args, ...)                      \
+#define TRACED(...) TRACED_OF(__VA_ARGS__)
+#define TRACED_OF(name, params, args, ...)                   \
     extern "C" int MPI_##name params {                       \
         Call call(#name);                                    \
         const int status = TRAMONTANE_NEXT(MPI_##name) args; \
@@ -54,73 +57,97 @@ extern "C" int MPI_Pcontrol(const int level, ...) {
 }
 extern "C" int PMPI_Pcontrol(const int, ...) __attribute__((alias("MPI_Pcontrol")));
 
-// --- messages --------------------------------------------------------------------------------------------------------
+// --- calls that have counts, and where there are any those of large counts
+// ---------------------------------------------
 
-#define MESSAGE const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm
+#define MESSAGE const void *buffer, COUNT count, MPI_Datatype type, int to, int tag, MPI_Comm comm
 #define SENT buffer, count, type, to, tag, comm
-#define SENDS(name) TRACED(name, (MESSAGE), (SENT), call.send(comm, to, tag, bytes_of(count, type));)
-#define BEGINS_TO_SEND(name)                                        \
-    TRACED(name, (MESSAGE, MPI_Request * request), (SENT, request), \
+#define SENDS(name) TRACED(NAMED(name), (MESSAGE), (SENT), call.send(comm, to, tag, bytes_of(count, type));)
+#define BEGINS_TO_SEND(name)                                               \
+    TRACED(NAMED(name), (MESSAGE, MPI_Request * request), (SENT, request), \
            call.begin_send(comm, to, tag, bytes_of(count, type), request);)
-#define MAKES_SEND(name)                                            \
-    TRACED(name, (MESSAGE, MPI_Request * request), (SENT, request), \
+#define MAKES_SEND(name)                                                   \
+    TRACED(NAMED(name), (MESSAGE, MPI_Request * request), (SENT, request), \
            call.make_send(comm, to, tag, bytes_of(count, type), *request);)
+#define PLACE void *buffer, COUNT count, MPI_Datatype type, int from, int tag, MPI_Comm comm
+/// A collective in all forms; `request` is null in the one that waits.
+#if MPI_VERSION >= 4
+#define PERSISTENT(name, params, args, ...)                                       \
+    extern "C" int MPI_##name(EACH params, MPI_Info info, MPI_Request* request) { \
+        Call call(#name);                                                         \
+        const int status = TRAMONTANE_NEXT(MPI_##name)(EACH args, info, request); \
+        if (call.done(status)) {                                                  \
+            __VA_ARGS__ call.keep(*request);                                      \
+        }                                                                         \
+        return status;                                                            \
+    }                                                                             \
+    SECOND_NAME(MPI_##name, (EACH params, MPI_Info info, MPI_Request * request))
+#else
+#define PERSISTENT(...)
+#endif
+#define COLLECTIVE(name, immediate, ...) COLLECTIVE_(NAMED(name), NAMED(immediate), NAMED(name##_init), __VA_ARGS__)
+#define COLLECTIVE_(...) COLLECTIVE_OF(__VA_ARGS__)
+#define COLLECTIVE_OF(name, immediate, persistent, params, args, ...)            \
+    extern "C" int MPI_##name(EACH params) {                                     \
+        Call call(#name);                                                        \
+        const int status = TRAMONTANE_NEXT(MPI_##name)(EACH args);               \
+        if (call.done(status)) {                                                 \
+            const MPI_Request* const request = nullptr;                          \
+            __VA_ARGS__                                                          \
+        }                                                                        \
+        return status;                                                           \
+    }                                                                            \
+    SECOND_NAME(MPI_##name, (EACH params))                                       \
+    extern "C" int MPI_##immediate(EACH params, MPI_Request* request) {          \
+        Call call(#immediate);                                                   \
+        const int status = TRAMONTANE_NEXT(MPI_##immediate)(EACH args, request); \
+        if (call.done(status)) {                                                 \
+            __VA_ARGS__                                                          \
+        }                                                                        \
+        return status;                                                           \
+    }                                                                            \
+    SECOND_NAME(MPI_##immediate, (EACH params, MPI_Request * request))           \
+    PERSISTENT(persistent, params, args, __VA_ARGS__)
+/// One size that says it all.
+#define UNIFORM(operation, root, bytes)                 \
+    call.collective(request, comm, operation, root, 1); \
+    call.size(bytes);
+/// A size for each rank.
+#define BY_RANK(operation, root, counts, types)                          \
+    call.collective(request, comm, operation, root, call.size_of(comm)); \
+    call.sizes(counts, types, call.size_of(comm));
+#define FROM const void *buffer, COUNT count, MPI_Datatype type
+#define TO void *place, COUNT most, MPI_Datatype as
+#define BETWEEN const void *buffer, void *place
+#define IN_PLACE (buffer == MPI_IN_PLACE)
+#define BLOCK bytes_of(IN_PLACE ? most : count, IN_PLACE ? as : type)
+#define V(type) const COUNT counts[], const PLACE_OF starts[], type
+#define W const MPI_Datatype types[]
+#define SAME(bytes) [each = bytes](int) { return each; }
+#define EACH_OF(counts, type) [&](int i) { return bytes_of(counts[i], type); }
+#define THERE int rank, MPI_Aint place, COUNT most, MPI_Datatype as
 
-SENDS(Send)
-SENDS(Ssend)
-SENDS(Rsend)
-TRACED(Bsend, (MESSAGE), (SENT), call.begin_send(comm, to, tag, bytes_of(count, type), nullptr);)
-BEGINS_TO_SEND(Isend)
-BEGINS_TO_SEND(Issend)
-BEGINS_TO_SEND(Irsend)
-BEGINS_TO_SEND(Ibsend)
-MAKES_SEND(Send_init)
-MAKES_SEND(Ssend_init)
-MAKES_SEND(Rsend_init)
-MAKES_SEND(Bsend_init)
-
-#define PLACE void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm
-TRACED(Irecv, (PLACE, MPI_Request* request), (buffer, count, type, from, tag, comm, request),
-       call.begin_receive(comm, from, *request);)
-TRACED(Recv_init, (PLACE, MPI_Request* request), (buffer, count, type, from, tag, comm, request),
-       call.make_receive(comm, from, *request);)
-
-extern "C" int MPI_Recv(PLACE, MPI_Status* given) {
-    Call call("Recv");
-    MPI_Status* const got = statuses_or_ours(given, 1);
-    const int status = TRAMONTANE_NEXT(MPI_Recv)(buffer, count, type, from, tag, comm, got);
-    if (call.done(status)) call.receive(comm, *got);
-    return status;
-}
-SECOND_NAME(MPI_Recv, (PLACE, MPI_Status*))
-
-extern "C" int MPI_Sendrecv(const void* buffer, int count, MPI_Datatype type, int to, int tag, void* place, int most,
-                            MPI_Datatype as, int from, int tag_from, MPI_Comm comm, MPI_Status* given) {
-    Call call("Sendrecv");
-    MPI_Status* const got = statuses_or_ours(given, 1);
-    const int status =
-        TRAMONTANE_NEXT(MPI_Sendrecv)(buffer, count, type, to, tag, place, most, as, from, tag_from, comm, got);
-    if (call.done(status)) {
-        call.send(comm, to, tag, bytes_of(count, type));
-        call.receive(comm, *got);
-    }
-    return status;
-}
-SECOND_NAME(MPI_Sendrecv,
-            (const void*, int, MPI_Datatype, int, int, void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status*))
-
-extern "C" int MPI_Sendrecv_replace(void* buffer, int count, MPI_Datatype type, int to, int tag, int from, int tag_from,
-                                    MPI_Comm comm, MPI_Status* given) {
-    Call call("Sendrecv_replace");
-    MPI_Status* const got = statuses_or_ours(given, 1);
-    const int status = TRAMONTANE_NEXT(MPI_Sendrecv_replace)(buffer, count, type, to, tag, from, tag_from, comm, got);
-    if (call.done(status)) {
-        call.send(comm, to, tag, bytes_of(count, type));
-        call.receive(comm, *got);
-    }
-    return status;
-}
-SECOND_NAME(MPI_Sendrecv_replace, (void*, int, MPI_Datatype, int, int, int, int, MPI_Comm, MPI_Status*))
+#define COUNT int
+#define PLACE_OF int
+#define DISPLACEMENT int
+#define NAMED(name) name
+#include "counted_calls.hpp"
+#if MPI_VERSION >= 4
+#undef COUNT
+#undef PLACE_OF
+#undef DISPLACEMENT
+#undef NAMED
+#define COUNT MPI_Count
+#define PLACE_OF MPI_Aint
+#define DISPLACEMENT MPI_Aint
+#define NAMED(name) name##_c
+#define OF_LARGE_COUNTS
+#include "counted_calls.hpp"
+#undef DISPLACEMENT
+#undef NAMED
+#define DISPLACEMENT int
+#define NAMED(name) name
+#endif
 
 TRACED(Start, (MPI_Request * request), (request), call.start(*request);)
 TRACED(Startall, (int number, MPI_Request requests[]), (number, requests),
@@ -255,147 +282,59 @@ extern "C" int MPI_Imrecv(void* buffer, int count, MPI_Datatype type, MPI_Messag
 }
 SECOND_NAME(MPI_Imrecv, (void*, int, MPI_Datatype, MPI_Message*, MPI_Request*))
 
-// --- collectives -----------------------------------------------------------------------------------------------------
+// --- one-sided calls without counts
+// -----------------------------------------------------------------------------------
 
-/// A collective in both forms; `request` is null in the one that waits.
-#define COLLECTIVE(name, immediate, params, args, ...)                           \
-    extern "C" int MPI_##name(EACH params) {                                     \
-        Call call(#name);                                                        \
-        const int status = TRAMONTANE_NEXT(MPI_##name)(EACH args);               \
-        if (call.done(status)) {                                                 \
-            const MPI_Request* const request = nullptr;                          \
-            __VA_ARGS__                                                          \
-        }                                                                        \
-        return status;                                                           \
-    }                                                                            \
-    SECOND_NAME(MPI_##name, (EACH params))                                       \
-    extern "C" int MPI_##immediate(EACH params, MPI_Request* request) {          \
-        Call call(#immediate);                                                   \
-        const int status = TRAMONTANE_NEXT(MPI_##immediate)(EACH args, request); \
-        if (call.done(status)) {                                                 \
-            __VA_ARGS__                                                          \
-        }                                                                        \
-        return status;                                                           \
-    }                                                                            \
-    SECOND_NAME(MPI_##immediate, (EACH params, MPI_Request * request))
+TRACED(Fetch_and_op,
+       (const void* buffer, void* found, MPI_Datatype type, int rank, MPI_Aint place, MPI_Op op, MPI_Win window),
+       (buffer, found, type, rank, place, op, window),
+       call.transfer(OneSided::get, window, rank, bytes_of(1, type), nullptr);)
+TRACED(Compare_and_swap,
+       (const void* buffer, const void* with, void* found, MPI_Datatype type, int rank, MPI_Aint place, MPI_Win window),
+       (buffer, with, found, type, rank, place, window),
+       call.transfer(OneSided::get, window, rank, bytes_of(1, type), nullptr);)
 
-/// One size that says it all.
-#define UNIFORM(operation, root, bytes)                 \
-    call.collective(request, comm, operation, root, 1); \
-    call.size(bytes);
-/// A size for each rank.
-#define BY_RANK(operation, root, counts, types)                          \
-    call.collective(request, comm, operation, root, call.size_of(comm)); \
-    call.sizes(counts, types, call.size_of(comm));
+#define SYNCHRONISES(name, params, args, ...) TRACED(Win_##name, params, args, call.synchronise(__VA_ARGS__);)
+SYNCHRONISES(fence, (int assertion, MPI_Win window), (assertion, window), OneSided::fence, window)
+SYNCHRONISES(complete, (MPI_Win window), (window), OneSided::complete, window)
+SYNCHRONISES(wait, (MPI_Win window), (window), OneSided::wait, window)
+SYNCHRONISES(lock, (int kind, int rank, int assertion, MPI_Win window), (kind, rank, assertion, window), OneSided::lock,
+             window)
+SYNCHRONISES(lock_all, (int assertion, MPI_Win window), (assertion, window), OneSided::lock, window)
+SYNCHRONISES(unlock, (int rank, MPI_Win window), (rank, window), OneSided::unlock, window, call.target(window, rank))
+SYNCHRONISES(unlock_all, (MPI_Win window), (window), OneSided::unlock, window, 0)
+SYNCHRONISES(flush, (int rank, MPI_Win window), (rank, window), OneSided::flush, window, call.target(window, rank))
+SYNCHRONISES(flush_all, (MPI_Win window), (window), OneSided::flush, window, 0)
+SYNCHRONISES(flush_local, (int rank, MPI_Win window), (rank, window), OneSided::flush, window,
+             call.target(window, rank))
+SYNCHRONISES(flush_local_all, (MPI_Win window), (window), OneSided::flush, window, 0)
+TRACED(Win_test, (MPI_Win window, int* flag), (window, flag),
+       *flag != 0 ? call.synchronise(OneSided::wait, window) : call.vain();)
+TRACED(Win_post, (MPI_Group group, int assertion, MPI_Win window), (group, assertion, window),
+       call.synchronise_with(OneSided::post, window, group);)
+TRACED(Win_start, (MPI_Group group, int assertion, MPI_Win window), (group, assertion, window),
+       call.synchronise_with(OneSided::start, window, group);)
 
-#define FROM const void *buffer, int count, MPI_Datatype type
-#define TO void *place, int most, MPI_Datatype as
-#define BETWEEN const void *buffer, void *place
-#define IN_PLACE (buffer == MPI_IN_PLACE)
-#define BLOCK bytes_of(IN_PLACE ? most : count, IN_PLACE ? as : type)
+#define MAKES_WINDOW(name, params, args) TRACED(name, params, args, call.made_window(*window);)
+MAKES_WINDOW(NAMED(Win_create),
+             (void* base, MPI_Aint size, DISPLACEMENT unit, MPI_Info info, MPI_Comm comm, MPI_Win* window),
+             (base, size, unit, info, comm, window))
+MAKES_WINDOW(NAMED(Win_allocate),
+             (MPI_Aint size, DISPLACEMENT unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* window),
+             (size, unit, info, comm, base, window))
+MAKES_WINDOW(NAMED(Win_allocate_shared),
+             (MPI_Aint size, DISPLACEMENT unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* window),
+             (size, unit, info, comm, base, window))
+MAKES_WINDOW(Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win* window), (info, comm, window))
 
-COLLECTIVE(Barrier, Ibarrier, (MPI_Comm comm), (comm), call.collective(request, comm, "barrier", 0, 0);)
-COLLECTIVE(Bcast, Ibcast, (void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm),
-           (buffer, count, type, root, comm), UNIFORM("bcast", root, bytes_of(count, type)))
-COLLECTIVE(Reduce, Ireduce, (BETWEEN, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),
-           (buffer, place, count, type, op, root, comm), UNIFORM("reduce", root, bytes_of(count, type)))
-COLLECTIVE(Allreduce, Iallreduce, (BETWEEN, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-           (buffer, place, count, type, op, comm), UNIFORM("allreduce", 0, bytes_of(count, type)))
-COLLECTIVE(Scan, Iscan, (BETWEEN, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-           (buffer, place, count, type, op, comm), UNIFORM("scan", 0, bytes_of(count, type)))
-COLLECTIVE(Exscan, Iexscan, (BETWEEN, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-           (buffer, place, count, type, op, comm), UNIFORM("exscan", 0, bytes_of(count, type)))
-COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block,
-           (BETWEEN, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm), (buffer, place, count, type, op, comm),
-           UNIFORM("reduce_scatter_block", 0, bytes_of(count, type)))
-COLLECTIVE(Reduce_scatter, Ireduce_scatter, (BETWEEN, const int counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-           (buffer, place, counts, type, op, comm), BY_RANK("reduce_scatter", 0, counts, type))
-COLLECTIVE(Gather, Igather, (FROM, TO, int root, MPI_Comm comm), (buffer, count, type, place, most, as, root, comm),
-           UNIFORM("gather", root, BLOCK))
-COLLECTIVE(Gatherv, Igatherv,
-           (FROM, void* place, const int counts[], const int starts[], MPI_Datatype as, int root, MPI_Comm comm),
-           (buffer, count, type, place, counts, starts, as, root, comm),
-           UNIFORM("gatherv", root, IN_PLACE ? bytes_of(counts[call.rank_in(comm)], as) : bytes_of(count, type)))
-COLLECTIVE(Scatter, Iscatter, (FROM, TO, int root, MPI_Comm comm), (buffer, count, type, place, most, as, root, comm),
-           UNIFORM("scatter", root, call.rank_in(comm) == root ? bytes_of(count, type) : bytes_of(most, as)))
-COLLECTIVE(
-    Scatterv, Iscatterv,
-    (const void* buffer, const int counts[], const int starts[], MPI_Datatype type, TO, int root, MPI_Comm comm),
-    (buffer, counts, starts, type, place, most, as, root, comm), if (call.rank_in(comm) == root) {
-        BY_RANK("scatterv", root, counts, type)
-    } else {UNIFORM("scatterv", root, bytes_of(most, as))})
-COLLECTIVE(Allgather, Iallgather, (FROM, TO, MPI_Comm comm), (buffer, count, type, place, most, as, comm),
-           UNIFORM("allgather", 0, BLOCK))
-COLLECTIVE(Allgatherv, Iallgatherv,
-           (FROM, void* place, const int counts[], const int starts[], MPI_Datatype as, MPI_Comm comm),
-           (buffer, count, type, place, counts, starts, as, comm),
-           UNIFORM("allgatherv", 0, IN_PLACE ? bytes_of(counts[call.rank_in(comm)], as) : bytes_of(count, type)))
-COLLECTIVE(Alltoall, Ialltoall, (FROM, TO, MPI_Comm comm), (buffer, count, type, place, most, as, comm),
-           UNIFORM("alltoall", 0, BLOCK))
-#define V(type) const int counts[], const int starts[], type
-#define W const MPI_Datatype types[]
-COLLECTIVE(Alltoallv, Ialltoallv,
-           (const void* buffer, V(MPI_Datatype type), void* place, const int most[], const int places[],
-            MPI_Datatype as, MPI_Comm comm),
-           (buffer, counts, starts, type, place, most, places, as, comm),
-           BY_RANK("alltoallv", 0, IN_PLACE ? most : counts, IN_PLACE ? as : type))
-COLLECTIVE(Alltoallw, Ialltoallw,
-           (const void* buffer, V(W), void* place, const int most[], const int places[], const MPI_Datatype as[],
-            MPI_Comm comm),
-           (buffer, counts, starts, types, place, most, places, as, comm),
-           BY_RANK("alltoallw", 0, IN_PLACE ? most : counts, IN_PLACE ? as : types))
-
-#define SAME(bytes) [each = bytes](int) { return each; }
-#define EACH_OF(counts, type) [&](int i) { return bytes_of(counts[i], type); }
-COLLECTIVE(Neighbor_allgather, Ineighbor_allgather, (FROM, TO, MPI_Comm comm),
-           (buffer, count, type, place, most, as, comm),
-           call.neighbours(request, comm, SAME(bytes_of(count, type)), SAME(bytes_of(most, as)));)
-COLLECTIVE(Neighbor_allgatherv, Ineighbor_allgatherv,
-           (FROM, void* place, const int most[], const int starts[], MPI_Datatype as, MPI_Comm comm),
-           (buffer, count, type, place, most, starts, as, comm),
-           call.neighbours(request, comm, SAME(bytes_of(count, type)), EACH_OF(most, as));)
-COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, (FROM, TO, MPI_Comm comm),
-           (buffer, count, type, place, most, as, comm),
-           call.neighbours(request, comm, SAME(bytes_of(count, type)), SAME(bytes_of(most, as)));)
-COLLECTIVE(Neighbor_alltoallv, Ineighbor_alltoallv,
-           (const void* buffer, V(MPI_Datatype type), void* place, const int most[], const int places[],
-            MPI_Datatype as, MPI_Comm comm),
-           (buffer, counts, starts, type, place, most, places, as, comm),
-           call.neighbours(request, comm, EACH_OF(counts, type), EACH_OF(most, as));)
-COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw,
-           (const void* buffer, const int counts[], const MPI_Aint starts[], W, void* place, const int most[],
-            const MPI_Aint places[], const MPI_Datatype as[], MPI_Comm comm),
-           (buffer, counts, starts, types, place, most, places, as, comm),
-           call.neighbours(request, comm, EACH_OF(counts, types[i]), EACH_OF(most, as[i]));)
-
-// --- one-sided calls, which a reader has to know of
-// --------------------------------------------------------------------
-
-#define HERE const void *buffer, int count, MPI_Datatype type
-#define THERE int rank, MPI_Aint place, int most, MPI_Datatype as
-#define ONE_SIDED(name, params, args) TRACED(name, params, args, call.one_sided();)
-ONE_SIDED(Put, (HERE, THERE, MPI_Win window), (buffer, count, type, rank, place, most, as, window))
-ONE_SIDED(Get, (void* buffer, int count, MPI_Datatype type, THERE, MPI_Win window),
-          (buffer, count, type, rank, place, most, as, window))
-ONE_SIDED(Accumulate, (HERE, THERE, MPI_Op op, MPI_Win window),
-          (buffer, count, type, rank, place, most, as, op, window))
-ONE_SIDED(Get_accumulate, (HERE, void* found, int number, MPI_Datatype of, THERE, MPI_Op op, MPI_Win window),
-          (buffer, count, type, found, number, of, rank, place, most, as, op, window))
-ONE_SIDED(Fetch_and_op,
-          (const void* buffer, void* found, MPI_Datatype type, int rank, MPI_Aint place, MPI_Op op, MPI_Win window),
-          (buffer, found, type, rank, place, op, window))
-ONE_SIDED(Compare_and_swap,
-          (const void* buffer, const void* with, void* found, MPI_Datatype type, int rank, MPI_Aint place,
-           MPI_Win window),
-          (buffer, with, found, type, rank, place, window))
-ONE_SIDED(Rput, (HERE, THERE, MPI_Win window, MPI_Request* request),
-          (buffer, count, type, rank, place, most, as, window, request))
-ONE_SIDED(Rget, (void* buffer, int count, MPI_Datatype type, THERE, MPI_Win window, MPI_Request* request),
-          (buffer, count, type, rank, place, most, as, window, request))
-ONE_SIDED(Raccumulate, (HERE, THERE, MPI_Op op, MPI_Win window, MPI_Request* request),
-          (buffer, count, type, rank, place, most, as, op, window, request))
-
-// --- communicators ---------------------------------------------------------------------------------------------------
+extern "C" int MPI_Win_free(MPI_Win* window) {
+    Call call("Win_free");
+    const MPI_Win before = *window;
+    const int status = TRAMONTANE_NEXT(MPI_Win_free)(window);
+    if (call.done(status)) call.tracer().forget(before);
+    return status;
+}
+SECOND_NAME(MPI_Win_free, (MPI_Win*))
 
 #define MAKES(name, params, args) TRACED(name, params, args, call.made(*made);)
 MAKES(Comm_dup, (MPI_Comm comm, MPI_Comm* made), (comm, made))

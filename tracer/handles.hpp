@@ -45,21 +45,16 @@ public:
         forget(handle);
         auto own = std::make_unique<Communicator>();
         Communicator& made = *own;
-        if (free_.empty()) {
-            made.number = next_++;
-        } else {
-            made.number = free_.back();
-            free_.pop_back();
-        }
+        made.number = number();
         int between = 0;
         TRAMONTANE_NEXT(MPI_Comm_test_inter)(handle, &between);
         TRAMONTANE_NEXT(MPI_Comm_rank)(handle, &made.rank);
         MPI_Group group{};
         TRAMONTANE_NEXT(MPI_Comm_group)(handle, &group);
-        made.members = ranks_of(group);
+        made.members = ranks_of_freed(group);
         made.between_groups = between != 0;
         if (made.between_groups) TRAMONTANE_NEXT(MPI_Comm_remote_group)(handle, &group);
-        made.peers = made.between_groups ? ranks_of(group) : made.members;
+        made.peers = made.between_groups ? ranks_of_freed(group) : made.members;
         known_[number_of(handle)] = std::move(own);
         return made;
     }
@@ -67,12 +62,25 @@ public:
         last_ = nullptr;
         const auto found = known_.find(number_of(handle));
         if (found == known_.end()) return;
-        free_.push_back(found->second->number);
+        give_back(found->second->number);
         if (found->second->awaited > 0) retired_.push_back(std::move(found->second));
         known_.erase(found);
     }
-    /// The ranks in MPI_COMM_WORLD of a group, which is freed.
-    std::vector<int> ranks_of(MPI_Group group) {
+    /// A number in the trace, for a communicator or for a window.
+    std::uint32_t number() {
+        if (free_.empty()) return next_++;
+        const std::uint32_t own = free_.back();
+        free_.pop_back();
+        return own;
+    }
+    void give_back(std::uint32_t number) { free_.push_back(number); }
+    static std::vector<int> ranks_of_freed(MPI_Group group) {
+        std::vector<int> found = ranks_of(group);
+        TRAMONTANE_NEXT(MPI_Group_free)(&group);
+        return found;
+    }
+    /// The ranks in MPI_COMM_WORLD of a group.
+    static std::vector<int> ranks_of(MPI_Group group) {
         int size = 0;
         TRAMONTANE_NEXT(MPI_Group_size)(group, &size);
         std::vector<int> own(static_cast<std::size_t>(size)), found(own.size());
@@ -80,7 +88,6 @@ public:
         MPI_Group world{};
         TRAMONTANE_NEXT(MPI_Comm_group)(MPI_COMM_WORLD, &world);
         TRAMONTANE_NEXT(MPI_Group_translate_ranks)(group, size, own.data(), world, found.data());
-        TRAMONTANE_NEXT(MPI_Group_free)(&group);
         TRAMONTANE_NEXT(MPI_Group_free)(&world);
         return found;
     }
@@ -94,6 +101,12 @@ private:
     Communicator* last_ = nullptr;
 };
 
+/// A window.
+struct Window {
+    std::uint32_t number = 0;  ///< in the trace
+    std::vector<int> members;  ///< their ranks in MPI_COMM_WORLD
+};
+
 /// What a request, or a message that was probed, stands for.
 struct Request {
     enum Kind : std::uint8_t { send, receive, other, message };
@@ -104,6 +117,7 @@ struct Request {
     bool active = true;
     Communicator* communicator = nullptr;
     std::int64_t peer = 0, tag = 0, bytes = 0;  ///< of a persistent send
+    std::vector<std::uint8_t> starts{};         ///< what a start of a persistent collective is told of
 };
 
 /// Requests under small numbers, which come again when they are free, so that repeated steps look the same.

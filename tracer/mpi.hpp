@@ -51,7 +51,8 @@ std::uintptr_t number_of(Handle handle) {
 }  // namespace tramontane::tracer
 
 /// The library's own `MPI_name`, by its second name.
-#define TRAMONTANE_NEXT(name)                                                                        \
+#define TRAMONTANE_NEXT(name) TRAMONTANE_NEXT_OF(name)
+#define TRAMONTANE_NEXT_OF(name)                                                                     \
     ([]() -> std::remove_pointer_t<decltype(&name)>* {                                               \
         static auto* const found =                                                                   \
             tramontane::tracer::library_function<std::remove_pointer_t<decltype(&name)>>("P" #name); \

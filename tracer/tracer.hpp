@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "clock.hpp"
@@ -39,6 +40,9 @@ enum class Did : std::uint8_t {
     threads,
     one_sided,
 };
+
+/// Of a one-sided call.
+enum class OneSided : std::uint8_t { put = 1, get, fence, post, start, complete, wait, lock, unlock, flush };
 
 inline std::int64_t bytes_of(std::int64_t count, MPI_Datatype type) {
     int size = 0;
@@ -107,6 +111,26 @@ public:
         return made;
     }
 
+    /// The window of a handle, as above.
+    Window& window(MPI_Win handle) {
+        const auto [found, is_new] = windows.try_emplace(number_of(handle));
+        Window& own = found->second;
+        if (!is_new) return own;
+        MPI_Group group{};
+        TRAMONTANE_NEXT(MPI_Win_get_group)(handle, &group);
+        own = {communicators.number(), Communicators::ranks_of_freed(group)};
+        defined.all(Did::communicator, own.number);
+        put_members(own.members);
+        put_members({});
+        return own;
+    }
+    void forget(MPI_Win handle) {
+        const auto found = windows.find(number_of(handle));
+        if (found == windows.end()) return;
+        communicators.give_back(found->second.number);
+        windows.erase(found);
+    }
+
     /// Writes the polls in vain that were the last calls.
     void flush() {
         if (!polling) return;
@@ -132,6 +156,7 @@ public:
     File file;
     Calls calls{file};
     Communicators communicators;
+    std::unordered_map<std::uintptr_t, Window> windows;
     Requests requests;
     Bytes did, defined, whole, polled;
     std::int64_t last_end = 0;
@@ -311,7 +336,17 @@ public:
             t_.did.all(Did::begin_send, slot, r.communicator->number, r.peer, r.tag, r.bytes);
         } else if (r.kind == Request::receive) {
             t_.did.all(Did::begin_receive, slot, r.communicator->number);
+        } else {
+            t_.did.raw(r.starts);
         }
+    }
+    /// What was told is of a collective that begins later, and often.
+    void keep(const MPI_Request& request) {
+        Request& r = t_.requests[t_.requests.find(number_of(request))];
+        r.persistent = true;
+        r.active = false;
+        r.starts.assign(t_.did.view().begin(), t_.did.view().end());
+        t_.did.clear();
     }
     /// A request that is no longer open.
     /// \param handle as it was before the call
@@ -369,11 +404,13 @@ public:
         t_.did.all(sizes);
     }
     void size(std::int64_t bytes) { t_.did.all(bytes); }
-    void sizes(const int* counts, MPI_Datatype type, int number) {
+    template <class Count>
+    void sizes(const Count* counts, MPI_Datatype type, int number) {
         const std::int64_t each = bytes_of(1, type);
         for (int i = 0; i < number; ++i) size(counts[i] * each);
     }
-    void sizes(const int* counts, const MPI_Datatype* types, int number) {
+    template <class Count>
+    void sizes(const Count* counts, const MPI_Datatype* types, int number) {
         for (int i = 0; i < number; ++i) size(bytes_of(counts[i], types[i]));
     }
     /// An exchange with the neighbours of a communicator.
@@ -389,7 +426,29 @@ public:
     void made(MPI_Comm comm) {
         if (comm != MPI_COMM_NULL) t_.define(comm);
     }
-    void one_sided() { t_.did.all(Did::one_sided); }
+    /// A put or get.
+    /// \param request of one that is waited for by itself, else null
+    void transfer(OneSided what, MPI_Win window, int target, std::int64_t bytes, const MPI_Request* request) {
+        if (target == MPI_PROC_NULL) return;
+        const Window& own = t_.window(window);
+        t_.did.all(Did::one_sided, what, own.number, begun(request), own.members[static_cast<std::size_t>(target)],
+                   bytes);
+    }
+    /// What synchronises.
+    template <class... More>
+    void synchronise(OneSided what, MPI_Win window, More... more) {
+        t_.did.all(Did::one_sided, what, t_.window(window).number, more...);
+    }
+    void synchronise_with(OneSided what, MPI_Win window, MPI_Group group) {
+        const std::vector<int> ranks = Communicators::ranks_of(group);
+        synchronise(what, window, ranks.size());
+        for (const int rank : ranks) t_.did.all(rank);
+    }
+    /// A rank of a window, plus 1: 0 stands for all.
+    [[nodiscard]] int target(MPI_Win window, int rank) {
+        return 1 + t_.window(window).members[static_cast<std::size_t>(rank)];
+    }
+    void made_window(MPI_Win window) { t_.window(window); }
     void phase(int level) { t_.did.all(Did::phase, level < 0 ? 0 : level); }
 
     [[nodiscard]] Communicator& of(MPI_Comm comm) { return t_.communicator(comm); }
@@ -401,7 +460,10 @@ private:
     static std::int64_t received(const MPI_Status& status) {
         int bytes = 0;
         TRAMONTANE_NEXT(MPI_Get_count)(&status, MPI_BYTE, &bytes);
-        return bytes;
+        if (bytes != MPI_UNDEFINED) return bytes;
+        MPI_Count many = 0;  // more than an int says
+        TRAMONTANE_NEXT(MPI_Get_elements_x)(&status, MPI_BYTE, &many);
+        return many;
     }
     std::uint32_t begun(const MPI_Request* request) {
         return request == nullptr ? Requests::none : t_.requests.add(number_of(*request), {.kind = Request::other});

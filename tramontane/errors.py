@@ -6,6 +6,7 @@ found, what is allowed*, and the command line ends with exit status 2. Everythin
 """
 
 import difflib
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,12 @@ class InputError(Exception):
         self.where = where
         self.more = more
         super().__init__(str(self))
+
+    @classmethod
+    def of_line(cls, source: str | Path, error: ValueError) -> "InputError | None":
+        """Return what a line of the extension says of a file, "<key>: found <found>, allowed: <allowed>"; else None."""
+        line = re.fullmatch(r"(?P<key>.*?): (?P<found>found .*?), allowed: (?P<allowed>.*)", str(error), re.DOTALL)
+        return None if line is None else cls(source, line["key"], None, line["allowed"], problem=line["found"])
 
     def __str__(self) -> str:
         head = ": ".join(part for part in (display_path(self.source), self.key, self.problem) if part)

@@ -29,6 +29,9 @@
 #include "graphs/builder.hpp"
 #include "graphs/goal.hpp"
 #include "graphs/goal_binary.hpp"
+#include "graphs/mpi_graph.hpp"
+#include "graphs/mpi_trace.hpp"
+#include "graphs/scratch.hpp"
 #include "traffic.hpp"
 
 namespace nb = nanobind;
@@ -342,12 +345,60 @@ nb::list count_traffic(const Workload& workload, const TrafficLimits& limits) {
     return result;
 }
 
-nb::bytes pack_goal(const std::string& path) {
-    const std::vector<std::byte> packed = [&] {
+using Packed = nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<1>>;
+
+/// A table that stays where it is.
+Packed as_array(Scratch<std::byte>&& packed) {
+    auto own = std::make_unique<Scratch<std::byte>>(std::move(packed));
+    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(own->data());
+    const std::size_t size = own->size();
+    const nb::capsule owner{own.release(),
+                            [](void* table) noexcept { delete static_cast<Scratch<std::byte>*>(table); }};
+    return {bytes, {size}, owner};
+}
+
+Packed pack_goal(const std::string& path) {
+    return as_array([&] {
         const nb::gil_scoped_release released;
         return packed_goal(path);
-    }();
-    return nb::bytes(packed.data(), packed.size());
+    }());
+}
+
+/// What Python makes of what ranks say of a collective call: nothing, a schedule, or what each sends to each.
+TracedExchange exchange_of(const nb::object& found) {
+    if (found.is_none()) return {};
+    if (nb::isinstance<CheckedSchedule>(found)) {
+        return {.schedule = &nb::cast<const CheckedSchedule&>(found).get(),
+                .sizes = {},
+                .keeper = std::make_shared<const nb::object>(found)};
+    }
+    return {.schedule = nullptr, .sizes = nb::cast<std::vector<std::vector<std::int64_t>>>(found), .keeper = {}};
+}
+
+nb::object as_tuple_of(std::span<const std::int64_t> numbers) {
+    nb::list list;
+    for (const std::int64_t each : numbers) list.append(each);
+    return nb::tuple(list);
+}
+
+Packed pack_mpi_trace(const std::vector<std::string>& files, const nb::callable& say) {
+    return as_array(packed_mpi_trace(files, [&](const std::string& name, const TracedRanks& members, std::int64_t root,
+                                                const std::vector<std::span<const std::int64_t>>& said) {
+        const std::vector<std::int64_t> ranks(members.begin(), members.end());
+        nb::list sizes;
+        for (const auto& each : said) sizes.append(as_tuple_of(each));
+        try {
+            return exchange_of(say(name, as_tuple_of(ranks), root, sizes));
+        } catch (const nb::python_error& error) {
+            if (!error.matches(PyExc_ValueError)) throw;
+            throw std::invalid_argument(nb::str(error.value()).c_str());
+        }
+    }));
+}
+
+nb::tuple extent_of_trace(const std::string& file, std::int64_t rank) {
+    const TraceExtent found = RankTrace{file, static_cast<Rank>(rank)}.extent();
+    return nb::make_tuple(found.calls, found.time, found.whole);
 }
 
 GraphBuilder make_graph_builder(std::int64_t ranks, std::string place) {
@@ -356,12 +407,11 @@ GraphBuilder make_graph_builder(std::int64_t ranks, std::string place) {
     return builder;
 }
 
-nb::bytes pack_operations(GraphBuilder& builder) {
-    const std::vector<std::byte> packed = [&] {
+Packed pack_operations(GraphBuilder& builder) {
+    return as_array([&] {
         const nb::gil_scoped_release released;
         return builder.pack();
-    }();
-    return nb::bytes(packed.data(), packed.size());
+    }());
 }
 
 Blocks checked_blocks(std::int64_t points, std::int64_t parts) {
@@ -510,6 +560,16 @@ void bind_schedule(nb::module_& module) {
     m.def("pack_goal", &pack_goal, "path"_a,
           "The table of operations of a GOAL file, text or binary; ValueError with rank, place in the file, what was\n"
           "found and what is allowed.");
+
+    m.def(
+        "pack_mpi_trace", &pack_mpi_trace, "files"_a, "say"_a,
+        "The table of operations of a trace that `tramontane trace` has written; ValueError as for ``pack_goal``.\n\n"
+        "Parameters\n----------\n"
+        "files : list of str\n    Of all ranks, in order; their headers are not looked at.\n"
+        "say : callable\n    Makes a schedule, rows of what each sends to each, or None of a collective call's name,\n"
+        "    the ranks, the root's place, and the sizes that each rank tells.");
+    m.def("extent_of_trace", &extent_of_trace, "file"_a, "rank"_a,
+          "Calls of a rank's file, how long they took [ns], and whether the program ended its use of MPI.");
 
     nb::class_<GraphBuilder>(m, "GraphBuilder",
                              "Collects operations, one rank after the other, and packs them into a table.\n\n"

@@ -293,6 +293,9 @@ private:
     [[noreturn]] static void take_for_operation_by_hardware(std::uint32_t, Index, Ticks) {
         fail<std::logic_error>("device: a graph");
     }
+    [[noreturn]] static bool take_put_for_operation(std::uint32_t, Index, Ticks) {
+        fail<std::logic_error>("device: a graph");
+    }
 
     Repeats watched_;  // nothing
     std::vector<Span> spans_;

@@ -291,6 +291,7 @@ TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::take_by_hardware(Node& no
 template <class Own, class Engine, class Switches>
 TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::take_put(Node& node, std::uint32_t rank, Index item, Ticks now) {
     using Kind = Transaction::Kind;
+    if (follows_graph_) return own().take_put_for_operation(rank, item, now);
     const Transaction::Kind kind = engine_.transactions[item].kind();
     if (kind != Kind::data && kind != Kind::acknowledgement) return false;
     const std::uint32_t round = engine_.transactions[item].round;

@@ -40,6 +40,7 @@ namespace tramontane {
 ///
 ///         follow(node, rank, now)
 ///         take_for_operation_by_hardware(rank, item, now)
+///         take_put_for_operation(rank, item, now)
 /// \tparam Engine see Events
 /// \tparam Switches see SwitchRules
 template <class Own, class Engine, class Switches>

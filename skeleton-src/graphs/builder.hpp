@@ -8,10 +8,12 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "../refusal.hpp"
+#include "scratch.hpp"
 #include "table.hpp"
 
 namespace tramontane {
@@ -22,10 +24,14 @@ namespace tramontane {
 /// told of them, which is what MPI says of a program that calls them in this order.
 class GraphBuilder {
 public:
+    using How = GraphTable::How;
+
     static constexpr std::int64_t most_ranks = std::int64_t{1} << 28;
     static constexpr std::int64_t most_bytes = std::int64_t{1} << 40;
     static constexpr std::int64_t most_work = 1'000'000'000'000'000;  ///< [ps]: 1000 s
     static constexpr std::int64_t most_tag = (std::int64_t{1} << 31) - 1;
+    static constexpr std::int64_t most_level = 1 << 20;
+    static constexpr std::size_t most_levels = 1000;
 
     /// \param place what positions in the file count, e.g. "line"
     explicit GraphBuilder(std::string place) : place_{std::move(place)} {}
@@ -55,22 +61,52 @@ public:
     }
     /// Each returns the operation's number within its rank, in the order in which they are told.
     std::uint32_t send(std::int64_t target, std::int64_t tag, std::int64_t bytes, std::int64_t position) {
-        return message(Kind::send, target, tag, bytes, position);
+        return message(Kind::send, target, tag, bytes, position, How::sent);
     }
     std::uint32_t receive(std::int64_t source, std::int64_t tag, std::int64_t bytes, std::int64_t position) {
-        return message(Kind::receive, source, tag, bytes, position);
+        return message(Kind::receive, source, tag, bytes, position, How::sent);
+    }
+    /// The ends of a one-sided transfer: at its source and at its target. The tag matters for matching only.
+    std::uint32_t source(How how, std::int64_t target, std::int64_t tag, std::int64_t bytes, std::int64_t position) {
+        return message(Kind::send, target, tag, bytes, position, how);
+    }
+    std::uint32_t target(How how, std::int64_t source, std::int64_t tag, std::int64_t bytes, std::int64_t position) {
+        return message(Kind::receive, source, tag, bytes, position, how);
+    }
+    /// The rank comes to a part of its program, which results tell of by itself.
+    std::uint32_t mark(std::int64_t level, std::int64_t position) {
+        if (level < 0 || level > most_level) {
+            refuse_key(where(position), "level " + std::to_string(level), "0 to " + std::to_string(most_level));
+        }
+        if (const auto at = std::lower_bound(levels_.begin(), levels_.end(), level);
+            at == levels_.end() || *at != level) {
+            if (levels_.size() == most_levels) {
+                refuse_key(where(position), "one more level", std::to_string(most_levels) + " levels in all");
+            }
+            levels_.insert(at, level);
+        }
+        return add({GraphTable::mark_of(level), 0, 0, static_cast<std::uint32_t>(position), Kind::work, How::sent});
+    }
+    /// What a rank was said to do, as work, turns out to be a receive.
+    void amend(std::uint32_t operation, std::int64_t source, std::int64_t tag, std::int64_t bytes) {
+        Operation& own = operations_[ranks_[static_cast<std::size_t>(rank_)].first + operation];
+        check_message(Kind::receive, source, tag, bytes, own.position);
+        own.amount = bytes;
+        own.peer = static_cast<Rank>(source);
+        own.tag = static_cast<std::int32_t>(tag);
+        own.kind = Kind::receive;
     }
     std::uint32_t work(std::int64_t picoseconds, std::int64_t position) {
         if (picoseconds < 0 || picoseconds > most_work) {
             refuse_key(where(position), "work of " + std::to_string(picoseconds) + " ps", "0 to 1000 s");
         }
         longest_ = std::max(longest_, picoseconds);
-        return add({picoseconds, 0, 0, static_cast<std::uint32_t>(position), Kind::work});
+        return add({picoseconds, 0, 0, static_cast<std::uint32_t>(position), Kind::work, How::sent});
     }
     /// \param on_start the later one waits until the earlier has started, else until it has ended
     void depend(std::uint32_t later, std::uint32_t earlier, bool on_start) {
         dependencies_.push_back({later, earlier, on_start});
-        if (std::ssize(dependencies_) >= GraphTable::most) {
+        if (std::cmp_greater_equal(dependencies_.size(), GraphTable::most)) {
             refuse_key("dependencies", "2^32 or more", "less than 2^32 in all");
         }
         ranks_[static_cast<std::size_t>(rank_)].last_dependency = dependencies_.size();
@@ -84,7 +120,9 @@ public:
 
     /// \throws std::invalid_argument for operations that wait for each other in a circle, a rank that nothing was told
     ///     of, a send without a receive, a receive without a send, or two of different sizes
-    [[nodiscard]] std::vector<std::byte> pack() {
+    /// \param cut what is told ends before its time: messages that have one end only are left out
+    [[nodiscard]] Scratch<std::byte> pack(bool cut = false) {
+        if (cut) leave_out();
         number();
         for (std::size_t rank = 0; rank < ranks_.size(); ++rank) check_circles(static_cast<std::int64_t>(rank));
         for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
@@ -95,18 +133,23 @@ public:
                                   .sends = 0,
                                   .receives = 0,
                                   .works = 0,
-                                  .dependencies = std::ssize(dependencies_),
-                                  .longest = longest_};
+                                  .dependencies = static_cast<std::int64_t>(dependencies_.size()),
+                                  .longest = longest_,
+                                  .levels = std::ssize(levels_),
+                                  .one_sided = one_sided_ ? 1 : 0};
         for (const OfRank& own : ranks_) {
             header.sends += own.sends;
             header.receives += own.receives;
             header.works += own.count() - own.sends - own.receives;
         }
-        const std::vector<std::uint32_t> partners = matched();
-        std::vector<std::byte> packed(GraphTable::size(header));
+        const Scratch<std::uint32_t> partners = matched();
+        Scratch<std::byte> packed(GraphTable::size(header));
         Writer out{packed};
         out.put(header);
-        each(Kind::send, [&](const Operation& o, std::size_t) { out.put(GraphTable::Send{o.peer, o.tag, o.amount}); });
+        for (const std::int64_t level : levels_) out.put(level);
+        each(Kind::send, [&](const Operation& o, std::size_t) {
+            out.put(GraphTable::Send{o.peer, o.how == How::sent ? o.tag : GraphTable::tag_of(o.how), o.amount});
+        });
         each(Kind::work, [&](const Operation& o, std::size_t) { out.put(o.amount); });
         each(Kind::receive,
              [&](const Operation& o, std::size_t i) { out.put(GraphTable::Receive{o.peer, partners[i]}); });
@@ -127,6 +170,7 @@ private:
         std::int32_t tag;
         std::uint32_t position;
         Kind kind;
+        How how;
         std::uint32_t number = 0;  ///< within its rank and kind
     };
     struct Dependency {
@@ -143,7 +187,7 @@ private:
     };
     class Writer {
     public:
-        explicit Writer(std::vector<std::byte>& into) : at_{into.data()} {}
+        explicit Writer(Scratch<std::byte>& into) : at_{into.data()} {}
         template <class T>
         void put(const T& value) {
             std::memcpy(at_, &value, sizeof value);
@@ -160,7 +204,16 @@ private:
         }
     }
 
-    std::uint32_t message(Kind kind, std::int64_t peer, std::int64_t tag, std::int64_t bytes, std::int64_t position) {
+    std::uint32_t message(Kind kind, std::int64_t peer, std::int64_t tag, std::int64_t bytes, std::int64_t position,
+                          How how) {
+        check_message(kind, peer, tag, bytes, position);
+        one_sided_ = one_sided_ || how != How::sent;
+        return add({bytes, static_cast<Rank>(peer), static_cast<std::int32_t>(tag),
+                    static_cast<std::uint32_t>(position), kind, how});
+    }
+
+    void check_message(Kind kind, std::int64_t peer, std::int64_t tag, std::int64_t bytes,
+                       std::int64_t position) const {
         const char* const word = kind == Kind::send ? "a message to " : "a message from ";
         if (peer == -1 && kind == Kind::receive) {
             refuse_key(where(position), "a message from any rank", "the number of a rank");
@@ -174,13 +227,12 @@ private:
         if (bytes < 0 || bytes > most_bytes) {
             refuse_key(where(position), std::to_string(bytes) + " B", "0 to " + std::to_string(most_bytes) + " B");
         }
-        return add({bytes, static_cast<Rank>(peer), static_cast<std::int32_t>(tag),
-                    static_cast<std::uint32_t>(position), kind});
     }
 
     std::uint32_t add(const Operation& operation) {
         OfRank& own = ranks_[static_cast<std::size_t>(rank_)];
-        if (own.count() + 1 >= GraphTable::most_of_rank || std::ssize(operations_) + 1 >= GraphTable::most) {
+        if (own.count() + 1 >= GraphTable::most_of_rank ||
+            std::cmp_greater_equal(operations_.size() + 1, GraphTable::most)) {
             refuse_key(where(operation.position), "too many operations", "less than 2^28 of a rank, 2^32 in all");
         }
         operations_.push_back(operation);
@@ -224,15 +276,58 @@ private:
         return "rank " + std::to_string(rank) + ", " + at(o.position);
     }
     [[nodiscard]] static std::string told(const Operation& o) {
-        return std::string(o.kind == Kind::send ? "a send to rank " : "a receive from rank ") + std::to_string(o.peer) +
-               " with tag " + std::to_string(o.tag);
+        const std::string peer = std::to_string(o.peer);
+        if (o.how != How::sent) {
+            return (o.kind == Kind::send ? "one-sided data to rank " : "one-sided data from rank ") + peer;
+        }
+        return (o.kind == Kind::send ? "a send to rank " : "a receive from rank ") + peer + " with tag " +
+               std::to_string(o.tag);
+    }
+
+    /// Makes nothing of messages that have one end only, which are the last ones of their source, target and tag.
+    void leave_out() {
+        struct Key {
+            Rank source, target;
+            std::int32_t tag;
+            bool operator==(const Key&) const = default;
+        };
+        struct Hash {
+            std::size_t operator()(const Key& key) const {
+                return (std::size_t{static_cast<std::uint32_t>(key.source)} << 32U ^
+                        std::size_t{static_cast<std::uint32_t>(key.target)} << 12U ^
+                        static_cast<std::uint32_t>(key.tag)) *
+                       0x9e3779b97f4a7c15ULL;
+            }
+        };
+        struct Ends {
+            std::uint32_t sends = 0, receives = 0, seen_sends = 0, seen_receives = 0;
+        };
+        std::unordered_map<Key, Ends, Hash> ends;
+        const auto each_end = [&](auto&& visit) {
+            for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+                for (std::size_t i = ranks_[rank].first; i < ranks_[rank].last; ++i) {
+                    Operation& o = operations_[i];
+                    if (o.kind == Kind::work) continue;
+                    const auto own = static_cast<Rank>(rank);
+                    const bool sends = o.kind == Kind::send;
+                    visit(o, ends[sends ? Key{own, o.peer, o.tag} : Key{o.peer, own, o.tag}], sends);
+                }
+            }
+        };
+        each_end([](const Operation&, Ends& of, bool sends) { ++(sends ? of.sends : of.receives); });
+        each_end([](Operation& o, Ends& of, bool sends) {
+            if ((sends ? of.seen_sends : of.seen_receives)++ >= std::min(of.sends, of.receives)) {
+                o.kind = Kind::work;
+                o.amount = 0;
+            }
+        });
     }
 
     /// Of each message's end, by place, the number of the other end within its rank and kind.
     ///
     /// The sends to each rank, by counting, are in order of their source; what is left is to sort the ends at one rank
     /// by source and tag.
-    [[nodiscard]] std::vector<std::uint32_t> matched() const {
+    [[nodiscard]] Scratch<std::uint32_t> matched() const {
         struct End {
             Rank source;
             std::int32_t tag;
@@ -242,7 +337,7 @@ private:
         std::vector<std::size_t> begins(ranks_.size() + 1, 0);
         each(Kind::send, [&](const Operation& o, std::size_t) { ++begins[static_cast<std::size_t>(o.peer) + 1]; });
         for (std::size_t i = 1; i < begins.size(); ++i) begins[i] += begins[i - 1];
-        std::vector<End> sent(begins.back());
+        Scratch<End> sent(begins.back());
         std::vector<std::size_t> next(begins.begin(), begins.end() - 1);
         for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
             for (std::size_t i = ranks_[rank].first; i < ranks_[rank].last; ++i) {
@@ -252,7 +347,7 @@ private:
             }
         }
         const auto by_key = [](const End& a, const End& b) { return a.key() < b.key(); };
-        std::vector<std::uint32_t> partners(operations_.size());
+        Scratch<std::uint32_t> partners(operations_.size());
         std::vector<End> posted;
         for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
             posted.clear();
@@ -323,7 +418,7 @@ private:
     }
 
     void put_dependencies(Writer& out) const {
-        std::vector<std::uint32_t> needs(operations_.size(), 0), begins(operations_.size() + 1, 0);
+        Scratch<std::uint32_t> needs(operations_.size()), begins(operations_.size() + 1);
         std::size_t base = 0;
         const auto visit = [&](auto&& call) {
             base = 0;
@@ -341,26 +436,29 @@ private:
             ++begins[base + earlier + 1];
         });
         for (std::size_t i = 1; i < begins.size(); ++i) begins[i] += begins[i - 1];
-        std::vector<GraphTable::Dependent> dependents(dependencies_.size());
-        std::vector<std::uint32_t> next(begins.begin(), begins.end() - 1);
+        Scratch<GraphTable::Dependent> dependents(dependencies_.size());
+        Scratch<std::uint32_t> next(operations_.size());
+        std::copy_n(begins.data(), operations_.size(), next.data());
         visit([&](std::uint32_t later, std::uint32_t earlier, bool on_start) {
             dependents[next[base + earlier]++] = {later & 0x7fffffffU, on_start ? 1U : 0U};
         });
         for (std::size_t i = 0; i < operations_.size(); ++i) {
-            std::sort(dependents.begin() + begins[i], dependents.begin() + begins[i + 1],
+            std::sort(dependents.data() + begins[i], dependents.data() + begins[i + 1],
                       [](const auto& a, const auto& b) { return a.operation < b.operation; });
         }
-        for (const std::uint32_t each : needs) out.put(each);
-        for (const std::uint32_t each : begins) out.put(each);
-        for (const auto& each : dependents) out.put(each);
+        for (const std::uint32_t each : needs.view()) out.put(each);
+        for (const std::uint32_t each : begins.view()) out.put(each);
+        for (const auto& each : dependents.view()) out.put(each);
     }
 
     std::string place_;
     std::int64_t rank_ = 0;
     std::int64_t longest_ = 0;
+    bool one_sided_ = false;
     std::vector<OfRank> ranks_;
-    std::vector<Operation> operations_;
-    std::vector<Dependency> dependencies_;
+    std::vector<std::int64_t> levels_;  ///< in order
+    Scratch<Operation> operations_;
+    Scratch<Dependency> dependencies_;
 };
 
 }  // namespace tramontane

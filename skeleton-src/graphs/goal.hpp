@@ -38,7 +38,7 @@ public:
     explicit GoalReader(std::string_view text) : text_{text} {}
 
     /// \throws std::invalid_argument with rank, line, what was found and what is allowed
-    [[nodiscard]] std::vector<std::byte> packed() {
+    [[nodiscard]] Scratch<std::byte> packed() {
         expect("num_ranks");
         const std::int64_t ranks = number("the number of ranks");
         builder_.set_ranks(ranks, text_.size(), line_);

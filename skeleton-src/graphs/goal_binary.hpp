@@ -37,7 +37,7 @@ public:
     explicit BinaryGoalReader(std::span<const std::byte> file) : bytes_{file.subspan(sizeof magic)} {}
 
     /// \throws std::invalid_argument with rank, operation, what was found and what is allowed
-    [[nodiscard]] std::vector<std::byte> packed() {
+    [[nodiscard]] Scratch<std::byte> packed() {
         const auto ranks = read<std::uint32_t>(0, "header");
         require(head + ranks * std::uint64_t{16}, "header");
         builder_.set_ranks(ranks, bytes_.size(), 0);
@@ -131,7 +131,7 @@ private:
 /// The table of operations of a GOAL file, text or binary.
 ///
 /// \throws std::invalid_argument with rank, place in the file, what was found and what is allowed
-[[nodiscard]] inline std::vector<std::byte> packed_goal(const std::string& path) {
+[[nodiscard]] inline Scratch<std::byte> packed_goal(const std::string& path) {
     const MappedFile file{path};
     if (BinaryGoalReader::is_binary(file.bytes())) return BinaryGoalReader{file.bytes()}.packed();
     return GoalReader{{reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}}.packed();

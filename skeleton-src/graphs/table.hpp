@@ -2,6 +2,7 @@
 /// Operations of ranks that depend on one another, as a trace has them: a file that is mapped, not read.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -23,22 +24,37 @@ namespace tramontane {
 /// The operations of a rank are numbered: receives, then sends, then work, each in the order in which they were told. A
 /// message's ends know each other by these numbers, so that nobody has to match them.
 ///
-/// In the file, in the byte order of memory: header, sends, work, receives; then 32-bit numbers: of each send the
-/// receive that it meets, of each operation how many others it waits for, then the others that wait for it (where they
-/// begin, by operation; and all of them below), and the first send, receive and work of each rank and the number of
-/// all. `GraphBuilder` makes it; its digest, which is checked by `tramontane.study.patterns`, says that it is whole.
+/// In the file, in the byte order of memory: header, levels, sends, work, receives; then 32-bit numbers: of each send
+/// the receive that it meets, of each operation how many others it waits for, then the others that wait for it (where
+/// they begin, by operation; and all of them below), and the first send, receive and work of each rank and the number
+/// of all. `GraphBuilder` makes it; its digest, which is checked by `tramontane.study.patterns`, says that it is whole.
 /// Here its size is checked.
 class GraphTable {
 public:
+    /// Who does what for data to get to its target.
+    enum class How : std::uint8_t {
+        sent,              ///< both ends
+        put,               ///< its source alone, which is done when the interface has it, ...
+        acknowledged_put,  ///< ... or when the target's interface has answered
+        pulled             ///< its target alone, whose request the source's interface answers
+    };
+    [[nodiscard]] static constexpr std::int32_t tag_of(How how) { return -static_cast<std::int32_t>(how); }
+    /// Work that says which part of its program a rank has come to, and takes no time.
+    [[nodiscard]] static constexpr std::int64_t mark_of(std::int64_t level) { return -1 - level; }
+    [[nodiscard]] static constexpr std::int64_t level_of(std::int64_t mark) { return -1 - mark; }
+
     struct Header {
         std::array<char, 8> format;
         std::int64_t ranks, sends, receives, works, dependencies;
-        std::int64_t longest;  ///< work [ps]
+        std::int64_t longest;    ///< work [ps]
+        std::int64_t levels;     ///< parts of the program that are told apart, beside the rest
+        std::int64_t one_sided;  ///< 1: there are transfers that one side makes alone
     };
     struct Send {
         Rank target;
-        std::int32_t tag;
+        std::int32_t tag;  ///< or `tag_of` a transfer that one side makes alone
         std::int64_t bytes;
+        [[nodiscard]] How how() const { return tag < 0 ? static_cast<How>(-tag) : How::sent; }
     };
     struct Receive {
         Rank source;
@@ -83,7 +99,7 @@ public:
             return {all_dependents + dependents_begin[operation], all_dependents + dependents_begin[operation + 1]};
         }
     };
-    static constexpr std::array<char, 8> format{'T', 'R', 'M', 'G', 'R', 'A', 'F', '1'};
+    static constexpr std::array<char, 8> format{'T', 'R', 'M', 'G', 'R', 'A', 'F', '2'};
     static constexpr std::int64_t most = std::int64_t{1} << 32;          ///< operations or dependencies of all
     static constexpr std::int64_t most_of_rank = std::int64_t{1} << 28;  ///< operations; see Transaction::index_bits
 
@@ -100,6 +116,7 @@ public:
             array = reinterpret_cast<const T*>(at);
             at += static_cast<std::size_t>(count) * sizeof(T);
         };
+        take(levels_, header_.levels);
         take(sends_, header_.sends);
         take(works_, header_.works);
         take(receives_, header_.receives);
@@ -114,8 +131,8 @@ public:
 
     [[nodiscard]] static std::size_t size(const Header& h) {
         const auto count = [](std::int64_t number) { return static_cast<std::size_t>(number); };
-        return sizeof h + count(h.sends) * sizeof(Send) + count(h.works) * sizeof(std::int64_t) +
-               count(h.receives) * sizeof(Receive) +
+        return sizeof h + count(h.levels) * sizeof(std::int64_t) + count(h.sends) * sizeof(Send) +
+               count(h.works) * sizeof(std::int64_t) + count(h.receives) * sizeof(Receive) +
                sizeof(std::uint32_t) * (count(h.sends) + 2 * count(h.sends + h.receives + h.works) + 1 +
                                         count(h.dependencies) + 3 * (count(h.ranks) + 1));
     }
@@ -123,6 +140,13 @@ public:
     [[nodiscard]] const Header& header() const { return header_; }
     [[nodiscard]] Rank ranks() const { return static_cast<Rank>(header_.ranks); }
     [[nodiscard]] std::int64_t operations() const { return header_.sends + header_.receives + header_.works; }
+
+    /// In order.
+    [[nodiscard]] std::span<const std::int64_t> levels() const {
+        return {levels_, static_cast<std::size_t>(header_.levels)};
+    }
+    /// Whether there are transfers that one side makes alone.
+    [[nodiscard]] bool one_sided() const { return header_.one_sided != 0; }
 
     /// Ranks beyond those of the table have nothing to do.
     [[nodiscard]] Operations of(Rank rank) const {
@@ -144,7 +168,7 @@ public:
 
 private:
     [[nodiscard]] static bool countable(const Header& h) {
-        for (const std::int64_t count : {h.sends, h.receives, h.works, h.dependencies}) {
+        for (const std::int64_t count : {h.sends, h.receives, h.works, h.dependencies, h.levels}) {
             if (count < 0 || count >= most) return false;
         }
         return h.ranks > 0 && h.ranks < most / 2 && h.sends == h.receives && h.sends + h.receives + h.works < most;
@@ -152,6 +176,7 @@ private:
 
     MappedFile file_;
     Header header_{};
+    const std::int64_t* levels_ = nullptr;
     const Send* sends_ = nullptr;
     const std::int64_t* works_ = nullptr;
     const Receive* receives_ = nullptr;
@@ -177,7 +202,22 @@ public:
 
     [[nodiscard]] Rank ranks() const override { return ranks_; }
     [[nodiscard]] std::int64_t rounds() const override { return 1; }
-    [[nodiscard]] std::vector<std::string> phases() const override { return {"trace"}; }
+    [[nodiscard]] std::vector<std::string> phases() const override {
+        std::vector<std::string> names{"trace"};
+        for (const std::int64_t level : table_->levels()) {
+            if (level > 0) names.push_back("region-" + std::to_string(level));
+        }
+        return names;
+    }
+    [[nodiscard]] bool one_sided() const override { return table_->one_sided(); }
+    /// The phase of a mark.
+    [[nodiscard]] std::int16_t phase_of(std::int64_t mark) const {
+        const std::span<const std::int64_t> levels = table_->levels();
+        const std::int64_t level = GraphTable::level_of(mark);
+        const auto first = std::upper_bound(levels.begin(), levels.end(), 0);
+        return level == 0 ? std::int16_t{0}
+                          : static_cast<std::int16_t>(1 + (std::lower_bound(first, levels.end(), level) - first));
+    }
     [[nodiscard]] Round round(Rank rank, std::int64_t /*round*/) const override {
         const auto own = table_->of(rank);
         return {.phase = 0,

@@ -104,6 +104,31 @@ def test_each_form_of_call_in_c(mpi: Program, traced: Any, tmp_path: Path) -> No
     assert Simulator().run(point(folder, 4))["messages"] == sum(found.values())
 
 
+def test_one_sided_calls_and_those_of_mpi_4(mpi: Program, traced: Any, tmp_path: Path) -> None:
+    folder = traced(4, compiled(mpi.library, HERE / "windows.c", tmp_path))
+    of = point(folder, 4)
+    found = Counter({(a, b, size): count for (a, b, _, size), count in messages(of).items() if size >= 80})
+    expected: Counter[tuple[int, int, int]] = Counter()
+    for rank in range(4):
+        after, before = (rank + 1) % 4, (rank + 3) % 4
+        # Puts leave from who calls; what is got, from the rank that has it.
+        after_sizes, before_sizes = [501, 511, 512, 521, 523], [502, 503, 522, 524]
+        if mpi.library.name.startswith("mpich"):
+            after_sizes.append(531)
+            for distance in (1, 2):  # recursive doubling, three times
+                expected[rank, rank ^ distance, 560] = 3
+            for other in range(4):
+                if other != rank:
+                    expected[rank, other, 80] = 1
+        expected.update({(rank, after, size): 1 for size in after_sizes})
+        expected.update({(rank, before, size): 1 for size in before_sizes})
+    assert found == expected
+    result = Simulator().run(of)
+    assert result["messages"] == sum(messages(of).values())
+    assert list(result["phases"]) == ["trace", "region-1", "region-7"]
+    assert all(time > 0 for time in result["phases"].values())
+
+
 def test_calls_of_fortran(mpi: Program, traced: Any, tmp_path: Path) -> None:
     folder = traced(3, compiled(mpi.library, HERE / "forms.f90", tmp_path))
     ring = [(5, 80), (5, 160), (5, 240), (6, 28), (8, 400)]
@@ -160,6 +185,50 @@ def test_what_is_written_by_hand_is_read(tmp_path: Path) -> None:
     assert told.time_s == pytest.approx(400e-9)
 
 
+def replayed(folder: Path, **machine: Any) -> dict[str, Any]:
+    workload = {"kind": "trace", "file": str(folder)}
+    return Simulator().run(Point.model_validate({"ranks": 2, "workload": workload, "machine": NET | machine}))
+
+
+def test_puts_between_fences_take_the_time_of_a_one_sided_step(tmp_path: Path) -> None:
+    """Two ranks put 64 kB to each other, as a trace and as a program of ours."""
+    fence = (13, 3, 0)
+    puts = [call(1, *fence) + call(2, 13, 1, 0, 0, other, 128, 128, 4) + bytes([5, 0, 0]) for other in (1, 0)]
+    puts = [each.replace(bytes([100, 100]), bytes([0, 0])) for each in puts]
+    found = replayed(written(tmp_path / "x", r0=puts[0], r1=puts[1]))
+    table = tmp_path / "x.csv"
+    table.write_text("source,target,bytes\n0,1,65536\n1,0,65536\n")
+    step = {"kind": "pattern", "file": str(table), "one_sided": {"synchronisation": "fence", "scope": "all"}}
+    asked = {"ranks": 2, "workload": {"kind": "program", "steps": [step]}}
+    free = {"one_sided": {"put": "0 ns", "fence": "0 ns"}}
+    wanted = Simulator().run(Point.model_validate(asked | {"machine": NET | free}))
+    assert found["time_s"] == pytest.approx(wanted["time_s"], rel=1e-9)
+    assert (found["messages"], found["bytes"]) == (wanted["messages"], wanted["bytes"])
+
+
+def test_what_is_got_needs_no_rank_at_its_source(tmp_path: Path) -> None:
+    """Rank 1 works for 50 us; who gets from it waits for the network only, and who puts to it, too."""
+    lock, unlock = call(1, 13, 8, 0), call(3, 13, 9, 0, 0)
+    for what in (1, 2):
+        works = call(1, name=b"Barrier").replace(bytes([100, 100]), bytes([208, 134, 3, 0]))  # 50 us before it
+        own = lock + call(2, 13, what, 0, 0, 1, 128, 128, 4) + unlock
+        own = own.replace(bytes([100, 100]), bytes([0, 0]))
+        result = replayed(written(tmp_path / f"{what}", r0=own, r1=works))
+        assert result["time_s"] == pytest.approx(50e-6, rel=1e-3), "nobody waits for rank 0, and it for nobody"
+        assert result["bytes"] == 65536
+        late = written(tmp_path / f"late-{what}", r0=own)
+        assert 1e-6 < replayed(late)["time_s"] < 40e-6
+
+
+def test_regions_are_phases(tmp_path: Path) -> None:
+    """Work of 100 ns in each of: the rest, region 5, the rest, region 5 again, region 2."""
+    own = b"".join(call(1 + i, 11, level) for i, level in enumerate((5, 0, 5, 2))) + bytes([4, 100, 0])
+    result = replayed(written(tmp_path / "x", r0=own))
+    assert list(result["phases"]) == ["trace", "region-2", "region-5"]
+    by_name = {step["name"]: step["work_s"] for step in result["steps"]}
+    assert by_name == pytest.approx({"trace": 100e-9, "region-2": 50e-9, "region-5": 100e-9})
+
+
 def test_collectives_are_expanded_as_a_point_says(tmp_path: Path) -> None:
     calls = call(1, 8, 0, 0, 0, 9, *b"allreduce", 1, 80) + call(2, 8, 0, 0, 0, 5, *b"bcast", 1, 24)
     folder = written(tmp_path / "x", r0=calls, r1=calls)
@@ -167,6 +236,8 @@ def test_collectives_are_expanded_as_a_point_says(tmp_path: Path) -> None:
         Point.model_validate({"ranks": 2, "workload": {"kind": "trace", "file": str(folder), **more}, "machine": NET})
         for more in ({}, {"collectives": {"allreduce": {"algorithm": "ring"}}})
     )
+    word = point(folder, 2, collectives={"allreduce": "ring"})
+    assert word.canonical() == other.canonical()
     assert ordinary.canonical() != other.canonical()
     assert "collectives" not in other.canonical()["workload"]
     assert sorted(size for *_, size in messages(ordinary).elements()) == [24, 80, 80]
@@ -177,7 +248,7 @@ def test_collectives_are_expanded_as_a_point_says(tmp_path: Path) -> None:
     ("collectives", "line"),
     [
         ({"sum": {}}, "found 'sum'; allowed: barrier, broadcast, "),
-        ({"allreduce": "ring"}, "found 'ring'; allowed: a mapping of keys to values, such as algorithm"),
+        ({"allreduce": 3}, "found 3; allowed: an algorithm, or a mapping of keys to values"),
         ({"allreduce": {"algorithm": "burst"}}, "found 'burst'; allowed: recursive-k, "),
         ({"allreduce": {"algorithm": "ring", "k": 4}}, "unknown key 'k'; allowed: algorithm, radix, "),
         (["ring"], "algorithms of barrier, broadcast, "),
@@ -200,10 +271,12 @@ def test_algorithms_that_can_not_be(tmp_path: Path, collectives: object, line: s
         ({"r0": call(1, 1, 0, 2, 5, 64)}, "found a message of rank 2; allowed: 0 to 1"),
         ({"r0": call(1, 99)}, "rank 0, call 2: found action 99 of a call; allowed: 1 to "),
         ({"r0": call(1, 12)}, "rank 0, call 2: found calls of several threads; allowed: those of one thread a rank"),
-        (
-            {"r0": call(1, 13)},
-            "rank 0, call 2: found a one-sided call; allowed: messages of two sides, and collectives",
-        ),
+        ({"r0": call(1, 13, 11, 0)}, "rank 0, call 2: found one-sided call 11; allowed: 1 to 10"),
+        ({"r0": call(1, 13, 3, 7)}, "rank 0, call 2: found communicator 7; allowed: those that a call has made"),
+        ({"r0": call(1, 13, 1, 0, 0, 1, 8)}, "found one-sided data to rank 1, which receives none; allowed: a receive"),
+        ({"r0": call(1, 13, 1, 0, 0, 2, 8)}, "rank 0, call 2: found a message of rank 2; allowed: 0 to 1"),
+        ({"r0": call(1, 13, 3, 0)}, "rank 0, call 2: found a collective, the 1th of its communicator, that rank 1"),
+        ({"r0": call(1, 11, 255, 255, 255, 1)}, "rank 0, call 2: found level 4194303; allowed: 0 to 1048576"),
         ({"r0": bytes([9, 1, 1])}, "rank 0, call 2: found what number 9 stands for; allowed: 4 to 4"),
         ({"r1": call(1, 8, 0, 0, 0, 7, *b"barrier", 0)}, "rank 1, call 2: found a collective, the 1th of its"),
         (

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tramontane.study.collective_calls import Algorithms, Exchange, Expansion
+from tramontane.study.collective_calls import Algorithms, Exchange
 from tramontane.study.operations import Operation, Rank
 
 _POLLS = re.compile(r"p?mpi_(test|iprobe|improbe|request_get_status)", re.IGNORECASE)
@@ -120,8 +120,6 @@ def meet(
     tags: Tags,
     say: Say,
     algorithms: Algorithms,
-    *,
-    cut: bool = False,
 ) -> None:
     """Tell each collective call what all of its ranks say of it.
 
@@ -139,8 +137,6 @@ def meet(
         Makes one of what the members say: name, members, root, and what each says.
     algorithms : tuple
         See :func:`tramontane.study.collective_calls.frozen`.
-    cut : bool
-        Whether the trace ends before the program did: calls that not all have made by then are left out.
 
     Raises
     ------
@@ -159,8 +155,6 @@ def meet(
         first = next(iter(there))
         where = f"rank {first}, {place} {there[first][0].position}"
         if lacking := [rank for rank in ranks if rank not in there]:
-            if cut:
-                continue
             raise ValueError(
                 f"{where}: found a collective, the {count + 1}th of its communicator, that rank {lacking[0]} does not "
                 f"call, allowed: calls of all {len(ranks)} ranks"
@@ -176,6 +170,6 @@ def meet(
             found, _, allowed = str(error).partition(", ")
             raise ValueError(f"{where}: found {found}, allowed: {allowed}") from None
         for own, *_ in there.values():
-            assert isinstance(own.collective, Expansion)
+            assert own.collective is not None
             own.collective.exchange, own.collective.algorithms = exchange, algorithms
             own.collective.tag = tags.of(ranks, communicator, None)

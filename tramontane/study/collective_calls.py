@@ -97,34 +97,22 @@ class Expansion:
         if exchange.sizes is not None:
             yield from _direct(exchange.sizes, members, own, self.tag)
             return
-        schedule = _schedule(exchange, self.algorithms)
-        if schedule is None:
+        told = schedule(exchange, self.algorithms)
+        if told is None:
             return
-        for number in range(schedule.rounds):
-            round_ = schedule.round(own, number)
-            got = [schedule.receive(own, number, i) for i in range(round_.receives)]
-            sent = [schedule.send(own, number, i) for i in range(round_.sends)]
+        for number in range(told.rounds):
+            round_ = told.round(own, number)
+            got = [told.receive(own, number, i) for i in range(round_.receives)]
+            sent = [told.send(own, number, i) for i in range(round_.sends)]
             if got or sent:
                 yield [("receive", members[t.peer], self.tag, t.bytes) for t in got] + [
                     ("send", members[t.peer], self.tag, t.bytes) for t in sent
                 ]
 
 
-@dataclass(eq=False)
-class Messages:
-    """Messages that a call starts all at once, to be told of as an :class:`Expansion` is."""
-
-    messages: list[Message]
-
-    def rounds(self, rank: int) -> Iterator[list[Message]]:
-        """Yield them."""
-        if self.messages:
-            yield [each for each in self.messages if each[1] != rank]
-
-
 @functools.lru_cache(maxsize=1024)
-def _schedule(exchange: Exchange, algorithms: Algorithms) -> Any:
-    """Return the schedule of an exchange; None if it sends nothing."""
+def schedule(exchange: Exchange, algorithms: Algorithms) -> Any:
+    """Return the schedule of an exchange of blocks of one size; None if it sends nothing."""
     keys = {"kind": "collective", "operation": exchange.operation, **dict(dict(algorithms)[exchange.operation])}
     if exchange.operation != "barrier":
         if exchange.size == 0:

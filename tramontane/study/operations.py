@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tramontane.extension import simulator
 
 if TYPE_CHECKING:
-    from tramontane.study.collective_calls import Expansion, Messages
+    from tramontane.study.collective_calls import Expansion
 
 
 @dataclass(eq=False, slots=True)
@@ -32,7 +32,7 @@ class Operation:
         Of the message.
     amount : int
         Bytes, or work [ps].
-    collective : Expansion or Messages, optional
+    collective : Expansion, optional
         What is done in its place.
     """
 
@@ -42,7 +42,7 @@ class Operation:
     peer: int = 0
     tag: int = 0
     amount: int = 0
-    collective: "Expansion | Messages | None" = None
+    collective: "Expansion | None" = None
 
 
 Gate = list[tuple[Operation, bool]]
@@ -87,7 +87,7 @@ class Rank:
         self.after = gate
 
 
-def pack(ranks: Sequence[Rank], place: str) -> bytes:
+def pack(ranks: Sequence[Rank], place: str) -> memoryview:
     """Return the table of operations (``skeleton-src/graphs/table.hpp``).
 
     Parameters
@@ -106,8 +106,7 @@ def pack(ranks: Sequence[Rank], place: str) -> bytes:
     for number, rank in enumerate(ranks):
         builder.begin_rank(number, 0)
         _tell(builder, number, rank)
-    packed: bytes = builder.pack()
-    return packed
+    return memoryview(builder.pack())
 
 
 def _tell(builder: Any, number: int, rank: Rank) -> None:

@@ -120,7 +120,7 @@ def _snake(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
-def read(path: Path, algorithms: Algorithms) -> bytes:
+def read(path: Path, algorithms: Algorithms) -> memoryview:
     """Return the table of operations of an archive.
 
     Parameters

@@ -5,7 +5,6 @@ in :mod:`tramontane.study.otf2_traces`, and our own traces of MPI programs are r
 :mod:`tramontane.study.mpi_traces`.
 """
 
-import re
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,7 @@ WHAT = "a trace in GOAL, text or binary, the anchor file of one in OTF2 (.otf2),
 _HEADER = struct.Struct("<8x5q")
 
 
-def pack(path: Path, algorithms: Algorithms = DEFAULT_ALGORITHMS) -> bytes:
+def pack(path: Path, algorithms: Algorithms = DEFAULT_ALGORITHMS) -> memoryview:
     """Return the binary form of a trace: operations whose messages are matched (``skeleton-src/graphs/table.hpp``).
 
     Parameters
@@ -43,15 +42,13 @@ def pack(path: Path, algorithms: Algorithms = DEFAULT_ALGORITHMS) -> bytes:
             raise InputError(path, "", None, WHAT, problem="found nothing")
         if path.suffix == otf2.SUFFIX:
             return otf2_traces.read(path, algorithms)
-        found: bytes = simulator().schedule.pack_goal(str(path))
+        return memoryview(simulator().schedule.pack_goal(str(path)))
     except OSError as error:
         raise InputError(path, "", None, WHAT, problem=f"{error.strerror}") from None
     except ValueError as error:
-        line = re.fullmatch(r"(?P<key>.*?): (?P<found>found .*?), allowed: (?P<allowed>.*)", str(error), re.DOTALL)
-        if line is None:
+        if (line := InputError.of_line(path, error)) is None:
             raise
-        raise InputError(path, line["key"], None, line["allowed"], problem=line["found"]) from None
-    return found
+        raise line from None
 
 
 @dataclass(frozen=True)

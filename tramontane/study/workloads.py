@@ -429,12 +429,15 @@ def _algorithms(given: object) -> collective_calls.Algorithms:
     operations = ", ".join(collective_calls.DEFAULTS)
     if not isinstance(given, dict):
         raise problem(f"found {show(given)}", f"algorithms of {operations}", key="collectives")
-    for operation, keys in given.items():
+    chosen = {}
+    for operation, asked in given.items():
         where = f"collectives.{operation}"
+        keys = {"algorithm": asked} if isinstance(asked, str) else asked
+        chosen[operation] = keys
         if operation not in collective_calls.DEFAULTS:
             raise problem(f"found '{operation}'", operations, key="collectives")
         if not isinstance(keys, dict):
-            raise problem(f"found {show(keys)}", "a mapping of keys to values, such as algorithm", key=where)
+            raise problem(f"found {show(keys)}", "an algorithm, or a mapping of keys to values", key=where)
         if unknown := keys.keys() - Expanded.model_fields.keys():
             allowed = ", ".join(Expanded.model_fields)
             raise problem(f"unknown key '{min(map(str, unknown))}'", allowed, key=where)
@@ -446,7 +449,7 @@ def _algorithms(given: object) -> collective_calls.Algorithms:
             said = first.get("ctx", {})
             allowed = said.get("allowed", "an algorithm of docs/collectives.md")
             raise problem(said.get("problem", first["msg"].lower()), allowed, key=where) from None
-    return collective_calls.frozen(given)
+    return collective_calls.frozen(chosen)
 
 
 @dataclass(frozen=True)
@@ -455,7 +458,7 @@ class _PackTrace:
 
     algorithms: collective_calls.Algorithms
 
-    def __call__(self, path: Path) -> bytes:
+    def __call__(self, path: Path) -> memoryview:
         return traces.pack(path, self.algorithms)
 
 
@@ -484,11 +487,11 @@ class Trace(Tabled):
     table: Digest | None = Field(
         None, description="Digest of what is in the file, which then may not change. Default: that of the file."
     )
-    collectives: dict[Name, Expanded] = Field(  # never set: the table has the messages they become
+    collectives: dict[Name, Expanded | Text] = Field(  # never set: the table has the messages they become
         None,  # type: ignore[arg-type]
         description="Algorithms by which collectives of a program or of OTF2 become messages, by operation ("
         + ", ".join(collective_calls.DEFAULTS)
-        + "). Default: those of docs/your-application.md.",
+        + "): a name, or a mapping of keys. Default: those of docs/your-application.md.",
     )
     work_scale: Share = Field(
         schedules.default("trace", "work_scale"),

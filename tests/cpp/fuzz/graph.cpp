@@ -15,7 +15,7 @@ namespace tramontane::fuzz {
 namespace {
 
 /// The table of a graph, from a file in memory: a table is mapped, never copied.
-std::shared_ptr<const GraphTable> table_of(const std::vector<std::byte>& packed) {
+std::shared_ptr<const GraphTable> table_of(std::span<const std::byte> packed) {
     const int file = memfd_create("graph", MFD_CLOEXEC);
     expect(file >= 0 && ::write(file, packed.data(), packed.size()) == std::ssize(packed), "no file in memory");
     auto table = std::make_shared<const GraphTable>("/proc/self/fd/" + std::to_string(file));
@@ -44,9 +44,9 @@ bool is_cheap(const GraphSchedule& schedule, const Machine& machine) {
 void try_graph(std::string_view text) {
     try_input([&] {
         const auto bytes = std::as_bytes(std::span{text});
-        const std::vector<std::byte> packed =
+        const Scratch<std::byte> packed =
             BinaryGoalReader::is_binary(bytes) ? BinaryGoalReader{bytes}.packed() : GoalReader{text}.packed();
-        const auto table = table_of(packed);
+        const auto table = table_of(packed.view());
         if (table->ranks() > 64 || table->operations() > 3000) return;
         const GraphSchedule schedule{table, table->ranks(), GraphSchedule::whole};
 
