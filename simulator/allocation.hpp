@@ -11,6 +11,7 @@
 #include "folding.hpp"
 #include "random.hpp"
 #include "refusal.hpp"
+#include "table.hpp"
 #include "topology.hpp"
 
 namespace tramontane {
@@ -48,49 +49,62 @@ public:
                                         " nodes");
         }
         if (rule.kind == "first-available") return;  // the same: nothing to look up
-        if (rule.kind == "random") {
-            shuffle(nodes, all, seed);
-        } else if (rule.kind == "round-robin-groups") {
-            const std::uint32_t groups = topology.groups(), size = all / groups;
-            nodes_.resize(nodes);
-            for (std::uint32_t node = 0; node < nodes; ++node) nodes_[node] = node % groups * size + node / groups;
-        } else if (rule.kind == "folded") {
-            nodes_ = folded_nodes(topology, rule.shape, nodes, topology.nodes_per_switch() / nics);
-        } else if (rule.kind == "given") {
-            nodes_ = rule.nodes;
-            check(nodes, all);
-        } else if (rule.kind == "jobs") {
-            std::vector<bool> taken(all);
-            for (std::size_t job = 0; job < rule.jobs.size(); ++job) {
-                add(rule.jobs[job], "jobs." + std::to_string(job), taken, topology.groups(), mix(seed) + job);
-            }
-            check(nodes, all);
-        } else {
-            throw std::invalid_argument("allocation: '" + rule.kind + "' is unknown");
-        }
+        nodes_ = choose(rule, nodes, all, topology, seed, nics);
     }
 
     /// What the topology calls a NIC of a node of the job.
-    [[nodiscard]] NodeId node(std::uint32_t node, std::uint32_t nic = 0) const {
+    [[nodiscard]] TRAMONTANE_RULE NodeId node(std::uint32_t node, std::uint32_t nic = 0) const {
         return (nodes_.empty() ? node : nodes_[node]) * nics_ + nic;
     }
 
+    template <class Visit>
+    void each_table(Visit&& visit) {
+        visit(nodes_);
+    }
+
 private:
+    [[nodiscard]] static std::vector<NodeId> choose(const AllocationRule& rule, std::uint32_t nodes, NodeId all,
+                                                    const Topology& topology, std::uint64_t seed, std::uint32_t nics) {
+        if (rule.kind == "random") return shuffled(nodes, all, seed);
+        if (rule.kind == "folded") {
+            return folded_nodes(topology, rule.shape, nodes, topology.nodes_per_switch() / nics);
+        }
+        std::vector<NodeId> chosen;
+        if (rule.kind == "round-robin-groups") {
+            const std::uint32_t groups = topology.groups(), size = all / groups;
+            for (std::uint32_t node = 0; node < nodes; ++node) chosen.push_back(node % groups * size + node / groups);
+            return chosen;
+        }
+        if (rule.kind == "given") {
+            chosen = rule.nodes;
+        } else if (rule.kind == "jobs") {
+            std::vector<bool> taken(all);
+            for (std::size_t job = 0; job < rule.jobs.size(); ++job) {
+                add(chosen, rule.jobs[job], "jobs." + std::to_string(job), taken, topology.groups(), mix(seed) + job);
+            }
+        } else {
+            throw std::invalid_argument("allocation: '" + rule.kind + "' is unknown");
+        }
+        check(chosen, nodes, all);
+        return chosen;
+    }
+
     /// The beginning of a permutation of all nodes (Fisher and Yates; Durstenfeld, CACM 1964).
-    void shuffle(std::uint32_t nodes, NodeId all, std::uint64_t seed) {
-        nodes_.resize(all);
-        for (NodeId node = 0; node < all; ++node) nodes_[node] = node;
+    static std::vector<NodeId> shuffled(std::uint32_t nodes, NodeId all, std::uint64_t seed) {
+        std::vector<NodeId> order(all);
+        for (NodeId node = 0; node < all; ++node) order[node] = node;
         for (std::uint32_t node = 0; node < nodes; ++node) {
             const std::uint64_t other = node + below(random_bits(mix(seed), node, 1), all - node);
-            std::swap(nodes_[node], nodes_[other]);
+            std::swap(order[node], order[other]);
         }
-        nodes_.resize(nodes);
-        nodes_.shrink_to_fit();
+        order.resize(nodes);
+        order.shrink_to_fit();
+        return order;
     }
 
     /// Gives a job the first of the nodes that are free, in the order of its rule.
-    void add(const AllocationRule::Job& job, const std::string& key, std::vector<bool>& taken, std::uint32_t groups,
-             std::uint64_t seed) {
+    static void add(std::vector<NodeId>& chosen, const AllocationRule::Job& job, const std::string& key,
+                    std::vector<bool>& taken, std::uint32_t groups, std::uint64_t seed) {
         const auto all = static_cast<NodeId>(taken.size());
         std::vector<NodeId> order;
         if (job.kind == "given") {
@@ -116,18 +130,18 @@ private:
             }
         }
         for (std::uint32_t i = 0; i < job.nodes; ++i) {
-            nodes_.push_back(order[i]);
+            chosen.push_back(order[i]);
             taken[order[i]] = true;
         }
     }
 
-    void check(std::uint32_t nodes, NodeId all) const {
-        if (nodes_.size() != nodes) {
-            throw std::invalid_argument("allocation.nodes: " + std::to_string(nodes_.size()) + " nodes for a job of " +
+    static void check(const std::vector<NodeId>& chosen, std::uint32_t nodes, NodeId all) {
+        if (chosen.size() != nodes) {
+            throw std::invalid_argument("allocation.nodes: " + std::to_string(chosen.size()) + " nodes for a job of " +
                                         std::to_string(nodes));
         }
         std::vector<bool> taken(all);
-        for (const NodeId node : nodes_) {
+        for (const NodeId node : chosen) {
             if (node >= all) throw std::invalid_argument("allocation.nodes: no node " + std::to_string(node));
             if (taken[node]) throw std::invalid_argument("allocation.nodes: node " + std::to_string(node) + " twice");
             taken[node] = true;
@@ -135,7 +149,7 @@ private:
     }
 
     std::uint32_t nics_;
-    std::vector<NodeId> nodes_;
+    Table<NodeId> nodes_;
 };
 
 }  // namespace tramontane

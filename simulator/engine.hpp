@@ -20,6 +20,11 @@
 #include "rules/events.hpp"
 #include "rules/parameters.hpp"
 #include "rules/records.hpp"
+#include "schedule.hpp"
+#include "steady.hpp"
+#include "topology.hpp"
+#include "unpacking.hpp"
+#include "waiting.hpp"
 
 namespace tramontane {
 
@@ -28,6 +33,13 @@ namespace tramontane {
 /// own, or one after the other).
 class Engine : public Events<Engine> {
 public:
+    // What rules see:
+    using Network = Topology;
+    using Rounds = Schedule;
+    using Unpacking = tramontane::Unpacking;
+    using Waiting = tramontane::Waiting;
+    using Repeats = tramontane::Repeats;
+
     /// \param mailboxes with other parts; null where there are none
     /// \param window [ticks] how long LPs are handled one after the other, at most the look-ahead; 0: as long.
     ///     Results do not depend on it.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "machine.hpp"
+#include "table.hpp"
 #include "ticks.hpp"
 #include "topology.hpp"
 
@@ -26,11 +27,11 @@ struct LinkRates {
     LinkRates(const Machine& machine, const Topology& topology);
 
     /// Whether no link differs from another.
-    [[nodiscard]] bool alike() const { return rates.size() == 1; }
+    [[nodiscard]] TRAMONTANE_RULE bool alike() const { return rates.size() == 1; }
     [[nodiscard]] Ticks least_latency() const;
 
-    std::vector<LinkRate> rates;       ///< the fastest first, so that a greater number is no faster
-    std::vector<LinkRateId> of_class;  ///< number of its rate, by class
+    Table<LinkRate> rates;       ///< the fastest first, so that a greater number is no faster
+    Table<LinkRateId> of_class;  ///< number of its rate, by class
 };
 
 /// What a machine says of each class of a topology's links, with all that it leaves out.

@@ -2,6 +2,7 @@
 /// Where the records of all nodes lie; the parts of a simulation share them, and each writes those of its nodes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -17,11 +18,26 @@
 
 namespace tramontane {
 
+/// Bytes the busiest rank sends over the mean.
+[[nodiscard]] inline double imbalance(const NodeRecords::Node* nodes, std::uint32_t places, std::uint32_t ranks) {
+    std::uint64_t most = 0, sum = 0;
+    for (std::uint32_t place = 0; place < places; ++place) {
+        most = std::max(most, nodes[place].bytes);
+        sum += nodes[place].bytes;
+    }
+    return sum == 0 ? 1.0 : static_cast<double>(most) * static_cast<double>(ranks) / static_cast<double>(sum);
+}
+
+[[nodiscard]] inline std::uint32_t checked_rounds(std::int64_t rounds) {
+    if (rounds > std::numeric_limits<std::uint32_t>::max()) throw std::invalid_argument("workload: too many rounds");
+    return static_cast<std::uint32_t>(rounds);
+}
+
 struct NodeStore {
     /// \throws std::invalid_argument for a schedule of too many rounds
     NodeStore(const Machine& machine, const Places& places, const Schedule& schedule, const Parameters& parameters)
         : ranks(static_cast<std::uint32_t>(schedule.ranks())),
-          rounds(checked(schedule.rounds())),
+          rounds(checked_rounds(schedule.rounds())),
           nodes(allocate_pages<NodeRecords::Node>(places.count())),
           open(allocate_zeros<Index>(ranks)) {
         for (std::uint32_t nic = 0; nic < places.count(); ++nic) nodes[nic].nic = NicChannel(parameters.buffer);
@@ -42,21 +58,8 @@ struct NodeStore {
     std::unique_ptr<std::uint32_t[]> unexpected;  ///< by rank; null where they cost nothing
     std::unique_ptr<Unpacking> unpacking;         ///< null where it takes no time
 
-    /// Bytes the busiest rank sends over the mean.
     [[nodiscard]] double imbalance(std::uint32_t places) const {
-        std::uint64_t most = 0, sum = 0;
-        for (std::uint32_t place = 0; place < places; ++place) {
-            most = std::max(most, nodes[place].bytes);
-            sum += nodes[place].bytes;
-        }
-        return sum == 0 ? 1.0 : static_cast<double>(most) * static_cast<double>(ranks) / static_cast<double>(sum);
-    }
-
-private:
-    static std::uint32_t checked(std::int64_t rounds) {
-        if (rounds > std::numeric_limits<std::uint32_t>::max())
-            throw std::invalid_argument("workload: too many rounds");
-        return static_cast<std::uint32_t>(rounds);
+        return tramontane::imbalance(nodes.get(), places, ranks);
     }
 };
 

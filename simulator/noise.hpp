@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "accelerated.hpp"
 #include "random.hpp"
 #include "ticks.hpp"
 
@@ -29,11 +30,11 @@ public:
           random_(rule.random),
           seed_(mix(seed ^ salt)) {}
 
-    [[nodiscard]] bool on() const { return duration_ > 0; }
+    [[nodiscard]] TRAMONTANE_RULE bool on() const { return duration_ > 0; }
 
     /// When a processor has done `work` that it begins `now`; interruptions take their time first. Work that takes no
     /// time is done at once, or at the end of the interruption it falls into.
-    [[nodiscard]] Ticks end(std::uint32_t rank, Ticks now, Ticks work) const {
+    [[nodiscard]] TRAMONTANE_RULE Ticks end(std::uint32_t rank, Ticks now, Ticks work) const {
         check_step(work);
         check_event(now);
         return on() ? interrupted(rank, now, work) : now + work;
@@ -41,7 +42,7 @@ public:
 
 private:
     /// See end(). Out of line, as most runs have no noise.
-    [[nodiscard]] [[gnu::noinline]] Ticks interrupted(std::uint32_t rank, Ticks now, Ticks work) const {
+    [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE Ticks interrupted(std::uint32_t rank, Ticks now, Ticks work) const {
         // Periods of fixed distance are shifted by the rank's phase, so that each begins with its interruption.
         const Ticks shift = random_ ? 0 : below(random_bits(seed_, rank, 0), period_);
         Ticks time = now + shift;
@@ -70,7 +71,7 @@ private:
     }
 
     static constexpr std::uint64_t salt = 0x6e6f697365;  // tells its random numbers from the others of a seed
-    [[nodiscard]] Ticks most() const { return period_ - duration_ + 1; }
+    [[nodiscard]] TRAMONTANE_RULE Ticks most() const { return period_ - duration_ + 1; }
 
     Ticks period_, duration_;
     bool random_;

@@ -12,11 +12,13 @@
 #include <bit>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "divisor.hpp"
 #include "machine.hpp"
 #include "refusal.hpp"
+#include "table.hpp"
 
 namespace tramontane {
 
@@ -84,24 +86,24 @@ public:
     }
 
     /// Whether a node has several ranks.
-    [[nodiscard]] bool shared() const { return ranks_per_node_.value() > 1; }
+    [[nodiscard]] TRAMONTANE_RULE bool shared() const { return ranks_per_node_.value() > 1; }
     /// Whether a node has several places.
-    [[nodiscard]] bool several() const { return per_node_.value() > 1; }
+    [[nodiscard]] TRAMONTANE_RULE bool several() const { return per_node_.value() > 1; }
     /// Nodes of the job.
-    [[nodiscard]] std::uint32_t nodes() const { return nodes_; }
-    [[nodiscard]] std::uint32_t count() const { return nodes_ * per_node_.value(); }
-    [[nodiscard]] std::uint32_t nics() const { return nics_.value(); }
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t nodes() const { return nodes_; }
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t count() const { return nodes_ * per_node_.value(); }
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t nics() const { return nics_.value(); }
     /// Bits that an index on a node takes.
-    [[nodiscard]] std::uint32_t bits() const { return bits_; }
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t bits() const { return bits_; }
 
-    [[nodiscard]] std::uint32_t of(std::uint32_t rank) const {
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t of(std::uint32_t rank) const {
         if (order_ == Order::block) return rank;
         if (order_ == Order::listed) return places_[rank];
         const std::uint32_t local = in_turn_.quotient(rank);
         return at({rank - local * nodes_, local});
     }
     /// The rank at a place. \pre there is one
-    [[nodiscard]] std::uint32_t rank_at(std::uint32_t place) const {
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t rank_at(std::uint32_t place) const {
         if (order_ == Order::block) return place;
         if (order_ == Order::listed) return ranks_[place];
         const auto [node, local] = address(place);
@@ -110,13 +112,13 @@ public:
 
     // Nearly all points have one rank a node, so that a place is a node: they don't calculate.
 
-    [[nodiscard]] std::uint32_t at(Address a) const {
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t at(Address a) const {
         return several() ? a.node * per_node_.value() + a.local : a.node;
     }
-    [[nodiscard]] std::uint32_t node_of(std::uint32_t place) const {
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t node_of(std::uint32_t place) const {
         return several() ? per_node_.quotient(place) : place;
     }
-    [[nodiscard]] Address address(std::uint32_t place) const {
+    [[nodiscard]] TRAMONTANE_RULE Address address(std::uint32_t place) const {
         if (!several()) return {place, 0};
         const std::uint32_t node = per_node_.quotient(place);
         return {node, place - node * per_node_.value()};
@@ -126,7 +128,7 @@ public:
     // places.
 
     /// The NIC that a place has to itself or shares with the same others all the time, if the rule is such.
-    [[nodiscard]] std::uint32_t nic_of(std::uint32_t place) const {
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t nic_of(std::uint32_t place) const {
         if (!several()) return place;
         const Address a = address(place);
         return place - a.local +
@@ -139,7 +141,7 @@ public:
         std::uint32_t round, index;
     };
     /// The NIC through which a place sends a message, or gets it.
-    [[nodiscard]] std::uint32_t nic_of(std::uint32_t place, const Sent& sent) const {
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t nic_of(std::uint32_t place, const Sent& sent) const {
         if (choice_ == NicChoice::rank || choice_ == NicChoice::block) return nic_of(place);
         const Address a = address(place);
         if (choice_ == NicChoice::destination) {
@@ -149,15 +151,15 @@ public:
         return place - a.local + nics_.remainder(a.local + nics_.remainder(sent.round) + nics_.remainder(sent.index));
     }
     /// Whether payloads may take all NICs of a node at once.
-    [[nodiscard]] bool stripes() const { return stripes_; }
+    [[nodiscard]] TRAMONTANE_RULE bool stripes() const { return stripes_; }
     /// The NIC of the same node that is `steps` further.
-    [[nodiscard]] std::uint32_t nic_after(std::uint32_t nic, std::uint32_t steps) const {
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t nic_after(std::uint32_t nic, std::uint32_t steps) const {
         const Address a = address(nic);
         return nic - a.local + nics_.remainder(a.local + steps);
     }
     /// Calls `visit` with each NIC that a place uses.
     template <class Visit>
-    void each_nic(std::uint32_t place, Visit&& visit) const {
+    TRAMONTANE_RULE void each_nic(std::uint32_t place, Visit&& visit) const {
         if (!several()) return visit(place);
         const bool has_one = choice_ == NicChoice::rank || choice_ == NicChoice::block;
         if (has_one && !stripes_) return visit(nic_of(place));
@@ -165,21 +167,29 @@ public:
         for (std::uint32_t i = 0; i < nics_.value(); ++i) visit(first + i);
     }
 
+    template <class Visit>
+    void each_table(Visit&& visit) {
+        visit(places_);
+        visit(ranks_);
+    }
+
     // What waits in a NIC of several ranks says which of them it comes from, in bits that no rank's number needs.
 
-    [[nodiscard]] std::uint32_t with_local(std::uint32_t rank, std::uint32_t local) const {
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t with_local(std::uint32_t rank, std::uint32_t local) const {
         return rank | local << shift();
     }
-    [[nodiscard]] std::uint32_t rank_in(std::uint32_t both) const { return both & ((1U << shift()) - 1); }
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t rank_in(std::uint32_t both) const {
+        return both & ((1U << shift()) - 1);
+    }
     /// The place, at the node of a NIC, that is said so.
-    [[nodiscard]] std::uint32_t beside(std::uint32_t nic, std::uint32_t both) const {
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t beside(std::uint32_t nic, std::uint32_t both) const {
         return at({node_of(nic), both >> shift()});
     }
 
 private:
     static constexpr std::uint32_t most_bits = 28;  ///< of a rank and its index on a node, beside an event's kind
 
-    [[nodiscard]] std::uint32_t shift() const { return 32 - bits_; }
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t shift() const { return 32 - bits_; }
 
     static std::uint32_t checked(const std::string& key, std::int64_t on_node) {
         if (on_node < 1 || on_node > max_ranks_per_node) {
@@ -205,9 +215,7 @@ private:
     template <class NodeOf>
     void place_all(std::uint32_t ranks, NodeOf&& node_of_rank) {
         order_ = Order::listed;
-        std::vector<std::uint32_t> taken(nodes_);
-        places_.resize(ranks);
-        ranks_.resize(count());
+        std::vector<std::uint32_t> taken(nodes_), places(ranks), ranks_there(count());
         for (std::uint32_t rank = 0; rank < ranks; ++rank) {
             const std::uint32_t node = node_of_rank(rank);
             if (taken[node] == ranks_per_node_.value()) {
@@ -215,9 +223,11 @@ private:
                            "more than " + std::to_string(taken[node]) + " ranks on node " + std::to_string(node),
                            "as many as a node has places (ranks_per_node)");
             }
-            places_[rank] = at({node, taken[node]++});
-            ranks_[places_[rank]] = rank;
+            places[rank] = at({node, taken[node]++});
+            ranks_there[places[rank]] = rank;
         }
+        places_ = std::move(places);
+        ranks_ = std::move(ranks_there);
     }
 
     /// How ranks are mapped: a rank's place is its own number, follows from it, or is looked up.
@@ -231,8 +241,8 @@ private:
     Divisor in_turn_;  // cyclic: by the nodes
     std::uint32_t bits_;
     std::uint32_t nodes_ = 0;
-    std::vector<std::uint32_t> places_;  // by rank
-    std::vector<std::uint32_t> ranks_;   // by place; none where there is no rank
+    Table<std::uint32_t> places_;  // by rank
+    Table<std::uint32_t> ranks_;   // by place; none where there is no rank
 };
 
 }  // namespace tramontane

@@ -80,6 +80,8 @@ inline constexpr std::size_t least_repeats = 8;
 
 /// When the ranks ended a repeat.
 class Ends {
+    __extension__ using Wide = unsigned __int128;
+
 public:
     void add(Ticks time) {
         first_ = std::min(first_, time);
@@ -93,7 +95,6 @@ public:
     [[nodiscard]] std::uint32_t ranks() const { return ranks_; }
 
 private:
-    __extension__ using Wide = unsigned __int128;
     Ticks first_ = std::numeric_limits<Ticks>::max();
     Ticks last_ = 0;
     Wide sum_ = 0;

@@ -9,6 +9,7 @@
 
 #include "machine.hpp"
 #include "rules/draw.hpp"
+#include "rules/rule.hpp"
 
 namespace tramontane {
 
@@ -69,9 +70,9 @@ public:
     /// a tree, planes of a torus. In a dragonfly the switches are, too.
     [[nodiscard]] virtual std::uint32_t groups() const = 0;
     /// Port numbers of a switch run from 0 to ports() - 1; some may be unused.
-    [[nodiscard]] virtual Port ports() const = 0;
+    [[nodiscard]] TRAMONTANE_RULE virtual Port ports() const = 0;
     /// Ports from here on lead to nodes only.
-    [[nodiscard]] virtual Port wired_ports() const { return ejection_port(0); }
+    [[nodiscard]] TRAMONTANE_RULE virtual Port wired_ports() const { return ejection_port(0); }
     /// Ports that a switch really has (Table 1's radix).
     [[nodiscard]] virtual std::int64_t radix() const = 0;
     /// Links between switches, each counted once.
@@ -79,16 +80,18 @@ public:
     /// Kinds of links, at most 2^16. The first is that of links to nodes.
     [[nodiscard]] virtual std::vector<LinkClass> link_classes() const { return {{"ejection"}, {"network"}}; }
     /// The kind of the link behind a port that has one, a number of `link_classes`.
-    [[nodiscard]] virtual LinkClassId link_class(SwitchId, Port port) const { return port < wired_ports() ? 1 : 0; }
-    [[nodiscard]] virtual SwitchId switch_of(NodeId node) const = 0;
-    [[nodiscard]] virtual Port ejection_port(NodeId node) const = 0;
+    [[nodiscard]] TRAMONTANE_RULE virtual LinkClassId link_class(SwitchId, Port port) const {
+        return port < wired_ports() ? 1 : 0;
+    }
+    [[nodiscard]] TRAMONTANE_RULE virtual SwitchId switch_of(NodeId node) const = 0;
+    [[nodiscard]] TRAMONTANE_RULE virtual Port ejection_port(NodeId node) const = 0;
     /// The switch behind a port that is not an ejection port.
-    [[nodiscard]] virtual SwitchId neighbour(SwitchId at, Port port) const = 0;
+    [[nodiscard]] TRAMONTANE_RULE virtual SwitchId neighbour(SwitchId at, Port port) const = 0;
     /// The next hop of the minimal route from `at` to the switch of `node` (or to switch `target`, if it is another).
-    [[nodiscard]] virtual Hop towards(SwitchId at, SwitchId target, NodeId node, Trail& trail,
-                                      const Draw& draw) const = 0;
+    [[nodiscard]] TRAMONTANE_RULE virtual Hop towards(SwitchId at, SwitchId target, NodeId node, Trail& trail,
+                                                      const Draw& draw) const = 0;
     /// Hops of the shortest minimal route between two switches that carry nodes.
-    [[nodiscard]] virtual std::uint32_t distance(SwitchId from, SwitchId to) const = 0;
+    [[nodiscard]] TRAMONTANE_RULE virtual std::uint32_t distance(SwitchId from, SwitchId to) const = 0;
     /// Whether another route may be shorter than that.
     [[nodiscard]] virtual bool non_minimal_may_be_shorter() const { return false; }
     /// About how many switches are met by the minimal routes among the nodes of the first `own` ones, at most.
@@ -100,13 +103,14 @@ public:
     /// Where packets will go, before any does.
     virtual void expect(const std::vector<NodeId>& /*nodes*/) {}
     /// What the trail forgets where a leg of the route ends.
-    virtual void turn(Trail&) const {}
+    TRAMONTANE_RULE virtual void turn(Trail&) const {}
     /// A random intermediate switch for Valiant's scheme; `from` itself where there is none.
     /// \param elsewhere dragonfly: take one of another group even inside a group
-    [[nodiscard]] virtual SwitchId intermediate(SwitchId from, SwitchId to, const Draw& draw, bool elsewhere) const = 0;
+    [[nodiscard]] TRAMONTANE_RULE virtual SwitchId intermediate(SwitchId from, SwitchId to, const Draw& draw,
+                                                                bool elsewhere) const = 0;
 
     /// Trees: the equally good ports towards a node that is not on this switch.
-    [[nodiscard]] virtual Alternatives alternatives(SwitchId, NodeId) const { return {}; }
+    [[nodiscard]] TRAMONTANE_RULE virtual Alternatives alternatives(SwitchId, NodeId) const { return {}; }
     /// Trees: number of counters that the alternatives name.
     [[nodiscard]] virtual std::uint32_t counters() const { return 0; }
 
@@ -114,8 +118,8 @@ public:
     [[nodiscard]] virtual std::vector<Extent> extents() const { return {}; }
 
     /// HyperX: number of dimensions, and one of them as a switch on the way to `target` sees it.
-    [[nodiscard]] virtual std::uint32_t dimensions() const { return 0; }
-    [[nodiscard]] virtual Row row(SwitchId, SwitchId, std::uint32_t) const { return {}; }
+    [[nodiscard]] TRAMONTANE_RULE virtual std::uint32_t dimensions() const { return 0; }
+    [[nodiscard]] TRAMONTANE_RULE virtual Row row(SwitchId, SwitchId, std::uint32_t) const { return {}; }
 
 private:
     friend std::unique_ptr<Topology> make_topology(const Machine& machine);

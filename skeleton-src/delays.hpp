@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "accelerated.hpp"
 #include "ticks.hpp"
 
 namespace tramontane {
@@ -22,7 +23,7 @@ struct DelaySum {
     Ticks max = 0;
     Wide ticks = 0;
 
-    void add(Ticks delay, std::uint64_t count = 1) {
+    TRAMONTANE_RULE void add(Ticks delay, std::uint64_t count = 1) {
         packets += count;
         max = std::max(max, delay);
         ticks += Wide{delay} * count;
@@ -82,10 +83,12 @@ inline constexpr std::array<std::uint8_t, 65 * 8> of_cell = [] {
     return first;
 }();
 
-[[nodiscard]] inline std::size_t of(Ticks delay) {
-    const std::size_t bin = of_cell[cell(delay)];
-    return bin + 1 < count && delay >= lower[bin + 1] ? bin + 1 : bin;
+/// \param lower_, of_cell_ the tables above, where they can be read
+[[nodiscard]] TRAMONTANE_RULE inline std::size_t of(Ticks delay, const Ticks* lower_, const std::uint8_t* of_cell_) {
+    const std::size_t bin = of_cell_[cell(delay)];
+    return bin + 1 < count && delay >= lower_[bin + 1] ? bin + 1 : bin;
 }
+[[nodiscard]] inline std::size_t of(Ticks delay) { return of(delay, lower.data(), of_cell.data()); }
 
 }  // namespace delay_bins
 
@@ -112,8 +115,10 @@ public:
     void keep(File& file) {
         file(cells_);
     }
-    void add(const CongestionMatrix& other) {
-        for (std::size_t i = 0; i < cells_.size(); ++i) cells_[i].add(other.cells_[i]);
+    void add(const CongestionMatrix& other) { add(other.cells_.data()); }
+    /// Cells of a matrix of as many bins.
+    void add(const DelaySum* cells) {
+        for (std::size_t i = 0; i < cells_.size(); ++i) cells_[i].add(cells[i]);
     }
 
 private:
@@ -150,9 +155,13 @@ struct Delays {
     }
     /// What another thread saw.
     void add(const Delays& other) {
-        total.add(other.total);
-        for (std::size_t bin = 0; bin < histogram.size(); ++bin) histogram[bin] += other.histogram[bin];
+        add(other.total, other.histogram.data());
         matrix.add(other.matrix);
+    }
+    /// The same but for the matrix. \param packets by bin of the histogram
+    void add(const DelaySum& all, const std::uint64_t* packets) {
+        total.add(all);
+        for (std::size_t bin = 0; bin < histogram.size(); ++bin) histogram[bin] += packets[bin];
     }
 };
 

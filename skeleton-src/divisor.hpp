@@ -17,14 +17,13 @@ public:
     [[nodiscard]] constexpr std::uint32_t value() const { return divisor_; }
 
     [[nodiscard]] constexpr std::uint32_t quotient(std::uint32_t n) const {
+        __extension__ using Wide = unsigned __int128;
         return static_cast<std::uint32_t>((static_cast<Wide>(magic_) * (std::uint64_t{n} + 1)) >> 64);
     }
 
     [[nodiscard]] constexpr std::uint32_t remainder(std::uint32_t n) const { return n - quotient(n) * divisor_; }
 
 private:
-    __extension__ using Wide = unsigned __int128;
-
     std::uint64_t magic_;
     std::uint32_t divisor_;
 };

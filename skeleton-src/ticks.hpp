@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "accelerated.hpp"
+
 namespace tramontane {
 
 using Ticks = std::uint64_t;
@@ -39,27 +41,27 @@ inline constexpr Ticks longest_step = (~Ticks{0} - end_of_time) / 4;  ///< 1458 
 }
 
 // Out of line, so that a check is a comparison where it stands.
-[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_time() {
-    throw std::runtime_error("the simulated time exceeds a day (86400 s), the end of the simulator's range");
+[[noreturn, gnu::cold, gnu::noinline]] TRAMONTANE_RULE inline void refuse_time() {
+    fail<std::runtime_error>("the simulated time exceeds a day (86400 s), the end of the simulator's range");
 }
-[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_step() {
-    throw std::runtime_error(
+[[noreturn, gnu::cold, gnu::noinline]] TRAMONTANE_RULE inline void refuse_step() {
+    fail<std::runtime_error>(
         "a copy, a message or its wait for a link takes more than 1458 s, the longest step of the simulator");
 }
 
 /// \throws std::runtime_error where an event would lie beyond the range of time
-inline void check_event(Ticks time) {
+TRAMONTANE_RULE inline void check_event(Ticks time) {
     if (time > end_of_time) [[unlikely]]
         refuse_time();
 }
 /// \throws std::runtime_error where something takes longer than may be added to a time
-inline void check_step(Ticks step) {
+TRAMONTANE_RULE inline void check_step(Ticks step) {
     if (step > longest_step) [[unlikely]]
         refuse_step();
 }
 
 /// `count` times `each`. \throws std::runtime_error where that is longer than a step may be
-[[nodiscard]] inline Ticks checked_product(std::uint64_t count, Ticks each) {
+[[nodiscard]] TRAMONTANE_RULE inline Ticks checked_product(std::uint64_t count, Ticks each) {
     check_step(each != 0 && count > longest_step / each ? longest_step + 1 : 0);
     return count * each;
 }

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "../device/accelerator.hpp"
 #include "../device/simulate.hpp"
 #include "../earliest_ends.hpp"
 #include "../simulation.hpp"
@@ -457,10 +458,9 @@ Keeping keeping_of(const nb::object& checkpoint) {
 nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double longest, const std::vector<double>& more_s,
                         std::int64_t window, const nb::object& checkpoint, const std::vector<std::uint32_t>& timeline,
                         const std::string& device) {
-    const bool by_lanes = device == "host";
+    const bool by_lanes = device == "host" || device == "gpu";
     if (!by_lanes && !device.empty()) {
-        throw std::invalid_argument("device: found '" + device +
-                                    "', allowed: host (lanes as threads); this build has no engine for accelerators");
+        throw std::invalid_argument("device: found '" + device + "', allowed: host (lanes as threads), gpu");
     }
     if (by_lanes && !checkpoint.is_none()) throw std::invalid_argument("device: the device engine keeps no checkpoint");
     if (threads < 1 || threads > max_threads) {
@@ -479,7 +479,11 @@ nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double long
             if (PyErr_CheckSignals() != 0) throw nb::python_error();
         };
         o = by_lanes ? device::simulate(task.machine, *task.schedule, task.run,
-                                        {.lanes = static_cast<std::uint32_t>(threads), .shuffle = task.run.seed}, poll)
+                                        {.lanes = static_cast<std::uint32_t>(threads),
+                                         .shuffle = task.run.seed,
+                                         .windows = device == "gpu" ? device::windows_of_kernel : std::uint64_t{256},
+                                         .accelerator = device == "gpu"},
+                                        poll)
                      : simulate(task.machine, *task.schedule, task.run, poll, keeping);
         return_memory();
     }
@@ -588,9 +592,13 @@ void bind_simulation(nb::module_& module) {
         "`written(error)` is called when it has been, or with why not.\n\n"
         "`timeline` lists ranks of which the result tells what they did when, as `timeline`: tuples of rank, what,\n"
         "for whom it waited, begin and end [s].\n\n"
-        "`device` is \"\", or \"host\" for the device engine with threads as its lanes: the same results, for "
-        "tests.\n\n"
+        "`device` is \"\", or \"gpu\" for an accelerator, or \"host\" for the same with threads as its lanes: the "
+        "same\n"
+        "results.\n\n"
         "Raises ValueError for what cannot be simulated and RuntimeError on deadlock, with what waits for what.");
+    module.def(
+        "accelerator", [] { return tramontane::device::accelerator().name(); },
+        "The name of this machine's accelerator.\n\nRaises ValueError, which says why there is none.");
     module.def("idle_bytes", &tramontane::bindings::idle_bytes_of_point, "point"_a,
                "Memory that a canonical point takes before anything is sent [B]; 0 where the system does not tell.");
     module.def("earliest_ends", &tramontane::bindings::earliest_ends_of_point, "point"_a,

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "device/atomic.hpp"
 #include "device/records.hpp"
@@ -47,28 +46,28 @@ class Agenda {
 
 public:
 #ifdef TRAMONTANE_SMALL_STORAGE
-    static constexpr std::uint32_t near = 8, buckets = 4,
-                                   at_first = 1 << 11;  // for tests: results do not depend on them
+    static constexpr std::uint32_t near = 8, buckets = 4;  // for tests: results do not depend on them
 #else
-    static constexpr std::uint32_t near = 128, buckets = 512, at_first = 1 << 16;
+    static constexpr std::uint32_t near = 128, buckets = 512;
 #endif
     static constexpr std::uint32_t epoch = near / 4;  ///< windows of a bucket
     static constexpr std::uint64_t ended = ~std::uint64_t{0};
 
-    Agenda(Ticks lookahead, LpId lps)
+    /// \param chunks that there is room for, until `grow`
+    Agenda(Memory& memory, Ticks lookahead, LpId lps, std::uint32_t chunks)
         : windows(lookahead),
           lps_(lps),
           words_((lps + 31) / 32),
-          chunks_(at_first),
-          far_chunks_(at_first),
-          tails_(allocate_zeros<Index>(std::size_t{near} * lps)),
-          busy_(allocate_zeros<std::uint32_t>(std::size_t{near} * words_)) {}
+          chunks_(memory, chunks),
+          far_chunks_(memory, chunks),
+          tails_(memory, std::size_t{near} * lps),
+          busy_(memory, std::size_t{near} * words_) {}
 
     const Windows windows;
 
     /// The window whose events are handled.
     [[nodiscard]] TRAMONTANE_RULE std::uint64_t window() const { return window_; }
-    [[nodiscard]] std::uint32_t words() const { return words_; }
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t words() const { return words_; }
 
     /// Adds an event of a later window.
     TRAMONTANE_RULE void push(Ticks time, LpId lp, std::uint32_t code, Index item, std::uint32_t tie) {
@@ -86,6 +85,13 @@ public:
         const std::uint32_t found = bits;
         bits = 0;
         return found;
+    }
+    /// Takes one of the bits, where each is another lane's. Returns whether it was set.
+    [[nodiscard]] TRAMONTANE_RULE bool take_busy(std::uint32_t word, std::uint32_t bit) {
+        std::uint32_t* const bits = &busy_[slot(window_) * words_ + word];
+        if ((load(bits) >> bit & 1) == 0) return false;
+        clear_bits(bits, std::uint32_t{1} << bit);
+        return true;
     }
     /// Calls `visit` with each event of an LP in this window, which are then no longer pending.
     template <class Visit>
@@ -200,8 +206,8 @@ private:
     const std::uint32_t words_;
     Records<Chunk> chunks_;
     Records<FarChunk> far_chunks_;
-    Pages<Index> tails_;            // last chunk of each bin, by window and LP
-    Pages<std::uint32_t> busy_;     // a bit for each bin that has something
+    Array<Index> tails_;            // last chunk of each bin, by window and LP
+    Array<std::uint32_t> busy_;     // a bit for each bin that has something
     std::uint32_t any_[near] = {};  // whether a window has
     Index far_[buckets] = {};
     std::uint64_t filled_ = 1;  // epochs before this one are in the bins

@@ -5,84 +5,137 @@
 /// another becomes an event of a later window, space that is given back, too: it lies in the bin of the window in which
 /// it is due, and is put into its channel before that window's events are handled. So nobody needs to know who was
 /// first.
+///
+/// A lane has no memory of its own but this object: all else lies in arrays that all lanes have in common.
 #pragma once
 
-#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <span>
 #include <stdexcept>
-#include <vector>
 
-#include "delays.hpp"
 #include "device/agenda.hpp"
+#include "device/atomic.hpp"
+#include "device/common.hpp"
 #include "device/records.hpp"
 #include "ledger.hpp"
-#include "link_use.hpp"
-#include "node_store.hpp"
-#include "rules/arbiter.hpp"
-#include "rules/channel.hpp"
 #include "rules/events.hpp"
 #include "rules/node.hpp"
-#include "rules/parameters.hpp"
 #include "rules/switch.hpp"
 
 namespace tramontane::device {
 
-/// What all lanes have in common.
-struct Common {
-    Common(const Machine& machine, const Topology& topology, std::uint64_t seed_, const Places& places_, Ticks window)
-        : parameters(machine, topology),
-          seed(seed_),
-          switches(topology.switches()),
-          places(places_),
-          agenda(window == 0 ? parameters.lookahead() : std::min(window, parameters.lookahead()),
-                 switches + places_.nodes()) {}
+/// Delays as one lane counts them; the congestion matrix all have in common.
+class LaneDelays {
+public:
+    explicit LaneDelays(Common& common) : common_(common) {}
 
-    void turn() {
-        packets.turn();
-        transactions.turn();
-        messages.turn();
-        credits.turn();
-        gaps.turn();
-        open_rounds.turn();
-    }
-    /// Whether a launch must end for `grow`.
-    [[nodiscard]] TRAMONTANE_RULE bool crowded() const {
-        return packets.crowded() || transactions.crowded() || messages.crowded() || credits.crowded() ||
-               gaps.crowded() || open_rounds.crowded() || agenda.crowded();
-    }
-    void grow() {
-        packets.grow();
-        transactions.grow();
-        messages.grow();
-        credits.grow();
-        gaps.grow();
-        open_rounds.grow();
-        agenda.grow();
+    TRAMONTANE_RULE void add(Ticks delay, std::uint32_t source, std::uint32_t destination, std::uint64_t count = 1) {
+        total.add(delay, count);
+        histogram[delay_bins::of(delay, common_.delay_bounds.get(), common_.delay_cells.get())] += count;
+        if (common_.congestion_bins == 0) return;
+        DelaySum& cell =
+            common_.congestion[std::size_t{bin_of(source)} * common_.congestion_bins + bin_of(destination)];
+        device::add(&cell.packets, count);
+        raise(&cell.max, delay);
+        // A sum of 128 bits: what the lower half of it carries is added to the upper one.
+        const DelaySum::Wide more = DelaySum::Wide{delay} * count;
+        auto* const halves = reinterpret_cast<std::uint64_t*>(&cell.ticks);
+        const auto low = static_cast<std::uint64_t>(more);
+        const std::uint64_t carried = device::add(&halves[0], low) > ~low ? 1 : 0;
+        const std::uint64_t high = static_cast<std::uint64_t>(more >> 64) + carried;
+        if (high > 0) device::add(&halves[1], high);
     }
 
-    const Parameters parameters;
-    const std::uint64_t seed;
-    const SwitchId switches;
-    const Places& places;
-    Records<Packet> packets{at_first};
-    Records<Transaction> transactions{at_first};
-    Records<Message> messages{at_first};
-    Records<Credits> credits{at_first};
-    Records<Gaps> gaps{at_first};
-    Records<OpenRound> open_rounds{at_first};
-    Agenda agenda;
+    DelaySum total;
+    std::uint64_t histogram[delay_bins::count] = {};
 
 private:
-#ifdef TRAMONTANE_SMALL_STORAGE
-    static constexpr std::uint32_t at_first = 1 << 11;
-#else
-    static constexpr std::uint32_t at_first = 1 << 18;  // untouched memory costs nothing
-#endif
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t bin_of(std::uint32_t rank) const {
+        return static_cast<std::uint32_t>(std::uint64_t{rank} * common_.congestion_bins / common_.ranks);
+    }
+
+    Common& common_;
+};
+
+/// Unpacking as payloads come; the order of receives is refused.
+class LaneUnpacking {
+public:
+    LaneUnpacking(const Machine& machine, Ticks* until)
+        : byte_(from_picoseconds(machine.unpack_per_byte)),
+          threads_(static_cast<Ticks>(machine.threads)),
+          due_(until) {}
+
+    [[nodiscard]] TRAMONTANE_RULE bool in_order() const { return false; }
+    TRAMONTANE_RULE void post(std::uint32_t, std::uint32_t, std::int32_t) {}
+    TRAMONTANE_RULE void complete(std::uint32_t rank, std::uint32_t, std::uint32_t, std::int64_t bytes) {
+        due_[rank] += checked_product(static_cast<std::uint64_t>(bytes), byte_) / threads_;
+        check_step(due_[rank]);
+    }
+    [[nodiscard]] TRAMONTANE_RULE Ticks take(std::uint32_t rank) {
+        const Ticks due = due_[rank];
+        due_[rank] = 0;
+        return due;
+    }
+
+private:
+    Ticks byte_, threads_;
+    Ticks* due_;
+};
+
+// What is refused before, so that nobody has any:
+
+struct NoLinkUse {
+    [[nodiscard]] TRAMONTANE_RULE bool wanted() const { return false; }
+    template <class... Of>
+    TRAMONTANE_RULE void pass(const Of&...) {}
+    template <class... Of>
+    TRAMONTANE_RULE void find(const Of&...) {}
+    [[nodiscard]] TRAMONTANE_RULE std::uint16_t add_series() { return 0; }
+};
+struct NoWaiting {
+    template <class... Of>
+    [[nodiscard]] TRAMONTANE_RULE bool heeds(const Of&...) const {
+        return false;
+    }
+    template <class... Of>
+    [[nodiscard]] TRAMONTANE_RULE Ticks idle_since(const Of&...) const {
+        return 0;
+    }
+    template <class... Of>
+    TRAMONTANE_RULE void answer(const Of&...) {}
+    template <class... Of>
+    TRAMONTANE_RULE void busy(const Of&...) {}
+    template <class... Of>
+    TRAMONTANE_RULE void charge(const Of&...) {}
+    template <class... Of>
+    TRAMONTANE_RULE void come(const Of&...) {}
+    template <class... Of>
+    TRAMONTANE_RULE void idle(const Of&...) {}
+    template <class... Of>
+    TRAMONTANE_RULE void leave(const Of&...) {}
+    template <class... Of>
+    TRAMONTANE_RULE void post(const Of&...) {}
+    template <class... Of>
+    TRAMONTANE_RULE void work(const Of&...) {}
+};
+/// All of them are simulated.
+struct NoRepeats {
+    [[nodiscard]] TRAMONTANE_RULE bool watched() const { return false; }
+    [[nodiscard]] TRAMONTANE_RULE bool watches(std::uint32_t) const { return false; }
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t rounds() const { return 0; }
+    TRAMONTANE_RULE void ended(std::uint32_t, Ticks, Ticks) {}
 };
 
 class Lane : public Events<Lane> {
 public:
+    using Network = device::Network;
+    using Rounds = RoundTable;
+    using Unpacking = LaneUnpacking;
+    using Waiting = NoWaiting;
+    using Repeats = NoRepeats;
+
     explicit Lane(Common& common)
         : parameters(common.parameters),
           seed(common.seed),
@@ -94,6 +147,8 @@ public:
           credits(common.credits),
           gaps(common.gaps),
           open_rounds(common.open_rounds),
+          delays(common),
+          due_(common.due),
           agenda_(common.agenda) {}
 
     const Parameters& parameters;
@@ -107,8 +162,8 @@ public:
     Pool<Gaps> gaps;
     Pool<OpenRound> open_rounds;
     Statistics statistics;
-    Delays delays;
-    UseOverTime link_use;  ///< nobody may ask for it
+    LaneDelays delays;
+    NoLinkUse link_use;
     Ledger ledger;
 
     /// Counts what begins to wait; an LP is always the same lane's, and orders are compared within one queue only.
@@ -117,8 +172,9 @@ public:
     [[nodiscard]] TRAMONTANE_RULE bool owns(LpId) const { return false; }
 
     TRAMONTANE_RULE void schedule(Ticks time, LpId lp, std::uint32_t code, Index item = none) {
-        if (lp == current_ && time < end_)
-            return insert({static_cast<std::uint32_t>(time - begin_), code, item, tie(code, item)});
+        if (lp == current_ && time < end_) {
+            return add(events_, {static_cast<std::uint32_t>(time - begin_), code, item, tie(code, item)});
+        }
         send(time, lp, code, item);
     }
     TRAMONTANE_RULE void send(Ticks time, LpId lp, std::uint32_t code, Index item) {
@@ -153,22 +209,14 @@ public:
         current_ = lp;
         begin_ = agenda_.windows.begin(agenda_.window());
         end_ = begin_ + agenda_.windows.length();
-        events_.clear();
-        credits_.clear();
-        head_ = 0;
-        agenda_.take(lp, [&](const Pending& event) {
-            if ((event.code & 15) >= to_switch) {
-                credits_.push_back(event);
-            } else {
-                insert(event);
-            }
-        });
-        // Those of one channel all come from one server, which sends them in order.
-        std::sort(credits_.begin(), credits_.end(),
-                  [](const Pending& a, const Pending& b) { return a.offset < b.offset; });
-        for (const Pending& event : credits_) credit(event, begin_ + event.offset);
-        while (head_ < events_.size()) {
-            const Pending event = events_[head_++];
+        Index credits = none;
+        agenda_.take(lp, [&](const Pending& event) { add(is_credit(event) ? credits : events_, event); });
+        while (credits != none) {
+            const Pending event = take_first(credits);
+            credit(event, begin_ + event.offset);
+        }
+        while (events_ != none) {
+            const Pending event = take_first(events_);
             ++statistics.events;
             handle(event, begin_ + event.offset);
         }
@@ -189,24 +237,65 @@ private:
                 return 0;
         }
     }
+    [[nodiscard]] TRAMONTANE_RULE static bool is_credit(const Pending& event) { return (event.code & 15) >= to_switch; }
     /// As Events::key.
     [[nodiscard]] TRAMONTANE_RULE static std::uint64_t key_of(const Pending& event) {
         return kind_of(event.code) >= EventKind::head_arrival ? std::uint64_t{1} << 63 | event.tie : event.code;
     }
+    /// Credits of one channel all come from one server, which sends them in order.
     [[nodiscard]] TRAMONTANE_RULE bool before(const Pending& a, const Pending& b) const {
-        return a.offset != b.offset ? a.offset < b.offset : goes_first(a, key_of(a), b, key_of(b));
-    }
-    /// Among those that have not been handled. Most come in the order of their times.
-    TRAMONTANE_RULE void insert(const Pending& event) {
-        const auto first = events_.begin() + static_cast<std::ptrdiff_t>(head_);
-        const auto at = std::upper_bound(first, events_.end(), event,
-                                         [&](const Pending& a, const Pending& b) { return before(a, b); });
-        events_.insert(at, event);
+        if (a.offset != b.offset || is_credit(a)) return a.offset < b.offset;
+        return goes_first(a, key_of(a), b, key_of(b));
     }
 
+    // A pairing heap (Fredman et al., Algorithmica 1986), whose records a lane keeps for itself once it has taken them.
+
+    TRAMONTANE_RULE void add(Index& heap, const Pending& event) {
+        Index i = spare_;
+        if (i == none) {
+            i = due_.take();
+        } else {
+            spare_ = due_[i].sibling;
+        }
+        due_[i] = {event, none, none};
+        heap = heap == none ? i : meld(heap, i);
+    }
+    TRAMONTANE_RULE Index meld(Index a, Index b) {
+        if (before(due_[b].event, due_[a].event)) {
+            const Index other = a;
+            a = b;
+            b = other;
+        }
+        due_[b].sibling = due_[a].child;
+        due_[a].child = b;
+        return a;
+    }
+    TRAMONTANE_RULE Pending take_first(Index& heap) {
+        const Index first = heap;
+        Index pairs = none;
+        for (Index a = due_[first].child; a != none;) {
+            const Index b = due_[a].sibling;
+            const Index next = b == none ? none : due_[b].sibling;
+            const Index pair = b == none ? a : meld(a, b);
+            due_[pair].sibling = pairs;
+            pairs = pair;
+            a = next;
+        }
+        heap = none;
+        while (pairs != none) {
+            const Index next = due_[pairs].sibling;
+            heap = heap == none ? pairs : meld(heap, pairs);
+            pairs = next;
+        }
+        due_[first].sibling = spare_;
+        spare_ = first;
+        return due_[first].event;
+    }
+
+    Records<Due>& due_;
     Agenda& agenda_;
-    std::vector<Pending> events_, credits_;  // of this LP and window
-    std::size_t head_ = 0;
+    Index events_ = none;  // of the LP that is visited: a heap
+    Index spare_ = none;
     std::uint32_t order_ = 0;
     LpId current_ = no_lp;
     Ticks begin_ = 0, end_ = 0;
@@ -215,33 +304,21 @@ private:
 /// The switches as a lane sees them.
 class Switches : public SwitchRules<Switches, Lane> {
 public:
-    /// Their records, which all lanes have in common.
-    struct Store {
-        std::vector<CacheLine*> met;
-        Pages<CacheLine> lines;
-        std::vector<std::uint32_t> turns;
-        std::vector<Injection> injections;
-    };
-
-    Switches(Lane& lane, const Topology& topology, const Router& router, Store& store)
-        : SwitchRules(lane, topology, router, {}), store_(store) {
-        if (store.met.empty()) {
-            store.met.resize(topology.switches());
-            store.lines = allocate_pages<CacheLine>(topology.switches() * lines_);
-            store.turns.resize(router.counters());
-            store.injections.resize(lane.places.count());
-            for (Injection& each : store.injections) each.channel = NodeChannel(lane.parameters.buffer);
-        }
-        switches_ = store.met.data();
-        counters_ = store.turns.data();
-        injection_ = store.injections.data();
+    /// \param arrays of all switches, which all lanes have in common
+    Switches(Lane& lane, Memory& memory, Common& common, SwitchArrays& arrays)
+        : SwitchRules(lane, common.network, common.router, {}) {
+        if (arrays.lines.size() == 0) arrays.lines = Array<CacheLine>(memory, common.switches * lines_);
+        switches_ = arrays.met.get();
+        counters_ = arrays.turns.get();
+        injection_ = arrays.injections.get();
+        all_lines_ = arrays.lines.get();
     }
 
     /// Bytes of switch state, of the switches that a packet met.
-    [[nodiscard]] std::uint64_t memory() const {
-        const auto met =
-            store_.met.size() - static_cast<std::size_t>(std::count(store_.met.begin(), store_.met.end(), nullptr));
-        return met * lines_ * sizeof(CacheLine) + store_.turns.size() * sizeof(std::uint32_t);
+    [[nodiscard]] std::uint64_t memory(const SwitchArrays& arrays) const {
+        std::uint64_t met = 0;
+        for (std::size_t at = 0; at < arrays.met.size(); ++at) met += arrays.met[at] != nullptr ? 1 : 0;
+        return met * lines_ * sizeof(CacheLine) + arrays.turns.bytes();
     }
     /// Space behind a link was given back, and is there at `time`.
     TRAMONTANE_RULE void take_back(SwitchId at, std::uint32_t code, Ticks time, std::uint32_t bytes) {
@@ -252,7 +329,7 @@ public:
 private:
     friend SwitchRules;
 
-    TRAMONTANE_RULE void create(SwitchId at) { begin(at, &store_.lines[at * lines_]); }
+    TRAMONTANE_RULE void create(SwitchId at) { begin(at, all_lines_ + at * lines_); }
     TRAMONTANE_RULE void give_upstream(const Packet& packet, Ticks time) {
         engine_.send_credit(time, packet.upstream, packet.upstream_port, packet.upstream_channel, packet.bytes);
     }
@@ -264,42 +341,49 @@ private:
         return links.rates[links.of_class[topology_.link_class(packet.upstream, packet.upstream_port)]].latency;
     }
 
-    Store& store_;
+    CacheLine* all_lines_;
 };
 
 /// The nodes as a lane sees them.
 class Nodes : public NodeRules<Nodes, Lane, Switches> {
 public:
-    Nodes(Lane& lane, Switches& switches, const Machine& machine, const Topology& topology, const Places& places,
-          const Allocation& allocation, const Schedule& schedule, const Noise& noise, NodeStore& store)
-        : NodeRules(lane, switches, machine, topology, places, allocation, schedule, noise),
-          watched_(schedule.ranks(), schedule.rounds(), schedule.repeats(), 0),
-          spans_(schedule.phases().size()),
-          sums_(spans_.size()) {
-        lend(store);
-        repeats_ = &watched_;
-        phases_ = spans_.data();
-        totals_ = sums_.data();
+    /// \param arrays of all nodes, which all lanes have in common
+    Nodes(Lane& lane, Switches& switches, const Machine& machine, Common& common, NodeArrays& arrays,
+          std::uint32_t number)
+        : NodeRules(lane, switches, machine, common.network, common.places, common.allocation, common.rounds,
+                    common.noise),
+          unpacks_(machine, arrays.unpack_until.get()),
+          count_(common.phases) {
+        rounds_ = arrays.rounds;
+        nodes_ = arrays.nodes.get();
+        open_ = arrays.open.get();
+        memory_until_ = arrays.memory_until.get();
+        next_message_ = arrays.next_message.get();
+        unexpected_ = arrays.unexpected.get();
+        if (arrays.unpack_until.size() > 0) unpacking_ = &unpacks_;
+        repeats_ = &all_repeats_;
+        phases_ = common.spans.get() + std::size_t{number} * count_;
+        totals_ = common.totals.get() + std::size_t{number} * count_;
     }
 
-    [[nodiscard]] const std::vector<Span>& phases() const { return spans_; }
-    [[nodiscard]] const std::vector<Totals>& totals() const { return sums_; }
+    [[nodiscard]] std::span<const Span> phases() const { return {phases_, count_}; }
+    [[nodiscard]] std::span<const Totals> totals() const { return {totals_, count_}; }
 
 private:
     friend NodeRules;
 
     // Graphs are refused before.
-    [[noreturn]] static void follow(Node&, std::uint32_t, Ticks) { fail<std::logic_error>("device: a graph"); }
-    [[noreturn]] static void take_for_operation_by_hardware(std::uint32_t, Index, Ticks) {
+    TRAMONTANE_RULE static void follow(Node&, std::uint32_t, Ticks) { fail<std::logic_error>("device: a graph"); }
+    TRAMONTANE_RULE static void take_for_operation_by_hardware(std::uint32_t, Index, Ticks) {
         fail<std::logic_error>("device: a graph");
     }
     [[noreturn]] static bool take_put_for_operation(std::uint32_t, Index, Ticks) {
         fail<std::logic_error>("device: a graph");
     }
 
-    Repeats watched_;  // nothing
-    std::vector<Span> spans_;
-    std::vector<Totals> sums_;
+    LaneUnpacking unpacks_;
+    NoRepeats all_repeats_;
+    std::uint32_t count_;
 };
 
 }  // namespace tramontane::device

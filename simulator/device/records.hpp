@@ -9,13 +9,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 #include <stdexcept>
 #include <utility>
 
 #include "device/atomic.hpp"
-#include "pages.hpp"
+#include "device/memory.hpp"
 #include "rules/rule.hpp"
 
 namespace tramontane::device {
@@ -24,19 +22,20 @@ template <class T>
 class Records {
 public:
     /// \param most records that there is room for, until `grow`
-    explicit Records(std::uint32_t most) : most_(std::bit_ceil(most)) { make(records_, free_); }
+    Records(Memory& memory, std::uint32_t most)
+        : memory_(memory), most_(std::bit_ceil(most)), records_(memory, most_), free_(memory, most_) {}
 
-    [[nodiscard]] TRAMONTANE_RULE T& operator[](Index i) const { return records_.get()[i]; }
+    [[nodiscard]] TRAMONTANE_RULE T& operator[](Index i) const { return records_[i]; }
 
     /// A record with unspecified contents.
     [[nodiscard]] TRAMONTANE_RULE Index take() {
         const std::uint32_t turn = add(&taken_, 1);
-        if (static_cast<std::int32_t>(turn - known_) < 0) return free_.get()[turn & (most_ - 1)];
+        if (static_cast<std::int32_t>(turn - known_) < 0) return free_[turn & (most_ - 1)];
         const Index i = add(&next_, 1);
         if (i >= most_) refuse();
         return i;
     }
-    TRAMONTANE_RULE void give_back(Index i) { free_.get()[add(&given_, 1) & (most_ - 1)] = i; }
+    TRAMONTANE_RULE void give_back(Index i) { free_[add(&given_, 1) & (most_ - 1)] = i; }
 
     /// Between two windows.
     TRAMONTANE_RULE void turn() {
@@ -49,12 +48,11 @@ public:
     void grow() {
         if (!crowded()) return;
         if (most_ > (std::uint32_t{1} << 29)) refuse();
-        Pages<T> records;
-        Pages<Index> free;
         const std::uint32_t before = most_;
         most_ *= 4;
-        make(records, free);
-        std::copy_n(records_.get(), before, records.get());
+        Array<T> records(memory_, most_);
+        Array<Index> free(memory_, most_);
+        memory_.copy(records.get(), records_.get(), before * sizeof(T));
         for (std::uint32_t i = taken_; i != given_; ++i) free[i & (most_ - 1)] = free_[i & (before - 1)];
         records_ = std::move(records);
         free_ = std::move(free);
@@ -64,17 +62,11 @@ private:
     [[noreturn]] TRAMONTANE_RULE static void refuse() {
         fail<std::runtime_error>("device: no room for more records within so few windows");
     }
-    /// Memory that nobody has touched yet.
-    void make(Pages<T>& records, Pages<Index>& free) const {
-        records =
-            Pages<T>(static_cast<T*>(std::aligned_alloc(std::max<std::size_t>(alignof(T), 64), most_ * sizeof(T))));
-        if (!records) throw std::bad_alloc();
-        free = allocate_zeros<Index>(most_);
-    }
 
+    Memory& memory_;
     std::uint32_t most_;  // a power of two
-    Pages<T> records_;
-    Pages<Index> free_;
+    Array<T> records_;
+    Array<Index> free_;
     // Counts, modulo 2^32: of free records that were taken, and given back; so many of those before this window.
     std::uint32_t taken_ = 0, given_ = 0, known_ = 0;
     Index next_ = none + 1;  // never taken so far

@@ -5,15 +5,18 @@
 #include <bit>
 #include <chrono>
 #include <exception>
-#include <memory>
-#include <numeric>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "device/lane.hpp"
+#include "device/accelerator.hpp"
+#include "device/common.hpp"
+#include "device/memory.hpp"
+#include "device/worker.hpp"
+#include "node_store.hpp"
 #include "setting.hpp"
 #include "sums.hpp"
 #include "thread_team.hpp"
@@ -21,12 +24,13 @@
 namespace tramontane::device {
 namespace {
 
+[[noreturn]] void refuse(const std::string& what) {
+    throw std::invalid_argument("device: found " + what + ", allowed: cpu");
+}
+
 /// What an accelerator would be no help for, or what nobody has made for it. All of it is refused: what is left out in
 /// silence would be another result.
 void refuse_others(const Machine& machine, const Schedule& schedule, const Run& run) {
-    const auto refuse = [](const std::string& what) {
-        throw std::invalid_argument("device: the device engine has no " + what);
-    };
     if (machine.model != "default") refuse("machine.model '" + machine.model + "'");
     if (machine.routing == "ugal-g") refuse("machine.routing 'ugal-g', which looks at all switches at once");
     if (run.steady_error > 0 || run.limit.set()) refuse("runs that may end early (steady, a limit)");
@@ -39,67 +43,39 @@ void refuse_others(const Machine& machine, const Schedule& schedule, const Run& 
         refuse("ranks that use several NICs (node.nic_choice other than rank and block, node.stripe_above)");
     }
     if (schedule.graph() != nullptr) refuse("graphs of operations (trace, GOAL)");
+    if (machine.unpack_per_byte > 0 && machine.unpacks_in_order) refuse("unpacking in the order of receives");
 }
 
-/// One lane and what it sees.
-struct alignas(64) Worker {
-    Worker(Common& common, const Setting& setting, const Machine& machine, const Schedule& schedule, const Run& run,
-           Switches::Store& switch_store, NodeStore& node_store)
-        : lane(common),
-          switches(lane, *setting.topology, setting.router, switch_store),
-          nodes(lane, switches, machine, *setting.topology, setting.places, setting.allocation, schedule,
-                Noise(run.noise, run.seed), node_store) {
-        lane.delays = Delays(run.congestion_bins, setting.ranks);
+/// Objects that lie in a memory that lanes see.
+template <class T>
+class In {
+public:
+    In(Memory& memory, std::size_t room) : objects_(memory, room * sizeof(T)) {}
+    In(const In&) = delete;
+    In& operator=(const In&) = delete;
+    ~In() {
+        while (count_ > 0) get()[--count_].~T();
     }
-
-    /// Handles what happens at an LP in this window.
-    void visit(LpId lp) {
-        lane.visit(
-            lp, [&](const Pending& event, Ticks time) { take_back(lp, event, time); },
-            [&](const Pending& event, Ticks now) { handle(lp, event, now); });
+    template <class... Of>
+    T& add(Of&&... of) {
+        T& made = *::new (static_cast<void*>(get() + count_)) T(std::forward<Of>(of)...);
+        ++count_;
+        return made;
     }
-
-    Lane lane;
-    Switches switches;
-    Nodes nodes;
+    [[nodiscard]] T* get() const { return reinterpret_cast<T*>(objects_.get()); }
+    [[nodiscard]] std::size_t size() const { return count_; }
 
 private:
-    void take_back(LpId lp, const Pending& event, Ticks time) {
-        if ((event.code & 15) == Lane::to_switch) return switches.take_back(lp, event.code, time, event.item);
-        switches.take_from_switch(lane.place_of(lp, event.code), time, event.item);
-    }
-    void handle(LpId lp, const Pending& event, Ticks now) {
-        switch (kind_of(event.code)) {
-            case EventKind::crossbar_credit:
-                return switches.crossbar_goes_on(lp, event.code, now);
-            case EventKind::output_credit:
-                return switches.link_goes_on(lp, event.code, now);
-            case EventKind::nic_wake:
-                return nodes.nic_goes_on(lane.place_of(lp, event.code), now);
-            case EventKind::start:
-                return nodes.rank_starts(lane.place_of(lp, event.code), now);
-            case EventKind::resume:
-                return nodes.resume(lane.place_of(lp, event.code), now);
-            case EventKind::head_arrival:
-                return switches.head_arrives(lp, event.item, now);
-            case EventKind::crossbar_exit:
-                return switches.head_leaves_crossbar(lp, event.item, now);
-            case EventKind::message_arrival:
-                return nodes.message_arrives(lane.place_of(lp, event.code), event.code, event.item, now);
-        }
-    }
+    Array<std::byte> objects_;
+    std::size_t count_ = 0;
 };
 
 /// Windows one after the other. All lanes meet twice in each: when its events have been handled, and when the next one
 /// is known.
 class Launch {
 public:
-    Launch(Common& common, std::vector<std::unique_ptr<Worker>>& workers, const Form& form)
-        : common_(common),
-          workers_(workers),
-          form_(form),
-          barrier_(static_cast<std::uint32_t>(workers.size())),
-          errors_(workers.size()) {}
+    Launch(Common& common, Worker* workers, const Form& form)
+        : common_(common), workers_(workers), form_(form), barrier_(common.lanes), errors_(common.lanes) {}
 
     /// Handles so many windows, if there are. \param window the first one
     /// \return the next one
@@ -109,7 +85,7 @@ public:
         {
             std::vector<std::jthread> threads;
             try {
-                for (std::uint32_t lane = 1; lane < workers_.size(); ++lane) {
+                for (std::uint32_t lane = 1; lane < common_.lanes; ++lane) {
                     threads.emplace_back([this, lane] {
                         go_.wait(Go::not_yet);
                         if (go_ == Go::now) work(lane);
@@ -141,7 +117,7 @@ private:
         while (window_ != Agenda::ended && left_ > 0) {
             try {
                 find(lane, found);
-                for (const LpId lp : found) workers_[lane]->visit(lp);
+                for (const LpId lp : found) workers_[lane].visit(lp);
             } catch (...) {
                 fail(lane);
             }
@@ -155,7 +131,7 @@ private:
     void find(std::uint32_t lane, std::vector<LpId>& found) const {
         found.clear();
         Agenda& agenda = common_.agenda;
-        for (std::uint32_t word = lane; word < agenda.words(); word += static_cast<std::uint32_t>(workers_.size())) {
+        for (std::uint32_t word = lane; word < agenda.words(); word += common_.lanes) {
             for (std::uint32_t bits = agenda.take_busy(word); bits != 0; bits &= bits - 1) {
                 found.push_back(word * 32 + static_cast<std::uint32_t>(std::countr_zero(bits)));
             }
@@ -168,8 +144,7 @@ private:
 
     void turn() {
         try {
-            common_.turn();
-            window_ = common_.agenda.turn();
+            window_ = common_.turn();
         } catch (...) {
             fail(0);
         }
@@ -182,7 +157,7 @@ private:
     }
 
     Common& common_;
-    std::vector<std::unique_ptr<Worker>>& workers_;
+    Worker* const workers_;
     const Form& form_;
     Barrier barrier_;
     std::vector<std::exception_ptr> errors_;
@@ -202,23 +177,33 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
     refuse_others(machine, schedule, run);
     const auto entered = std::chrono::steady_clock::now();
     const Setting setting(machine, schedule, run);
-    Common common(machine, *setting.topology, run.seed, setting.places, run.window);
-    Switches::Store switch_store;
-    NodeStore node_store(machine, setting.places, schedule, common.parameters);
-    std::vector<std::unique_ptr<Worker>> workers;
-    while (workers.size() < std::max(form.lanes, 1U)) {
-        workers.push_back(std::make_unique<Worker>(common, setting, machine, schedule, run, switch_store, node_store));
+    HostMemory host;
+    Accelerator* const accelerator = form.accelerator ? &device::accelerator() : nullptr;
+    Memory& memory = accelerator == nullptr ? static_cast<Memory&>(host) : *accelerator;
+    const std::uint32_t lanes = accelerator == nullptr ? std::max(form.lanes, 1U) : accelerator->lanes();
+
+    In<Common> commons(memory, 1);
+    Common& common = commons.add(memory, machine, setting, schedule, run, lanes);
+    if (accelerator != nullptr && !common.network.is_computed()) {
+        refuse("networks that are tables (a graph, machine.parallel_links) on an accelerator");
+    }
+    SwitchArrays switch_arrays(memory, common, setting.router.counters());
+    NodeArrays node_arrays(memory, machine, common, checked_rounds(schedule.rounds()));
+    In<Worker> workers(memory, lanes);
+    for (std::uint32_t number = 0; number < lanes; ++number) {
+        workers.add(memory, machine, common, switch_arrays, node_arrays, number);
     }
     setting.each_start(run,
                        [&](Ticks time, LpId lp, std::uint32_t code) { common.agenda.push(time, lp, code, none, 0); });
 
     Outcome outcome;
-    outcome.threads = static_cast<std::uint32_t>(workers.size());
+    outcome.threads = accelerator == nullptr ? lanes : 1;
     outcome.setup_s = seconds_since(entered);
     const auto begun = std::chrono::steady_clock::now();
-    common.turn();
+    common.turn_records();
     for (std::uint64_t window = common.agenda.begin(); window != Agenda::ended;) {
-        window = Launch(common, workers, form).run(window);
+        window = accelerator == nullptr ? Launch(common, workers.get(), form).run(window)
+                                        : accelerator->launch(common, workers.get(), form.windows);
         poll();
         common.grow();
     }
@@ -226,18 +211,20 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
 
     Sums sums;
     outcome.delays = Delays(run.congestion_bins, setting.ranks);
-    for (const auto& worker : workers) {
-        sums.add(worker->lane, worker->nodes);
-        outcome.delays.add(worker->lane.delays);
+    for (std::uint32_t number = 0; number < lanes; ++number) {
+        const Worker& worker = workers.get()[number];
+        sums.add(worker.lane, worker.nodes);
+        outcome.delays.add(worker.lane.delays.total, worker.lane.delays.histogram);
     }
+    outcome.delays.matrix.add(common.congestion.get());
     if (sums.ended < setting.ranks) {
         throw std::runtime_error("deadlock: " + std::to_string(setting.ranks - sums.ended) + " of " +
                                  std::to_string(setting.ranks) + " ranks never end");
     }
     sums.verify();
     sums.tell(outcome, schedule);
-    outcome.imbalance = node_store.imbalance(setting.places.count());
-    outcome.network_bytes = workers[0]->switches.memory();
+    outcome.imbalance = imbalance(node_arrays.nodes.get(), setting.places.count(), setting.ranks);
+    outcome.network_bytes = workers.get()->switches.memory(switch_arrays);
     return outcome;
 }
 

@@ -3,7 +3,7 @@
 /// and thousands of lanes at a time. The rules are those of the other engine (simulator/rules); what is pending,
 /// records and the way space is given back are its own. Results are the same to the last bit.
 ///
-/// Here lanes are threads of a processor: the form that is tested everywhere.
+/// Lanes are threads of a processor, the form that is tested everywhere, or those of an accelerator.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,15 @@
 
 namespace tramontane::device {
 
+/// Windows of a launch on an accelerator: a second or less.
+inline constexpr std::uint64_t windows_of_kernel = 8192;
+
 /// How lanes work. Results do not depend on it.
 struct Form {
     std::uint32_t lanes = 1;
     std::uint64_t shuffle = 0;    ///< seed of the order in which each lane takes its LPs in a window; 0: by number
     std::uint64_t windows = 256;  ///< of a launch, after which the host looks at what there is
+    bool accelerator = false;     ///< which decides then how many lanes there are
 };
 
 /// \param poll called between two launches; may throw to stop

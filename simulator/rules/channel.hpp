@@ -247,7 +247,7 @@ private:
         return i;
     }
     template <class P>
-    Index pop_small(P& packets) {
+    TRAMONTANE_RULE Index pop_small(P& packets) {
         const Index i = small_.pop(packets);
         if (!small_.empty()) packets.prefetch(small_.first(packets));
         return i;
@@ -270,7 +270,7 @@ template <std::size_t Near, class Waiting = Queue>
 class Channel {
 public:
     TRAMONTANE_RULE explicit Channel(std::int64_t space = 0) : credits_(static_cast<std::int32_t>(space)) {
-        times_.fill(never);
+        times_.fill(Ticks{never});  // by value: an accelerator has no constants to refer to
     }
 
     [[nodiscard]] TRAMONTANE_RULE std::int64_t credits() const { return credits_; }

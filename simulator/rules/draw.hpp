@@ -42,9 +42,11 @@ public:
 
     /// An integer in [0, range), range > 0.
     [[nodiscard]] TRAMONTANE_RULE std::uint64_t below(std::uint64_t range, std::uint64_t salt = 0) const {
+#ifndef TRAMONTANE_ON_DEVICE
         if (script_ != nullptr) [[unlikely]] {
             return range == 1 ? 0 : script_->next(range);
         }
+#endif
         salt ^= salt_;
         return tramontane::below(salt == 0 ? bits_ : mix(bits_ ^ salt), range);
     }

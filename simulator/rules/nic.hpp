@@ -2,6 +2,8 @@
 /// The network interfaces of a node, the way between its ranks, and the protocol they serve: see node.hpp.
 #pragma once
 
+#include <cstring>
+
 #include "rules/node.hpp"
 
 namespace tramontane {
@@ -180,7 +182,7 @@ TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::cut_packet(Node& node, st
                                                                   Ticks now) {
     const Index index = engine_.packets.take();
     Packet& packet = engine_.packets[index];
-    packet = {};
+    std::memset(static_cast<void*>(&packet), 0, sizeof(packet));  // as it is by default
     packet.due = now;
     packet.upstream = engine_.switches + nic;
     Transaction& e = engine_.transactions[item];

@@ -29,12 +29,11 @@
 #include "rules/parameters.hpp"
 #include "rules/rule.hpp"
 #include "schedule.hpp"
-#include "steady.hpp"
 #include "topology.hpp"
-#include "unpacking.hpp"
-#include "waiting.hpp"
 
 namespace tramontane {
+
+struct Stretch;
 
 /// \tparam Own who has the nodes' records, and what ranks do that follow a graph:
 ///
@@ -46,6 +45,12 @@ namespace tramontane {
 template <class Own, class Engine, class Switches>
 class NodeRules : public NodeRecords {
 public:
+    using Network = typename Engine::Network;
+    using Rounds = typename Engine::Rounds;
+    using Unpacking = typename Engine::Unpacking;
+    using Waiting = typename Engine::Waiting;
+    using Repeats = typename Engine::Repeats;
+
     // What happens at a node:
 
     /// A NIC goes on; packets or messages wait there.
@@ -81,8 +86,8 @@ public:
     [[nodiscard]] std::uint32_t ended() const { return ended_; }
 
 protected:
-    NodeRules(Engine& engine, Switches& fabric, const Machine& machine, const Topology& topology, const Places& places,
-              const Allocation& allocation, const Schedule& schedule, const Noise& noise)
+    NodeRules(Engine& engine, Switches& fabric, const Machine& machine, const Network& topology, const Places& places,
+              const Allocation& allocation, const Rounds& schedule, const Noise& noise)
         : engine_(engine),
           fabric_(fabric),
           topology_(topology),
@@ -276,10 +281,10 @@ protected:
 
     Engine& engine_;
     Switches& fabric_;
-    const Topology& topology_;
+    const Network& topology_;
     const Places& places_;
     const Allocation& allocation_;
-    const Schedule& schedule_;
+    const Rounds& schedule_;
     const Noise noise_;
     const bool has_puts_;              // in some round
     const bool copies_share_;          // the memory of their node

@@ -68,8 +68,8 @@ struct NodeRecords {
         Ticks time;    ///< the rank's own, which may be ahead of the event's
         bool goes_on;  ///< else the rank is busy, waits for the network, or has ended
 
-        [[nodiscard]] static Step until(Ticks time) { return {time, true}; }
-        [[nodiscard]] static Step blocked() { return {0, false}; }
+        [[nodiscard]] TRAMONTANE_RULE static Step until(Ticks time) { return {time, true}; }
+        [[nodiscard]] TRAMONTANE_RULE static Step blocked() { return {0, false}; }
     };
 
     // The NIC serves messages (`nic.waiting`) into the injection buffer as packets, and packets that wait there
@@ -107,7 +107,9 @@ struct NodeRecords {
         std::array<IntrusiveStack, 4> early;
         std::uint64_t bytes = 0;
 
-        [[nodiscard]] IntrusiveStack& early_of(std::uint32_t of_round) { return early[of_round % early.size()]; }
+        [[nodiscard]] TRAMONTANE_RULE IntrusiveStack& early_of(std::uint32_t of_round) {
+            return early[of_round % early.size()];
+        }
     };
     static_assert(sizeof(Node) == 128);
 };

@@ -42,7 +42,7 @@ struct Parameters {
           hardware_progress(m.hardware_progress),
           direct_eager(m.direct_eager) {}
 
-    [[nodiscard]] TRAMONTANE_RULE Ticks lookahead() const {
+    [[nodiscard]] Ticks lookahead() const {
         return std::min({links.least_latency(), injection_latency, logp_out_in_latency});
     }
 

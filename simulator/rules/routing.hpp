@@ -75,6 +75,12 @@ inline constexpr std::array rules{
     RoutingRule{"dal", Policy::dal},
 };
 
+/// Virtual channels of a route's leg: `first` plus the topology's own, of which it has `last` + 1.
+struct Leg {
+    std::uint8_t first = 0;
+    std::uint8_t last = 0;
+};
+
 /// \throws std::invalid_argument for a name that no network's routing has
 [[nodiscard]] inline const RoutingRule& rule_of(std::string_view routing) {
     for (const RoutingRule& rule : rules) {
@@ -83,14 +89,26 @@ inline constexpr std::array rules{
     throw std::invalid_argument("machine.routing: no rule for '" + std::string(routing) + "'");
 }
 
-class Router {
+/// \tparam Network a Topology, or what has its functions without being one
+template <class Network>
+class RouterIn {
 public:
     /// \throws Refusal for a routing the topology does not have
-    Router(const Topology& topology, const std::string& routing)
+    RouterIn(const Network& topology, const std::string& routing)
         : topology_(topology), policy_(checked_rule(topology, routing).policy), elsewhere_(rule_of(routing).elsewhere) {
         assign_channels();
         if (policy_ == Policy::par) in_group_ = topology.switches() / topology.groups();
     }
+    /// The same for the same network in another form.
+    template <class Other>
+    RouterIn(const RouterIn<Other>& router, const Network& topology)
+        : topology_(topology),
+          policy_(router.policy_),
+          elsewhere_(router.elsewhere_),
+          by_hop_(router.by_hop_),
+          channels_(router.channels_),
+          legs_(router.legs_),
+          in_group_(router.in_group_) {}
 
     [[nodiscard]] TRAMONTANE_RULE std::uint8_t channels() const { return channels_; }
 
@@ -149,18 +167,15 @@ public:
     }
 
 private:
+    template <class Other>
+    friend class RouterIn;
+
     static const RoutingRule& checked_rule(const Topology& topology, const std::string& routing) {
         check_routing(topology.family(), routing);
         return rule_of(routing);
     }
 
     static constexpr std::uint64_t port_choice = 1ULL << 48, again = 2ULL << 48;  // salts, with a switch number
-
-    /// Virtual channels of a leg: `first` plus the topology's own, of which it has `last` + 1.
-    struct Leg {
-        std::uint8_t first = 0;
-        std::uint8_t last = 0;
-    };
 
     void assign_channels() {
         const std::uint8_t own = topology_.channels();
@@ -340,13 +355,17 @@ private:
     [[nodiscard]] TRAMONTANE_RULE Hop by_dimension(SwitchId at, SwitchId target, Route& route, const Draw& draw,
                                                    View&& view) const {
         if (route.hops == 0) route.via = 0;
+#ifdef TRAMONTANE_ON_DEVICE  // where nobody enumerates routes
+        const Candidate best = least_candidate(at, target, route, draw, view);
+#else
         const Candidate best =
             draw.enumerates() ? any_candidate(at, target, route, draw) : least_candidate(at, target, route, draw, view);
+#endif
         if (best.derouted) route.via |= SwitchId{1} << best.dimension;
         return {best.port, route.hops++};
     }
 
-    const Topology& topology_;
+    const Network& topology_;
     Policy policy_;
     bool elsewhere_;
     bool by_hop_ = false;
@@ -354,5 +373,7 @@ private:
     std::array<Leg, 3> legs_{};
     SwitchId in_group_ = 1;
 };
+
+using Router = RouterIn<Topology>;
 
 }  // namespace tramontane

@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <memory>
+#include <new>
 #include <stdexcept>
 
 #include "link_use.hpp"
@@ -51,6 +51,8 @@ struct alignas(64) CacheLine {
 template <class Own, class Engine>
 class SwitchRules {
 public:
+    using Network = typename Engine::Network;
+
     // What happens at a switch:
 
     /// A packet's head arrives.
@@ -140,7 +142,7 @@ protected:
     };
     static_assert(sizeof(Link) == 16);
 
-    SwitchRules(Engine& engine, const Topology& topology, const Router& router, const LinkCounting& counting)
+    SwitchRules(Engine& engine, const Network& topology, const RouterIn<Network>& router, const LinkCounting& counting)
         : engine_(engine),
           topology_(topology),
           router_(router),
@@ -197,18 +199,24 @@ protected:
         return engine_.parameters.links.rates[rates(at)[port]];
     }
 
+    /// As std::uninitialized_fill_n, which accelerators don't have.
+    template <class T>
+    TRAMONTANE_RULE static void create_all(T* first, std::size_t count, const T& value) {
+        for (std::size_t i = 0; i < count; ++i) ::new (static_cast<void*>(first + i)) T(value);
+    }
+
     /// Begins the record of a switch, in `lines_` lines.
     TRAMONTANE_RULE void begin(SwitchId at, CacheLine* record) {
         switches_[at] = record;
-        std::uninitialized_fill_n(links(at), std::size_t{topology_.ports()} + 1, Link{});
+        create_all(links(at), std::size_t{topology_.ports()} + 1, Link{});
         const LinkRates& links = engine_.parameters.links;
         for (Port port = 0; links_differ_ && port < topology_.ports(); ++port) {
             rates(at)[port] = links.of_class[topology_.link_class(at, port)];
         }
         const std::size_t count = std::size_t{topology_.ports()} * channels_;
-        std::uninitialized_fill_n(outputs(at), count, Output{SwitchChannel(space_), SwitchChannel(space_)});
+        create_all(outputs(at), count, Output{SwitchChannel(space_), SwitchChannel(space_)});
         if (links_ != Links::counted) return;
-        std::uninitialized_fill_n(&meter(at, 0), topology_.ports(), LinkMeter{});
+        create_all(&meter(at, 0), topology_.ports(), LinkMeter{});
         for (Port port = 0; port < topology_.ports(); ++port) {
             meter(at, port).link_class = topology_.link_class(at, port);
             if (!meters_have_series_) meter(at, port).series = meter(at, port).link_class;
@@ -438,8 +446,8 @@ protected:
     };
 
     Engine& engine_;
-    const Topology& topology_;
-    const Router& router_;
+    const Network& topology_;
+    const RouterIn<Network>& router_;
     const bool has_crossbar_;
     const bool links_differ_;
     /// What is to be heeded at a link.

@@ -17,7 +17,7 @@ inline std::vector<std::string> dragonfly_routings() {
 inline std::vector<LinkClass> dragonfly_link_classes() { return {{"ejection"}, {"local"}, {"global"}}; }
 
 /// As SST/macro 7.1: a random switch of the same group, but neither of the two.
-[[nodiscard]] inline SwitchId inside(SwitchId from, SwitchId to, Size in_group, const Draw& draw) {
+[[nodiscard]] TRAMONTANE_RULE inline SwitchId inside(SwitchId from, SwitchId to, Size in_group, const Draw& draw) {
     const Size others = in_group - (from == to ? 1 : 2);
     if (others == 0) return from;
     const auto pick = static_cast<Size>(draw.below(others));

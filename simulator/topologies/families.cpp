@@ -1,21 +1,14 @@
 #include "topology.hpp"
 
+#include "all.hpp"
 #include "families.hpp"
 #include "geometry.hpp"
 #include "parallel_links.hpp"
 
 namespace tramontane {
 
-// Each is defined at the end of the file that makes such networks.
-const Family& torus_family();
-const Family& fat_tree_family();
-const Family& dragonfly_family();
-const Family& circulant_dragonfly_family();
-const Family& dragonfly_plus_family();
-const Family& hyperx_family();
-const Family& graph_family();
-
 const std::vector<const Family*>& families() {
+    // Each is defined at the end of the file that makes such networks.
     static const std::vector<const Family*> all{
         &torus_family(),          &fat_tree_family(), &dragonfly_family(), &circulant_dragonfly_family(),
         &dragonfly_plus_family(), &hyperx_family(),   &graph_family()};

@@ -70,7 +70,7 @@ inline constexpr std::int64_t most_ports = std::numeric_limits<Port>::max();
 }
 
 /// One of `range` numbers, but neither `first` nor `second` (which may be equal).
-[[nodiscard]] inline Size skip(Size pick, Size first, Size second) {
+[[nodiscard]] TRAMONTANE_RULE inline Size skip(Size pick, Size first, Size second) {
     if (pick >= std::min(first, second)) ++pick;
     if (first != second && pick >= std::max(first, second)) ++pick;
     return pick;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "families.hpp"
 #include "geometry.hpp"
@@ -32,12 +34,16 @@ LinkRates::LinkRates(const Machine& machine, const Topology& topology) {
     for (const LinkClass& each : link_classes_of(machine, topology)) {
         by_class.push_back({byte_time(each.bandwidth), from_picoseconds(each.latency)});
     }
-    rates = by_class;
-    std::sort(rates.begin(), rates.end());
-    rates.erase(std::unique(rates.begin(), rates.end()), rates.end());
+    std::vector<LinkRate> different = by_class;
+    std::sort(different.begin(), different.end());
+    different.erase(std::unique(different.begin(), different.end()), different.end());
+    std::vector<LinkRateId> numbers;
     for (const LinkRate& each : by_class) {
-        of_class.push_back(static_cast<LinkRateId>(std::lower_bound(rates.begin(), rates.end(), each) - rates.begin()));
+        const auto found = std::lower_bound(different.begin(), different.end(), each);
+        numbers.push_back(static_cast<LinkRateId>(found - different.begin()));
     }
+    rates = std::move(different);
+    of_class = std::move(numbers);
 }
 
 Ticks LinkRates::least_latency() const {

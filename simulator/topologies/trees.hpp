@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,8 +21,5 @@ namespace tramontane {
 }
 
 inline constexpr Size max_tree_levels = 31;  // with which even a binary tree has more nodes than can be
-
-/// Of any number of levels, whose switches have any number of links up and down.
-[[nodiscard]] std::unique_ptr<Topology> make_generalized_tree(const Machine& machine);
 
 }  // namespace tramontane

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device/agenda.hpp"
+#include "device/memory.hpp"
 #include "device/records.hpp"
 #include "device/simulate.hpp"
 #include "drawn.hpp"
@@ -53,6 +54,7 @@ TEST_CASE("the device engine finds what the other one finds") {
             if (number % 2 == 0) drawn.state_costs(number);
             if (drawn.machine.nic_choice != NicChoice::block) drawn.machine.nic_choice = NicChoice::rank;
             drawn.machine.stripe_above = 0;
+            drawn.machine.unpacks_in_order = false;
             INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
             const auto expected = results(drawn.simulate(1, 0));
             CHECK(results(simulate_by_lanes(drawn, {})) == expected);
@@ -101,6 +103,10 @@ TEST_CASE("the device engine refuses what it can't do in one line") {
               d.machine.nics = 2;
               d.machine.stripe_above = 1;
           }).find("several NICs") != std::string::npos);
+    CHECK(changed([](Drawn& d) {
+              d.machine.unpack_per_byte = 1;
+              d.machine.unpacks_in_order = true;
+          }).find("order of receives") != std::string::npos);
     CHECK(changed([](Drawn& d) { d.run.waiting_bins = 3; }).find("statistics.waiting") != std::string::npos);
     CHECK(changed([](Drawn& d) { d.run.timeline = {0}; }).find("timeline") != std::string::npos);
     const GraphSchedule graph(nullptr, 4, GraphSchedule::whole);
@@ -117,7 +123,8 @@ TEST_CASE("errors of a lane end all, and a deadlock is told") {
 }
 
 TEST_CASE("records that are given back are taken again from the next window on, and there is room for more") {
-    device::Records<std::uint64_t> records(16);
+    device::HostMemory memory;
+    device::Records<std::uint64_t> records(memory, 16);
     std::vector<Index> held;
     std::vector<bool> taken(1000);
     const auto take = [&] {
@@ -150,7 +157,8 @@ TEST_CASE("records that are given back are taken again from the next window on, 
 TEST_CASE("an agenda gives back all that it is told, whenever that is due") {
     using device::Agenda;
     constexpr Ticks window = 1000;
-    Agenda agenda(window, 40);
+    device::HostMemory memory;
+    Agenda agenda(memory, window, 40, 1 << 11);
     std::vector<std::vector<std::uint64_t>> due(1);  // by window: what
     std::uint64_t count = 0, found = 0, last = 0;
     const auto add = [&](Ticks time) {

@@ -98,7 +98,7 @@ def test_the_device_engine_finds_the_same(lanes: int) -> None:
 
 
 def test_a_device_that_is_not_there_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^device: found 'gpu', allowed: host"):
+    with pytest.raises(ValueError, match=r"^device: found 'gpu' \(.*\), allowed: cpu, host"):
         _simulator.simulate(random_point(0), device="gpu")
 
 

@@ -1,10 +1,13 @@
+/// \file
+/// Fat trees of any number of levels, whose switches have any number of links up and down.
+#pragma once
+
 #include <algorithm>
 #include <array>
 
 #include "trees.hpp"
 
 namespace tramontane {
-namespace {
 
 /// Extended generalized fat tree (Öhring et al. 1995) with parallel links (Zahavi 2012): levels 1 ... h of switches
 /// above the nodes. A switch of level l has m_l children, each of them w_l parents, with p_l links between two; a node
@@ -67,8 +70,10 @@ public:
     NodeId nodes() const override { return nodes_; }
     NodeId nodes_per_switch() const override { return level_[0].children; }
     std::uint32_t groups() const override { return level_[levels_ - 1].children; }
-    Port ports() const override { return ports_; }
-    Port wired_ports() const override { return ports_; }  // a lowest switch has nodes where others have wires
+    TRAMONTANE_RULE Port ports() const override { return ports_; }
+    TRAMONTANE_RULE Port wired_ports() const override {
+        return ports_;
+    }  // a lowest switch has nodes where others have wires
     std::int64_t radix() const override { return ports_; }
     std::int64_t links() const override { return links_; }
     std::uint64_t switches_near(std::uint64_t own) const override {
@@ -80,7 +85,7 @@ public:
         return all;
     }
     std::vector<LinkClass> link_classes() const override { return tree_link_classes(levels_); }
-    LinkClassId link_class(SwitchId at, Port port) const override {
+    TRAMONTANE_RULE LinkClassId link_class(SwitchId at, Port port) const override {
         const Size l = position(at).level;
         const Level& own = level_[l];
         // Port numbers beyond its own are those of switches of other levels.
@@ -88,11 +93,13 @@ public:
                                         : port < own.down_ports + own.up_ports ? 2 * l + 1
                                                                                : 0);
     }
-    SwitchId switch_of(NodeId node) const override { return node / level_[0].children; }
-    Port ejection_port(NodeId node) const override { return static_cast<Port>(node % level_[0].children); }
+    TRAMONTANE_RULE SwitchId switch_of(NodeId node) const override { return node / level_[0].children; }
+    TRAMONTANE_RULE Port ejection_port(NodeId node) const override {
+        return static_cast<Port>(node % level_[0].children);
+    }
     std::uint8_t channels() const override { return 1; }
 
-    SwitchId neighbour(SwitchId at, Port port) const override {
+    TRAMONTANE_RULE SwitchId neighbour(SwitchId at, Port port) const override {
         const Position p = position(at);
         const Level& own = level_[p.level];
         if (port >= own.down_ports) {
@@ -105,7 +112,7 @@ public:
         return below.first + (p.subtree * own.children + child) * below.ways + p.way % below.ways;
     }
 
-    Hop towards(SwitchId at, SwitchId, NodeId node, Trail&, const Draw&) const override {
+    TRAMONTANE_RULE Hop towards(SwitchId at, SwitchId, NodeId node, Trail&, const Draw&) const override {
         const Position p = position(at);
         const Level& own = level_[p.level];
         if (node / own.nodes != p.subtree) return {static_cast<Port>(own.down_ports + way_of(node, p.level)), 0};
@@ -113,7 +120,7 @@ public:
         return {static_cast<Port>(child_of(node, p.level) * own.links + link), 0};
     }
 
-    std::uint32_t distance(SwitchId from, SwitchId to) const override {  // of leaf switches
+    TRAMONTANE_RULE std::uint32_t distance(SwitchId from, SwitchId to) const override {  // of leaf switches
         std::uint32_t up = 0;
         for (; from != to; ++up) {
             from /= level_[up + 1].children;
@@ -122,9 +129,9 @@ public:
         return 2 * up;
     }
 
-    SwitchId intermediate(SwitchId from, SwitchId, const Draw&, bool) const override { return from; }
+    TRAMONTANE_RULE SwitchId intermediate(SwitchId from, SwitchId, const Draw&, bool) const override { return from; }
 
-    Alternatives alternatives(SwitchId at, NodeId node) const override {
+    TRAMONTANE_RULE Alternatives alternatives(SwitchId at, NodeId node) const override {
         const Position p = position(at);
         const Level& own = level_[p.level];
         if (node / own.nodes != p.subtree) return {own.down_ports, 1, own.up_ports, at};
@@ -145,17 +152,19 @@ private:
     struct Position {
         Size level, subtree, way;
     };
-    Position position(SwitchId at) const {
+    TRAMONTANE_RULE Position position(SwitchId at) const {
         Size l = levels_ - 1;
         while (at < level_[l].first) --l;
         const Size number = at - level_[l].first;
         return {l, number / level_[l].ways, number % level_[l].ways};
     }
-    Size child_of(NodeId node, Size level) const {
+    TRAMONTANE_RULE Size child_of(NodeId node, Size level) const {
         return node / (level_[level].nodes / level_[level].children) % level_[level].children;
     }
     /// D-mod-k's up port towards a node from a level.
-    Size way_of(NodeId node, Size level) const { return node / level_[level].ways % level_[level].up_ports; }
+    TRAMONTANE_RULE Size way_of(NodeId node, Size level) const {
+        return node / level_[level].ways % level_[level].up_ports;
+    }
 
     Size levels_, nodes_, most_children_ = 0, counters_;
     SwitchId switches_;
@@ -163,11 +172,5 @@ private:
     std::array<Level, max_tree_levels> level_{};
     Port ports_;
 };
-
-}  // namespace
-
-std::unique_ptr<Topology> make_generalized_tree(const Machine& machine) {
-    return std::make_unique<GeneralizedTree>(machine);
-}
 
 }  // namespace tramontane

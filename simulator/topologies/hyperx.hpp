@@ -1,10 +1,13 @@
+/// \file
+/// HyperX.
+#pragma once
+
 #include <array>
 
 #include "divisor.hpp"
 #include "geometry.hpp"
 
 namespace tramontane {
-namespace {
 
 /// HyperX (Ahn et al., SC 2009) of L dimensions: two switches that differ in one coordinate only are linked, by as many
 /// parallel links as that dimension has. Switch (x1, ..., xL) is x1 + S1 (x2 + S2 (x3 + ...)). Ports: dimension by
@@ -42,21 +45,23 @@ public:
     NodeId nodes() const override { return nodes_; }
     NodeId nodes_per_switch() const override { return per_switch_; }
     std::uint32_t groups() const override { return dimension_[dimensions_ - 1].size; }
-    Port ports() const override { return ports_; }
+    TRAMONTANE_RULE Port ports() const override { return ports_; }
     std::int64_t radix() const override { return ports_; }
     std::int64_t links() const override { return std::int64_t{switches_} * wired_ / 2; }
     std::vector<LinkClass> link_classes() const override { return link_classes_by_dimension(dimensions_); }
-    LinkClassId link_class(SwitchId, Port port) const override {
+    TRAMONTANE_RULE LinkClassId link_class(SwitchId, Port port) const override {
         if (port >= wired_) return 0;
         std::size_t d = dimensions_;
         while (port < dimension_[d - 1].first) --d;
         return static_cast<LinkClassId>(d);
     }
-    SwitchId switch_of(NodeId node) const override { return by_node_.quotient(node); }
-    Port ejection_port(NodeId node) const override { return static_cast<Port>(wired_ + by_node_.remainder(node)); }
+    TRAMONTANE_RULE SwitchId switch_of(NodeId node) const override { return by_node_.quotient(node); }
+    TRAMONTANE_RULE Port ejection_port(NodeId node) const override {
+        return static_cast<Port>(wired_ + by_node_.remainder(node));
+    }
     std::uint8_t channels() const override { return 1; }
 
-    SwitchId neighbour(SwitchId at, Port port) const override {
+    TRAMONTANE_RULE SwitchId neighbour(SwitchId at, Port port) const override {
         Size stride = 1, rest = at;
         for (std::size_t d = 0;; ++d) {
             const Dimension& each = dimension_[d];
@@ -69,7 +74,7 @@ public:
         }
     }
 
-    Hop towards(SwitchId at, SwitchId target, NodeId, Trail&, const Draw& draw) const override {
+    TRAMONTANE_RULE Hop towards(SwitchId at, SwitchId target, NodeId, Trail&, const Draw& draw) const override {
         const SwitchId here = at;
         for (std::size_t d = 0;; ++d) {
             const Dimension& each = dimension_[d];
@@ -83,7 +88,7 @@ public:
         }
     }
 
-    std::uint32_t distance(SwitchId from, SwitchId to) const override {
+    TRAMONTANE_RULE std::uint32_t distance(SwitchId from, SwitchId to) const override {
         std::uint32_t differ = 0;
         for (std::size_t d = 0; d < dimensions_ && from != to; ++d) {
             const Divisor& by = dimension_[d].by;
@@ -94,14 +99,14 @@ public:
         return differ;
     }
 
-    SwitchId intermediate(SwitchId from, SwitchId to, const Draw& draw, bool) const override {
+    TRAMONTANE_RULE SwitchId intermediate(SwitchId from, SwitchId to, const Draw& draw, bool) const override {
         const Size others = switches_ - (from == to ? 1 : 2);
         return others == 0 ? from : skip(static_cast<Size>(draw.below(others)), from, to);
     }
 
-    std::uint32_t dimensions() const override { return static_cast<std::uint32_t>(dimensions_); }
+    TRAMONTANE_RULE std::uint32_t dimensions() const override { return static_cast<std::uint32_t>(dimensions_); }
 
-    Row row(SwitchId at, SwitchId target, std::uint32_t dimension) const override {
+    TRAMONTANE_RULE Row row(SwitchId at, SwitchId target, std::uint32_t dimension) const override {
         for (std::uint32_t d = 0; d < dimension; ++d) {
             at = dimension_[d].by.quotient(at);
             target = dimension_[d].by.quotient(target);
@@ -127,9 +132,7 @@ private:
     Port wired_, ports_;
 };
 
-}  // namespace
-
-const Family& hyperx_family() {
+inline const Family& hyperx_family() {
     static const Family family{
         .name = "hyperx",
         .shapes = {{.name = "hyperx",

@@ -1,3 +1,7 @@
+/// \file
+/// Tori and meshes of any dimension.
+#pragma once
+
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -6,7 +10,6 @@
 #include "geometry.hpp"
 
 namespace tramontane {
-namespace {
 
 /// Torus or mesh of D dimensions; in three, the torus of the paper's Fig. 2a. Switch (x, y, z, ...) is
 /// x + X (y + Y (z + Z ...)). Ports: +x, -x, +y, -y, ..., then the nodes. Dimension order x, y, z, ..., the shorter way
@@ -35,7 +38,7 @@ public:
     NodeId nodes() const override { return nodes_; }
     NodeId nodes_per_switch() const override { return per_switch_; }
     std::uint32_t groups() const override { return size_[D - 1]; }
-    Port ports() const override { return ports_; }
+    TRAMONTANE_RULE Port ports() const override { return ports_; }
     std::int64_t radix() const override {
         std::int64_t most = per_switch_;
         for (std::size_t d = 0; d < D; ++d) most += wraps(d) ? 2 : std::min<Size>(size_[d] - 1, 2);
@@ -47,11 +50,13 @@ public:
         return all;
     }
     std::vector<LinkClass> link_classes() const override { return link_classes_by_dimension(D); }
-    LinkClassId link_class(SwitchId, Port port) const override {
+    TRAMONTANE_RULE LinkClassId link_class(SwitchId, Port port) const override {
         return static_cast<LinkClassId>(port < wired ? port / 2 + 1 : 0);
     }
-    SwitchId switch_of(NodeId node) const override { return by_node_.quotient(node); }
-    Port ejection_port(NodeId node) const override { return static_cast<Port>(wired + by_node_.remainder(node)); }
+    TRAMONTANE_RULE SwitchId switch_of(NodeId node) const override { return by_node_.quotient(node); }
+    TRAMONTANE_RULE Port ejection_port(NodeId node) const override {
+        return static_cast<Port>(wired + by_node_.remainder(node));
+    }
     std::uint8_t channels() const override {
         for (std::size_t d = 0; d < D; ++d) {
             if (wraps(d)) return 2;
@@ -59,7 +64,7 @@ public:
         return 1;
     }
 
-    SwitchId neighbour(SwitchId at, Port port) const override {
+    TRAMONTANE_RULE SwitchId neighbour(SwitchId at, Port port) const override {
         auto c = coordinates(at);
         const std::size_t d = port / 2;
         if (!wraps(d) && c[d] == (port % 2 == 0 ? size_[d] - 1 : 0)) return at;
@@ -69,7 +74,7 @@ public:
         return number;
     }
 
-    Hop towards(SwitchId at, SwitchId target, NodeId, Trail& trail, const Draw&) const override {
+    TRAMONTANE_RULE Hop towards(SwitchId at, SwitchId target, NodeId, Trail& trail, const Draw&) const override {
         const auto a = coordinates(at);
         const auto b = coordinates(target);
         std::uint8_t d = 0;
@@ -87,7 +92,7 @@ public:
         return all;
     }
 
-    std::uint32_t distance(SwitchId from, SwitchId to) const override {
+    TRAMONTANE_RULE std::uint32_t distance(SwitchId from, SwitchId to) const override {
         const auto a = coordinates(from);
         const auto b = coordinates(to);
         Size sum = 0;
@@ -98,7 +103,7 @@ public:
         return sum;
     }
 
-    SwitchId intermediate(SwitchId from, SwitchId to, const Draw& draw, bool) const override {
+    TRAMONTANE_RULE SwitchId intermediate(SwitchId from, SwitchId to, const Draw& draw, bool) const override {
         // Uniform over all switches but the two ends.
         const Size others = switches_ - (from == to ? 1 : 2);
         return others == 0 ? from : skip(static_cast<Size>(draw.below(others)), from, to);
@@ -107,9 +112,9 @@ public:
 private:
     static constexpr Port wired = 2 * D;
 
-    bool wraps(std::size_t d) const { return !meshes || wraps_[d]; }
+    TRAMONTANE_RULE bool wraps(std::size_t d) const { return !meshes || wraps_[d]; }
 
-    std::array<Size, D> coordinates(SwitchId s) const {
+    TRAMONTANE_RULE std::array<Size, D> coordinates(SwitchId s) const {
         std::array<Size, D> c;
         for (std::size_t d = 0; d + 1 < D; ++d) {
             const Size rest = by_[d].quotient(s);
@@ -128,12 +133,12 @@ private:
     Port ports_;
 };
 
-constexpr std::size_t most_dimensions = 8;
+inline constexpr std::size_t most_dimensions = 8;
 
 template <std::size_t D = 1>
-std::unique_ptr<Topology> make_torus(const Machine& m, std::size_t dimensions, bool meshes) {
+std::unique_ptr<Topology> make_torus_of(const Machine& m, std::size_t dimensions, bool meshes) {
     if constexpr (D <= most_dimensions) {
-        if (dimensions != D) return make_torus<D + 1>(m, dimensions, meshes);
+        if (dimensions != D) return make_torus_of<D + 1>(m, dimensions, meshes);
         if (meshes) return std::make_unique<Torus<D, true>>(m);
         return std::make_unique<Torus<D, false>>(m);
     } else {
@@ -143,8 +148,8 @@ std::unique_ptr<Topology> make_torus(const Machine& m, std::size_t dimensions, b
 }
 
 /// Sizes, then wraps; [X, Y, Z] wraps in each.
-std::unique_ptr<Topology> make_any_torus(const Machine& m) {
-    if (m.geometry.size() == 3) return make_torus(m, 3, false);
+inline std::unique_ptr<Topology> make_any_torus(const Machine& m) {
+    if (m.geometry.size() == 3) return make_torus_of(m, 3, false);
     const std::size_t dimensions = m.geometry.size() / 2;
     bool meshes = false;
     for (std::size_t d = 0; d < dimensions; ++d) {
@@ -154,12 +159,10 @@ std::unique_ptr<Topology> make_any_torus(const Machine& m) {
         }
         meshes = meshes || wraps == 0;
     }
-    return make_torus(m, dimensions, meshes);
+    return make_torus_of(m, dimensions, meshes);
 }
 
-}  // namespace
-
-const Family& torus_family() {
+inline const Family& torus_family() {
     static const Family family{
         .name = "torus",
         .shapes = {{.name = "torus", .text = "[X, Y, Z]: switches along each dimension", .keys = {"X", "Y", "Z"}},

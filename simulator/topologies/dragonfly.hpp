@@ -1,9 +1,12 @@
+/// \file
+/// Dragonflies with groups of rows and columns.
+#pragma once
+
 #include "divisor.hpp"
 #include "dragonflies.hpp"
 #include "geometry.hpp"
 
 namespace tramontane {
-namespace {
 
 /// Dragonfly with groups of X x Y switches, linked all-to-all along each row and column, every switch linked to its
 /// counterpart in every other group (paper, Fig. 2c and Table 1: radix (X-1) + (Y-1) + (G-1) + nodes).
@@ -29,27 +32,27 @@ public:
     NodeId nodes() const override { return nodes_; }
     NodeId nodes_per_switch() const override { return per_switch_; }
     std::uint32_t groups() const override { return groups_; }
-    Port ports() const override { return ports_; }
+    TRAMONTANE_RULE Port ports() const override { return ports_; }
     std::int64_t radix() const override { return std::int64_t{x_} + y_ + groups_ - 3 + per_switch_; }
     std::int64_t links() const override { return switches_ * (std::int64_t{x_} + y_ + groups_ - 3) / 2; }
     std::vector<LinkClass> link_classes() const override { return dragonfly_link_classes(); }
-    LinkClassId link_class(SwitchId, Port port) const override {
+    TRAMONTANE_RULE LinkClassId link_class(SwitchId, Port port) const override {
         return port < x_ + y_ ? 1 : port < x_ + y_ + groups_ ? 2 : 0;
     }
-    SwitchId switch_of(NodeId node) const override { return by_node_.quotient(node); }
-    Port ejection_port(NodeId node) const override {
+    TRAMONTANE_RULE SwitchId switch_of(NodeId node) const override { return by_node_.quotient(node); }
+    TRAMONTANE_RULE Port ejection_port(NodeId node) const override {
         return static_cast<Port>(x_ + y_ + groups_ + by_node_.remainder(node));
     }
     std::uint8_t channels() const override { return 2; }
 
-    SwitchId neighbour(SwitchId at, Port port) const override {
+    TRAMONTANE_RULE SwitchId neighbour(SwitchId at, Port port) const override {
         const Position p = position(at);
         if (port < x_) return port + x_ * (p.y + y_ * p.g);
         if (port < x_ + y_) return p.x + x_ * (port - x_ + y_ * p.g);
         return p.x + x_ * (p.y + y_ * (port - x_ - y_));
     }
 
-    Hop towards(SwitchId at, SwitchId target, NodeId, Trail& trail, const Draw&) const override {
+    TRAMONTANE_RULE Hop towards(SwitchId at, SwitchId target, NodeId, Trail& trail, const Draw&) const override {
         const Position a = position(at), b = position(target);
         if (a.g != b.g) {
             trail.crossed = true;
@@ -60,15 +63,15 @@ public:
         return {static_cast<Port>(x_ + b.y), channel};
     }
 
-    void turn(Trail& trail) const override { trail.crossed = false; }
+    TRAMONTANE_RULE void turn(Trail& trail) const override { trail.crossed = false; }
 
-    std::uint32_t distance(SwitchId from, SwitchId to) const override {
+    TRAMONTANE_RULE std::uint32_t distance(SwitchId from, SwitchId to) const override {
         const Position a = position(from), b = position(to);
         return static_cast<std::uint32_t>(a.g != b.g) + static_cast<std::uint32_t>(a.x != b.x) +
                static_cast<std::uint32_t>(a.y != b.y);
     }
 
-    SwitchId intermediate(SwitchId from, SwitchId to, const Draw& draw, bool elsewhere) const override {
+    TRAMONTANE_RULE SwitchId intermediate(SwitchId from, SwitchId to, const Draw& draw, bool elsewhere) const override {
         const Size a = from / in_group_, b = to / in_group_;
         if (a == b && !elsewhere) return inside(from, to, in_group_, draw);
         const Size other_groups = groups_ - (a == b ? 1 : 2);
@@ -81,7 +84,7 @@ private:
     struct Position {
         Size x, y, g;
     };
-    Position position(SwitchId s) const {
+    TRAMONTANE_RULE Position position(SwitchId s) const {
         const Size row = by_x_.quotient(s), group = by_y_.quotient(row);
         return {s - row * x_, row - group * y_, group};
     }
@@ -91,9 +94,7 @@ private:
     Port ports_;
 };
 
-}  // namespace
-
-const Family& dragonfly_family() {
+inline const Family& dragonfly_family() {
     static const Family family{
         .name = "dragonfly",
         .shapes = {{.name = "dragonfly", .text = "[X, Y, G]: G groups of X x Y switches", .keys = {"X", "Y", "G"}}},

@@ -1,3 +1,7 @@
+/// \file
+/// Dragonflies whose groups are of leaves and spines.
+#pragma once
+
 #include <algorithm>
 
 #include "divisor.hpp"
@@ -5,7 +9,6 @@
 #include "geometry.hpp"
 
 namespace tramontane {
-namespace {
 
 /// Dragonfly+ (Shpiner et al., HiPINEB 2017): each group has leaves, which carry the nodes, and spines, which carry the
 /// global links; every leaf is linked to every spine of its group. Group g has the switches g (L + S) ..., leaves
@@ -51,8 +54,8 @@ public:
     NodeId nodes() const override { return nodes_; }
     NodeId nodes_per_switch() const override { return per_leaf_; }
     std::uint32_t groups() const override { return groups_; }
-    Port ports() const override { return ports_; }
-    Port wired_ports() const override { return wired_; }
+    TRAMONTANE_RULE Port ports() const override { return ports_; }
+    TRAMONTANE_RULE Port wired_ports() const override { return wired_; }
     std::int64_t radix() const override {
         return std::max(std::int64_t{spines_} + per_leaf_, std::int64_t{leaves_} + global_);
     }
@@ -61,21 +64,23 @@ public:
                std::int64_t{groups_} * (std::int64_t{others_} * pairs_) / 2;
     }
     std::vector<LinkClass> link_classes() const override { return dragonfly_link_classes(); }
-    LinkClassId link_class(SwitchId at, Port port) const override {
+    TRAMONTANE_RULE LinkClassId link_class(SwitchId at, Port port) const override {
         if (port >= wired_) return 0;
         return by_group_.remainder(at) >= leaves_ && port >= leaves_ ? 2 : 1;
     }
-    SwitchId switch_of(NodeId node) const override {
+    TRAMONTANE_RULE SwitchId switch_of(NodeId node) const override {
         const Size leaf = by_node_.quotient(node), group = by_leaf_.quotient(leaf);
         return group * in_group_ + leaf - group * leaves_;
     }
-    Port ejection_port(NodeId node) const override { return static_cast<Port>(wired_ + by_node_.remainder(node)); }
+    TRAMONTANE_RULE Port ejection_port(NodeId node) const override {
+        return static_cast<Port>(wired_ + by_node_.remainder(node));
+    }
     std::uint8_t channels() const override { return 1; }
     std::uint64_t switches_near(std::uint64_t own) const override {
         return own + (own + leaves_ - 1) / leaves_ * spines_;
     }
 
-    SwitchId neighbour(SwitchId at, Port port) const override {
+    TRAMONTANE_RULE SwitchId neighbour(SwitchId at, Port port) const override {
         const Position p = position(at);
         if (p.own < leaves_) return port < spines_ ? spine(p.group, port) : at;
         if (port < leaves_) return p.group * in_group_ + port;
@@ -87,7 +92,7 @@ public:
     }
 
     /// A target that is a spine of another group has a link to the group of `at`.
-    Hop towards(SwitchId at, SwitchId target, NodeId, Trail&, const Draw& draw) const override {
+    TRAMONTANE_RULE Hop towards(SwitchId at, SwitchId target, NodeId, Trail&, const Draw& draw) const override {
         const Position a = position(at), b = position(target);
         if (a.group == b.group) {
             if (a.own >= leaves_) return {static_cast<Port>(b.own), 0};
@@ -104,7 +109,7 @@ public:
     }
 
     /// As for `towards`.
-    std::uint32_t distance(SwitchId from, SwitchId to) const override {
+    TRAMONTANE_RULE std::uint32_t distance(SwitchId from, SwitchId to) const override {
         if (from == to) return 0;
         const Position a = position(from), b = position(to);
         const bool up = a.own < leaves_, down = b.own < leaves_;
@@ -114,7 +119,7 @@ public:
 
     /// In a third group. A spine that has a link to the destination's group, where the link that was drawn leads to
     /// one; else a leaf, so that the way on begins upwards. Inside a group the spine is random anyway.
-    SwitchId intermediate(SwitchId from, SwitchId to, const Draw& draw, bool) const override {
+    TRAMONTANE_RULE SwitchId intermediate(SwitchId from, SwitchId to, const Draw& draw, bool) const override {
         const Size a = by_group_.quotient(from), b = by_group_.quotient(to);
         if (a == b || groups_ < 3) return from;
         const Size group = skip(static_cast<Size>(draw.below(groups_ - 2)), a, b);
@@ -135,23 +140,23 @@ private:
     struct Links {
         Size first, end;
     };
-    Position position(SwitchId s) const {
+    TRAMONTANE_RULE Position position(SwitchId s) const {
         const Size group = by_group_.quotient(s);
         return {group, s - group * in_group_};
     }
-    SwitchId spine(Size group, Size number) const { return group * in_group_ + leaves_ + number; }
+    TRAMONTANE_RULE SwitchId spine(Size group, Size number) const { return group * in_group_ + leaves_ + number; }
     /// The number of a group among all but the own one.
-    static Size order(Size own, Size other) { return other < own ? other : other - 1; }
+    TRAMONTANE_RULE static Size order(Size own, Size other) { return other < own ? other : other - 1; }
     /// The spine that has a link to the other group number d.
-    Size spine_of(Size link, Size d) const { return by_global_.quotient(link * others_ + d); }
+    TRAMONTANE_RULE Size spine_of(Size link, Size d) const { return by_global_.quotient(link * others_ + d); }
     /// The links of a spine to the other group number d.
-    Links links_of(Size spine, Size d) const {
+    TRAMONTANE_RULE Links links_of(Size spine, Size d) const {
         const auto from = [&](Size port) {
             return port <= d ? 0 : std::min(pairs_, by_other_.quotient(port - d + others_ - 1));
         };
         return {from(spine * global_), from((spine + 1) * global_)};
     }
-    static Size any(Links links, const Draw& draw, SwitchId at) {
+    TRAMONTANE_RULE static Size any(Links links, const Draw& draw, SwitchId at) {
         return links.first + static_cast<Size>(draw.below(links.end - links.first, link_choice | at));
     }
 
@@ -161,9 +166,7 @@ private:
     Port wired_, ports_;
 };
 
-}  // namespace
-
-const Family& dragonfly_plus_family() {
+inline const Family& dragonfly_plus_family() {
     static const Family family{
         .name = "dragonfly-plus",
         .shapes = {{.name = "dragonfly-plus",

@@ -1,12 +1,17 @@
+/// \file
+/// Dragonflies with all-to-all groups.
+#pragma once
+
 #include <algorithm>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "dragonflies.hpp"
 #include "geometry.hpp"
+#include "table.hpp"
 
 namespace tramontane {
-namespace {
 
 /// Dragonfly of SST/macro 16.0 with one-dimensional groups: a switches, linked all-to-all, and h global links a switch,
 /// arranged in a circle: switch A of group G is linked to switch A of the groups G + o and G - o for its h / 2 offsets
@@ -34,24 +39,24 @@ public:
     NodeId nodes() const override { return nodes_; }
     NodeId nodes_per_switch() const override { return per_switch_; }
     std::uint32_t groups() const override { return groups_; }
-    Port ports() const override { return ports_; }
+    TRAMONTANE_RULE Port ports() const override { return ports_; }
     std::int64_t radix() const override { return ports_; }  // SST/macro counts the unused port, too
     std::int64_t links() const override {
         return std::int64_t{groups_} * in_group_ * (in_group_ - 1) / 2 +
                std::int64_t{groups_} * static_cast<std::int64_t>(gateways_.size()) / 2;
     }
     std::vector<LinkClass> link_classes() const override { return dragonfly_link_classes(); }
-    LinkClassId link_class(SwitchId, Port port) const override {
+    TRAMONTANE_RULE LinkClassId link_class(SwitchId, Port port) const override {
         return port < in_group_ ? 1 : port < in_group_ + 2 * half_ ? 2 : 0;
     }
-    SwitchId switch_of(NodeId node) const override { return node / per_switch_; }
-    Port ejection_port(NodeId node) const override {
+    TRAMONTANE_RULE SwitchId switch_of(NodeId node) const override { return node / per_switch_; }
+    TRAMONTANE_RULE Port ejection_port(NodeId node) const override {
         return static_cast<Port>(in_group_ + 2 * half_ + node % per_switch_);
     }
     std::uint8_t channels() const override { return 2; }
     std::uint8_t channels_by_hop() const override { return 6; }
 
-    SwitchId neighbour(SwitchId at, Port port) const override {
+    TRAMONTANE_RULE SwitchId neighbour(SwitchId at, Port port) const override {
         const Size own = at % in_group_, group = at / in_group_;
         if (port < in_group_) return group * in_group_ + port;
         const Size offset = (own * half_ + (port - in_group_) / 2 + 1) % groups_;
@@ -59,7 +64,7 @@ public:
         return other % groups_ * in_group_ + own;
     }
 
-    Hop towards(SwitchId at, SwitchId target, NodeId, Trail& trail, const Draw& draw) const override {
+    TRAMONTANE_RULE Hop towards(SwitchId at, SwitchId target, NodeId, Trail& trail, const Draw& draw) const override {
         const Size own = at % in_group_, group = at / in_group_;
         const Size aim = target % in_group_, other = target / in_group_;
         if (group == other) return {static_cast<Port>(aim), static_cast<std::uint8_t>(trail.crossed ? 1 : 0)};
@@ -74,9 +79,9 @@ public:
         return {mine[draw.below(mine.size(), link_choice | at)].port, channel};
     }
 
-    void turn(Trail& trail) const override { trail.crossed = false; }
+    TRAMONTANE_RULE void turn(Trail& trail) const override { trail.crossed = false; }
 
-    std::uint32_t distance(SwitchId from, SwitchId to) const override {
+    TRAMONTANE_RULE std::uint32_t distance(SwitchId from, SwitchId to) const override {
         if (from == to) return 0;
         const Size a = from % in_group_, b = to % in_group_;
         if (from / in_group_ == to / in_group_) return 1;
@@ -85,11 +90,17 @@ public:
         return of_switch(all, b).empty() ? 3 : 2;
     }
 
+    template <class Visit>
+    void each_table(Visit&& visit) {
+        visit(begins_);
+        visit(gateways_);
+    }
+
     bool non_minimal_may_be_shorter() const override { return true; }  // by two global links
 
     /// In another group, a switch that is linked to another switch of the own group, so that the first leg is as short
     /// as it can be: the links of other switches are equally likely.
-    SwitchId intermediate(SwitchId from, SwitchId to, const Draw& draw, bool elsewhere) const override {
+    TRAMONTANE_RULE SwitchId intermediate(SwitchId from, SwitchId to, const Draw& draw, bool elsewhere) const override {
         const Size a = from / in_group_, b = to / in_group_;
         if (a == b && !elsewhere) return inside(from, to, in_group_, draw);
         const Size other_groups = groups_ - (a == b ? 1 : 2);
@@ -133,20 +144,22 @@ private:
                 found(groups_ - apart, Gateway{at, static_cast<Port>(port + 1)});
             }
         };
-        begins_.assign(std::size_t{groups_} + 1, 0);
-        each([&](Size apart, Gateway) { ++begins_[apart + 1]; });
-        for (Size apart = 0; apart < groups_; ++apart) begins_[apart + 1] += begins_[apart];
-        gateways_.resize(begins_[groups_]);
-        auto next = begins_;
-        each([&](Size apart, Gateway gateway) { gateways_[next[apart]++] = gateway; });
+        std::vector<Size> begins(std::size_t{groups_} + 1, 0);
+        each([&](Size apart, Gateway) { ++begins[apart + 1]; });
+        for (Size apart = 0; apart < groups_; ++apart) begins[apart + 1] += begins[apart];
+        std::vector<Gateway> gateways(begins[groups_]);
+        auto next = begins;
+        each([&](Size apart, Gateway gateway) { gateways[next[apart]++] = gateway; });
+        begins_ = std::move(begins);
+        gateways_ = std::move(gateways);
     }
 
-    [[nodiscard]] Gateways gateways(Size from, Size to) const {
+    [[nodiscard]] TRAMONTANE_RULE Gateways gateways(Size from, Size to) const {
         const Size apart = to >= from ? to - from : to + groups_ - from;
         return {gateways_.data() + begins_[apart], gateways_.data() + begins_[apart + 1]};
     }
 
-    [[nodiscard]] static Gateways of_switch(Gateways all, Size at) {
+    [[nodiscard]] TRAMONTANE_RULE static Gateways of_switch(Gateways all, Size at) {
         std::size_t first = 0;
         while (first < all.size() && all[first].at < at) ++first;
         std::size_t last = first;
@@ -155,7 +168,7 @@ private:
     }
 
     /// One of the switches that have a link, however many they have.
-    [[nodiscard]] static Size distinct(Gateways all, SwitchId here, const Draw& draw) {
+    [[nodiscard]] TRAMONTANE_RULE static Size distinct(Gateways all, SwitchId here, const Draw& draw) {
         Size count = 0;
         for (std::size_t i = 0; i < all.size(); ++i) count += i == 0 || all[i].at != all[i - 1].at;
         auto pick = draw.below(count, gateway_choice | here);
@@ -167,13 +180,11 @@ private:
 
     Size in_group_, groups_, per_switch_, half_, switches_, nodes_;
     Port ports_;
-    std::vector<Size> begins_;  // by groups apart
-    std::vector<Gateway> gateways_;
+    Table<Size> begins_;  // by groups apart
+    Table<Gateway> gateways_;
 };
 
-}  // namespace
-
-const Family& circulant_dragonfly_family() {
+inline const Family& circulant_dragonfly_family() {
     static const Family family{
         .name = "dragonfly1d",
         .shapes = {{.name = "dragonfly1d", .text = "[a, G]: G groups of a switches", .keys = {"a", "G"}}},

@@ -1,13 +1,19 @@
+/// \file
+/// Fat trees: k-ary n-trees and three levels of subtrees.
+#pragma once
+
 #include <algorithm>
 #include <array>
 
+#include "generalized_tree.hpp"
 #include "trees.hpp"
 
 namespace tramontane {
-namespace {
 
 /// `count`, rounded up to whole subtrees.
-std::uint64_t whole(std::uint64_t count, std::uint64_t subtree) { return (count + subtree - 1) / subtree * subtree; }
+inline std::uint64_t whole_subtrees(std::uint64_t count, std::uint64_t subtree) {
+    return (count + subtree - 1) / subtree * subtree;
+}
 
 /// Full k-ary n-tree (paper, Fig. 2b): n switch levels of k^(n-1) switches with k down and k up ports; k^n nodes.
 /// A switch is (level, label of n-1 digits): going up from level l replaces digit l of the label by the up port, going
@@ -35,34 +41,37 @@ public:
     NodeId nodes() const override { return power_[levels_]; }
     NodeId nodes_per_switch() const override { return down_; }
     std::uint32_t groups() const override { return down_; }
-    Port ports() const override { return ports_; }
-    Port wired_ports() const override { return ports_; }  // a lowest switch has nodes where others have wires
+    TRAMONTANE_RULE Port ports() const override { return ports_; }
+    TRAMONTANE_RULE Port wired_ports() const override {
+        return ports_;
+    }  // a lowest switch has nodes where others have wires
     std::int64_t radix() const override { return ports_; }
     std::uint64_t switches_near(std::uint64_t own) const override {
         std::uint64_t all = own;
         // D-mod-k leads up to every switch of a subtree, and out of it only where other subtrees have ranks.
-        for (Size level = 1; level < levels_ && own > power_[level - 1]; ++level) all += whole(own, power_[level]);
+        for (Size level = 1; level < levels_ && own > power_[level - 1]; ++level)
+            all += whole_subtrees(own, power_[level]);
         return all;
     }
     std::int64_t links() const override { return std::int64_t{levels_ - 1} * power_[levels_]; }
     std::vector<LinkClass> link_classes() const override { return tree_link_classes(levels_); }
-    LinkClassId link_class(SwitchId at, Port port) const override {
+    TRAMONTANE_RULE LinkClassId link_class(SwitchId at, Port port) const override {
         const Size level = at / power_[levels_ - 1];
         if (port < down_) return static_cast<LinkClassId>(2 * level);
         return static_cast<LinkClassId>(level + 1 < levels_ ? 2 * level + 1 : 0);  // the top has no links up
     }
-    SwitchId switch_of(NodeId node) const override { return node / down_; }
-    Port ejection_port(NodeId node) const override { return static_cast<Port>(node % down_); }
+    TRAMONTANE_RULE SwitchId switch_of(NodeId node) const override { return node / down_; }
+    TRAMONTANE_RULE Port ejection_port(NodeId node) const override { return static_cast<Port>(node % down_); }
     std::uint8_t channels() const override { return 1; }
 
-    SwitchId neighbour(SwitchId at, Port port) const override {
+    TRAMONTANE_RULE SwitchId neighbour(SwitchId at, Port port) const override {
         const Size width = power_[levels_ - 1];
         const Size level = at / width, label = at % width;
         if (port >= down_) return (level + 1) * width + with_digit(label, level, port - down_);
         return (level - 1) * width + with_digit(label, level - 1, port);
     }
 
-    Hop towards(SwitchId at, SwitchId, NodeId node, Trail&, const Draw&) const override {
+    TRAMONTANE_RULE Hop towards(SwitchId at, SwitchId, NodeId node, Trail&, const Draw&) const override {
         const Size width = power_[levels_ - 1];
         const Size level = at / width, label = at % width;
         const Size digit = node / power_[level] % down_;
@@ -70,15 +79,15 @@ public:
         return {static_cast<Port>(below_here ? digit : down_ + digit), 0};
     }
 
-    std::uint32_t distance(SwitchId from, SwitchId to) const override {  // of leaf switches
+    TRAMONTANE_RULE std::uint32_t distance(SwitchId from, SwitchId to) const override {  // of leaf switches
         Size up = 0;
         while (from / power_[up] != to / power_[up]) ++up;
         return 2 * up;
     }
 
-    SwitchId intermediate(SwitchId from, SwitchId, const Draw&, bool) const override { return from; }
+    TRAMONTANE_RULE SwitchId intermediate(SwitchId from, SwitchId, const Draw&, bool) const override { return from; }
 
-    Alternatives alternatives(SwitchId at, NodeId node) const override {
+    TRAMONTANE_RULE Alternatives alternatives(SwitchId at, NodeId node) const override {
         const Size width = power_[levels_ - 1];
         const Size level = at / width, label = at % width;
         if (label / power_[level] != node / power_[level + 1])
@@ -88,7 +97,7 @@ public:
     std::uint32_t counters() const override { return switches_; }
 
 private:
-    Size with_digit(Size label, Size position, Size digit) const {
+    TRAMONTANE_RULE Size with_digit(Size label, Size position, Size digit) const {
         const Size old = label / power_[position] % down_;
         return label + (digit - old) * power_[position];
     }
@@ -124,26 +133,26 @@ public:
     NodeId nodes() const override { return nodes_; }
     NodeId nodes_per_switch() const override { return per_leaf_; }
     std::uint32_t groups() const override { return subtrees_; }
-    Port ports() const override { return ports_; }
-    Port wired_ports() const override { return ports_; }
+    TRAMONTANE_RULE Port ports() const override { return ports_; }
+    TRAMONTANE_RULE Port wired_ports() const override { return ports_; }
     std::int64_t radix() const override { return ports_; }
     std::uint64_t switches_near(std::uint64_t own) const override {
         std::uint64_t all = own;
-        if (own > 1) all += whole(own, leaves_);
+        if (own > 1) all += whole_subtrees(own, leaves_);
         if (own > leaves_) all += std::uint64_t{leaves_} * per_leaf_;
         return all;
     }
     std::int64_t links() const override { return 2 * std::int64_t{nodes_}; }
     std::vector<LinkClass> link_classes() const override { return tree_link_classes(3); }
-    LinkClassId link_class(SwitchId at, Port port) const override {
+    TRAMONTANE_RULE LinkClassId link_class(SwitchId at, Port port) const override {
         if (at >= 2 * all_leaves_) return 4;
         return static_cast<LinkClassId>((at < all_leaves_ ? 0 : 2) + (port < per_leaf_ ? 0 : 1));
     }
-    SwitchId switch_of(NodeId node) const override { return node / per_leaf_; }
-    Port ejection_port(NodeId node) const override { return static_cast<Port>(node % per_leaf_); }
+    TRAMONTANE_RULE SwitchId switch_of(NodeId node) const override { return node / per_leaf_; }
+    TRAMONTANE_RULE Port ejection_port(NodeId node) const override { return static_cast<Port>(node % per_leaf_); }
     std::uint8_t channels() const override { return 1; }
 
-    SwitchId neighbour(SwitchId at, Port port) const override {
+    TRAMONTANE_RULE SwitchId neighbour(SwitchId at, Port port) const override {
         if (at >= 2 * all_leaves_) return all_leaves_ + port * leaves_ + (at - 2 * all_leaves_) % leaves_;
         const Size subtree = at % all_leaves_ / leaves_, own = at % leaves_;
         if (at < all_leaves_) return all_leaves_ + subtree * leaves_ + (own + (port - per_leaf_) * leaves_) / per_leaf_;
@@ -151,19 +160,19 @@ public:
         return subtree * leaves_ + (own * per_leaf_ + port) % leaves_;
     }
 
-    Hop towards(SwitchId at, SwitchId, NodeId node, Trail&, const Draw&) const override {
+    TRAMONTANE_RULE Hop towards(SwitchId at, SwitchId, NodeId node, Trail&, const Draw&) const override {
         const Alternatives some = alternatives(at, node);
         const Size digit = at >= all_leaves_ && some.first == per_leaf_ ? node / per_leaf_ : node;
         return {static_cast<Port>(some.first + some.stride * (digit % some.count)), 0};
     }
 
-    std::uint32_t distance(SwitchId from, SwitchId to) const override {  // of leaf switches
+    TRAMONTANE_RULE std::uint32_t distance(SwitchId from, SwitchId to) const override {  // of leaf switches
         return from == to ? 0 : from / leaves_ == to / leaves_ ? 2 : 4;
     }
 
-    SwitchId intermediate(SwitchId from, SwitchId, const Draw&, bool) const override { return from; }
+    TRAMONTANE_RULE SwitchId intermediate(SwitchId from, SwitchId, const Draw&, bool) const override { return from; }
 
-    Alternatives alternatives(SwitchId at, NodeId node) const override {
+    TRAMONTANE_RULE Alternatives alternatives(SwitchId at, NodeId node) const override {
         const Size leaf = node / per_leaf_;
         if (at >= 2 * all_leaves_) return {static_cast<Port>(leaf / leaves_), 1, 1, at};
         if (at < all_leaves_ || at % all_leaves_ / leaves_ != leaf / leaves_) {
@@ -184,9 +193,7 @@ private:
     Port ports_;
 };
 
-}  // namespace
-
-const Family& fat_tree_family() {
+inline const Family& fat_tree_family() {
     static const Family family{
         .name = "fattree",
         .shapes = {{.name = "fattree", .text = "[n, d]: n switch levels, d down ports a switch", .keys = {"n", "d"}},
@@ -206,7 +213,7 @@ const Family& fat_tree_family() {
         .make = [](const Machine& m) -> std::unique_ptr<Topology> {
             if (m.geometry.size() == 2) return std::make_unique<FatTree>(m);
             if (m.geometry.size() == 3) return std::make_unique<SubtreeFatTree>(m);
-            return make_generalized_tree(m);
+            return std::make_unique<GeneralizedTree>(m);
         },
         .example = {3, 4},
     };

@@ -1,0 +1,54 @@
+#include "device/accelerator.hpp"
+
+#include <dlfcn.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "device/worker.hpp"
+
+namespace tramontane::device {
+namespace {
+
+constexpr const char* library = "libtramontane-gpu.so";
+
+[[noreturn]] void refuse(const std::string& why) {
+    throw std::invalid_argument("device: found 'gpu' (" + why + "), allowed: cpu, host");
+}
+
+/// The folder of the file that this function is in.
+std::string own_folder() {
+    Dl_info found{};
+    if (dladdr(reinterpret_cast<const void*>(&own_folder), &found) == 0 || found.dli_fname == nullptr) return ".";
+    const std::string file = found.dli_fname;
+    const std::size_t end = file.rfind('/');
+    return end == std::string::npos ? "." : file.substr(0, end);
+}
+
+Accelerator& opened() {
+    const std::string path = own_folder() + "/" + library;
+    void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) {
+        const char* const error = dlerror();
+        const std::string why = error == nullptr ? "" : error;
+        const bool missing = why.find("No such file") != std::string::npos;
+        refuse(missing ? "this installation has no " + std::string(library) + " (make setup GPU=1)" : why);
+    }
+    auto* const open = reinterpret_cast<OpenAccelerator*>(dlsym(handle, open_accelerator));
+    if (open == nullptr) refuse(path + " is another library");
+    const char* why = "it has none";
+    Accelerator* const found = open(layout(), &why);
+    if (found == nullptr) refuse(why);
+    return *found;
+}
+
+}  // namespace
+
+Layout layout() { return {sizeof(Common), sizeof(Worker), sizeof(NodeRecords::Node), sizeof(CacheLine)}; }
+
+Accelerator& accelerator() {
+    static Accelerator& found = opened();
+    return found;
+}
+
+}  // namespace tramontane::device

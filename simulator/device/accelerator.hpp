@@ -1,0 +1,46 @@
+/// \file
+/// An accelerator (GPU): memory that it shares with its host, and kernels of some windows. What drives one is a library
+/// of its own (simulator/device/gpu), which is looked for where this one lies, and only when an accelerator is asked
+/// for: nobody else needs a driver, nor the compiler.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "device/memory.hpp"
+
+namespace tramontane::device {
+
+struct Common;
+struct Worker;
+
+class Accelerator : public Memory {
+public:
+    [[nodiscard]] virtual std::string name() const = 0;
+    /// Lanes that work at a time.
+    [[nodiscard]] virtual std::uint32_t lanes() const = 0;
+    /// Bytes of its memory.
+    [[nodiscard]] virtual std::uint64_t bytes() const = 0;
+    /// Handles so many windows; fewer, where none is left or room gets scarce.
+    /// \return the next window, or Agenda::ended
+    /// \throws std::runtime_error and others, for what a lane would throw on a processor
+    virtual std::uint64_t launch(Common& common, Worker* workers, std::uint64_t windows) = 0;
+};
+
+/// What tells a library that was made of other sources: the sizes of what both of them know.
+struct Layout {
+    std::uint64_t common, worker, node, line;
+    bool operator==(const Layout&) const = default;
+};
+[[nodiscard]] Layout layout();
+
+/// The accelerator of this machine.
+/// \throws std::invalid_argument with one line that says why there is none
+[[nodiscard]] Accelerator& accelerator();
+
+/// What the library has: `why` says why the answer is null.
+using OpenAccelerator = Accelerator*(const Layout& expected, const char** why);
+inline constexpr const char* open_accelerator = "tramontane_open_accelerator";
+
+}  // namespace tramontane::device

@@ -1,0 +1,194 @@
+/// \file
+/// What all lanes have in common.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "allocation.hpp"
+#include "delays.hpp"
+#include "device/agenda.hpp"
+#include "device/memory.hpp"
+#include "device/network.hpp"
+#include "device/records.hpp"
+#include "device/rounds.hpp"
+#include "noise.hpp"
+#include "places.hpp"
+#include "rules/arbiter.hpp"
+#include "rules/channel.hpp"
+#include "rules/node_records.hpp"
+#include "rules/parameters.hpp"
+#include "rules/routing.hpp"
+#include "rules/switch.hpp"
+#include "setting.hpp"
+
+namespace tramontane::device {
+
+/// An event of an LP in the window that is handled: of a heap, see Heap.
+struct Due {
+    Pending event;
+    Index child, sibling;
+};
+
+struct Common {
+    /// \param memory which is to outlive this
+    /// \throws std::invalid_argument for what is too large
+    Common(Memory& memory, const Machine& machine, const Setting& setting, const Schedule& schedule, const Run& run,
+           std::uint32_t lanes_)
+        : lanes(lanes_),
+          phases(static_cast<std::uint32_t>(schedule.phases().size())),
+          parameters(machine, *setting.topology),
+          seed(run.seed),
+          switches(setting.topology->switches()),
+          places(setting.places),
+          allocation(setting.allocation),
+          network(*setting.topology),
+          router(setting.router, network),
+          rounds(memory, schedule),
+          noise(run.noise, run.seed),
+          tables_(memory),
+          packets(memory, room(4 * rounds.most_at_once())),
+          transactions(memory, room(4 * rounds.most_at_once())),
+          messages(memory, room(2 * rounds.most_at_once())),
+          credits(memory, room(2 * std::uint64_t{places.count()})),
+          gaps(memory, room(8 * std::uint64_t{switches})),
+          open_rounds(memory, room(2 * std::uint64_t{setting.ranks})),
+          due(memory, room(32 * std::uint64_t{lanes})),
+          agenda(memory, run.window == 0 ? parameters.lookahead() : std::min(run.window, parameters.lookahead()),
+                 switches + places.nodes(), room(4 * std::uint64_t{places.nodes()})),
+          delay_bounds(memory, delay_bins::count),
+          delay_cells(memory, delay_bins::of_cell.size()),
+          congestion_bins(std::min(run.congestion_bins, setting.ranks)),
+          ranks(setting.ranks),
+          congestion(memory, std::size_t{congestion_bins} * congestion_bins),
+          spans(memory, std::size_t{lanes} * phases),
+          totals(memory, std::size_t{lanes} * phases) {
+        std::copy(delay_bins::lower.begin(), delay_bins::lower.end(), delay_bounds.get());
+        std::copy(delay_bins::of_cell.begin(), delay_bins::of_cell.end(), delay_cells.get());
+        std::fill_n(spans.get(), spans.size(), NodeRecords::Span{});
+        tables_(parameters.links.rates);
+        tables_(parameters.links.of_class);
+        places.each_table(tables_);
+        allocation.each_table(tables_);
+        network.each_table(tables_);
+    }
+
+    /// Between two windows: goes to the next one that has events, or Agenda::ended.
+    TRAMONTANE_RULE std::uint64_t turn() {
+        turn_records();
+        return agenda.turn();
+    }
+    TRAMONTANE_RULE void turn_records() {
+        packets.turn();
+        transactions.turn();
+        messages.turn();
+        credits.turn();
+        gaps.turn();
+        open_rounds.turn();
+    }
+    /// Whether a launch must end for `grow`.
+    [[nodiscard]] TRAMONTANE_RULE bool crowded() const {
+        return packets.crowded() || transactions.crowded() || messages.crowded() || credits.crowded() ||
+               gaps.crowded() || open_rounds.crowded() || due.crowded() || agenda.crowded();
+    }
+    void grow() {
+        packets.grow();
+        transactions.grow();
+        messages.grow();
+        credits.grow();
+        gaps.grow();
+        open_rounds.grow();
+        due.grow();
+        agenda.grow();
+    }
+
+    const std::uint32_t lanes, phases;
+    Parameters parameters;
+    const std::uint64_t seed;
+    const SwitchId switches;
+    Places places;
+    Allocation allocation;
+    Network network;
+    const RouterIn<Network> router;
+    const RoundTable rounds;
+    const Noise noise;
+
+private:
+    TablesIn tables_;
+
+public:
+    Records<Packet> packets;
+    Records<Transaction> transactions;
+    Records<Message> messages;
+    Records<Credits> credits;
+    Records<Gaps> gaps;
+    Records<OpenRound> open_rounds;
+    Records<Due> due;
+    Agenda agenda;
+    Array<Ticks> delay_bounds;  ///< delay_bins::lower
+    Array<std::uint8_t> delay_cells;
+    const std::uint32_t congestion_bins, ranks;
+    Array<DelaySum> congestion;         ///< by source and destination, as CongestionMatrix
+    Array<NodeRecords::Span> spans;     ///< by lane and phase
+    Array<NodeRecords::Totals> totals;  ///< by lane and phase
+
+private:
+#ifdef TRAMONTANE_SMALL_STORAGE
+    static constexpr std::uint32_t at_first = 1 << 11;
+#else
+    static constexpr std::uint32_t at_first = 1 << 18;  // untouched memory costs nothing
+#endif
+    /// Records that there is room for at first. Between launches it grows; but all ranks may begin in one window.
+    [[nodiscard]] static std::uint32_t room(std::uint64_t more) {
+        return static_cast<std::uint32_t>(std::min<std::uint64_t>(at_first + more, std::uint64_t{1} << 30));
+    }
+};
+
+/// The records of all nodes; see NodeRules.
+struct NodeArrays {
+    NodeArrays(Memory& memory, const Machine& machine, const Common& common, std::uint32_t rounds_)
+        : rounds(rounds_), nodes(memory, common.places.count()), open(memory, common.ranks) {
+        const Parameters& p = common.parameters;
+        const std::uint32_t places = common.places.count();
+        for (std::uint32_t place = 0; place < places; ++place) {
+            NodeRecords::Node* const node = ::new (static_cast<void*>(&nodes[place])) NodeRecords::Node();
+            node->nic = NicChannel(p.buffer);
+        }
+        if (common.places.several() && p.node_memory_slot > 0)
+            memory_until = Array<Ticks>(memory, common.places.nodes());
+        if (p.message_gap > 0) next_message = Array<Ticks>(memory, places);
+        if (p.costs.of_unexpected()) unexpected = Array<std::uint32_t>(memory, common.ranks);
+        if (machine.unpack_per_byte > 0) unpack_until = Array<Ticks>(memory, common.ranks);
+    }
+
+    const std::uint32_t rounds;
+    Array<NodeRecords::Node> nodes;   ///< by place
+    Array<Index> open;                ///< by rank
+    Array<Ticks> memory_until;        ///< by node of the job; none where memory is unlimited
+    Array<Ticks> next_message;        ///< by NIC; none where there is no gap
+    Array<std::uint32_t> unexpected;  ///< by rank; none where they cost nothing
+    Array<Ticks> unpack_until;        ///< by rank: what is there takes so long; none where it takes no time
+};
+
+/// The records of all switches; see SwitchRules.
+struct SwitchArrays {
+    /// \param counters of ports that are taken in turn
+    SwitchArrays(Memory& memory, const Common& common, std::uint32_t counters)
+        : met(memory, common.switches), turns(memory, counters), injections(memory, common.places.count()) {
+        for (std::size_t nic = 0; nic < injections.size(); ++nic) {
+            Injection* const injection = ::new (static_cast<void*>(&injections[nic])) Injection();
+            injection->channel = NodeChannel(common.parameters.buffer);
+        }
+    }
+
+    Array<CacheLine*> met;
+    Array<CacheLine> lines;  ///< made by the first lane, which knows how many each switch has
+    Array<std::uint32_t> turns;
+    Array<Injection> injections;
+};
+
+}  // namespace tramontane::device

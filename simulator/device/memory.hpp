@@ -1,0 +1,92 @@
+/// \file
+/// Memory that lanes work on: a processor's own, or what an accelerator and its host both see.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "rules/rule.hpp"
+
+namespace tramontane::device {
+
+class Memory {
+public:
+    virtual ~Memory() = default;
+    /// So many zeros, that begin at a line of an accelerator's cache (128 B). What nobody touches takes no memory.
+    /// \throws std::bad_alloc
+    [[nodiscard]] virtual void* allocate(std::size_t bytes) = 0;
+    virtual void release(void* memory) noexcept = 0;
+    virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
+};
+
+/// Of a processor.
+class HostMemory final : public Memory {
+public:
+    [[nodiscard]] void* allocate(std::size_t bytes) override;
+    void release(void* memory) noexcept override;
+    void copy(void* to, const void* from, std::size_t bytes) override;
+};
+
+/// An array of zeros there.
+template <class T>
+class Array {
+public:
+    Array() = default;
+    Array(Memory& memory, std::size_t count)
+        : memory_(&memory), data_(static_cast<T*>(memory.allocate(count * sizeof(T)))), size_(count) {
+        static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= 128);
+    }
+    Array(Array&& other) noexcept { swap(other); }
+    Array& operator=(Array&& other) noexcept {
+        swap(other);
+        return *this;
+    }
+    Array(const Array&) = delete;
+    Array& operator=(const Array&) = delete;
+    ~Array() {
+        if (memory_ != nullptr) memory_->release(data_);
+    }
+
+    [[nodiscard]] TRAMONTANE_RULE T* get() const { return data_; }
+    [[nodiscard]] TRAMONTANE_RULE T& operator[](std::size_t i) const { return data_[i]; }
+    [[nodiscard]] TRAMONTANE_RULE std::size_t size() const { return size_; }
+    [[nodiscard]] std::size_t bytes() const { return size_ * sizeof(T); }
+
+private:
+    void swap(Array& other) noexcept {
+        std::swap(memory_, other.memory_);
+        std::swap(data_, other.data_);
+        std::swap(size_, other.size_);
+    }
+
+    Memory* memory_ = nullptr;
+    T* data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+/// Gives an object's tables another place, where lanes see them.
+class TablesIn {
+public:
+    explicit TablesIn(Memory& memory) : memory_(memory) {}
+    template <class AnyTable>
+    void operator()(AnyTable& table) {
+        table.move([this](const auto* data, std::size_t count) {
+            using T = std::remove_cv_t<std::remove_pointer_t<decltype(data)>>;
+            kept_.push_back(Array<std::byte>(memory_, count * sizeof(T)));
+            memory_.copy(kept_.back().get(), data, count * sizeof(T));
+            return reinterpret_cast<const T*>(kept_.back().get());
+        });
+    }
+
+private:
+    Memory& memory_;
+    std::vector<Array<std::byte>> kept_;
+};
+
+}  // namespace tramontane::device

@@ -1,0 +1,57 @@
+/// \file
+/// One lane and what it sees.
+#pragma once
+
+#include <cstdint>
+
+#include "device/common.hpp"
+#include "device/lane.hpp"
+
+namespace tramontane::device {
+
+struct alignas(128) Worker {
+    Worker(Memory& memory, const Machine& machine, Common& common, SwitchArrays& switch_arrays, NodeArrays& node_arrays,
+           std::uint32_t number)
+        : lane(common),
+          switches(lane, memory, common, switch_arrays),
+          nodes(lane, switches, machine, common, node_arrays, number) {}
+
+    /// Handles what happens at an LP in this window.
+    TRAMONTANE_RULE void visit(LpId lp) {
+        lane.visit(
+            lp, [&](const Pending& event, Ticks time) { take_back(lp, event, time); },
+            [&](const Pending& event, Ticks now) { handle(lp, event, now); });
+    }
+
+    Lane lane;
+    Switches switches;
+    Nodes nodes;
+
+private:
+    TRAMONTANE_RULE void take_back(LpId lp, const Pending& event, Ticks time) {
+        if ((event.code & 15) == Lane::to_switch) return switches.take_back(lp, event.code, time, event.item);
+        switches.take_from_switch(lane.place_of(lp, event.code), time, event.item);
+    }
+    TRAMONTANE_RULE void handle(LpId lp, const Pending& event, Ticks now) {
+        switch (kind_of(event.code)) {
+            case EventKind::crossbar_credit:
+                return switches.crossbar_goes_on(lp, event.code, now);
+            case EventKind::output_credit:
+                return switches.link_goes_on(lp, event.code, now);
+            case EventKind::nic_wake:
+                return nodes.nic_goes_on(lane.place_of(lp, event.code), now);
+            case EventKind::start:
+                return nodes.rank_starts(lane.place_of(lp, event.code), now);
+            case EventKind::resume:
+                return nodes.resume(lane.place_of(lp, event.code), now);
+            case EventKind::head_arrival:
+                return switches.head_arrives(lp, event.item, now);
+            case EventKind::crossbar_exit:
+                return switches.head_leaves_crossbar(lp, event.item, now);
+            case EventKind::message_arrival:
+                return nodes.message_arrives(lane.place_of(lp, event.code), event.code, event.item, now);
+        }
+    }
+};
+
+}  // namespace tramontane::device

@@ -1,0 +1,33 @@
+/// \file
+/// Every network there is. What a new one needs beside its own file stands here.
+#pragma once
+
+#include <utility>
+
+#include "dragonfly.hpp"
+#include "dragonfly1d.hpp"
+#include "dragonfly_plus.hpp"
+#include "fat_tree.hpp"
+#include "generalized_tree.hpp"
+#include "hyperx.hpp"
+#include "torus.hpp"
+
+namespace tramontane {
+
+const Family& graph_family();
+
+template <class... Networks>
+struct NetworkList {};
+
+template <std::size_t... D>
+NetworkList<Torus<D + 1, false>..., Torus<D + 1, true>...> list_tori(std::index_sequence<D...>);
+template <class... Some, class... Others>
+NetworkList<Some..., Others...> joined_lists(NetworkList<Some...>, NetworkList<Others...>);
+
+/// What is computed from its geometry alone, so that an accelerator can do it, too (device/network.hpp). Graphs, and
+/// several links in place of one, are tables that only processors have so far.
+using ComputedNetworks = decltype(joined_lists(
+    list_tori(std::make_index_sequence<most_dimensions>{}),
+    NetworkList<FatTree, SubtreeFatTree, GeneralizedTree, Dragonfly, CirculantDragonfly, DragonflyPlus, HyperX>{}));
+
+}  // namespace tramontane

@@ -1,0 +1,44 @@
+/// \file
+/// What marks a rule: a function that is compiled for processors and for accelerators alike.
+///
+/// On an accelerator nothing can be thrown. What must not happen ends the kernel there, and the host is told why.
+#pragma once
+
+#if defined(__CUDACC__) || defined(__HIPCC__)
+#define TRAMONTANE_RULE __host__ __device__
+#else
+#define TRAMONTANE_RULE
+#endif
+
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+#define TRAMONTANE_ON_DEVICE 1
+#endif
+
+#include <stdexcept>
+#include <type_traits>
+
+namespace tramontane {
+
+/// What an accelerator can tell the host of an error, whose text comes beside it.
+enum class Failure : int { none, runtime, invalid, logic };
+
+#if defined(__CUDACC__) || defined(__HIPCC__)
+/// Tells the host and ends the kernel.
+__device__ void end_kernel(Failure kind, const char* what);
+#endif
+
+/// What must not happen has happened: an exception on a processor; on an accelerator the end of the kernel.
+template <class Error>
+[[noreturn, gnu::cold, gnu::noinline]] TRAMONTANE_RULE inline void fail(const char* what) {
+#ifdef TRAMONTANE_ON_DEVICE
+    end_kernel(std::is_same_v<Error, std::logic_error>        ? Failure::logic
+               : std::is_same_v<Error, std::invalid_argument> ? Failure::invalid
+                                                              : Failure::runtime,
+               what);
+    __builtin_unreachable();
+#else
+    throw Error(what);
+#endif
+}
+
+}  // namespace tramontane
