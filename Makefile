@@ -24,6 +24,8 @@ STUDY       ?= zheng2018
 DRAWS       ?=
 CPP_TESTS   ?= cpp
 BUILD       ?= cmake
+GPU         ?=
+DEVICE      ?=
 
 ifeq ($(filter cmake spack,$(BUILD)),)
 $(error BUILD: found '$(BUILD)', allowed: cmake, spack)
@@ -33,6 +35,7 @@ endif
 # activated, else that of spack.yaml (docs/spack.md).
 SPACK_PLACE := $(or $(SPACK_ENV),$(CURDIR))
 export TRAMONTANE_BUILD := $(BUILD)
+export TRAMONTANE_DEVICE := $(DEVICE)
 
 BIN := .venv/bin
 ifeq ($(BUILD),spack)
@@ -45,6 +48,7 @@ READY := .venv/.compiled
 endif
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard skeleton-src/*.hpp $(patsubst %,skeleton-src/%/*.hpp,collectives graphs patterns programs workloads) \
              simulator/*.hpp simulator/*.cpp simulator/rules/*.hpp simulator/device/*.hpp simulator/device/*.cpp \
+             simulator/device/gpu/*.hpp simulator/device/gpu/*.cu \
              simulator/pisces16/*.hpp simulator/pisces16/*.cpp \
              simulator/topologies/*.hpp simulator/topologies/*.cpp simulator/bindings/*.hpp simulator/bindings/*.cpp)
 
@@ -58,18 +62,18 @@ help:
 	@echo 'make reproduce   run experiments from YAML to the report'
 	@echo '                 SCALE=smoke|laptop|paper  EXPERIMENTS="all|none|NAMES"  REFRESH=1  CORES=N  MEMORY=64GB'
 	@echo '                 WHERE="ranks == 100000"  THREADS=N (for each point)'
-	@echo '                 PROFILE=default|slurm  BUILD=cmake|spack'
+	@echo '                 PROFILE=default|slurm  BUILD=cmake|spack  DEVICE=cpu|gpu|auto (docs/gpu.md)'
 	@echo 'make test        run every test; PYTEST_ARGS="-k ..." chooses; CPP_TESTS=address|thread with sanitizers'
 	@echo 'make test-cpp    C++ tests with sanitizers and by a second compiler; clang-tidy on what changed since BASE=...'
 	@echo 'make test-long   all of that at length: clang-tidy on everything, ten times as many examples of each property'
 	@echo 'make trust       run the tests that docs/trust.md rests on, and fill its table'
 	@echo 'make fuzz        broken points, schedules and traces by libFuzzer, with sanitizers; SECONDS=N for each'
 	@echo 'make uncertainty which statements hold on which plausible machines; STUDY=zheng2018 SCALE=laptop DRAWS=N'
-	@echo 'make bench       measure the simulator; VS=CHECKOUT: alternate with another checkout, and print ratios'
+	@echo 'make bench       measure the simulator; VS=CHECKOUT: alternate with another checkout, and print ratios; DEVICE=gpu: beside the GPU'
 	@echo 'make soak        a small campaign again and again under random faults; MINUTES=60 SEED=1'
 	@echo 'make site        the documentation as pages that open without a network; SCALE=... whose figures it shows'
 	@echo 'make validate    compare with SST/macro, SimGrid and real machines; TABLES="A D" chooses'
-	@echo 'make setup       set up .venv and compile the simulator, nothing else'
+	@echo 'make setup       set up .venv and compile the simulator, nothing else; GPU=1|hip with the driver of GPUs'
 	@echo 'make lint        check format, style, types and the workflow;  make format  mends what can be mended'
 	@echo 'make schemas     write workflow/schemas and the tables of docs/configuration.md anew from the typed models'
 	@echo 'make map         draw docs/architecture.svg anew from the imports'
@@ -125,7 +129,7 @@ site: setup
 	@$(BIN)/python workflow/scripts/site_pages.py $(if $(filter file,$(origin SCALE)),smoke,'$(SCALE)')
 
 bench: setup
-	@$(BIN)/python -m benchmarks$(if $(VS),.alternate $(VS))
+	@$(BIN)/python -m benchmarks$(if $(DEVICE),.devices --device $(DEVICE),$(if $(VS),.alternate $(VS)))
 
 validate: setup
 	@sh workflow/scripts/validate.sh $(TABLES)
@@ -138,8 +142,11 @@ $(SPACK_PLACE)/.spack-env/.installed: $(SOURCES) requirements.lock $(wildcard sp
 .venv/.packages: requirements.lock workflow/scripts/setup.sh $(MOVED)
 	@PYTHON='$(PYTHON)' sh workflow/scripts/setup.sh packages
 
-.venv/.compiled: .venv/.packages $(SOURCES)
-	@PYTHON='$(PYTHON)' sh workflow/scripts/setup.sh simulator
+# What was compiled stays with the driver of GPUs that it was compiled with, unless GPU says another one.
+OTHER_GPU := $(shell [ -z '$(GPU)' ] || [ "$$(cat .venv/.gpu 2>/dev/null)" = '$(GPU)' ] || echo moved)
+
+.venv/.compiled: .venv/.packages $(SOURCES) $(OTHER_GPU)
+	@PYTHON='$(PYTHON)' GPU='$(or $(GPU),$(shell cat .venv/.gpu 2>/dev/null))' sh workflow/scripts/setup.sh simulator
 
 CXX_FILES = $(filter %.hpp %.cpp,$(SOURCES)) \
   $(wildcard skeleton-src/executor/*.hpp skeleton-src/executor/*.cpp simulator/simgrid/*.hpp simulator/simgrid/*.cpp \
@@ -178,6 +185,9 @@ lock: .venv/.packages
 	env -u PIP_FIND_LINKS $(BIN)/uv pip compile --quiet --universal --python-version 3.11 $(if $(UPGRADE),--upgrade) \
 	  --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links \
 	  --group build --group tools pyproject.toml -o requirements.lock
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["gpu"], sep="\n")' | \
+	  env -u PIP_FIND_LINKS $(BIN)/uv pip compile --quiet --universal --python-version 3.11 $(if $(UPGRADE),--upgrade) \
+	  --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links - -o requirements-gpu.lock
 	$(BIN)/python workflow/scripts/environments.py
 
 clean:

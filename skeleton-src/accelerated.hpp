@@ -14,6 +14,10 @@
 #define TRAMONTANE_ON_DEVICE 1
 #endif
 
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <type_traits>
 
@@ -38,6 +42,35 @@ template <class Error>
     __builtin_unreachable();
 #else
     throw Error(what);
+#endif
+}
+
+// What the C++ library leaves to the compiler of a processor: on an accelerator that would be a call of nothing.
+
+/// As std::copy.
+template <class T>
+TRAMONTANE_RULE void copy_down(const T* first, const T* last, T* to) {
+#ifdef TRAMONTANE_ON_DEVICE
+    while (first != last) *to++ = *first++;
+#else
+    std::copy(first, last, to);
+#endif
+}
+/// As std::copy_backward.
+template <class T>
+TRAMONTANE_RULE void copy_up(const T* first, const T* last, T* end) {
+#ifdef TRAMONTANE_ON_DEVICE
+    while (last != first) *--end = *--last;
+#else
+    std::copy_backward(first, last, end);
+#endif
+}
+/// As std::bit_width.
+[[nodiscard]] TRAMONTANE_RULE constexpr int bit_width(std::uint64_t value) {
+#ifdef TRAMONTANE_ON_DEVICE
+    return 64 - __clzll(static_cast<long long>(value));
+#else
+    return static_cast<int>(std::bit_width(value));
 #endif
 }
 

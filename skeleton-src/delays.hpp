@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -66,8 +65,8 @@ inline constexpr std::array<Ticks, count> lower = [] {
 }();
 
 /// Eighths of powers of two: 2^0.125 is less than 10^0.1, so that a cell lies in two bins at most.
-[[nodiscard]] constexpr std::size_t cell(Ticks delay) {
-    const auto width = static_cast<std::size_t>(std::bit_width(delay | 8));
+[[nodiscard]] TRAMONTANE_RULE constexpr std::size_t cell(Ticks delay) {
+    const auto width = static_cast<std::size_t>(bit_width(delay | 8));
     return width * 8 + ((delay >> (width - 4)) & 7);
 }
 

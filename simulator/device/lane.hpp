@@ -377,7 +377,7 @@ private:
     TRAMONTANE_RULE static void take_for_operation_by_hardware(std::uint32_t, Index, Ticks) {
         fail<std::logic_error>("device: a graph");
     }
-    [[noreturn]] static bool take_put_for_operation(std::uint32_t, Index, Ticks) {
+    TRAMONTANE_RULE static bool take_put_for_operation(std::uint32_t, Index, Ticks) {
         fail<std::logic_error>("device: a graph");
     }
 

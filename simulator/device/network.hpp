@@ -17,6 +17,17 @@
 
 namespace tramontane::device {
 
+/// Calls a function of the network that there is, of which it says the class: else the call would be a virtual one.
+#define TRAMONTANE_ASK(call)                                        \
+    ask([&](const auto& network) {                                  \
+        using Own = std::remove_cvref_t<decltype(network)>;         \
+        if constexpr (std::is_same_v<Own, Topology>) {              \
+            return network.call; /* a network that is not listed */ \
+        } else {                                                    \
+            return network.Own::call;                               \
+        }                                                           \
+    })
+
 template <class List>
 class NetworkOf;
 
@@ -42,44 +53,40 @@ public:
     // As Topology has them. Each is compiled once, as a function of its own: so many networks, inlined wherever a rule
     // asks one, would be too much of a kernel.
 
-    [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE Port ports() const {
-        return ask([](const auto& network) { return network.ports(); });
-    }
+    [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE Port ports() const { return TRAMONTANE_ASK(ports()); }
     [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE LinkClassId link_class(SwitchId at, Port port) const {
-        return ask([&](const auto& network) { return network.link_class(at, port); });
+        return TRAMONTANE_ASK(link_class(at, port));
     }
     [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE SwitchId switch_of(NodeId node) const {
-        return ask([&](const auto& network) { return network.switch_of(node); });
+        return TRAMONTANE_ASK(switch_of(node));
     }
     [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE Port ejection_port(NodeId node) const {
-        return ask([&](const auto& network) { return network.ejection_port(node); });
+        return TRAMONTANE_ASK(ejection_port(node));
     }
     [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE SwitchId neighbour(SwitchId at, Port port) const {
-        return ask([&](const auto& network) { return network.neighbour(at, port); });
+        return TRAMONTANE_ASK(neighbour(at, port));
     }
     [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE Hop towards(SwitchId at, SwitchId target, NodeId node, Trail& trail,
                                                                 const Draw& draw) const {
-        return ask([&](const auto& network) { return network.towards(at, target, node, trail, draw); });
+        return TRAMONTANE_ASK(towards(at, target, node, trail, draw));
     }
     [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE std::uint32_t distance(SwitchId from, SwitchId to) const {
-        return ask([&](const auto& network) { return network.distance(from, to); });
+        return TRAMONTANE_ASK(distance(from, to));
     }
-    [[gnu::noinline]] TRAMONTANE_RULE void turn(Trail& trail) const {
-        ask([&](const auto& network) { network.turn(trail); });
-    }
+    [[gnu::noinline]] TRAMONTANE_RULE void turn(Trail& trail) const { TRAMONTANE_ASK(turn(trail)); }
     [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE SwitchId intermediate(SwitchId from, SwitchId to, const Draw& draw,
                                                                           bool elsewhere) const {
-        return ask([&](const auto& network) { return network.intermediate(from, to, draw, elsewhere); });
+        return TRAMONTANE_ASK(intermediate(from, to, draw, elsewhere));
     }
     [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE Alternatives alternatives(SwitchId at, NodeId node) const {
-        return ask([&](const auto& network) { return network.alternatives(at, node); });
+        return TRAMONTANE_ASK(alternatives(at, node));
     }
     [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE std::uint32_t dimensions() const {
-        return ask([](const auto& network) { return network.dimensions(); });
+        return TRAMONTANE_ASK(dimensions());
     }
     [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE Row row(SwitchId at, SwitchId target,
                                                             std::uint32_t dimension) const {
-        return ask([&](const auto& network) { return network.row(at, target, dimension); });
+        return TRAMONTANE_ASK(row(at, target, dimension));
     }
 
 private:
@@ -133,6 +140,8 @@ private:
     std::uint32_t kind_ = 0;
     alignas(std::max({alignof(Networks)...})) std::byte bytes_[std::max({sizeof(Networks)...})];
 };
+
+#undef TRAMONTANE_ASK
 
 using Network = NetworkOf<ComputedNetworks>;
 

@@ -34,7 +34,7 @@ public:
     [[nodiscard]] TRAMONTANE_RULE Gap* end() { return gaps_.data() + end_; }
     TRAMONTANE_RULE void clear() { begin_ = end_ = 0; }
     TRAMONTANE_RULE void erase(std::size_t i) {
-        std::copy(gaps_.begin() + begin_ + i + 1, gaps_.begin() + end_, gaps_.begin() + begin_ + i);
+        copy_down(begin() + i + 1, end(), begin() + i);
         --end_;
     }
     /// Erases the first `n`.
@@ -48,14 +48,14 @@ public:
     /// Inserts before position `at`; there must be room.
     TRAMONTANE_RULE void insert(std::size_t at, Gap gap) {
         if (end_ == gaps_.size()) move_to_begin();
-        std::copy_backward(gaps_.begin() + begin_ + at, gaps_.begin() + end_, gaps_.begin() + end_ + 1);
+        copy_up(begin() + at, end(), end() + 1);
         gaps_[begin_ + at] = gap;
         ++end_;
     }
 
 private:
     [[gnu::noinline]] TRAMONTANE_RULE void move_to_begin() {
-        std::copy(gaps_.begin() + begin_, gaps_.begin() + end_, gaps_.begin());
+        copy_down(begin(), end(), gaps_.data());
         end_ -= begin_;
         begin_ = 0;
     }

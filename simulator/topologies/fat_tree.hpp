@@ -161,7 +161,7 @@ public:
     }
 
     TRAMONTANE_RULE Hop towards(SwitchId at, SwitchId, NodeId node, Trail&, const Draw&) const override {
-        const Alternatives some = alternatives(at, node);
+        const Alternatives some = SubtreeFatTree::alternatives(at, node);  // without a virtual call
         const Size digit = at >= all_leaves_ && some.first == per_leaf_ ? node / per_leaf_ : node;
         return {static_cast<Port>(some.first + some.stride * (digit % some.count)), 0};
     }

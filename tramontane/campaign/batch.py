@@ -127,7 +127,7 @@ def _begun(batch: Path) -> float:
 
 def record(identity: str, point: Point, result: dict[str, Any], root: Path, substrate: Substrate) -> dict[str, Any]:
     """Return the record of a finished point. Its threads are where it comes from, not what came of it."""
-    of_the_run = {key: value for key, value in result.items() if key in ("threads", "resumed")}
+    of_the_run = {key: value for key, value in result.items() if key in ("threads", "resumed", "engine")}
     canonical = point.canonical()
     if tables := patterns.origins(root, canonical):
         of_the_run["tables"] = tables

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tramontane.errors import InputError
-from tramontane.substrates import MOST_THREADS
+from tramontane.substrates import MOST_THREADS, devices
 
 if TYPE_CHECKING:
     from tramontane.study.units import Dimension
@@ -24,6 +24,12 @@ Threads = Annotated[
         "--threads", min=1, max=MOST_THREADS, help="Threads that share the work of a point; results are the same."
     ),
 ]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        "--device", help="cpu, gpu, auto, or host (the GPU's engine on threads); results are the same.", metavar="NAME"
+    ),
+]
 Experiments = Annotated[
     list[str] | None, typer.Option("--experiments", "-e", help="Names, or all, or none.", metavar="NAMES")
 ]
@@ -33,6 +39,15 @@ Memory = Annotated[
     str | None,
     typer.Option("--memory", help="Memory that points may take, e.g. 64GB; by default nearly all.", metavar="SIZE"),
 ]
+
+
+def device_of(device: str | None) -> str:
+    """Return what is to simulate, as the option says, or else the environment."""
+    if device is None:
+        return devices.chosen()
+    if device not in devices.DEVICES:
+        raise InputError("--device", "", device, ", ".join(devices.DEVICES))
+    return device
 
 
 def names(experiments: list[str] | None) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tramontane.cli.exit import FAILURE, MISTAKE, fail
-from tramontane.cli.options import Threads, bytes_of, to_write
+from tramontane.cli.options import Device, Threads, bytes_of, device_of, to_write
 
 
 def run(
@@ -21,6 +21,7 @@ def run(
         typer.Option("--memory", help="Memory it may take, e.g. 64GB; by default nearly all.", metavar="SIZE"),
     ] = None,
     threads: Threads = 1,
+    device: Device = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
@@ -36,9 +37,10 @@ def run(
 
     if checkpoint is not None:
         to_write("--checkpoint", checkpoint)
+    chosen = device_of(device)
     limit = bytes_of(memory) or host.memory()
     try:
-        result = run_file(point_file, substrate, memory=limit, threads=threads, checkpoint=checkpoint)
+        result = run_file(point_file, substrate, memory=limit, threads=threads, checkpoint=checkpoint, device=chosen)
     except TooLargeError as error:
         fail(f"{point_file}: {error} (--memory overrides this)", MISTAKE)
     except PointError as error:

@@ -74,8 +74,8 @@ class Keeper(Protocol):
 MOST_THREADS = 64
 
 
-def get(name: str, threads: int = 1) -> Substrate:
-    """Return the substrate called `name`; `threads` are those the simulator may use for a point.
+def get(name: str, threads: int = 1, device: str | None = None) -> Substrate:
+    """Return the substrate called `name`; `threads` and `device` are those that the simulator may use for a point.
 
     Raises
     ------
@@ -83,9 +83,10 @@ def get(name: str, threads: int = 1) -> Substrate:
         If there is no such substrate.
     """
     if name == "simulator":
+        from tramontane.substrates import devices  # noqa: PLC0415
         from tramontane.substrates.simulator import Simulator  # noqa: PLC0415
 
-        return Simulator(threads)
+        return Simulator(threads, device=device or devices.chosen())
     if name == "mpi":
         from tramontane.substrates.mpi import Mpi  # noqa: PLC0415
 

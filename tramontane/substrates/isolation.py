@@ -64,10 +64,12 @@ def run_forked(point: "Point", substrate: Substrate) -> dict[str, Any]:
     return _understand(answer, os.waitstatus_to_exitcode(status))
 
 
-def run_fresh(point: "Point", substrate: str, threads: int = 1, checkpoint: Path | None = None) -> dict[str, Any]:
+def run_fresh(
+    point: "Point", substrate: str, threads: int = 1, checkpoint: Path | None = None, device: str | None = None
+) -> dict[str, Any]:
     """Run `point` on the substrate of that name in a new interpreter; see :func:`run_forked`."""
     # Pickled, not in canonical form: a comparison's points need not be what a user's must.
-    request = pickle.dumps((point, substrate, threads, checkpoint))
+    request = pickle.dumps((point, substrate, threads, checkpoint, device))
     done = subprocess.run(
         [sys.executable, "-m", "tramontane.substrates.isolation"], input=request, stdout=subprocess.PIPE, check=False
     )
@@ -142,8 +144,8 @@ def _understand(answer: bytes, status: int) -> dict[str, Any]:
 def main() -> None:
     """Read one request from standard input, answer on standard output."""
     end_with_parent(signal.SIGKILL)
-    point, name, threads, checkpoint = pickle.loads(sys.stdin.buffer.read())
-    substrate = get(name, threads)
+    point, name, threads, checkpoint, device = pickle.loads(sys.stdin.buffer.read())
+    substrate = get(name, threads, device)
     if checkpoint is not None and isinstance(substrate, Keeper):
         substrate = substrate.keeping(checkpoint)
     sys.stdout.buffer.write(_answer(point, substrate))

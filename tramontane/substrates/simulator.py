@@ -14,7 +14,7 @@ from tramontane.study.kinds import Workload
 from tramontane.study.link_names import LinkNames
 from tramontane.study.points import Point
 from tramontane.study.settings import filled
-from tramontane.substrates import spack
+from tramontane.substrates import devices, spack
 from tramontane.substrates.checkpoints import Checkpoint
 from tramontane.substrates.search import is_search, search
 
@@ -28,17 +28,20 @@ class Simulator:
         Threads that may share the work of a point; its result does not depend on them.
     checkpoint : Path, optional
         Where a point that takes long keeps its checkpoint. It has as many threads after it as before.
+    device : str, optional
+        One of :data:`tramontane.substrates.devices.DEVICES`; a result does not depend on it.
     """
 
     name = "simulator"
 
-    def __init__(self, threads: int = 1, checkpoint: Path | None = None) -> None:
+    def __init__(self, threads: int = 1, checkpoint: Path | None = None, device: str = "cpu") -> None:
         self._threads = threads
         self._checkpoint = checkpoint
+        self._device = device
 
     def keeping(self, checkpoint: Path) -> "Simulator":
         """Return the same with a place for checkpoints."""
-        return Simulator(self._threads, checkpoint)
+        return Simulator(self._threads, checkpoint, self._device)
 
     def available(self) -> str | None:
         """Return None, or that the extension was not compiled."""
@@ -73,6 +76,8 @@ class Simulator:
         ``threads`` says how many were used: one where the model, the routing or the cutting short of repeats allows no
         more.
         """
+        if self._device != "cpu":
+            return self._run(point, functools.partial(devices.simulate, _extension(), self._device))
         counted = point.statistics.waiting is not None  # which no checkpoint keeps
         if self._checkpoint is None or point.network.model != "default" or counted:
             return self._run(point, _extension().simulate)

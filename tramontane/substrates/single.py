@@ -20,7 +20,13 @@ class TooLargeError(Exception):
 
 
 def run_file(
-    file: Path, substrate: str | None = None, *, memory: int, threads: int = 1, checkpoint: Path | None = None
+    file: Path,
+    substrate: str | None = None,
+    *,
+    memory: int,
+    threads: int = 1,
+    checkpoint: Path | None = None,
+    device: str | None = None,
 ) -> dict[str, Any]:
     """Run the point in a file and return its identity and its result.
 
@@ -36,6 +42,8 @@ def run_file(
         Threads that may share the work.
     checkpoint : Path, optional
         Where the run keeps its state, and goes on from if there is one; it goes when the point ends.
+    device : str, optional
+        What simulates it; see :mod:`tramontane.substrates.devices`.
 
     Raises
     ------
@@ -48,11 +56,18 @@ def run_file(
     """
     if substrate is not None:
         require(substrate)
-    return run_point(load_point(file, substrate), file, memory=memory, threads=threads, checkpoint=checkpoint)
+    point = load_point(file, substrate)
+    return run_point(point, file, memory=memory, threads=threads, checkpoint=checkpoint, device=device)
 
 
 def run_point(
-    point: Point, source: Path, *, memory: int, threads: int = 1, checkpoint: Path | None = None
+    point: Point,
+    source: Path,
+    *,
+    memory: int,
+    threads: int = 1,
+    checkpoint: Path | None = None,
+    device: str | None = None,
 ) -> dict[str, Any]:
     """Run a point and return its identity and its result.
 
@@ -62,12 +77,14 @@ def run_point(
         The point.
     source : Path
         What errors name as the place where the point stands.
-    memory, threads, checkpoint
+    memory, threads, checkpoint, device
         As in :func:`run_file`, and so the errors.
     """
     chosen = require(point.substrate)
     if checkpoint is not None and not isinstance(chosen, Keeper):
         raise InputError("--checkpoint", "", f"substrate {point.substrate}", "substrate simulator")
+    if device not in (None, "cpu"):
+        _check_device(device, point, checkpoint)
     refused = chosen.refusal(point)
     if refused is not None:
         problem = f"found {refused.found!r} for substrate {point.substrate}: {refused.why}"
@@ -75,7 +92,7 @@ def run_point(
     if point.substrate == "simulator" and (needed := estimate(point).memory_bytes) > memory:
         raise TooLargeError(f"not run: about {about_bytes(needed)} of memory needed, {about_bytes(memory)} there")
     try:
-        result = {"id": point.id, **run_fresh(point, point.substrate, threads, checkpoint)}
+        result = {"id": point.id, **run_fresh(point, point.substrate, threads, checkpoint, device)}
     except PointError as error:
         told = _REFUSED.fullmatch(str(error))
         if told is None:
@@ -86,3 +103,10 @@ def run_point(
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
     return result
+
+
+def _check_device(device: str | None, point: Point, checkpoint: Path | None) -> None:
+    if point.substrate != "simulator":
+        raise InputError("--device", "", f"{device} with substrate {point.substrate}", "cpu, or substrate simulator")
+    if checkpoint is not None:
+        raise InputError("--checkpoint", "", f"--device {device}", "--device cpu: only that engine keeps its state")

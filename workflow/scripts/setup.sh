@@ -1,6 +1,6 @@
 #!/bin/sh
 # Sets up the checkout: `setup.sh packages` makes .venv with the locked packages, `setup.sh simulator` compiles the
-# simulator into it. Says one line; everything else goes to .venv/setup.log. Run by make, in the checkout's root.
+# simulator into it, and with GPU=1 or GPU=hip the driver of GPUs, too (docs/gpu.md). Says one line; everything else goes to .venv/setup.log. Run by make, in the checkout's root.
 set -eu
 
 python=${PYTHON:-python3}
@@ -75,6 +75,34 @@ same_place() {
     head -c 4096 .venv/bin/pip | grep -qF "$PWD/.venv/"
 }
 
+# CUDA's compiler is the machine's, where it has one, or comes as packages.
+choose_gpu() {
+    gpu=''
+    case "${GPU:-}" in
+        '' | 0)
+            # What CMake was told before, it remembers.
+            [ ! -s .venv/.gpu ] \
+                || gpu='--config-settings=cmake.define.TRAMONTANE_CUDA=OFF --config-settings=cmake.define.TRAMONTANE_HIP=OFF'
+            ;;
+        1)
+            gpu=--config-settings=cmake.define.TRAMONTANE_CUDA=ON
+            if [ -z "${CUDACXX:-}" ] && ! command -v nvcc >/dev/null 2>&1; then
+                logged .venv/bin/python -m pip install --disable-pip-version-check --require-hashes --no-deps \
+                    -r requirements-gpu.lock
+                cuda=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/nvidia/cu13
+                CUDACXX=$cuda/bin/nvcc
+                CUDAFLAGS="-L$cuda/lib ${CUDAFLAGS:-}" # nvcc looks in lib64
+                export CUDACXX CUDAFLAGS
+            fi
+            ;;
+        hip) gpu='--config-settings=cmake.define.TRAMONTANE_CUDA=OFF --config-settings=cmake.define.TRAMONTANE_HIP=ON' ;;
+        *)
+            echo "GPU: found '$GPU', allowed: 0, 1 (CUDA), hip" >&2
+            exit 2
+            ;;
+    esac
+}
+
 simulator() {
     check_compiler
     stop_if_missing
@@ -82,7 +110,10 @@ simulator() {
     # cmake and ninja come with the packages; the build is kept in build/ and only brought up to date.
     PATH="$PWD/.venv/bin:$PATH"
     export PATH
-    logged .venv/bin/python -m pip install --disable-pip-version-check --no-build-isolation --no-deps -e .
+    choose_gpu
+    # shellcheck disable=SC2086  # no option, or some
+    logged .venv/bin/python -m pip install --disable-pip-version-check --no-build-isolation --no-deps $gpu -e .
+    printf %s "${GPU:-}" >.venv/.gpu
     touch .venv/.compiled
 }
 

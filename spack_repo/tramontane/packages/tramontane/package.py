@@ -27,6 +27,12 @@ class Tramontane(Package):
     depends_on("cxx", type="build")
     depends_on("python@3.11:", type=("build", "run"))
 
+    variant("cuda", default=False, description="Driver of NVIDIA's GPUs (docs/gpu.md)")
+    variant("rocm", default=False, description="Driver of AMD's GPUs; never run")
+    depends_on("cuda@12.4:", type=("build", "run"), when="+cuda")
+    depends_on("hip@5:", type=("build", "run"), when="+rocm")
+    conflicts("+rocm", when="+cuda", msg="one driver of GPUs")
+
     conflicts("%gcc@:10", msg="C++20 is needed")
 
     def install(self, spec, prefix):
@@ -40,6 +46,11 @@ class Tramontane(Package):
         with set_env(PATH=os.pathsep.join([os.path.join(place, "bin"), os.environ["PATH"]])):
             # Of a checkout under development Python's sources stay where they are; what is compiled is installed.
             source = ("-e", ".") if "dev_path" in spec.variants else (".",)
-            pip("install", "--no-build-isolation", "--no-deps", "--config-settings=build-dir=" + build, *source)
+            gpu = [
+                "--config-settings=cmake.define." + option + "=ON"
+                for variant, option in (("cuda", "TRAMONTANE_CUDA"), ("rocm", "TRAMONTANE_HIP"))
+                if spec.satisfies("+" + variant)
+            ]
+            pip("install", "--no-build-isolation", "--no-deps", "--config-settings=build-dir=" + build, *gpu, *source)
         mkdirp(prefix.bin)
         symlink(os.path.join(place, "bin", "tramontane"), prefix.bin.tramontane)

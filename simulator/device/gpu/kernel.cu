@@ -1,0 +1,190 @@
+// The kernel, and what drives it from the host: the same lanes as simulator/device has on threads, one for each thread
+// of the accelerator. Compiled by nvcc or hipcc into a library of its own (CMake: TRAMONTANE_CUDA, TRAMONTANE_HIP).
+//
+// One launch handles many windows, for which all its threads stay: in each, a lane handles what its LPs have, one LP
+// after the other; then all meet, the first goes on to the next window that has events, and all meet again. A launch
+// ends when no window is left, when so many have been handled, or when room gets scarce; only then the host looks.
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "device/accelerator.hpp"
+#include "device/gpu/portable.hpp"
+#include "device/worker.hpp"
+
+namespace tramontane {
+namespace device::gpu {
+namespace {
+
+constexpr int threads_of_block = 128;
+constexpr int lanes_of_word = 32;  // LPs whose bits are one word of the agenda
+
+/// What a kernel that has ended itself leaves behind, in memory of the host.
+struct Obituary {
+    static constexpr int length = 256;
+    unsigned reported;
+    Failure kind;
+    char what[length];
+};
+__device__ Obituary* obituary;
+
+/// What all lanes of a launch share.
+struct Together {
+    unsigned missing;     ///< blocks that have not come to where all meet
+    unsigned generation;  ///< how often all have met
+    std::uint64_t window, left;
+};
+
+/// All threads of all blocks meet, and see what the others have written.
+__device__ void meet(Together* together) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        volatile unsigned* const generation = &together->generation;
+        const unsigned before = *generation;
+        if (atomicSub(&together->missing, 1U) == 1U) {
+            together->missing = gridDim.x;
+            __threadfence();
+            atomicAdd(&together->generation, 1U);
+        } else {
+            while (*generation == before) {
+            }
+        }
+        __threadfence();
+    }
+    __syncthreads();
+}
+
+__global__ void __launch_bounds__(threads_of_block)
+    handle_windows(Common* common, Worker* workers, Together* together, Obituary* tell) {
+    const std::uint32_t lane = blockIdx.x * blockDim.x + threadIdx.x;
+    if (lane == 0) obituary = tell;
+    meet(together);
+    Worker& worker = workers[lane];
+    Agenda& agenda = common->agenda;
+    const std::uint32_t bit = lane % lanes_of_word, words = gridDim.x * blockDim.x / lanes_of_word;
+    while (together->window != Agenda::ended && together->left > 0) {
+        for (std::uint32_t word = lane / lanes_of_word; word < agenda.words(); word += words) {
+            if (agenda.take_busy(word, bit)) worker.visit(word * lanes_of_word + bit);
+        }
+        meet(together);
+        if (lane == 0) {
+            together->window = common->turn();
+            together->left = common->crowded() ? 0 : together->left - 1;
+        }
+        meet(together);
+    }
+}
+
+}  // namespace
+
+/// An accelerator that CUDA or HIP drives: the first one.
+class Gpu final : public Accelerator {
+public:
+    /// \param why gets what is missing, if it is not empty then
+    explicit Gpu(std::string& why) { why = open(); }
+
+    [[nodiscard]] std::string name() const override { return name_; }
+    [[nodiscard]] std::uint32_t lanes() const override {
+        return static_cast<std::uint32_t>(blocks_) * threads_of_block;
+    }
+    [[nodiscard]] std::uint64_t bytes() const override { return bytes_; }
+
+    [[nodiscard]] void* allocate(std::size_t bytes) override {
+        void* memory = nullptr;
+        if (!allocate_shared(&memory, std::max<std::size_t>(bytes, 1)).empty()) throw std::bad_alloc();
+        check(gpu::clear(memory, bytes));
+        check(wait());
+        return memory;
+    }
+    void release(void* memory) noexcept override { gpu::release(memory); }
+    void copy(void* to, const void* from, std::size_t bytes) override {
+        if (bytes > 0) check(gpu::copy(to, from, bytes));
+    }
+
+    std::uint64_t launch(Common& common, Worker* workers, std::uint64_t windows) override {
+        *together_ = {static_cast<unsigned>(blocks_), 0, common.agenda.window(), windows};
+        *told_ = {};
+        Common* of = &common;
+        void* arguments[] = {&of, &workers, &together_, &told_};
+        check(launch_together(handle_windows, blocks_, threads_of_block, arguments));
+        const std::string error = wait();
+        if (told_->reported != 0) throw_told();
+        check(error);
+        return together_->window;
+    }
+
+private:
+    std::string open() {
+        int count = 0, processors = 0, of_processor = 0;
+        bool cooperates = false, shares = false;
+        std::string why = count_devices(count);
+        if (!why.empty()) return "the driver says: " + why;
+        if (count == 0) return "this machine has none";
+        why = describe(name_, bytes_, processors, cooperates, shares);
+        if (!why.empty()) return "the driver says: " + why;
+        if (!cooperates || !shares) return name_ + " launches no blocks together, or shares no memory with its host";
+        why = set_stack(stack_bytes);
+        if (why.empty()) why = most_blocks(of_processor, handle_windows, threads_of_block);
+        if (why.empty() && of_processor == 0) why = "a block has no room";
+        if (why.empty()) why = allocate_shared(reinterpret_cast<void**>(&together_), sizeof(Together));
+        if (why.empty()) why = allocate_on_host(reinterpret_cast<void**>(&told_), sizeof(Obituary));
+        blocks_ = processors * of_processor;
+        return why.empty() ? why : name_ + ": " + why;
+    }
+
+    static void check(const std::string& error) {
+        if (!error.empty()) throw std::runtime_error("device: the accelerator's driver says: " + error);
+    }
+    [[noreturn]] void throw_told() const {
+        const std::string what = told_->what;
+        if (told_->kind == Failure::invalid) throw std::invalid_argument(what);
+        if (told_->kind == Failure::logic) throw std::logic_error(what);
+        throw std::runtime_error(what);
+    }
+
+    static constexpr std::size_t stack_bytes = 8192;
+
+    std::string name_;
+    std::uint64_t bytes_ = 0;
+    int blocks_ = 0;
+    Together* together_ = nullptr;
+    Obituary* told_ = nullptr;
+};
+
+}  // namespace device::gpu
+
+__device__ void end_kernel(Failure kind, const char* what) {
+    device::gpu::Obituary* const tell = device::gpu::obituary;
+    if (atomicExch(&tell->reported, 1U) == 0U) {
+        tell->kind = kind;
+        int i = 0;
+        for (; i + 1 < device::gpu::Obituary::length && what[i] != 0; ++i) tell->what[i] = what[i];
+        tell->what[i] = 0;
+        __threadfence_system();
+#if defined(__HIPCC__)
+        abort();
+#else
+        __trap();
+#endif
+    }
+    while (true) {  // until the first one has told
+    }
+}
+
+}  // namespace tramontane
+
+extern "C" [[gnu::visibility("default")]] tramontane::device::Accelerator* tramontane_open_accelerator(
+    const tramontane::device::Layout& expected, const char** why) {
+    using namespace tramontane::device;
+    static std::string reason;
+    if (!(expected == Layout{sizeof(Common), sizeof(Worker), sizeof(tramontane::NodeRecords::Node),
+                             sizeof(tramontane::CacheLine)})) {
+        *why = "libtramontane-gpu.so was made of other sources (make setup GPU=1)";
+        return nullptr;
+    }
+    static gpu::Gpu found(reason);
+    *why = reason.c_str();
+    return reason.empty() ? &found : nullptr;
+}

@@ -1,0 +1,72 @@
+/// \file
+/// CUDA's runtime as HIP calls it, too: all that an accelerator's driver needs of either.
+#pragma once
+
+#if defined(__HIPCC__)
+#include <hip/hip_runtime.h>
+#define TRAMONTANE_GPU(name) hip##name
+#define TRAMONTANE_GPU_PROPERTIES hipDeviceProp_t
+#define TRAMONTANE_GPU_HOST_ALLOCATE(memory, bytes) hipHostMalloc(memory, bytes, hipHostMallocMapped)
+#else
+#include <cuda_runtime.h>
+#define TRAMONTANE_GPU(name) cuda##name
+#define TRAMONTANE_GPU_PROPERTIES cudaDeviceProp
+#define TRAMONTANE_GPU_HOST_ALLOCATE(memory, bytes) cudaHostAlloc(memory, bytes, cudaHostAllocMapped)
+#endif
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace tramontane::device::gpu {
+
+/// What one call of the runtime says; empty where all is well.
+inline std::string said(TRAMONTANE_GPU(Error_t) error) {
+    return error == TRAMONTANE_GPU(Success) ? "" : TRAMONTANE_GPU(GetErrorString)(error);
+}
+
+inline std::string count_devices(int& count) { return said(TRAMONTANE_GPU(GetDeviceCount)(&count)); }
+/// Of the first device.
+inline std::string describe(std::string& name, std::uint64_t& bytes, int& processors, bool& cooperates, bool& shares) {
+    TRAMONTANE_GPU_PROPERTIES found{};
+    const std::string error = said(TRAMONTANE_GPU(GetDeviceProperties)(&found, 0));
+    if (!error.empty()) return error;
+    name = found.name;
+    bytes = found.totalGlobalMem;
+    processors = found.multiProcessorCount;
+    cooperates = found.cooperativeLaunch != 0;
+    shares = found.concurrentManagedAccess != 0;
+    return "";
+}
+
+/// Memory that device and host see; it lies where it is used.
+inline std::string allocate_shared(void** memory, std::size_t bytes) {
+    return said(TRAMONTANE_GPU(MallocManaged)(memory, bytes));
+}
+inline void release(void* memory) { (void)TRAMONTANE_GPU(Free)(memory); }
+/// Memory of the host that a device can write to, and that outlives a kernel that has failed.
+inline std::string allocate_on_host(void** memory, std::size_t bytes) {
+    return said(TRAMONTANE_GPU_HOST_ALLOCATE(memory, bytes));
+}
+inline std::string clear(void* memory, std::size_t bytes) { return said(TRAMONTANE_GPU(Memset)(memory, 0, bytes)); }
+inline std::string copy(void* to, const void* from, std::size_t bytes) {
+    return said(TRAMONTANE_GPU(Memcpy)(to, from, bytes, TRAMONTANE_GPU(MemcpyDefault)));
+}
+inline std::string wait() { return said(TRAMONTANE_GPU(DeviceSynchronize)()); }
+
+template <class Kernel>
+std::string most_blocks(int& blocks, Kernel kernel, int threads) {
+    return said(TRAMONTANE_GPU(OccupancyMaxActiveBlocksPerMultiprocessor)(&blocks, kernel, threads, 0));
+}
+/// All blocks at a time, or not at all.
+template <class Kernel>
+std::string launch_together(Kernel kernel, int blocks, int threads, void** arguments) {
+    return said(TRAMONTANE_GPU(LaunchCooperativeKernel)(reinterpret_cast<const void*>(kernel),
+                                                        dim3(static_cast<unsigned>(blocks)),
+                                                        dim3(static_cast<unsigned>(threads)), arguments, 0, nullptr));
+}
+inline std::string set_stack(std::size_t bytes) {
+    return said(TRAMONTANE_GPU(DeviceSetLimit)(TRAMONTANE_GPU(LimitStackSize), bytes));
+}
+
+}  // namespace tramontane::device::gpu

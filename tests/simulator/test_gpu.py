@@ -1,0 +1,87 @@
+"""The driver of GPUs: it compiles where CUDA's compiler is, and where none is, one line says so."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tramontane import _simulator
+from tramontane.errors import InputError
+from tramontane.substrates import devices
+
+from .points import allreduce, machine, point
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = Path(sysconfig.get_path("purelib")) / "nvidia" / "cu13" / "bin" / "nvcc"
+
+
+def compiler() -> str:
+    """Return the path of CUDA's compiler; without one the test is left out."""
+    found = shutil.which("nvcc") or (str(PACKAGES) if PACKAGES.exists() else None)
+    if found is None:
+        pytest.skip("no nvcc here: make setup GPU=1 installs one")
+    return found
+
+
+@pytest.mark.long
+def test_the_kernel_compiles_and_calls_nothing_by_pointer(tmp_path: Path) -> None:
+    ptx = tmp_path / "kernel.ptx"
+    command = [
+        compiler(),
+        "-std=c++20",
+        "-x",
+        "cu",
+        "--expt-relaxed-constexpr",
+        "-I",
+        "simulator",
+        "-I",
+        "skeleton-src",
+    ]
+    source = "simulator/device/gpu/kernel.cu"
+    subprocess.run([*command, "-arch=compute_80", "-ptx", source, "-o", ptx], cwd=ROOT, check=True)
+    text = ptx.read_text()
+    assert "handle_windows" in text
+    assert re.search(r"\.callprototype|\bcall\b[^;]*%rd?\d+\s*,\s*\(", text) is None, "a virtual function"
+
+
+def small(routing: str = "minimal") -> dict[str, Any]:
+    """Return a point of few ranks."""
+    net = machine("dragonfly", (3, 2, 3), 2, routing)
+    return point(8, allreduce(2, count=64), net)
+
+
+def told(result: dict[str, Any]) -> dict[str, Any]:
+    """Return what a result says of the point, not of its run."""
+    of_the_run = ("engine", "events", "threads", "wall_s", "setup_s", "network_bytes")
+    return {key: value for key, value in result.items() if key not in of_the_run}
+
+
+def test_a_result_says_what_simulated_and_does_not_depend_on_it() -> None:
+    on_processor = _simulator.simulate(small())
+    for device, engine in (("host", "host"), ("auto", "cpu")):
+        result = devices.simulate(_simulator, device, small(), 1)
+        assert result["engine"] == engine
+        assert told(result) == told(on_processor)
+
+
+def test_what_a_device_can_not_do_is_refused_or_left_to_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match=r"^device: found .*'ugal-g'.*, allowed: cpu$"):
+        devices.simulate(_simulator, "host", small("ugal-g"), 1)
+    monkeypatch.setattr(devices, "LEAST_RANKS", 1)
+    assert devices.simulate(_simulator, "auto", small("ugal-g"), 1)["engine"] == "cpu"
+
+
+def test_the_environment_chooses_where_no_option_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(devices.VARIABLE, "auto")
+    assert devices.chosen() == "auto"
+    monkeypatch.setenv(devices.VARIABLE, "")
+    assert devices.chosen() == "cpu"
+    monkeypatch.setenv(devices.VARIABLE, "fpga")
+    with pytest.raises(InputError, match=r"TRAMONTANE_DEVICE.*fpga.*cpu, gpu, auto, host"):
+        devices.chosen()
