@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -67,6 +68,10 @@ public:
     /// The same of a field that is cut along z, too; 0 <= z < nz.
     [[nodiscard]] virtual Rank owner_in_space(std::int64_t x, std::int64_t y, std::int64_t /*z*/) const {
         return owner(x, y);
+    }
+    /// How many points along x the field has at (y, z), where that differs; boxes have room for the most.
+    [[nodiscard]] virtual std::int64_t length(std::int64_t /*y*/, std::int64_t /*z*/) const {
+        return std::numeric_limits<std::int64_t>::max();
     }
     /// Whether the boxes of all phases are parts of the last one, so that what a rank has stays in its place. Otherwise
     /// every phase has a box of its own, and the rank copies what it keeps.

@@ -371,7 +371,8 @@ void Memory::check_field(std::int32_t phase) {
             const std::int64_t gy = modulo(y, ny);
             const double* const values = areas_[held.area].values.data() + held.first +
                                          held.stride_y * (y - box.y.first) + held.stride_z * (z - box.z.first);
-            for (std::int64_t x = box.x.first; x < box.x.last; ++x) {
+            const std::int64_t last = std::min(box.x.last, schedule_.length(gy, gz));
+            for (std::int64_t x = box.x.first; x < last; ++x) {
                 const std::int64_t gx = modulo(x, nx);
                 const Rank origin = schedule_.owner_in_space(gx, gy, gz);
                 const double found = values[x - box.x.first];
@@ -389,7 +390,7 @@ void Memory::check_field(std::int32_t phase) {
                                std::to_string(repetition_ % 16));
                 }
             }
-            findings_.checked += box.x.size();
+            findings_.checked += std::max<std::int64_t>(last - box.x.first, 0);
         }
     }
 }

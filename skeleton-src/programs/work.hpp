@@ -8,23 +8,9 @@
 #include "../blocks.hpp"
 #include "../decomposition.hpp"
 #include "../random.hpp"
+#include "../spread.hpp"
 
 namespace tramontane {
-
-/// What makes the work of ranks, or of repetitions, differ: a factor that is uniform in [1 - ppm, 1 + ppm] / 10^6, so
-/// that the mean work does not depend on it.
-struct Spread {
-    static constexpr std::int64_t one = 1'000'000;
-    std::int64_t ppm = 0;  ///< 0 to 10^6
-
-    /// \param bits random ones
-    [[nodiscard]] std::int64_t of(std::int64_t work, std::uint64_t bits) const {
-        if (ppm == 0) return work;
-        __extension__ using Wide = __int128;
-        const auto factor = one - ppm + static_cast<std::int64_t>(below(bits, static_cast<std::uint64_t>(2 * ppm + 1)));
-        return static_cast<std::int64_t>((static_cast<Wide>(work) * factor) / one);
-    }
-};
 
 /// The work of a step: fixed, or so much a point of the rank's block.
 class Work {

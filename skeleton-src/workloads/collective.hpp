@@ -12,6 +12,7 @@
 #include "../collectives/allgather.hpp"
 #include "../collectives/allreduce.hpp"
 #include "../collectives/alltoall.hpp"
+#include "../collectives/alltoallv.hpp"
 #include "../collectives/barrier.hpp"
 #include "../collectives/broadcast.hpp"
 #include "../collectives/gather.hpp"
@@ -25,9 +26,9 @@ namespace tramontane {
 
 [[nodiscard]] inline const std::vector<CollectiveOperation>& collective_operations() {
     static const std::vector<CollectiveOperation> operations{
-        barrier_operation(),   broadcast_operation(), reduce_operation(),
-        gather_operation(),    scatter_operation(),   allgather_operation(),
-        allreduce_operation(), alltoall_operation(),  neighbourhood_operation()};
+        barrier_operation(),   broadcast_operation(),    reduce_operation(),    gather_operation(),
+        scatter_operation(),   allgather_operation(),    allreduce_operation(), alltoall_operation(),
+        alltoallv_operation(), neighbourhood_operation()};
     return operations;
 }
 

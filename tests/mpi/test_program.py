@@ -23,6 +23,10 @@ COLLECTIVES = [
     *(f"operation={name} count=5 root=3 algorithm=binomial" for name in ("gather", "scatter")),
     *(f"operation=allgather count=5 algorithm={name}" for name in ("ring", "bruck", "bruck radix=3")),
     *(f"operation=alltoall count=5 algorithm={name}" for name in ("ring-k radix=2", "burst", "bruck", "pairwise")),
+    *(
+        f"operation=alltoallv count=5 spread=900000 algorithm={name}"
+        for name in ("ring-k radix=2", "burst", "bruck radix=3", "pairwise", "sliding-window radix=2")
+    ),
     *(f"operation=alltoall count=5 algorithm={name} group=4" for name in ("leaders", "multi-leader radix=1")),
     *(f"operation=allreduce count=50 algorithm={name}" for name in ("ring", "rabenseifner", "hierarchical group=4")),
     *(f"operation=neighbourhood count=3 dims=P algorithm={name}" for name in ("direct", "sweeps")),

@@ -38,6 +38,7 @@ DIRECT_ALLTOALLS: list[Workload] = [
     {"algorithm": "pairwise"},
     {"algorithm": "sliding-window", "radix": 2},
 ]
+"""Of which alltoallv has all, too."""
 ALLTOALLS_BY_LEADERS: list[Workload] = [
     {"algorithm": name, "group": group} for name in ("leaders", "multi-leader") for group in (1, 2, 3, 4, 8, 40)
 ]
@@ -435,3 +436,38 @@ def test_an_algorithm_has_the_same_keys_in_every_operation() -> None:
     assert names == ["operation"]
     cases = Counter((key["name"], key["with"]) for key in _simulator.schedule.kinds()["collective"]["keys"])
     assert max(cases.values()) == 1
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 7, 8])
+@pytest.mark.parametrize("algorithm", DIRECT_ALLTOALLS, ids=shown)
+def test_blocks_of_different_sizes_get_where_they_belong(algorithm: Workload, ranks: int) -> None:
+    """Every block once, of the same size by every algorithm, whatever way it takes; the sizes differ by the spread."""
+    count, spread = 100, 0.4
+
+    def blocks(own: Workload) -> dict[tuple[int, int], int]:
+        keys = workload("alltoallv", own, count=count, spread=int(1e6 * spread), seed=3)
+        found: dict[tuple[int, int], int] = {}
+        schedule = Schedule(keys, ranks)
+        transit: dict[tuple[int, int, int], int] = {}
+        for number in range(schedule.rounds):
+            arrived: dict[tuple[int, int, int], int] = {}
+            for message in matched(schedule, number):
+                for sent, received in zip(message.sent, message.received, strict=True):
+                    key = sent.origin, sent.destination
+                    (_, size), *_ = received.box
+                    if sent.origin != message.source:
+                        assert transit.pop((message.source, *key)) == size
+                    if received.destination == message.destination:
+                        assert key not in found
+                        found[key] = size
+                    else:
+                        arrived[message.destination, *key] = size
+            transit |= arrived
+        assert not transit
+        return found
+
+    sizes = blocks(algorithm)
+    assert sizes == blocks({"algorithm": "burst"})
+    assert sorted(sizes) == [(y, z) for y in range(ranks) for z in range(ranks) if y != z]
+    assert all((1 - spread) * count <= size <= (1 + spread) * count for size in sizes.values())
+    assert ranks < 7 or len(set(sizes.values())) > ranks

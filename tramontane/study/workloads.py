@@ -312,6 +312,13 @@ class Collective(Communication):
         None,
         description="Doubles of the vector (broadcast, reduce, allreduce), or of each block. Required, but by barrier.",
     )
+    spread: Share | None = Field(
+        None,
+        description="Blocks have up to so much more or less than `count`, each by a random factor of its own. Only for "
+        "alltoallv, which needs it.",
+        examples=["50 %"],
+    )
+    seed: NonNegative | None = Field(None, description="Seed of these factors. Only for alltoallv. Default: 1.")
     root: NonNegative | None = Field(
         None, description="Rank that has, or gets, the data. Only for broadcast, reduce, gather, scatter. Default: 0."
     )
