@@ -93,6 +93,11 @@ Description read(const std::string& path) {
         } else if (key == "allocation") {
             words >> d.allocation.kind;
             for (NodeId node = 0; words >> node;) d.allocation.nodes.push_back(node);
+        } else if (key == "job") {
+            AllocationRule::Job own;
+            words >> own.nodes >> own.kind;
+            for (NodeId node = 0; words >> node;) own.given.push_back(node);
+            d.allocation.jobs.push_back(own);
         } else {
             throw std::runtime_error(path + ": unknown key '" + key + "'");
         }

@@ -54,4 +54,5 @@ inline void start_together() {
 #define TRAMONTANE_NULL_BUFFER(bytes) ::tramontane::simgrid::shared_block(bytes)
 #define TRAMONTANE_FREE_BUFFER(pointer) static_cast<void>(pointer)
 #define TRAMONTANE_WORK(seconds) ::simgrid::s4u::this_actor::sleep_for(seconds)
+#define TRAMONTANE_COST(seconds) ::simgrid::s4u::this_actor::sleep_for(seconds)
 #define TRAMONTANE_START_TOGETHER() ::tramontane::simgrid::start_together()

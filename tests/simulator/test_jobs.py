@@ -104,7 +104,12 @@ def test_ranks_of_a_node_are_of_one_job() -> None:
         ([job("a", 4, SHIFTS)], {"mapping": {"nodes": [0, 1, 2, 3]}}, "found some, beside jobs", "block"),
         ([job("a", 4, {"kind": "jobs", "jobs": []})], {}, "jobs", "random-shifts"),
         ([job("a", 4, TRANSPOSITION | {"algorithm": "library", "radix": None})], {}, "found 'library'", "ring-k"),
-        ([job("a", 4, SHIFTS)], {"substrate": "simgrid"}, "found jobs with substrate simgrid", "only with simulator"),
+        (
+            [job("a", 4, SHIFTS)],
+            {"substrate": "sstmacro"},
+            "found jobs with substrate sstmacro",
+            "only with simulator or simgrid",
+        ),
     ],
 )
 def test_what_can_not_be_is_refused(jobs: list[Any], more: dict[str, Any], found: str, allowed: str) -> None:

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from tramontane.study import Point
 from tramontane.study.program_text import lines
 from tramontane.study.programs import Program
-from tramontane.substrates.simgrid import SimGrid
 from tramontane.substrates.simulator import Simulator, schedule
+from tramontane.substrates.sstmacro import SstMacro
 
 NET: dict[str, Any] = {"topology": "torus", "geometry": [4, 4, 2], "nodes_per_switch": 1}
 ALL, NODE, LATENCY = 20e9, 3e9, 1e-3
@@ -130,9 +130,8 @@ def test_a_storage_that_is_not_stated_is_never_taken_as_free() -> None:
     assert point([{"work": {"time": "1 s"}}]).id == point([{"work": {"time": "1 s"}}], storage={}).id
     described = point([{"read": {"bytes": "1 B"}}])
     assert Point.from_canonical(described.canonical()) == described
-    assert "only the embedded simulator and MPI" in str(
-        SimGrid().refusal(point([{"read": {"bytes": "1 B"}}], substrate="simgrid"))
-    )
+    refused = SstMacro().refusal(point([{"read": {"bytes": "1 B"}}], substrate="sstmacro"))
+    assert "it has no storage" in str(refused)
 
 
 @pytest.mark.parametrize(

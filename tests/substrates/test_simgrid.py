@@ -110,6 +110,64 @@ def test_ranks_of_a_node_share_its_injection_as_simulated(mapping: object) -> No
     assert ours["time_s"] == pytest.approx(theirs["time_s"], rel=0.1)
 
 
+EIGHT = {"geometry": [4, 2, 1]}
+SWAP = {"kind": "halo", "width": 2, "grid": [64, 64, 16], "decomposition": [4, 2]}
+CALLS = ("put", "post", "start", "complete", "wait", "fence", "lock", "unlock", "flush", "notify")
+
+
+@needs_simgrid
+@pytest.mark.parametrize(
+    "way",
+    [
+        {"synchronisation": "post-start"},
+        {"synchronisation": "fence"},
+        {"synchronisation": "fence", "scope": "neighbours"},
+        {"synchronisation": "passive"},
+        {"synchronisation": "lock"},
+    ],
+    ids=lambda way: "-".join(way.values()),
+)
+def test_puts_have_the_messages_of_the_simulator_and_pay_for_calls(way: dict[str, str]) -> None:
+    """How long SMPI's own synchronisation takes is its business; stated costs come on top."""
+    steps = [{"loop": {"times": 2, "steps": [SWAP | {"one_sided": way}]}}, {"notify": {"offsets": [1, -1]}}]
+
+    def made(cost: str) -> Point:
+        net = EIGHT | {"one_sided": dict.fromkeys(CALLS, cost)}
+        return point(ranks=8, workload={"kind": "program", "repeat": 2, "steps": steps}, machine=net)
+
+    free, dear = (SimGrid().run(made(cost)) for cost in ("0 s", "50 us"))
+    ours = get("simulator").run(made("0 s"))
+    assert (free["messages"], free["bytes"]) == (ours["messages"], ours["bytes"])
+    assert ours["time_s"] < free["time_s"] < 10 * ours["time_s"]
+    assert dear["time_s"] > free["time_s"] + 4 * 2 * 50e-6  # two calls each time, at the least
+
+
+@needs_simgrid
+def test_a_storage_takes_the_time_of_its_closed_form() -> None:
+    storage = {"bandwidth": "1 GB/s", "node_bandwidth": "1 GB/s", "latency": "1 ms"}
+    steps = [{"write": {"bytes": "1 MB"}}, {"read": {"total": "2 MB"}}]
+    made = point(ranks=8, workload={"kind": "program", "steps": steps}, machine=EIGHT | {"storage": storage})
+    assert SimGrid().run(made)["time_s"] == pytest.approx(get("simulator").run(made)["time_s"], rel=1e-6)
+
+
+@needs_simgrid
+def test_jobs_have_their_nodes_and_their_slowdown() -> None:
+    """Two jobs that share no link do not slow each other down; two whose nodes alternate on a ring do."""
+    burst = {"kind": "transposition", "algorithm": "burst", "grid": [4, 4, 4096], "decomposition": [4, 1]}
+
+    def slowdowns(first: list[int], second: list[int]) -> list[float]:
+        jobs = [
+            {"name": name, "ranks": 4, "workload": burst, "allocation": {"nodes": nodes}, "start": start}
+            for name, nodes, start in (("a", first, "0 s"), ("b", second, "1 us"))
+        ]
+        found = SimGrid().run(point(ranks=8, workload={"kind": "jobs", "jobs": jobs}, machine={"geometry": [8, 1, 1]}))
+        assert found["slowdown"] == found["jobs"][0]["slowdown"]
+        return [job["slowdown"] for job in found["jobs"]]
+
+    assert slowdowns([0, 1, 2, 3], [4, 5, 6, 7]) == pytest.approx([1, 1], rel=0.05)
+    assert min(slowdowns([0, 2, 4, 6], [1, 3, 5, 7])) > 1.2
+
+
 @needs_simgrid
 def test_a_crossbar_that_limits_is_shared() -> None:
     one_switch = {"geometry": [1, 1, 1], "nodes_per_switch": 2, "crossbar": {"bandwidth": "1 GB/s"}}

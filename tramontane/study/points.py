@@ -328,8 +328,9 @@ class Point(Settings):
         """Refuse jobs where they can't be told apart."""
         if not isinstance(self.workload, Jobs):
             return
-        if self.substrate != "simulator":
-            raise problem(f"found jobs with substrate {self.substrate}", "only with simulator", key="workload.kind")
+        if self.substrate not in ("simulator", "simgrid"):
+            allowed = "only with simulator or simgrid"
+            raise problem(f"found jobs with substrate {self.substrate}", allowed, key="workload.kind")
         if not isinstance(self.allocation, str):
             allowed = f"{', '.join(ALLOCATIONS)}; jobs have nodes of their own (workload.jobs[].allocation)"
             raise problem(f"found {in_words(self.allocation)} beside jobs", allowed, key="allocation")
@@ -347,7 +348,7 @@ class Point(Settings):
         stated = self.machine.one_sided
         needed = {cost: None for each in self.workload.puts() for cost in each.costs}
         missing = [f"one_sided.{cost}" for cost in needed if getattr(stated, cost) is None]
-        if missing and self.substrate == "simulator":
+        if missing and self.substrate != MEASURED:
             allowed = "a time of each, e.g. 500 ns: the one-sided steps need it"
             raise problem(f"found no {', '.join(missing)}", allowed, key="machine")
         said = {cost: getattr(stated, cost) for cost in needed}
@@ -383,7 +384,7 @@ class Point(Settings):
                 self._fill(machine=self.machine.changed(storage=Storage()))
             return
         missing = [f"storage.{key}" for key in Storage.needed if getattr(self.machine.storage, key) is None]
-        if missing and self.substrate == "simulator":
+        if missing and self.substrate != MEASURED:
             allowed = "values of the storage: the steps that read or write need them"
             raise problem(f"found no {', '.join(missing)}", allowed, key="machine")
         if self.mapping != "block":

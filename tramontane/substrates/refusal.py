@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tramontane.study.jobs import Jobs
 from tramontane.study.machines import EXPECTED, PROGRESS, STEP_COSTS
 from tramontane.study.points import Point
 from tramontane.study.settings import Settings
@@ -58,12 +59,13 @@ def simulator_only(point: Point, known: Sequence[str] = ()) -> Refusal | None:
     ):
         if value != usual and key not in known:
             return Refusal(key, value, str(usual), only)
-    for puts in point.workload.puts():
-        why = "only the embedded simulator and MPI have puts"
-        return Refusal("workload.steps", puts.synchronisation, "messages of two sides", why)
-    for access in point.workload.accesses():
-        why = "only the embedded simulator and MPI have a storage"
-        return Refusal("workload.steps", access.kind, "other steps", why)
+    if "workload.steps" not in known:
+        if isinstance(point.workload, Jobs):
+            return Refusal("workload.kind", point.workload.kind, "any other", "it runs one job")
+        for puts in point.workload.puts():
+            return Refusal("workload.steps", puts.synchronisation, "messages of two sides", "it has no puts")
+        for access in point.workload.accesses():
+            return Refusal("workload.steps", access.kind, "other steps", "it has no storage")
     asked: dict[str, Settings] = {
         **{f"machine.{name}": getattr(point.network, name) for name in STEP_COSTS},
         "noise": point.noise,

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tramontane.study.jobs import Jobs
 from tramontane.study.machines import COPIES, Machine
 from tramontane.study.network import FIXED
 from tramontane.study.points import Point
@@ -24,6 +25,7 @@ from tramontane.substrates import skeleton, spack
 from tramontane.substrates.building import digest, link, once
 from tramontane.substrates.programs import Finished, complaint, run_program
 from tramontane.substrates.refusal import Refusal, refusal_of, simulator_only
+from tramontane.substrates.slowdown import with_slowdown
 from tramontane.support.layout import BUILDS, SHARE
 
 INSTALL = "apt-get install libsimgrid-dev, or spack install simgrid"
@@ -69,7 +71,7 @@ class SimGrid:
         machine = point.network
         service, allowed = machine.injection.service, FIXED[machine.topology]
         return (
-            simulator_only(point, known=["ranks_per_node", "mapping", "machine.node.nics"])
+            simulator_only(point, known=["ranks_per_node", "mapping", "machine.node.nics", "workload.steps"])
             or refusal_of("machine.node.nics", machine.node.nics, (1,), "not yet for simgrid")
             or refusal_of("machine.node.copies", machine.node.copies or COPIES[0], COPIES[:1], "not yet for simgrid")
             or refusal_of("machine.routing", machine.routing, allowed, "simgrid routes whole messages")
@@ -82,24 +84,38 @@ class SimGrid:
         refused = self.refusal(point)
         if refused is not None:
             raise ValueError(str(refused))
-        program, platform = build_program(), build_platform()
-        with tempfile.TemporaryDirectory(prefix="tramontane-simgrid-") as scratch:
-            done = _smpirun(point, program, platform, Path(scratch))
-        found = skeleton.last_object(done.output)
-        if done.status != 0 or found is None:
-            raise RuntimeError(f"smpirun ended with status {done.status}: {complaint(done)}")
-        setup = _setup_seconds(done.errors)
-        return {
-            "substrate": self.name,
-            **skeleton.outcome(found),
-            "packets": None,
-            "hops": None,
-            "imbalance": point.imbalance,
-            "wall_s": max(done.wall_s - setup, 0.0),
-            "setup_s": setup,
-            "peak_rss_bytes": done.peak_rss_bytes,
-            "version": version(),
-        }
+        result = _run(point, point.schedule_keys())
+        if isinstance(point.workload, Jobs):
+            jobs = point.workload
+            return with_slowdown(result, jobs, lambda number: _run(point, jobs.alone(number)))
+        return result
+
+
+def _run(point: Point, keys: dict[str, Any]) -> dict[str, Any]:
+    """Return the result of a point, or of a part of its workload.
+
+    Raises
+    ------
+    RuntimeError
+        If SMPI fails.
+    """
+    with tempfile.TemporaryDirectory(prefix="tramontane-simgrid-") as scratch:
+        done = _smpirun(point, keys, Path(scratch))
+    found = skeleton.last_object(done.output)
+    if done.status != 0 or found is None:
+        raise RuntimeError(f"smpirun ended with status {done.status}: {complaint(done)}")
+    setup = _setup_seconds(done.errors)
+    return {
+        "substrate": SimGrid.name,
+        **skeleton.outcome(found),
+        "packets": None,
+        "hops": None,
+        "imbalance": point.imbalance,
+        "wall_s": max(done.wall_s - setup, 0.0),
+        "setup_s": setup,
+        "peak_rss_bytes": done.peak_rss_bytes,
+        "version": version(),
+    }
 
 
 @functools.cache
@@ -185,9 +201,18 @@ def platform_lines(point: Point) -> Iterator[str]:
             yield f"node_memory_bandwidth {machine.node.memory_bandwidth}"
     yield f"nodes {point.rank_mapping.nodes}"
     yield f"seed {point.seed}"
-    listed = point.listed_nodes
-    words = ["given", *map(str, listed)] if listed else [str(point.allocation)]
-    yield f"allocation {' '.join(words)}"
+    if isinstance(point.workload, Jobs):
+        yield "allocation jobs"
+        for job in point.workload.allocation(str(point.allocation), point.ranks_per_node)["jobs"]:
+            yield f"job {job['nodes']} {' '.join(_words(job['allocation']))}"
+    else:
+        yield f"allocation {' '.join(_words(point.listed_nodes or str(point.allocation)))}"
+
+
+def _words(allocation: Any) -> list[str]:
+    """Return a rule of allocation, or the nodes that it lists, as the platform reads it."""
+    nodes = allocation["nodes"] if isinstance(allocation, dict) else allocation
+    return [nodes] if isinstance(nodes, str) else ["given", *map(str, nodes)]
 
 
 def settings(point: Point) -> dict[str, str]:
@@ -235,7 +260,8 @@ def _copies(machine: Machine, largest: int) -> str:
     return ";".join(f"{size}:0:{cost:.12g}" for size, cost in sections if size < largest or cost == 0)
 
 
-def _smpirun(point: Point, program: Path, platform: Path, scratch: Path) -> Finished:
+def _smpirun(point: Point, keys: dict[str, Any], scratch: Path) -> Finished:
+    program, platform = build_program(), build_platform()
     machine, hosts = Path(scratch, "machine.txt"), Path(scratch, "hosts")
     machine.write_text("".join(f"{line}\n" for line in platform_lines(point)), encoding="ascii")
     nodes = point.rank_mapping.node_of(np.arange(point.ranks))
@@ -243,7 +269,7 @@ def _smpirun(point: Point, program: Path, platform: Path, scratch: Path) -> Fini
     configuration = [f"--cfg={key}:{value}" for key, value in settings(point).items()]
     command = ["smpirun", "-quiet", "-no-privatize", "-platform", str(platform)]
     command += ["-hostfile", str(hosts), "-np", str(point.ranks), "--log=root.thresh:error", *configuration]
-    command += [str(program), *skeleton.simulated_arguments(point)]
+    command += [str(program), *skeleton.simulated_arguments(point, keys)]
     environment = {
         "TRAMONTANE_PLATFORM": str(machine),
         "TRAMONTANE_SEED": str(point.seed),

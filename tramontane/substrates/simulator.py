@@ -17,6 +17,7 @@ from tramontane.study.settings import filled
 from tramontane.substrates import devices, spack
 from tramontane.substrates.checkpoints import Checkpoint
 from tramontane.substrates.search import is_search, search
+from tramontane.substrates.slowdown import with_slowdown
 
 
 class Simulator:
@@ -126,7 +127,14 @@ class Simulator:
             }
 
         if isinstance(point.workload, Jobs):
-            return _with_slowdown(run(point), point, point.workload, self._threads)
+            jobs = point.workload
+            keys = as_simulated(point)
+
+            def run_alone(number: int) -> dict[str, Any]:
+                alone: dict[str, Any] = _extension().simulate(keys | {"workload": jobs.alone(number)}, self._threads)
+                return alone
+
+            return with_slowdown(run(point), jobs, run_alone)
         if is_search(point):
             known = point.network.model == "default"
             return search(point, run, earliest_ends if known else None)
@@ -173,17 +181,6 @@ def _with_loads(result: dict[str, Any], point: Point) -> dict[str, Any]:
     for each in classes:
         each["max_load"] = max((own["load"] for own in singles if own["class"] == each["name"]), default=0.0)
     return result | {"links": classes, "single_links": singles}
-
-
-def _with_slowdown(together: dict[str, Any], point: Point, jobs: Jobs, threads: int) -> dict[str, Any]:
-    """Return a result with what each job takes, beside the others and alone on the same nodes."""
-    rows = []
-    for number, job in enumerate(jobs.jobs):
-        alone = _extension().simulate(as_simulated(point) | {"workload": jobs.alone(number)}, threads)
-        own, others = together["phases"][job.name], alone["phases"][job.name]
-        rows.append({"name": job.name, "time_s": own, "alone_s": others, "slowdown": own / others if others else 1.0})
-        together["wall_s"] += alone["wall_s"]
-    return together | {"jobs": rows, "slowdown": rows[0]["slowdown"]}
 
 
 def earliest_ends(point: Point) -> tuple[list[float], list[float]]:

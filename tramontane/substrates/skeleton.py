@@ -31,14 +31,21 @@ def options() -> list[str]:
     return [f"-I{Path(SHARE, 'skeleton-src')}", f'-DTRAMONTANE_VERSION="{__version__}"']
 
 
-def simulated_arguments(point: Point) -> list[str]:
+def simulated_arguments(point: Point, keys: dict[str, Any] | None = None) -> list[str]:
     """Return the program's arguments for one run of a point's workload.
 
     On a simulator nothing is to be warmed up, a second repetition gives what the first one gave, and what messages hold
     is nobody's business.
+
+    Parameters
+    ----------
+    point : Point
+        A point.
+    keys : dict, optional
+        Those of the workload that the compiled description reads; default: all that the point says.
     """
     once = ["warmup=0", "repetitions=1", "data=null", "verify=0", "clock=global"]
-    return [*workload_arguments(point.workload), *once]
+    return [*workload_arguments(point.workload, keys or point.schedule_keys()), *once]
 
 
 def calls_library(point: Point) -> bool:

@@ -43,9 +43,17 @@ def arguments(point: Point, warmup: int = WARMUP, repetitions: int = REPETITIONS
     return [*workload_arguments(point.workload), "data=real", "verify=1", *timing]
 
 
-def workload_arguments(workload: Workload) -> list[str]:
-    """Return the program's arguments for a workload: `key=value`, a key of a block within being `block.key`."""
-    keys = workload.schedule_keys()
+def workload_arguments(workload: Workload, keys: dict[str, Any] | None = None) -> list[str]:
+    """Return the program's arguments for a workload: `key=value`, a key of a block within being `block.key`.
+
+    Parameters
+    ----------
+    workload : Workload
+        What is communicated.
+    keys : dict, optional
+        What its compiled description reads, with what steps cost; default: without.
+    """
+    keys = dict(keys or workload.schedule_keys())
     if workload.by_library:
         del keys["algorithm"]
     words = [f"{key}={_spelled(value)}" for key, value in sorted(_flat(keys, ""))]
