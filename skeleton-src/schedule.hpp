@@ -30,10 +30,11 @@ struct Transfer {
 
 /// What a round is of a one-sided exchange; the same on all ranks (programs/one_sided.hpp).
 enum class WindowCall : std::uint8_t {
-    none,               ///< it is of no such exchange
-    puts,               ///< its messages are written into memory of the receivers, which do nothing for that
-    acknowledged_puts,  ///< and it counts as sent only when the receiver's network interface has answered
-    fence,
+    none,                 ///< it is of no such exchange
+    puts,                 ///< its messages are written into memory of the receivers, which do nothing for that
+    acknowledged_puts,    ///< and it counts as sent only when the receiver's network interface has answered
+    fence,                ///< of all ranks
+    fence_of_neighbours,  ///< of those that this rank puts to, or that put to it
     post_start,
     complete_wait,
     lock,      ///< of all ranks

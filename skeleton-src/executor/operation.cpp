@@ -17,6 +17,18 @@
 namespace tramontane::executor {
 namespace {
 
+#if defined(TRAMONTANE_COST)
+constexpr bool costs_are_told = true;
+#else
+constexpr bool costs_are_told = false;
+#define TRAMONTANE_COST(seconds) static_cast<void>(seconds)
+#endif
+
+/// What calls of windows, and the storage, cost: a simulator of MPI is told, a machine takes its time.
+void pay(std::int64_t picoseconds) {
+    if (picoseconds > 0) TRAMONTANE_COST(static_cast<double>(picoseconds) * 1e-12);
+}
+
 /// Bytes of the longest message that a rank sends or receives.
 [[nodiscard]] std::int64_t longest_message(const Schedule& schedule, Rank rank) {
     std::int64_t longest = 0;
@@ -181,13 +193,13 @@ public:
         }
         exchange_ = make_point_to_point(schedule, rank, payload());
         if (schedule.one_sided()) {
-            windows_ = make_windows(options.workload->values(), schedule, rank, payload());
+            windows_ = make_windows(schedule, rank, payload());
         }
         for (std::int64_t number = 0; number < schedule.rounds() && !processor_; ++number) {
             const Round round = schedule.round(rank, number);
             if (round.work > 0 && round.access == Access::none) processor_.emplace();
         }
-        if (schedule.reads_or_writes()) {
+        if (schedule.reads_or_writes() && !costs_are_told) {
             storage_ = make_storage(schedule, rank, options.directory, options.fault);
             if (stamped_) both_.emplace(*stamped_, *storage_);
         }
@@ -225,6 +237,7 @@ private:
     void run(std::int64_t number, const Round& round, Times& times) {
         if (round.call != WindowCall::none) return run_one_sided(number, round, times);
         if (round.access != Access::none) {
+            if (!storage_) return pay(round.work);
             timed(times.copying, [&] { storage_->prepare(number, repetition_); });
             storage_->access(number);
             return timed(times.copying, [&] { storage_->release(number); });
@@ -236,6 +249,7 @@ private:
         if (round.waits) end(number, times);
     }
     void run_one_sided(std::int64_t number, const Round& round, Times& times) {
+        pay(round.work + round.put_cost * round.sends);
         if (round.call == WindowCall::notify) {
             windows_->notify(number);
         } else if (round.call == WindowCall::notified) {

@@ -15,7 +15,7 @@ namespace tramontane::executor {
 
 #if defined(TRAMONTANE_SIMULATED_MPI)
 
-std::unique_ptr<Windows> make_windows(const Values&, const Schedule&, Rank, Payload&) {
+std::unique_ptr<Windows> make_windows(const Schedule&, Rank, Payload&) {
     refuse("steps.one_sided", "puts with " TRAMONTANE_SIMULATED_MPI, "messages of two sides");
 }
 
@@ -40,13 +40,15 @@ constexpr MPI_Aint unit = 16;
     return end;
 }
 
-template <class TransferOf>
-[[nodiscard]] MPI_Group group(std::int32_t count, TransferOf&& transfer) {
+/// The ranks that a rank puts to, those that put to it, or both.
+[[nodiscard]] MPI_Group group(const Schedule& schedule, Rank rank, std::int64_t number, bool targets, bool origins) {
+    const Round round = schedule.round(rank, number);
     std::vector<int> ranks;
-    for (std::int32_t index = 0; index < count; ++index) {
-        const int peer = transfer(index).peer;
+    const auto add = [&](int peer) {
         if (std::find(ranks.begin(), ranks.end(), peer) == ranks.end()) ranks.push_back(peer);
-    }
+    };
+    for (std::int32_t i = 0; targets && i < round.sends; ++i) add(schedule.send(rank, number, i).peer);
+    for (std::int32_t i = 0; origins && i < round.receives; ++i) add(schedule.receive(rank, number, i).peer);
     MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
     MPI_Comm_group(MPI_COMM_WORLD, &all);
     MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &some);
@@ -58,35 +60,23 @@ void free_group(MPI_Group& group) {
     if (group != MPI_GROUP_NULL && group != MPI_GROUP_EMPTY) MPI_Group_free(&group);
 }
 
-/// MPI's windows are of all ranks, and so is a fence.
-void check(const Values& workload) {
-    const std::string end = ".one_sided.synchronisation";
-    for (const auto& [key, value] : workload.all()) {
-        if (!key.ends_with(end) || !workload.is(key, "fence")) continue;
-        const std::string step = key.substr(0, key.size() - end.size());
-        if (workload.is(step + ".one_sided.scope", "neighbours")) {
-            refuse(step + ".one_sided.scope", "neighbours of a fence, but MPI's is of all ranks of a window", "all");
-        }
-        const std::string among = workload.shown(step + ".communicator");
-        if (!among.empty() && among != "all") {
-            refuse(step + ".communicator", "'" + among + "' of a fence, but windows here are of all ranks", "all");
-        }
-    }
-}
-
 class OwnWindows final : public Windows {
 public:
     OwnWindows(const Schedule& schedule, Rank rank, Payload& payload)
         : schedule_{schedule}, rank_{rank}, payload_{payload} {
-        std::vector<std::int64_t> puts;
+        std::vector<std::int64_t> first;  // round of each window; a loop comes back to it
         for (std::int64_t number = 0; number < schedule.rounds() / schedule.repeats(); ++number) {
-            if (is_put(schedule.round(rank, number).call)) puts.push_back(number);
+            const Round round = schedule.round(rank, number);
+            if (!is_put(round.call)) continue;
+            const auto window = static_cast<std::size_t>(round.window_number);
+            if (window >= first.size()) first.resize(window + 1, -1);
+            if (first[window] < 0) first[window] = number;
         }
-        if (puts.size() > most_windows) {
-            refuse("steps", std::to_string(puts.size()) + " rounds of puts", "at most " + std::to_string(most_windows));
+        if (first.size() > most_windows) {
+            refuse("steps", std::to_string(first.size()) + " rounds of puts, those of a loop counted once",
+                   "at most " + std::to_string(most_windows));
         }
-        windows_.resize(puts.size());
-        for (const std::int64_t number : puts) of(schedule.round(rank, number)) = make(number);
+        for (const std::int64_t number : first) windows_.push_back(make(number));
     }
 
     ~OwnWindows() override {
@@ -94,6 +84,7 @@ public:
             if (window.counts) MPI_Win_unlock_all(window.handle);
             free_group(window.origins);
             free_group(window.targets);
+            free_group(window.neighbours);
             MPI_Win_free(&window.handle);
         }
     }
@@ -138,6 +129,9 @@ public:
         switch (round.call) {
             case WindowCall::fence:
                 MPI_Win_fence(0, window.handle);
+                break;
+            case WindowCall::fence_of_neighbours:
+                fence_neighbours(window);
                 break;
             case WindowCall::post_start:
                 MPI_Win_post(window.origins, 0, window.handle);
@@ -187,12 +181,26 @@ private:
         MPI_Aint half = 0;                   ///< bytes
         std::vector<MPI_Aint> here, there;   ///< where receives are in a half, and sends in the target's
         std::vector<MPI_Aint> halves_there;  ///< of targets, by send
-        MPI_Group origins = MPI_GROUP_NULL, targets = MPI_GROUP_NULL;
+        MPI_Group origins = MPI_GROUP_NULL, targets = MPI_GROUP_NULL, neighbours = MPI_GROUP_NULL;
         bool second = false;       ///< the half in use
+        bool fenced = false;       ///< by a fence of neighbours, which the next one ends
         bool locked = false;       ///< of all ranks
         bool counts = false;       ///< notifications; then it is locked all the time
         std::int64_t awaited = 0;  ///< times that these have been waited for
     };
+
+    /// MPI's own fence is of all ranks of a window. This one waits for the same as a fence does, of neighbours: that
+    /// they have begun the epoch, or that all of it is there.
+    static void fence_neighbours(Window& window) {
+        if (window.fenced) {
+            MPI_Win_complete(window.handle);
+            MPI_Win_wait(window.handle);
+        } else {
+            MPI_Win_post(window.neighbours, 0, window.handle);
+            MPI_Win_start(window.neighbours, 0, window.handle);
+        }
+        window.fenced = !window.fenced;
+    }
 
     [[nodiscard]] Window make(std::int64_t number) const {
         Window window;
@@ -209,9 +217,9 @@ private:
                 break;
             }
         }
-        window.origins =
-            group(round.receives, [&](std::int32_t index) { return schedule_.receive(rank_, number, index); });
-        window.targets = group(round.sends, [&](std::int32_t index) { return schedule_.send(rank_, number, index); });
+        window.origins = group(schedule_, rank_, number, false, true);
+        window.targets = group(schedule_, rank_, number, true, false);
+        window.neighbours = group(schedule_, rank_, number, true, true);
         MPI_Win_allocate(2 * window.half + unit, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window.memory, &window.handle);
         window.counts = round.call == WindowCall::notify;
         if (window.counts) {
@@ -233,8 +241,7 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Windows> make_windows(const Values& workload, const Schedule& schedule, Rank rank, Payload& payload) {
-    check(workload);
+std::unique_ptr<Windows> make_windows(const Schedule& schedule, Rank rank, Payload& payload) {
     return std::make_unique<OwnWindows>(schedule, rank, payload);
 }
 

@@ -5,15 +5,15 @@
 #include <cstdint>
 #include <memory>
 
-#include "keys.hpp"
 #include "payload.hpp"
 #include "schedule.hpp"
 
 namespace tramontane::executor {
 
-/// A window for each round of puts of a repeat. It has two halves, which are used in turn: a rank may put again while
-/// its neighbour still reads what was put before, but not twice, for it has heard of the neighbour in between. A
-/// notification, which MPI has not, is a counter in the target's window that the origin increments.
+/// A window for each round of puts of a repeat; those of a loop are used in each pass. It has two halves, which are
+/// used in turn: a rank may put again while its neighbour still reads what was put before, but not twice, for it has
+/// heard of the neighbour in between. A notification, which MPI has not, is a counter in the target's window that the
+/// origin increments.
 class Windows {
 public:
     Windows() = default;
@@ -34,9 +34,7 @@ public:
 };
 
 /// Everybody must call it, and destroy it.
-/// \param workload keys of the program, of which some can't be had with MPI
-/// \throws std::invalid_argument for these, where there are no windows, and for too many of them
-[[nodiscard]] std::unique_ptr<Windows> make_windows(const Values& workload, const Schedule& schedule, Rank rank,
-                                                    Payload& payload);
+/// \throws std::invalid_argument where there are no windows, and for too many of them
+[[nodiscard]] std::unique_ptr<Windows> make_windows(const Schedule& schedule, Rank rank, Payload& payload);
 
 }  // namespace tramontane::executor

@@ -95,6 +95,9 @@ public:
         return largest();
     }
 
+    /// Whether it is one group of all ranks.
+    [[nodiscard]] bool whole() const { return largest() == ranks_; }
+
 private:
     [[nodiscard]] Rank size() const { return static_cast<Rank>(by_.value()); }
 

@@ -176,8 +176,8 @@ private:
     void open(When when) {
         switch (rule_.kind) {
             case Synchronisation::Kind::fence:
-                parts_.push_back(calls(WindowCall::fence, &OneSidedCosts::fence, when));
-                parts_.push_back(tells(WindowCall::within, when));
+                parts_.push_back(calls(fence(), &OneSidedCosts::fence, when));
+                parts_.push_back(tells(told_by_fence(), when));
                 break;
             case Synchronisation::Kind::post_start:
                 parts_.push_back(costs(&OneSidedCosts::post, Does::tell_origins, when));
@@ -196,9 +196,9 @@ private:
         const Part read{Does::read, WindowCall::read};
         switch (rule_.kind) {
             case Synchronisation::Kind::fence:
-                parts_.push_back(calls(WindowCall::fence, &OneSidedCosts::fence, When::always));
+                parts_.push_back(calls(fence(), &OneSidedCosts::fence, When::always));
                 parts_.push_back(read);
-                parts_.push_back(tells(WindowCall::within, When::always));
+                parts_.push_back(tells(told_by_fence(), When::always));
                 break;
             case Synchronisation::Kind::post_start:
                 parts_.push_back(costs(&OneSidedCosts::complete, Does::tell_targets, When::always));
@@ -226,6 +226,14 @@ private:
     }
     [[nodiscard]] static Part costs(Cost cost, Does each, When when) {
         return {.does = Does::costs, .cost = cost, .each = each, .when = when};
+    }
+    /// A window is of all ranks. Where a fence is not, it is one of neighbours; if more ranks than these have to wait
+    /// for each other, messages see to that.
+    [[nodiscard]] WindowCall fence() const {
+        return rule_.among_all && exchange_->of_all() ? WindowCall::fence : WindowCall::fence_of_neighbours;
+    }
+    [[nodiscard]] WindowCall told_by_fence() const {
+        return rule_.among_all && !exchange_->of_all() ? WindowCall::none : WindowCall::within;
     }
     /// The synchronisation of the scope.
     [[nodiscard]] Part tells(WindowCall call, When when) const {

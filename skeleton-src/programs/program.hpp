@@ -18,7 +18,7 @@
 
 namespace tramontane {
 
-/// The repetition that a round is in.
+/// How often a step has been done before: in the repetitions of its program, and the passes of a loop that it is in.
 struct Repetition {
     std::int64_t number;
     bool is_last;
@@ -58,6 +58,7 @@ public:
     }
     [[nodiscard]] std::vector<std::string> phases() const override { return largest_->phases(); }
     [[nodiscard]] bool has(Rank rank) const { return communicator_.place(rank).local >= 0; }
+    [[nodiscard]] bool of_all() const { return communicator_.whole(); }
 
     [[nodiscard]] Round round(Rank rank, std::int64_t round, Repetition /*at*/) const override {
         const auto at = communicator_.place(rank);
@@ -123,10 +124,24 @@ private:
 
 /// Steps, repeated. All ranks have the same steps, so rounds are numbered alike; a rank that is not in a step's
 /// communicator passes it by, at no cost. A step may begin an exchange and another one end it, with work or messages in
-/// between (split phase).
+/// between (split phase). Steps in a loop are kept once, and so are their windows, however often they are done.
 class Program final : public Schedule {
 public:
     Program(Rank ranks, std::int64_t repetitions) : ranks_{ranks}, repetitions_{repetitions} {}
+
+    /// What `add` adds is done so many times. \pre it is in no other loop, and what it begins it ends
+    template <class Add>
+    void loop(std::int64_t times, Add&& add) {
+        const std::int64_t first = per_repetition_;
+        std::forward<Add>(add)();
+        const std::int64_t rounds = per_repetition_ - first;
+        if (rounds == 0) return;
+        loops_.push_back({first, rounds, times});
+        constexpr std::int64_t most = std::int64_t{1} << 40;  // more than anybody may have: require_countable
+        per_repetition_ = first + (rounds > most / times ? most : rounds * times);
+    }
+    /// The steps that follow are done in one pass of a loop whose passes are added one by one.
+    void pass(std::int64_t number, std::int64_t of) { passes_ = {number, of}; }
 
     void exchange(const std::string& name, std::shared_ptr<const StepRounds> what) {
         add(step_of_exchange(std::move(what), &StepRounds::rounds), name);
@@ -176,11 +191,11 @@ public:
         const Step& step = *at.step;
         Round found{0, 0, 0};
         if (step.what) {
-            found = step.what->round(rank, at.inner, {at.repetition, at.repetition + 1 == repetitions_});
+            found = step.what->round(rank, at.inner, at.repetition);
             if (found.ends > at.inner - step.skipped) found.ends += step.between;
             found.window_number += step.first_window;
         } else {
-            found.work = works_[step.work].of(rank, at.repetition);
+            found.work = works_[step.work].of(rank, at.repetition.number);
         }
         found.phase =
             phase_numbers_[static_cast<std::size_t>(step.first_phase) + static_cast<std::size_t>(found.phase)];
@@ -196,6 +211,12 @@ public:
     }
 
 private:
+    struct Passes {
+        std::int64_t number = 0, of = 1;
+    };
+    struct Loop {
+        std::int64_t first, rounds, times;  ///< of a repetition, and of a pass
+    };
     struct Step {
         std::shared_ptr<const StepRounds> what{};  ///< of an exchange; null: work
         std::size_t work = 0;
@@ -204,13 +225,14 @@ private:
         std::int64_t between = 0;       ///< ... and rounds since then
         std::int32_t first_phase = -1;  ///< place of its phases in `phase_numbers_`; -1: to be added
         std::int32_t first_window = 0;
-        std::int64_t first = 0;  ///< round of a repetition
+        std::int64_t first = 0;  ///< round of a repetition, and of a loop's first pass
+        Passes passes{};
     };
 
     struct At {
         const Step* step;
         std::int64_t inner;  ///< round of its exchange
-        std::int64_t repetition;
+        Repetition repetition;
     };
 
     [[nodiscard]] Step step_of_exchange(std::shared_ptr<const StepRounds> what,
@@ -231,6 +253,7 @@ private:
             }
         }
         step.first = per_repetition_;
+        step.passes = passes_;
         per_repetition_ += step.rounds;
         steps_.push_back(std::move(step));
     }
@@ -244,18 +267,36 @@ private:
 
     [[nodiscard]] At step_of(std::int64_t round) const {
         const std::int64_t repetition = round / per_repetition_;
-        const std::int64_t number = round - repetition * per_repetition_;
+        std::int64_t number = round - repetition * per_repetition_;
+        Passes looped;
+        if (!loops_.empty()) looped = first_pass(number);
         const auto next = std::upper_bound(steps_.begin(), steps_.end(), number,
                                            [](std::int64_t r, const Step& step) { return r < step.first; });
         const Step& step = *std::prev(next);
-        return {&step, number - step.first + step.skipped, repetition};
+        const Passes passes = looped.of > 1 ? looped : step.passes;
+        const std::int64_t times = repetition * passes.of + passes.number;
+        return {&step, number - step.first + step.skipped, {times, times + 1 == repetitions_ * passes.of}};
+    }
+    /// Takes a round of a loop back to the first pass.
+    /// \return the pass that it is in
+    [[nodiscard]] Passes first_pass(std::int64_t& number) const {
+        const auto next = std::upper_bound(loops_.begin(), loops_.end(), number,
+                                           [](std::int64_t r, const Loop& loop) { return r < loop.first; });
+        if (next == loops_.begin()) return {};
+        const Loop& loop = *std::prev(next);
+        const std::int64_t pass = (number - loop.first) / loop.rounds;
+        if (pass >= loop.times) return {};
+        number -= pass * loop.rounds;
+        return {pass, loop.times};
     }
 
     Rank ranks_;
     std::int64_t repetitions_;
     std::int64_t per_repetition_ = 0;
     std::int32_t windows_ = 0;
+    Passes passes_{};
     std::vector<Step> steps_;
+    std::vector<Loop> loops_;
     std::vector<Work> works_;
     std::vector<std::string> phases_;
     std::vector<std::int32_t> phase_numbers_;  ///< by step and its own phases

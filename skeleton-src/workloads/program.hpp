@@ -31,7 +31,8 @@ public:
             const Values own = values().within("roles." + role.name + ".");
             within_block("roles." + role.name, [&] {
                 StepList list{own, role.ranks.size(), role.name, costs, permissions};
-                parts_.push_back({std::move(role), std::move(list)});
+                parts_.push_back({std::move(role), std::move(list), {}});
+                parts_.back().list_steps();
             });
         }
         if (parts_.empty()) {
@@ -56,9 +57,34 @@ public:
 private:
     using Step = StepList::Step;
 
+    /// A step of a role, and in which pass of a loop.
+    struct Turn {
+        const Step* step;
+        std::int64_t pass = 0, passes = 1;
+    };
     struct Part {
         NamedRanks role;
         StepList list;
+        std::vector<Turn> turns;
+
+        /// One after the other; a loop that has messages between roles is taken apart, because its partner need not
+        /// have one.
+        void list_steps() {
+            for (const Step& step : list.steps()) {
+                const bool apart = step.kind == "loop" && step.meets();
+                if (!apart) turns.push_back({&step});
+                for (std::int64_t pass = 0; apart && pass < step.times; ++pass) {
+                    for (const Step& each : step.looped) turns.push_back({&each, pass, step.times});
+                    if (turns.size() > most_turns) {
+                        within_block(step.key, [&] {
+                            refuse("times", std::to_string(step.times) + ", with messages between roles",
+                                   "at most " + std::to_string(most_turns) + " steps in all");
+                        });
+                    }
+                }
+            }
+        }
+        static constexpr std::size_t most_turns = 10'000;
     };
     /// How far the program of a role has been made.
     struct Progress {
@@ -94,8 +120,10 @@ private:
         do {
             for (std::size_t role = 0; role < parts_.size(); ++role) {
                 const Part& part = parts_[role];
-                for (; made[role].at < part.list.steps().size() && next(made, role)->partner.empty(); ++made[role].at) {
-                    StepList::add(*next(made, role), *made[role].program, schedule_of, &part.role.ranks);
+                for (; made[role].at < part.turns.size() && next(made, role)->partner.empty(); ++made[role].at) {
+                    const Turn& turn = part.turns[made[role].at];
+                    made[role].program->pass(turn.pass, turn.passes);
+                    StepList::add(*turn.step, *made[role].program, schedule_of, &part.role.ranks);
                 }
             }
         } while (join(made));
@@ -107,7 +135,7 @@ private:
         }
         std::vector<Role> roles;
         for (std::size_t role = 0; role < parts_.size(); ++role) {
-            made[role].program->idle_until(rounds, StepList::name_of(parts_[role].list.steps().back()));
+            made[role].program->idle_until(rounds, StepList::name_of(*parts_[role].turns.back().step));
             require_countable(*made[role].program);
             roles.push_back({parts_[role].role.name, parts_[role].role.ranks, made[role].program});
         }
@@ -116,8 +144,8 @@ private:
 
     /// The next step of a role; null: there are no more.
     [[nodiscard]] const Step* next(const std::vector<Progress>& made, std::size_t role) const {
-        const auto& steps = parts_[role].list.steps();
-        return made[role].at < steps.size() ? &steps[made[role].at] : nullptr;
+        const auto& turns = parts_[role].turns;
+        return made[role].at < turns.size() ? turns[made[role].at].step : nullptr;
     }
     /// \return the number of roles if there is none of that name
     [[nodiscard]] std::size_t role_called(const std::string& name) const {

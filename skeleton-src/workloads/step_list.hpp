@@ -175,6 +175,7 @@ struct StepCosts {
 [[nodiscard]] inline std::vector<Key> own_keys(const std::string& kind) {
     if (kind == "work") return work_keys();
     if (kind == "end") return {Key::word("of", {})};
+    if (kind == "loop") return {Key::integer("times", 1)};
     const Key begin{.name = "begin", .optional = true};
     if (kind == "receive") return {Key::word("source", {}), begin};
     if (kind == "notify") {
@@ -231,16 +232,8 @@ public:
           role_{std::move(role)},
           costs_{costs},
           permissions_{permissions},
-          communicators_{values.within("communicators.")} {
-        for (std::int64_t number = 0;; ++number) {
-            const std::string key = "steps." + std::to_string(number);
-            const Values step = values.within(key + ".");
-            if (step.all().empty()) break;
-            within_block(key, [&] { add(key, step); });
-        }
-        if (!open_.empty())
-            refuse("steps", "no end of '" + open_.front() + "'", "an end of each exchange that is begun");
-    }
+          communicators_{values.within("communicators.")},
+          steps_{read("", values)} {}
 
     struct Step {
         std::string key;
@@ -258,6 +251,14 @@ public:
         std::int64_t notify_cost = 0;
         Access access = Access::none;
         StorageCosts storage{};
+        std::vector<Step> looped{};  ///< what a loop does ...
+        std::int64_t times = 1;      ///< ... so often
+
+        /// Whether it has messages between roles.
+        [[nodiscard]] bool meets() const {
+            return !partner.empty() ||
+                   std::any_of(looped.begin(), looped.end(), [](const Step& each) { return each.meets(); });
+        }
     };
 
     [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
@@ -265,9 +266,7 @@ public:
     [[nodiscard]] const std::string& role() const { return role_; }
     [[nodiscard]] double imbalance() const {
         double most = 1;
-        for (const Step& step : steps_) {
-            if (step.largest) most = std::max(most, step.largest->imbalance());
-        }
+        for (const Step& step : steps_) most = std::max(most, imbalance(step));
         return most;
     }
 
@@ -276,6 +275,11 @@ public:
     /// \param within the role's ranks; null: of all ranks
     template <class ScheduleOf>
     static void add(const Step& step, Program& program, ScheduleOf&& schedule_of, const RankSet* within) {
+        if (step.kind == "loop") {
+            return program.loop(step.times, [&] {
+                for (const Step& each : step.looped) add(each, program, schedule_of, within);
+            });
+        }
         if (step.kind == "end") return program.end(step.label, step.name);
         if (step.work && within == nullptr) return program.work(name_of(step), *step.work);
         if (!step.offsets.empty()) {
@@ -308,9 +312,34 @@ private:
         program.begin(name_of(step), step.label, std::move(rounds));
     }
 
-    void add(const std::string& key, const Values& values) {
+    [[nodiscard]] static double imbalance(const Step& step) {
+        double most = step.largest ? step.largest->imbalance() : 1;
+        for (const Step& each : step.looped) most = std::max(most, imbalance(each));
+        return most;
+    }
+
+    /// \param where the block that has the steps
+    [[nodiscard]] std::vector<Step> read(const std::string& where, const Values& values) {
+        std::vector<Step> found;
+        around_ = std::exchange(open_, {});
+        for (std::int64_t number = 0;; ++number) {
+            const std::string key = "steps." + std::to_string(number);
+            const Values step = values.within(key + ".");
+            if (step.all().empty()) break;
+            within_block(key, [&] { found.push_back(read_step(where + key, step)); });
+        }
+        if (!open_.empty())
+            refuse("steps", "no end of '" + open_.front() + "'", "an end of each exchange that is begun");
+        open_ = std::exchange(around_, {});
+        return found;
+    }
+
+    [[nodiscard]] Step read_step(const std::string& key, const Values& values) {
         Step step{key, values.word("kind"), values.shown("name"), values.shown("begin")};
-        if (step.kind == "end") {
+        if (step.kind == "loop") {
+            step.times = values.integer("times");
+            step.looped = read(key + ".", values);
+        } else if (step.kind == "end") {
             step.label = values.word("of");
             const auto begun = std::find(open_.begin(), open_.end(), step.label);
             if (begun == open_.end())
@@ -343,7 +372,7 @@ private:
             open(step);
             add_exchange(step, values);
         }
-        steps_.push_back(std::move(step));
+        return step;
     }
 
     [[nodiscard]] Work make_work(const Values& values) const {
@@ -369,7 +398,10 @@ private:
     /// Remembers what is begun.
     void open(const Step& step) {
         if (step.label.empty()) return;
-        if (std::find(open_.begin(), open_.end(), step.label) != open_.end()) {
+        const auto has = [&](const auto& labels) {
+            return std::find(labels.begin(), labels.end(), step.label) != labels.end();
+        };
+        if (has(open_) || has(around_)) {
             refuse("begin", "'" + step.label + "', which has not ended", "another label");
         }
         open_.push_back(step.label);
@@ -440,27 +472,25 @@ private:
     detail::StepCosts costs_;
     Permissions permissions_;
     Values communicators_;
+    std::vector<std::string> open_, around_;  ///< labels, and those around a loop
     std::vector<Step> steps_;
-    std::vector<std::string> open_;
 };
 
-/// The keys of a program or role that both have.
-inline void read_steps(KeyReader& reader, Values& values) {
-    for (const std::string& name : reader.names_within("communicators.")) {
-        read_block(reader, values, "communicators." + name, [](KeyReader& inner, Values& found) {
-            inner.read(detail::communicator_keys(), found, "workload.");
-        });
-    }
+/// A list of steps.
+/// \param may_loop or it is that of a loop
+inline void read_list(KeyReader& reader, Values& values, bool may_loop) {
     const auto steps = reader.names_within("steps.").size();
     if (steps == 0) refuse("steps", "nothing", "a list of steps");
     for (std::size_t number = 0; number < steps; ++number) {
-        read_block(reader, values, "steps." + std::to_string(number), [](KeyReader& inner, Values& found) {
+        read_block(reader, values, "steps." + std::to_string(number), [&](KeyReader& inner, Values& found) {
             const Argument* const kind = inner.find("kind");
             const bool is_word = kind != nullptr && kind->value && std::holds_alternative<std::string>(*kind->value);
             const std::string word = is_word ? std::get<std::string>(*kind->value) : "";
+            if (word == "loop" && !may_loop) refuse("kind", "'loop' in a loop", "another step");
             if (const auto own = detail::own_keys(word); !own.empty()) {
                 inner.read({Key::word("kind", {word}), {.name = "name", .optional = true}}, found, "workload.");
                 inner.read(own, found, "workload.");
+                if (word == "loop") read_list(inner, found, false);
                 return;
             }
             if (word == "program" || word == "jobs" || word == "trace") {
@@ -470,6 +500,16 @@ inline void read_steps(KeyReader& reader, Values& values) {
             inner.read(detail::step_keys(), found, "workload.");
         });
     }
+}
+
+/// The keys of a program or role that both have.
+inline void read_steps(KeyReader& reader, Values& values) {
+    for (const std::string& name : reader.names_within("communicators.")) {
+        read_block(reader, values, "communicators." + name, [](KeyReader& inner, Values& found) {
+            inner.read(detail::communicator_keys(), found, "workload.");
+        });
+    }
+    read_list(reader, values, true);
 }
 
 }  // namespace tramontane

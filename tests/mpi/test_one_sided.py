@@ -6,7 +6,6 @@ import pytest
 
 from tests.mpi.conftest import Program
 from tramontane.study import Point
-from tramontane.substrates import mpi as substrate
 from tramontane.substrates.mpi.program import workload_arguments
 from tramontane.substrates.simulator import schedule
 
@@ -14,6 +13,8 @@ RANKS = 7
 WAYS: list[dict[str, str]] = [
     {"synchronisation": "fence"},
     {"synchronisation": "fence", "opens": "after"},
+    {"synchronisation": "fence", "scope": "neighbours"},
+    {"synchronisation": "fence", "scope": "neighbours", "opens": "after"},
     {"synchronisation": "post-start"},
     {"synchronisation": "post-start", "opens": "after"},
     {"synchronisation": "passive"},
@@ -102,11 +103,31 @@ def test_without_data_puts_go_too(any_mpi: Program) -> None:
     assert printed["verified"] is None
 
 
-def test_what_windows_of_all_ranks_are_not_is_a_line(any_mpi: Program) -> None:
-    point = program({"synchronisation": "fence", "scope": "neighbours"}, 4)
-    with pytest.raises(ValueError, match=r"steps.0.one_sided.scope: found neighbours of a fence.*, allowed: all"):
-        substrate.Mpi().run(point)
-    step = "kind=program steps.0.kind=halo steps.0.width=1 steps.0.grid=8x8x8 steps.0.one_sided.synchronisation=fence"
-    done = any_mpi.start(4, *step.split(), "steps.0.communicator=rows", "communicators.rows.consecutive=2")
+@pytest.mark.parametrize("communicator", ["rows", "heads"])
+def test_a_fence_of_some_ranks(mpi: Program, communicator: str) -> None:
+    """MPI's fence is of all ranks of a window: here neighbours synchronise, and messages of our own do the rest."""
+    groups = {"rows": {"consecutive": 3}, "heads": {"leaders": 2}}
+    halo = {"kind": "halo", "width": 1, "grid": [13, 11, 3], "communicator": communicator}
+    steps = [halo | {"one_sided": {"synchronisation": "fence"}}] * 2
+    point = program({}, RANKS, steps=steps, communicators=groups)
+    printed = mpi(RANKS, line(point))
+    assert printed["verified"] is True
+    assert printed["messages"] == sum(messages for messages, _ in schedule(point.workload, RANKS).totals().values())
+
+
+def test_a_loop_has_its_windows_once(mpi: Program) -> None:
+    """More rounds of puts than an MPI library has windows for."""
+    halo = {"kind": "halo", "width": 1, "grid": [13, 11, 3], "one_sided": {"synchronisation": "passive"}}
+    steps = [{"loop": {"times": 600, "steps": [halo, {"notify": {"offsets": [1]}}]}}]
+    point = program({}, 4, steps=steps, repeat=1)
+    printed = mpi(4, line(point))
+    assert printed["verified"] is True
+    assert printed["messages"] == sum(messages for messages, _ in schedule(point.workload, 4).totals().values())
+
+
+def test_too_many_windows_are_a_line(any_mpi: Program) -> None:
+    step = ["kind=halo", "width=1", "grid=8x8x8", "one_sided.synchronisation=fence"]
+    words = [f"steps.{number}.{word}" for number in range(501) for word in step]
+    done = any_mpi.start(2, "kind=program", *words)
     assert done.status == 2
-    assert "workload.steps.0.communicator: found 'rows' of a fence" in done.stderr
+    assert "workload.steps: found 501 rounds of puts, those of a loop counted once" in done.stderr

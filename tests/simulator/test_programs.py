@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tramontane.study import Point
-from tramontane.substrates.simulator import Simulator
+from tramontane.substrates.simulator import Simulator, schedule
 
 US = 1e-6
 PAIR = {"topology": "torus", "geometry": [2, 1, 1], "nodes_per_switch": 1}
@@ -242,3 +243,60 @@ def test_a_program_takes_what_it_shares_and_keeps_its_identity() -> None:
     made = [Point.model_validate({"ranks": 2, "workload": each, "machine": PAIR}) for each in (short, full)]
     assert made[0].id == made[1].id
     assert Point.from_canonical(made[0].canonical()) == made[0]
+
+
+PUTS = {"put": "1 ns", "lock": "1 us", "unlock": "1 us", "flush": "1 ns"}
+
+
+def test_a_loop_is_its_steps_one_after_the_other() -> None:
+    body = [{"overlap": {"exchange": EAGER, "work": work("3 us", imbalance="10 %")}}, HALO]
+    looped = run([work("1 us"), {"loop": {"times": 3, "steps": body}}, EAGER], repeat=2)
+    apart = run([work("1 us"), *body * 3, EAGER], repeat=2)
+    assert looped["time_s"] == apart["time_s"]
+    assert steps_of(looped) == steps_of(apart)
+
+
+def test_however_often_a_loop_is_done_it_is_kept_once() -> None:
+    program = point([{"loop": {"times": 1_000_000, "steps": [HALO | {"name": "swap"}]}}])
+    keys = program.schedule_keys()
+    assert [step["kind"] for step in keys["steps"]] == ["loop"]
+    rounds = schedule(program.workload, 2)
+    assert rounds.rounds == 1_000_000 * schedule(point([HALO]).workload, 2).rounds
+    assert any(rounds.round(0, rounds.rounds - 1 - last).sends > 0 for last in range(2))
+
+
+def test_noise_is_drawn_anew_in_each_pass() -> None:
+    """The sum of as many draws, and not one of them so many times."""
+    passes, repeats = 4, 25
+    one = {"kind": "work", "time": "1 us", "noise": "100 %"}
+    looped = run([{"loop": {"times": passes, "steps": [one]}}], repeat=repeats)
+    assert looped["time_s"] == run([one], repeat=passes * repeats)["time_s"]
+
+
+def test_a_window_of_a_loop_is_locked_once() -> None:
+    """A passive target is locked before the first time and unlocked after the last, as in a program that repeats."""
+    put = EAGER | {"one_sided": {"synchronisation": "passive"}}
+    net = PAIR | {"one_sided": PUTS}
+    looped = run([{"loop": {"times": 3, "steps": [put]}}], net=net, repeat=2)
+    assert looped["time_s"] == run([put], net=net, repeat=6)["time_s"]
+
+
+@pytest.mark.parametrize(
+    ("steps", "line"),
+    [
+        ([EAGER | {"begin": "a"}, {"loop": {"times": 2, "steps": [{"end": {"of": "a"}}]}}], "found 'a'"),
+        ([{"loop": {"times": 2, "steps": [EAGER | {"begin": "a"}]}}], "found no end of 'a'"),
+        (
+            [
+                EAGER | {"begin": "a"},
+                {"loop": {"times": 2, "steps": [EAGER | {"begin": "a"}, {"end": {"of": "a"}}]}},
+                {"end": {"of": "a"}},
+            ],
+            "found 'a', which has not ended",
+        ),
+        ([{"loop": {"times": 2**31, "steps": [EAGER]}}], "less than 2^31 rounds in all"),
+    ],
+)
+def test_what_a_loop_cannot_have_is_a_line(steps: list[Any], line: str) -> None:
+    with pytest.raises(ValidationError, match=re.escape(line)):
+        point(steps)

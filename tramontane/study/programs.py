@@ -5,7 +5,7 @@ or while they are under way.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer, model_validator
@@ -412,20 +412,14 @@ class Loop(Settings):
 Step = Annotated[Basic | Loop, Field(discriminator="kind")]
 _KINDS = tuple(str(tag(step)) for step in submodels(Step))
 MOST_STEPS = 10_000
-"""Steps of a repetition, those of loops counted each time."""
+"""Steps of a repetition, those of a loop counted once."""
 
 
-def _times(steps: Sequence[Basic | Loop]) -> int:
-    """Return how many steps are done, those of loops each time."""
-    return sum(step.times * len(step.steps) if isinstance(step, Loop) else 1 for step in steps)
-
-
-def _unrolled(steps: Iterable[Basic | Loop]) -> Iterator[Basic]:
-    """Yield the steps of a repetition, those of loops each time."""
+def _each(steps: Iterable[Basic | Loop]) -> Iterator[Basic]:
+    """Yield all steps, those of a loop once."""
     for step in steps:
         if isinstance(step, Loop):
-            for _ in range(step.times):
-                yield from step.steps
+            yield from step.steps
         else:
             yield step
 
@@ -433,7 +427,10 @@ def _unrolled(steps: Iterable[Basic | Loop]) -> Iterator[Basic]:
 def _step_keys(steps: Iterable[Basic | Loop]) -> list[dict[str, Any]]:
     """Return the keys that the compiled description reads: no short forms."""
     keys: list[dict[str, Any]] = []
-    for step in _unrolled(steps):
+    for step in steps:
+        if isinstance(step, Loop):
+            keys.append({"kind": step.kind, "times": step.times, "steps": _step_keys(step.steps)})
+            continue
         if not isinstance(step, Overlap):
             keys.append(step.step_keys())
             continue
@@ -612,9 +609,9 @@ class Program(Communication):
             raise problem(found, "a list of steps, or roles that have them", key="steps")
         if self.roles and self.communicators:
             raise problem("found some beside roles", "communicators of each role", key="communicators")
-        steps = sum(_times(each) for each in self._lists)
+        steps = sum(len(list(_each(each))) for each in self._lists)
         if steps > MOST_STEPS:
-            raise problem(f"found {steps} steps, those of loops each time", f"at most {MOST_STEPS}", key="steps")
+            raise problem(f"found {steps} steps", f"at most {MOST_STEPS}", key="steps")
         return self
 
     @model_validator(mode="after")
@@ -640,7 +637,7 @@ class Program(Communication):
 
     def puts(self) -> Iterator[OneSided | Notify]:
         """Yield what steps say whose messages are puts."""
-        for step in (step for steps in self._lists for step in _unrolled(steps)):
+        for step in (step for steps in self._lists for step in _each(steps)):
             exchange = step.exchange if isinstance(step, Overlap) else step
             if isinstance(exchange, Notify):
                 yield exchange
@@ -649,7 +646,7 @@ class Program(Communication):
 
     def accesses(self) -> Iterator[Write | Read]:
         """Yield the steps that read or write."""
-        return (step for steps in self._lists for step in _unrolled(steps) if isinstance(step, Write | Read))
+        return (step for steps in self._lists for step in _each(steps) if isinstance(step, Write | Read))
 
     @property
     def own_algorithms(self) -> tuple[str, ...]:
