@@ -2,9 +2,11 @@
 
 Left, time against the number of processes, as in every scaling figure. Right, a bar for each number of processes and
 series: what each step takes of a rank's time, the mean over ranks, as a part of the slowest series' time at this
-number; work is hatched. With one number of processes there are only bars, one below the other.
+number; work is hatched. With one number of processes there are only bars, one below the other. Legends of many entries
+stand below the panels.
 """
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +31,10 @@ if TYPE_CHECKING:
 ROOM = 0.84
 #: Height of a bar that lies, with its name [in].
 ROW = 0.3
+#: So many entries have their legend below the bars; its height for two of them [in].
+BELOW, LINE = 8, 0.14
+#: Where a legend below a panel has the middle of its top, in parts of the axes.
+UNDER = (0.5, -0.2)
 HATCH = "////"
 
 
@@ -60,7 +66,24 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
                 lambda figure, cell: [_draw_rows(figure, cell, shares)], note=caption.gap_note(dataset), height=height
             )
         ]
-    return [*scaling.panels(dataset, spec), Panel(draw, note=caption.gap_note(dataset))]
+    entries = shares["step"].nunique() + shares["label"].nunique()
+    curves, bars = scaling.panels(dataset, spec), Panel(draw, note=caption.gap_note(dataset))
+    if entries <= BELOW:
+        return [*curves, bars]
+    height = 2.2 + LINE * max(shares["label"].nunique() + 1, (entries + 1) / 2)
+    return [replace(_legend_below(curve), height=height) for curve in curves] + [replace(bars, height=height)]
+
+
+def _legend_below(panel: Panel) -> Panel:
+    """Return a panel whose legends stand below it."""
+
+    def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
+        drawn = panel.draw(figure, cell)
+        for part in drawn:
+            part.axes.legend(handles=part.handles, loc="upper center", bbox_to_anchor=UNDER, fontsize="small")
+        return [replace(part, handles=()) for part in drawn]
+
+    return replace(panel, draw=draw)
 
 
 def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
@@ -190,6 +213,9 @@ def _draw_bars(axes: "Axes", shares: pd.DataFrame, x_text: str) -> "list[Artist]
     entries = _entries(steps, colours, works)
     if len(labels) > 1:
         entries += [Patch(alpha=0, label=f"{number + 1}: {label}") for number, label in enumerate(labels)]
+    if len(entries) > BELOW:
+        axes.legend(handles=entries, loc="upper center", bbox_to_anchor=UNDER, ncols=2, fontsize="small")
+        return []
     return entries
 
 

@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer, model_validator
+from pydantic_core import PydanticCustomError
 
 from tramontane.study.cubed_spheres import CubedSphere, on_elements
 from tramontane.study.fields import Choice, Count, Name, NonNegative, WholeList, Wholes
 from tramontane.study.messages import problem, submodels, tag
 from tramontane.study.partitions import DOMAINS, Partition, on_cells
 from tramontane.study.settings import Settings
-from tramontane.study.units import FRACTION, Share, Size, Time, format_quantity
+from tramontane.study.spectral import AMOUNTS, TRANSPOSES, Spectral, on_spectral
+from tramontane.study.units import FRACTION, TIME, Share, Size, Time, format_quantity, parse_quantity
 from tramontane.study.workloads import (
     COLLECTIVES,
     OPTIMAL,
@@ -189,6 +191,12 @@ class AllreduceStep(StepOf, Allreduce):
 class CollectiveStep(StepOf, Collective):
     """A collective of the catalogue in a program."""
 
+    transposes: Annotated[str, Choice(TRANSPOSES)] | None = Field(
+        None,
+        description="An all-to-all between two layouts of the program's `spectral` model: its blocks and ranks, "
+        "instead of `count` and `communicator`.",
+    )
+
     def step_keys(self) -> dict[str, Any]:
         """Return all keys, as the compiled description reads them; it is called by its operation."""
         return {"name": self.operation, **super().step_keys()}
@@ -218,6 +226,16 @@ class Work(Settings):
     cells: Annotated[str, Choice(DOMAINS)] | None = Field(
         None, description="Work for these cells of a rank, of the program's `partition`; comes on top of `time`."
     )
+    of: Annotated[str, Choice(AMOUNTS)] | None = Field(
+        None,
+        description="What a rank of the program's `spectral` model works for: points, points and fields of the Fourier "
+        "transforms, multiplications of the Legendre transforms or of the semi-implicit solve.",
+    )
+    each: Time | None = Field(
+        None,
+        description="Work for each of them; of multiplications, for a million. Comes on top of `time`.",
+        examples=["4 us"],
+    )
     grid: Grid | None = Field(None, description="Grid points [nx, ny, nz]. For `per_point`.")
     decomposition: Decomposition | None = Field(
         None, description="Processes [cx, cy] that share the grid. For `per_point`. Default: nearest to a square."
@@ -237,6 +255,9 @@ class Work(Settings):
                 raise problem("found no elements", "only in a program with cubed_sphere", key=key)
         if self.cells is not None:
             raise problem("found no parts of a grid", "only in a program with partition", key="cells")
+        for key in ("of", "each"):
+            if getattr(self, key) is not None:
+                raise problem("found no spectral model", "both of and each, in a program with spectral", key=key)
         if self.time == 0 and self.per_point == 0:
             raise problem("found no work", "time or per_point of more than 0 s")
         for key in ("imbalance", "noise"):
@@ -482,12 +503,27 @@ class Role(Communicator):
 _GRIDS: dict[str, tuple[type[Settings], Callable[[dict[str, Any], Any], dict[str, Any]]]] = {
     "cubed_sphere": (CubedSphere, on_elements),
     "partition": (Partition, on_cells),
+    "spectral": (Spectral, on_spectral),
 }
 """Keys of a program that say what its steps exchange and work for, and who puts that into a step."""
 
 
-def _filled(step: Any, fill: Callable[[dict[str, Any], Any], dict[str, Any]], grid: Settings) -> Any:
-    """Return a step, those inside it included, with what a grid says."""
+def _scaled(step: dict[str, Any], share: int) -> dict[str, Any]:
+    """Return a step whose work is a share of what it states [ppm]."""
+    if step.get("kind") != "work":
+        return step
+    scaled = {}
+    for key in {"time", "per_point"} & set(step):
+        try:
+            stated = parse_quantity(step[key], TIME, least=0)
+        except PydanticCustomError:
+            continue  # told where the key itself is checked
+        scaled[key] = f"{max(stated * share // WHOLE, min(stated, 1))} ps"
+    return step | scaled
+
+
+def _filled(step: Any, fill: Callable[[dict[str, Any], Any], dict[str, Any]], grid: Any) -> Any:
+    """Return a step, those inside it included, with what a grid, or the program, says."""
     if not isinstance(step, dict):
         return step
     if step.get("kind") == "loop" and isinstance(step.get("steps"), list):
@@ -516,6 +552,16 @@ class Program(Communication):
     partition: Partition | None = Field(
         None, description="Parts of any grid, for all patterns that name no file, and for work that has `cells`."
     )
+    spectral: Spectral | None = Field(
+        None,
+        description="A spectral model: blocks of all collectives that have `transposes`, grid of halos that have none, "
+        "and work that has `of`.",
+    )
+    work_scale: Share | None = Field(
+        None,
+        description="Share of the work they state that all steps take, such as that of a faster processor.",
+        examples=["10 %"],
+    )
     communicators: dict[Name, Communicator] = Field(
         {}, description=f"Sets of ranks by name, beside {ALL}.", examples=[{"rows": {"consecutive": 16}}]
     )
@@ -542,10 +588,12 @@ class Program(Communication):
 
         grids = [(fill, cls._valid(model, data.get(key))) for key, (model, fill) in _GRIDS.items()]
 
+        share = cls._share(data.get("work_scale"))
+
         def on_grids(step: Any) -> Any:
             for fill, grid in grids:
                 step = step if grid is None else _filled(step, fill, grid)
-            return step
+            return step if share is None else _filled(step, _scaled, share)
 
         def in_full(block: Any) -> Any:
             known = isinstance(block, dict) and isinstance(block.get("steps"), list)
@@ -553,6 +601,9 @@ class Program(Communication):
                 return block
             return block | {"steps": [on_grids(step) for step in cls._all_in_full(block["steps"], shared)]}
 
+        model = cls._valid(Spectral, data.get("spectral"))
+        if model is not None and "roles" not in data and "'transposes'" in str(data.get("steps")):
+            data = data | {"communicators": model.communicators() | (data.get("communicators") or {})}
         if isinstance(data.get("roles"), dict):
             dotted = next((name for name in data["roles"] if "." in str(name)), None)
             if dotted:
@@ -566,6 +617,14 @@ class Program(Communication):
         try:
             return None if data is None else model.model_validate(data)
         except ValidationError:
+            return None
+
+    @staticmethod
+    def _share(text: Any) -> int | None:
+        """Return a share [ppm]; what can't be read is told where the key itself is checked."""
+        try:
+            return None if text is None else parse_quantity(text, FRACTION, least=1)
+        except PydanticCustomError:
             return None
 
     @classmethod
@@ -617,7 +676,7 @@ class Program(Communication):
     @model_validator(mode="after")
     def _shared(self) -> Self:
         self._fill(
-            grid=None, decomposition=None, total=None, cubed_sphere=None, partition=None
+            grid=None, decomposition=None, total=None, cubed_sphere=None, partition=None, spectral=None, work_scale=None
         )  # the steps have it now
         return self
 
