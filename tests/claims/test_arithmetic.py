@@ -12,6 +12,7 @@ from tramontane.study import claims
 from tramontane.study.workloads import Transposition
 from tramontane.substrates.simulator import schedule
 
+GAINS = ("dynamics", "dynamics waiting", "physics", "physics waiting")
 ROOT = Path(__file__).parents[2]
 CLAIMS = {name: claim for name, (_, claim) in statements(ROOT)}
 
@@ -40,6 +41,10 @@ def test_the_data_may_name_every_computation() -> None:
         ("B-F8", False, ["0 of 4 ratios", "2,048 to 4,096: 0.5 printed, 0.673 by the halos (392 to 264 KB"]),
         ("B-F9", True, ["all 5 rows", "32,768 processes 32/16/2 KB"]),
         ("J-T1", True, ["16 of 16"]),
+        ("D-3", True, ["all 3 statements", "89.7 s missing in the old column"]),
+        ("D-4", True, ["all 3"]),
+        ("D-5", True, ["all 3"]),
+        ("D-6", True, ["all 2"]),
     ],
 )
 def test_what_the_papers_print(name: str, holds: bool, parts: list[str]) -> None:
@@ -63,6 +68,8 @@ def test_what_the_papers_print(name: str, holds: bool, parts: list[str]) -> None
         ("B-F9", {"corner_columns": 4}),
         ("B-F9", {"depth": 1}),
         ("J-T1", {"60": {"338": [63, 63.9]}}),
+        ("D-5", {"facts": {"the LME is within 900 s": "lme['output'] <= 900"}}),
+        ("D-6", {"columns": {"gain": {"output": 1, "total": 3} | dict.fromkeys(GAINS, 0)}}),
     ],
 )
 def test_another_number_does_not_follow(name: str, wrong: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ import pytest
 import xarray as xr
 
 from tramontane.claims import Verdict, pages
+from tramontane.claims.crossings import crossings
 from tramontane.claims.times import times
 from tramontane.errors import InputError
 from tramontane.results import datasets
@@ -93,3 +94,23 @@ def test_evidence_is_left_out_on_request() -> None:
     verdict = Verdict("Z-1", "Z", "Fig. 1", "transposition", "a | b", "reproduced", "because", "laptop")
     assert pages.markdown([verdict]).splitlines()[-1] == r"| Z-1 | Z, Fig. 1 | a \| b | reproduced |  | because |"
     assert pages.markdown([verdict], evidence=False).splitlines()[-1] == r"| Z-1 | Z, Fig. 1 | a \| b | reproduced |  |"
+
+
+def test_crossings_are_where_medians_meet_with_the_places_of_all_members(tmp_path: Path) -> None:
+    data = dataset({"a": [1.0, 1.0, 1.0], "b": [0.5, 0.5, 2.0], "c": [4.0, 4.0, 4.0]}, x=(100, 1000, 10000), members=3)
+    data["time_s"][:] = data["time_s"].median("member")  # no spread but this
+    data["time_s"].loc[{"series": "b", "ranks": 10000}] = [1.5, 2.0, 3.0]
+    data.attrs["figure_json"] = json.dumps({"x": "ranks"})
+    file = tmp_path / "results" / "laptop" / "datasets" / "tiny.nc"
+    file.parent.mkdir(parents=True)
+    datasets.write(data, file)
+    rows = crossings(tmp_path, "laptop", "tiny").splitlines()
+    assert rows[0] == "| first | second | second is slower from | second over first |"
+    # halfway in the logarithms: 0.5 to 2; members' places lie around it
+    low, high = (1000 * 10 ** (np.log(2) / (np.log(each) + np.log(2))) for each in (3.0, 1.5))
+    band = f"{float(f'{low:.3g}'):,.0f} to {float(f'{high:.3g}'):,.0f}"
+    assert rows[2] == f"| a | b | 3,160 ({band}) | 0.5 at 100, 2 at 10,000 |"
+    assert rows[3] == "| a | c | always | 4 at 100, 4 at 10,000 |"
+    assert rows[4].startswith("| b | c | always | 8 at 100, 2 at")
+    with pytest.raises(InputError, match=r"no results of 'huge' at scale laptop; allowed: tiny"):
+        crossings(tmp_path, "laptop", "huge")

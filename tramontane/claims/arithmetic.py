@@ -14,6 +14,8 @@ import numpy as np
 
 from tramontane.claims import sums, tables
 from tramontane.claims.outcome import Outcome
+from tramontane.study.expressions import evaluate
+from tramontane.study.layers import Origin
 from tramontane.study.workloads import DOUBLE, Allreduce, Halo
 from tramontane.substrates.simulator import schedule
 from tramontane.support.formatting import count, rounded
@@ -148,6 +150,15 @@ def cells(printed: Printed, root: Path) -> Outcome:
     return _verdict(*_split(facts), "numbers")
 
 
+def table(printed: Printed, root: Path) -> Outcome:
+    """Statements about the numbers of a printed table, each an expression of its columns."""
+    origin = Origin(root / "configs" / "claims", "printed.facts")
+    values = {
+        words: evaluate(expression, printed["columns"], origin, "") for words, expression in printed["facts"].items()
+    }
+    return _verdict(*_split({words: value is True for words, value in values.items()}), "statements")
+
+
 def _halo(grid: tuple[int, int, int], width: int, ranks: int) -> tuple[Halo, tuple[int, int]]:
     """Return a halo exchange and its default decomposition; ValueError if there is none."""
     halo = Halo(kind="halo", width=width, grid=grid).for_ranks(ranks)
@@ -262,6 +273,7 @@ COMPUTATIONS: Mapping[str, Callable[[Printed, Path], Outcome]] = {
         allreduces,
         halo_width,
         cells,
+        table,
         halo_messages,
         halo_volumes,
         elements,

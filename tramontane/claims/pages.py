@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tramontane.campaign.plan import check_scale
 from tramontane.claims import uncertainty
+from tramontane.claims.crossings import crossings
 from tramontane.claims.evaluation import evaluate
 from tramontane.claims.times import times
 from tramontane.claims.verdicts import Verdict
@@ -13,7 +14,7 @@ from tramontane.errors import InputError
 from tramontane.support.files import write_if_changed
 
 _MARKED = re.compile(
-    r"<!-- (?P<kind>claims|verdicts|times|shares): (?P<asked>[^>\n]*?) -->\n.*?<!-- end -->", flags=re.DOTALL
+    r"<!-- (?P<kind>claims|verdicts|times|crossings|shares): (?P<asked>[^>\n]*?) -->\n.*?<!-- end -->", flags=re.DOTALL
 )
 
 #: What a table of a page shows: verdicts or times, the scale, and which ones.
@@ -33,6 +34,8 @@ def fill(page: Path, root: Path) -> tuple[int, bool]:
         check_scale(scale)
         if kind == "times":
             tables[kind, scale, names] = times(root, scale, *names)
+        elif kind == "crossings":
+            tables[kind, scale, names] = crossings(root, scale, *names)
         elif kind == "shares":
             size = int(names[1]) if len(names) == 2 and names[1].isdigit() else None
             tables[kind, scale, names] = uncertainty.markdown(uncertainty.answer(names[0], root, scale, size))
@@ -57,7 +60,7 @@ def asked(page: Path) -> list[Asked]:
 
     A table stands between a first line and ``<!-- end -->``. The first line is ``<!-- claims: laptop Z-5b Z-5c -->``
     (no statement means all), ``verdicts`` instead of ``claims`` for a table without evidence, or
-    ``<!-- times: laptop fig05b-topologies -->``.
+    ``<!-- times: laptop fig05b-topologies -->``; ``crossings`` likewise.
 
     Raises
     ------
@@ -72,7 +75,7 @@ def asked(page: Path) -> list[Asked]:
         problem = f"cannot be read ({type(error).__name__})"
         raise InputError(page, "", None, "a Markdown page", problem=problem) from None
     allowed = (
-        "<!-- claims: SCALE [IDS] -->, verdicts: the same, times: SCALE EXPERIMENT, "
+        "<!-- claims: SCALE [IDS] -->, verdicts: the same, times or crossings: SCALE EXPERIMENT, "
         "or shares: SCALE SAMPLE [DRAWS]; a line <!-- end --> after it"
     )
     if not found:
@@ -80,7 +83,7 @@ def asked(page: Path) -> list[Asked]:
     for kind, words in found:
         if not words:
             raise InputError(page, "", None, allowed, problem="a table without a scale")
-        if (kind == "times" and len(words) != 2) or (kind == "shares" and len(words) not in (2, 3)):
+        if (kind in ("times", "crossings") and len(words) != 2) or (kind == "shares" and len(words) not in (2, 3)):
             raise InputError(page, "", " ".join(words), allowed)
     return [(kind, words[0], tuple(words[1:])) for kind, words in found]
 

@@ -13,7 +13,8 @@ from pydantic_core import PydanticCustomError
 
 from tramontane.errors import InputError, closest, show
 from tramontane.study.catalogue import REFERENCES, cached_yaml, list_experiments
-from tramontane.study.fields import Choice, Count, Pattern, Text, Whole, WholeList
+from tramontane.study.expressions import ALLOWED, names_in
+from tramontane.study.fields import Choice, Count, Name, Pattern, Text, Whole, WholeList
 from tramontane.study.layers import Origin
 from tramontane.study.messages import explain, problem
 from tramontane.study.settings import Settings
@@ -33,6 +34,7 @@ COMPUTATIONS = (
     "halo_width",
     "halo_pattern",
     "cells",
+    "table",
     "halo_messages",
     "halo_volumes",
     "elements",
@@ -106,6 +108,19 @@ class _PrintedMessages(_PrintedHalo):
     kilobytes: dict[_Digits, tuple[_Positive, _Positive, _Positive]]
 
 
+def _expression(text: str) -> str:
+    try:
+        names_in(text)
+    except SyntaxError as error:
+        raise problem(f"found {show(text)}, which cannot be read ({error.msg})", ALLOWED) from None
+    return text
+
+
+class _PrintedTable(_Printed):
+    columns: dict[Name, dict[Text, _Positive]]
+    facts: dict[Text, Annotated[Text, AfterValidator(_expression)]] = Field(min_length=1)
+
+
 class _PrintedSums(_Printed):
     seeds: Annotated[int, Whole(1, 10_000)]
     owners: Annotated[list[Annotated[int, Whole(2, 8)]], Field(min_length=1)]
@@ -120,6 +135,7 @@ _PRINTED: dict[str, Any] = {
     "halo_width": _PrintedWidth,
     "halo_pattern": _PrintedPattern,
     "cells": dict[Annotated[str, Pattern("a level from 0 to 29", re.compile("[12]?[0-9]", re.ASCII).fullmatch)], Count],
+    "table": _PrintedTable,
     "halo_messages": _PrintedMessages,
     "halo_volumes": _PrintedVolumes,
     "elements": dict[_Digits, dict[_Digits, Annotated[list[_Positive], Field(min_length=1, max_length=2)]]],
