@@ -130,8 +130,8 @@ def test_a_storage_that_is_not_stated_is_never_taken_as_free() -> None:
     assert point([{"work": {"time": "1 s"}}]).id == point([{"work": {"time": "1 s"}}], storage={}).id
     described = point([{"read": {"bytes": "1 B"}}])
     assert Point.from_canonical(described.canonical()) == described
-    refused = SstMacro().refusal(point([{"read": {"bytes": "1 B"}}], substrate="sstmacro"))
-    assert "it has no storage" in str(refused)
+    other = SstMacro().refusal(point([{"read": {"bytes": "1 B"}}], substrate="sstmacro"))
+    assert "it has no storage" in str(other)
 
 
 @pytest.mark.parametrize(

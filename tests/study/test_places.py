@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tramontane import _simulator
+from tramontane.errors import InputError
 from tramontane.study import Point, estimate, load_point
 from tramontane.study.mapping import Mapping
 from tramontane.substrates import get
@@ -206,3 +207,36 @@ def test_all_ranks_on_one_node_send_nothing() -> None:
 def test_a_mapping_with_a_node_twice_as_full_is_an_error_of_the_model() -> None:
     with pytest.raises(ValidationError):
         Point.model_validate({"ranks": 2, "ranks_per_node": 2, "mapping": {"nodes": [0, 0, 0]}})
+
+
+MAPPED = "rank,node\n" + "".join(f"{rank},{rank % 4}\n" for rank in reversed(range(16)))
+
+
+def test_a_file_says_where_ranks_are(write: Write) -> None:
+    """What is in it is the point's, in any order of its lines; the file is not."""
+    places = "ranks_per_node: 4\nmapping: "
+    path = write(text(places=f"{places}{{file: map.csv}}"))
+    path.with_name("map.csv").write_text(MAPPED)
+    point = load_point(path)
+    assert point.mapping == ("nodes", tuple(rank % 4 for rank in range(16)))
+    listed = load_point(write(text(places=f"{places}{{nodes: [{', '.join(str(rank % 4) for rank in range(16))}]}}")))
+    assert point.id == listed.id
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("\n3,3\n", "\n4,3\n", "map.csv: line 14, rank: found rank 4 again; allowed: each rank once"),
+        ("\n3,3\n", "\n", "map.csv: found no rank 3; allowed: all ranks from 0 to 15"),
+        ("\n3,3\n", "\n3,-1\n", "map.csv: line 14, node: found '-1'; allowed: a whole number, 0 to 2147483647"),
+        ("node", "place", "map.csv: line 1: column missing: node; allowed: the columns rank, node"),
+        ("15,3\n", "", "mapping.file: found 15 nodes; allowed: 16, one for each rank"),
+        ("\n3,3\n", "\n3,2\n", "mapping.file: found 5 ranks on node 2; allowed: at most 4, the places of a node"),
+    ],
+)
+def test_files_that_say_something_else_are_refused(write: Write, old: str, new: str, line: str) -> None:
+    path = write(text(places="ranks_per_node: 4\nmapping: {file: map.csv}"))
+    path.with_name("map.csv").write_text(MAPPED.replace(old, new))
+    with pytest.raises(InputError) as refused:
+        load_point(path)
+    assert line in str(refused.value)

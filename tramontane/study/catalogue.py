@@ -13,10 +13,12 @@ from pydantic import ValidationError
 from tramontane.errors import InputError, closest, show
 from tramontane.study.layers import Keys, Layers, Origin, copied
 from tramontane.study.machines import Machine
+from tramontane.study.mapping import FILE, NODES
 from tramontane.study.messages import explain
 from tramontane.study.names import is_name
 from tramontane.study.project import EXPERIMENTS as EXPERIMENTS  # noqa: PLC0414 - for others, too
 from tramontane.study.project import find_root as find_root  # noqa: PLC0414
+from tramontane.study.rank_files import nodes_of_ranks
 from tramontane.study.reading import read_yaml
 
 MACHINES = Path("configs/machines")
@@ -139,6 +141,11 @@ def resolve_names(layers: Layers, root: Path) -> None:
             origin = layers.origins["system", "name"]
             raise InputError(origin.source, origin.key, system, ", ".join(known), hint=closest(system, known))
         _check_parts(layers, root / SYSTEMS / f"{system}.yaml")
+    mapping = layers.data.get("mapping")
+    if isinstance(mapping, dict) and list(mapping) == [FILE] and isinstance(mapping[FILE], str):
+        origin = layers.origins["mapping", FILE]
+        layers.data["mapping"] = {NODES: nodes_of_ranks(find_file(mapping[FILE], root, origin))}
+        layers.origins["mapping", NODES] = origin
     for path, value in list(layers.leaves()):
         if path[0] == "workload" or path == ("machine", "file"):
             origin = layers.origins[path]

@@ -316,15 +316,19 @@ class ChoiceOrLists:
         The words.
     lists : tuple of (str, Numbers, str)
         Each key, what it may say, and that in words.
+    file : str, optional
+        A key that names a file in YAML; whoever reads the YAML puts one of the lists in its place.
     """
 
     words: tuple[str, ...]
     lists: tuple[tuple[str, Numbers, str], ...]
+    file: str | None = None
 
     @property
     def spelled(self) -> tuple[str, ...]:
         """All that may be written."""
-        return (*self.words, *(f"{{{key}: {text}}}" for key, _, text in self.lists))
+        named = (f"{{{self.file}: table}}",) if self.file else ()
+        return (*self.words, *(f"{{{key}: {text}}}" for key, _, text in self.lists), *named)
 
     @property
     def allowed(self) -> str:
@@ -351,6 +355,9 @@ class ChoiceOrLists:
         options: list[dict[str, Any]] = [{"type": "string", "enum": list(self.words)}]
         for key, numbers, _ in self.lists:
             given = {"type": "object", "properties": {key: numbers.schema}, "required": [key]}
+            options.append(given | {"additionalProperties": False})
+        if self.file:
+            given = {"type": "object", "properties": {self.file: {"type": "string"}}, "required": [self.file]}
             options.append(given | {"additionalProperties": False})
         return {"anyOf": options}
 

@@ -16,8 +16,11 @@ from tramontane.study.messages import problem
 ALLOCATIONS = ("first-available", "random", "round-robin-groups")
 MAPPINGS = ("block", "cyclic")
 TILE, NODES, SHAPE = "tile", "nodes", "shape"
+FILE = "file"
+"""A list of nodes may be in one; see :mod:`tramontane.study.rank_files`."""
 MAX_RANKS_PER_NODE = 1024
 """As the simulator has it."""
+MAX_RANK = 2**31 - 1
 
 Ruled = str | tuple[str, tuple[int, ...]]
 """A rule's word, or its key and numbers."""
@@ -27,7 +30,7 @@ JOB_ALLOCATION = ChoiceOrLists(ALLOCATIONS, (_GIVEN,))
 """Rules for one of several jobs."""
 ALLOCATION = ChoiceOrLists(ALLOCATIONS, (_GIVEN, (SHAPE, Numbers(1), "[X, ...]")))
 """Rules for a job of its own."""
-RANK_MAPPING = ChoiceOrLists(MAPPINGS, ((TILE, Numbers(1, 2), "[a, b]"), (NODES, Numbers(0), "[...]")))
+RANK_MAPPING = ChoiceOrLists(MAPPINGS, ((TILE, Numbers(1, 2), "[a, b]"), (NODES, Numbers(0), "[...]")), FILE)
 
 Integers = NDArray[np.int64]
 

@@ -174,7 +174,8 @@ class Point(Settings):
         "block",
         description="Which node of the job a rank is on: neighbours fill node by node; cyclic: rank modulo nodes; "
         "tile: a node has a tile of the workload's processes [cx, cy], with a b = ranks_per_node; or the node given "
-        "for each rank. Ranks of a node are numbered on it in order.",
+        "for each rank, as a list or in a CSV file with the columns rank and node. Ranks of a node are "
+        "numbered on it in order.",
     )
     substrate: Annotated[str, Choice(SUBSTRATES)] = Field("simulator", description="What runs the point.")
     system: SystemChoice | None = Field(
