@@ -85,6 +85,7 @@ def _indices(axes: "Axes", shown: Found) -> None:
     if not names:
         axes.text(0.5, 0.5, "too few machines for indices", transform=axes.transAxes, ha="center", va="center")
     axes.set_facecolor("#e4e4e4")
+    axes.grid(visible=False)
     drawn = axes.imshow(table, aspect="auto", cmap="viridis", vmin=0, vmax=1)
     axes.set_xticks(range(len(names)), [name.replace("_", " ") for name in names], rotation=60, ha="right")
     axes.tick_params(labelleft=False)

@@ -138,6 +138,6 @@ def test_later_waves_rank_machines_and_leave_the_shares_alone() -> None:
     assert [each["share"] for each in data["claims"]] == [each["share"] for each in as_data(first)["claims"]]
     assert all(len(each["margins"]) == SIZE + 1 for each in data["claims"])
     assert "one of 4 drawn machines, 1 of them in wave 2 near the best, on ours 1" in best(own)[0]
-    assert f"--waves 2 --nearest FILE`: draw {SIZE} of {SIZE + 1}." in " ".join(
+    assert f"--waves 2 --nearest FILE`: draw {SIZE}, the best of 4 whole machines." in " ".join(
         nearest.file_of("zheng2018", own, ROOT).split()
     ).replace("# ", "")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tramontane.claims.draws import Drawn
+from tramontane.claims.draws import Drawn, Tried, whole
 from tramontane.claims.evaluation import outcomes
 from tramontane.claims.racing import ended, may_end_early
 from tramontane.study.claims import Claim, load_judgement
@@ -55,3 +55,16 @@ def test_of_many_process_counts_the_first_decides_nothing() -> None:
     assert not may_end_early(BOTH, 4, JUDGEMENT)  # three of four are most of them
     assert not may_end_early(BOTH, 1, JUDGEMENT)
     assert not may_end_early(claim({"kind": "trend", "of": "a", "way": "falls"}), 2, JUDGEMENT)
+
+
+def test_a_machine_whose_points_lack_is_left_out_of_what_failed_early_too() -> None:
+    def tried(margins: list[float], early: list[bool]) -> Tried:
+        own = np.array(margins)
+        return Tried("A", own, np.where(np.isnan(own), np.nan, own > 0), np.array(early), 1, 1, "share", 1, 1, (1, 1))
+
+    nowhere = tried([np.nan] * 3, [False] * 3)
+    found = whole([tried([1, -1, -1], [False, False, True]), tried([1, 1, np.nan], [False] * 3), nowhere])
+    assert np.isfinite(found[0].margins).tolist() == [True, True, False]
+    assert found[0].early.tolist() == [False] * 3
+    assert found[0].holds.tolist() == [True, False, False]
+    assert whole([nowhere]) == [nowhere]

@@ -221,17 +221,18 @@ def tried(study: Study, root: Path, scale: str, size: int) -> tuple[list[Tried],
         each.experiment.name: collate_manifest(manifest(each.experiment, each), store)
         for each in own(study, root, scale)
     }
-    machines = _machines(drawn(study, root, scale, size), root, size)
-    ends: list[dict[str, tuple[float, float]]] = [{}, *(_ended(study, root, scale, each) for each in machines)]
-    campaigns = [Drawn(root, scale, each) for each in (base, *machines)]
+    machines = [base, *_machines(drawn(study, root, scale, size), root, size)]
+    ends = [_ended(study, root, scale, each) for each in machines]
+    campaigns = [Drawn(root, scale, each) for each in machines]
     counts = study.scales[scale].processes
     found = []
     for name, claim in chosen(study, root):
         at = _at(claim, counts[-1]) if counts else claim
         early = np.array([name in each for each in ends])
+        # Our own machine has all points, and tells which checks can be decided.
         rows = [
             [] if end else [each for each in outcomes(at, one, judgement) if each.margin is not None]
-            for one, end in zip(campaigns, early, strict=True)
+            for one, end in zip(campaigns, [False, *early[1:]], strict=True)
         ]
         margins = np.array([_margin([each.margin.value for each in row if each.margin]) for row in rows])
         most = max(rows, key=len)
@@ -247,7 +248,27 @@ def tried(study: Study, root: Path, scale: str, size: int) -> tuple[list[Tried],
             margins[machine], held[machine] = ends[machine][name]
         one = (float(margins[0]), float(held[0]))
         found.append(Tried(name, margins[1:], held[1:], early[1:], *one, unit, len(most), len(claim.checks), span))
-    return found, study.sample.places(size)
+    return whole(found) if study.scales[scale].race else found, study.sample.places(size)
+
+
+def whole(found: Sequence[Tried]) -> list[Tried]:
+    """Return statements on the machines on which all could be decided.
+
+    Where points of a machine lack, what fails early is known of it, and what holds is not: shares would be too small.
+    """
+    asked = [each.margins for each in found if np.isfinite(each.margins).any()]
+    lacks = ~np.isfinite(asked).all(axis=0) if asked else np.array([], dtype=bool)
+    return [
+        replace(
+            each,
+            margins=np.where(lacks, np.nan, each.margins),
+            held=np.where(lacks, np.nan, each.held),
+            early=each.early & ~lacks,
+        )
+        if asked
+        else each
+        for each in found
+    ]
 
 
 def joined(first: Sequence[Tried], later: Sequence[Tried]) -> list[Tried]:

@@ -55,7 +55,7 @@ def file_of(name: str, of: Answer, root: Path) -> str:
     told = [
         f"Written by `tramontane uncertainty {name} --scale {of.scale} --size {of.size}"
         + (f" --waves {len(of.later) + 1}" if of.later else "")
-        + f" --nearest FILE`: draw {best.draw} of {len(of.draws)}.",
+        + f" --nearest FILE`: draw {best.draw}, the best of {plural(len(of.matches), 'whole machine')}.",
         f"Of {plural(decided, 'statement')}, as far as {where} decide them, {len(best.holds)} hold on it: "
         f"{', '.join(best.holds) or 'none'}.",
         f"It violates {', '.join(best.violated) or 'none'}.",
