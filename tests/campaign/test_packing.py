@@ -68,8 +68,13 @@ def test_ten_thousand_points_make_about_a_hundred_jobs() -> None:
 
 def test_a_small_campaign_still_keeps_all_cores_busy() -> None:
     assert len(pack(jobs([0.1] * 100), 2)) == 2 * PER_CORE
-    assert len(pack(jobs([0.1] * 3), 2)) == 3
-    assert {len(batch.jobs) for batch in pack(jobs([0.0] * 16), 2)} == {2}
+    assert len(pack(jobs([2.0] * 3), 2)) == 3
+    assert len(pack(jobs([0.1]), 2)) == 1
+
+
+def test_points_of_next_to_no_cost_are_no_jobs_of_their_own() -> None:
+    assert {len(batch.jobs) for batch in pack(jobs([0.0] * 16), 2)} == {8}
+    assert len(pack(jobs([0.1] * 35), 2)) == 4
 
 
 def test_a_medium_campaign_is_cut_by_cost() -> None:

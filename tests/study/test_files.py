@@ -92,6 +92,12 @@ def test_a_wrong_key_in_the_base(project: Path, line: Line) -> None:
     assert "base.yaml: paket: unknown key 'paket'; did you mean 'packet'?" in line(validate_file, file)
 
 
+def test_what_lies_among_experiments_is_one(project: Path, line: Line) -> None:
+    file = project / "configs" / "experiments" / "a-point.yaml"
+    file.write_text("{ranks: 4, machine: torus-S, workload: {kind: halo, width: 1, grid: tiny}}")
+    assert "a-point.yaml: ranks: unknown key 'ranks'" in line(validate_file, file)
+
+
 def test_mistakes_in_grids_and_references(project: Path, line: Line) -> None:
     grids = project / "configs/workloads/grids.yaml"
     grids.write_text(grids.read_text().replace("[28800, 14400, 256]", "[28800, 14400]"))

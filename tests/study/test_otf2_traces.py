@@ -181,7 +181,7 @@ def test_uneven_blocks_and_roots(tmp_path: Path) -> None:
     assert found["bytes"] == 160 + 2 * 800
 
 
-def test_mistakes_are_one_line(tmp_path: Path) -> None:
+def test_mistakes_are_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     def refusal(events: list[tuple[int, str, tuple[Any, ...]]], where: Path) -> str:
         where.mkdir()
         program = Program(where / "x", 2)
@@ -215,3 +215,4 @@ def test_mistakes_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "no.otf2").write_text("num_ranks 2")
     with pytest.raises(InputError, match=r"no.otf2: can't be read"):
         traces.pack(tmp_path / "no.otf2")
+    assert capfd.readouterr().err == "", "the library tells of it, too"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from typer.testing import CliRunner
 from tramontane.cli import app
 from tramontane.errors import InputError
 from tramontane.extension import simulator
-from tramontane.study import Point, load_point, pattern_makers, patterns
+from tramontane.study import Point, load_point, pattern_makers, pattern_tables, patterns
 from tramontane.substrates.simulator import schedule
 
 pytestmark = pytest.mark.usefixtures("tables")
@@ -109,6 +111,17 @@ def test_what_can_not_be_is_told_in_one_line(tmp_path: Path, text: str, said: st
         point_of(written(tmp_path, text))
     assert "x.yaml: workload.file: " in str(told.value)
     assert "\n" not in str(told.value)
+
+
+def test_a_header_that_asks_for_more_than_there_is_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "x.npz"
+    with zipfile.ZipFile(file, "w") as bundle:
+        for name in ("source", "target", "bytes"):
+            header = io.BytesIO()
+            np.lib.format.write_array_header_1_0(header, {"descr": "<i8", "fortran_order": False, "shape": (10**15,)})
+            bundle.writestr(f"{name}.npy", header.getvalue())
+    with pytest.raises(InputError, match=r"x.npz: can't be read \(Unable to allocate"):
+        pattern_tables.read(file)
 
 
 @pytest.mark.parametrize(("name", "content"), [("x.npz", b"PK no"), ("x.nc", b"CDF"), ("x.csv", b"\xff\xfe\x00")])

@@ -19,6 +19,8 @@ BATCHES = 100
 SMALLEST = 20.0
 #: Batches for each core, at least, so that no core waits long for the last one.
 PER_CORE = 4
+#: What a job costs of its own, here [s]: so much less than that is no reason for another one.
+OWN = 1.0
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ def number_of_batches(costs: Sequence[float], cores: int) -> int:
     """Return how many batches points of these costs [s] make on so many cores."""
     total = sum(costs)
     target = max(total / BATCHES, SMALLEST)
-    return min(len(costs), max(math.ceil(total / target), PER_CORE * cores))
+    even = min(PER_CORE * cores, max(cores, math.ceil(total / OWN)))
+    return min(len(costs), max(math.ceil(total / target), even))
 
 
 def pack_all(jobs: Sequence[Job], cores: int) -> list[Batch]:

@@ -31,6 +31,7 @@ def claims(
     """Hold what the papers state against the results: a verdict on each statement, and the numbers that say so."""
     from tramontane.campaign.plan import check_scale
     from tramontane.claims import evaluate, pages, presentation
+    from tramontane.errors import InputError
     from tramontane.study import find_root
     from tramontane.support.formatting import plural
 
@@ -43,6 +44,9 @@ def claims(
     if over is not None:
         _over(over, root, scale, size, waves, names or [], as_json=as_json)
         return
+    for option, beside in (("--size", size is not None), ("--waves", waves != 1)):
+        if beside:
+            raise InputError(option, "", None, "beside --over STUDY", problem="found without --over")
     verdicts = evaluate(root, scale, names or ())
     if as_json:
         print(json.dumps([verdict.as_data() for verdict in verdicts], ensure_ascii=False))

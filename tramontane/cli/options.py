@@ -34,7 +34,7 @@ Experiments = Annotated[
     list[str] | None, typer.Option("--experiments", "-e", help="Names, or all, or none.", metavar="NAMES")
 ]
 Refresh = Annotated[bool, typer.Option("--refresh", help="Run results of older model revisions again.")]
-Cores = Annotated[int | None, typer.Option("--cores", min=1, help="Cores to use; by default all.")]
+Cores = Annotated[int | None, typer.Option("--cores", min=1, max=10**6, help="Cores to use; by default all.")]
 Memory = Annotated[
     str | None,
     typer.Option("--memory", help="Memory that points may take, e.g. 64GB; by default nearly all.", metavar="SIZE"),

@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError
 from tramontane.errors import InputError, closest
 from tramontane.study import network
 from tramontane.study.catalogue import (
+    EXPERIMENTS,
     GRIDS,
     LIBRARIES,
     MACHINES,
@@ -108,11 +109,11 @@ def validate_file(path: str | Path) -> str:
 
 
 def _is_experiment(source: Path, data: dict[str, Any]) -> bool:
-    """Tell an experiment from a point by the keys that only one of them has."""
+    """Tell an experiment from a point by where it lies, or else by the keys that only one of them has."""
+    if source.resolve().match(str(EXPERIMENTS / "*.yaml")):
+        return True
     experiment = sum(key in Experiment.model_fields for key in data)
     point = sum(key in Point.model_fields for key in data)
-    if experiment == point:
-        return source.resolve().parent.name == "experiments"
     return experiment > point
 
 

@@ -16,13 +16,17 @@ from tramontane.study.units import TIME, parse_quantity
 CURVE, METIS = "curve", "metis"
 EDGES, VERTICES = "edges", "vertices"
 _NAME = "cubed_sphere"
+MOST_ALONG = 400
+"""Elements along an edge: who is beside whom is worked out whenever a point is read."""
 
 
 class CubedSphere(Settings):
     """The elements of a cubed sphere, shared among the ranks, and what neighbours exchange (docs/programs.md)."""
 
-    elements: Annotated[int, Whole(1, 2000)] = Field(
-        description="Elements along an edge of the cube (ne); 6 ne^2 in all.", examples=[60]
+    elements: Annotated[int, Whole(1, MOST_ALONG)] = Field(
+        description="Elements along an edge of the cube (ne); 6 ne^2 in all. Exchanges of more are a table: "
+        "`tramontane pattern elements`.",
+        examples=[60],
     )
     parts: Count = Field(description="Parts into which they are divided: the ranks.", examples=[5400])
     partition: Annotated[str, Choice((CURVE, METIS))] = Field(

@@ -9,7 +9,7 @@ from tramontane.errors import InputError
 from tramontane.study.calls import Caller, Members, Mistake, Tags, meet
 from tramontane.study.collective_calls import Algorithms, Exchange, Expansion, from_totals
 from tramontane.study.operations import Operation, pack
-from tramontane.support.otf2 import PER_SECOND, archive, library
+from tramontane.support.otf2 import PER_SECOND, archive, library, quietly
 
 
 class _Reader(Caller):
@@ -139,10 +139,11 @@ def read(path: Path, algorithms: Algorithms) -> memoryview:
     """
     otf2 = library(path)
     try:
-        trace = otf2.reader.open(str(path))
+        with quietly():
+            trace = otf2.reader.open(str(path))
     except Exception as error:  # the library has several
         raise _unreadable(path, error) from None
-    with trace as opened:
+    with quietly(), trace as opened:
         readers = _follow(otf2, opened, path)
     for number, reader in enumerate(readers):
         done = {own for own, *_ in reader.meetings}

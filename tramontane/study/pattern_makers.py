@@ -5,7 +5,6 @@ of an ocean model.
 """
 
 import io
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tramontane.errors import InputError, show
+from tramontane.study.pattern_tables import UNREADABLE
 from tramontane.support.files import write_atomically
 
 Integers = NDArray[np.int64]
@@ -24,7 +24,6 @@ Pairs = tuple[Integers, Integers]
 NEIGHBOURS = ("neighbours", "cellsOnCell", "neighbor_cell_index")
 """Tables of the neighbours of each cell: one that counts cells from 0, MPAS's and ICON's, which count from 1."""
 _SPARSE = {"data", "shape", "format"}
-_UNREADABLE = (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile)
 _MOST = 2**40
 
 
@@ -253,7 +252,7 @@ def from_matrix(path: Path) -> dict[str, Integers]:
                 dense = arrays[arrays.files[0]]
         else:
             raise InputError(path, "", None, allowed, problem=f"found a file '{path.suffix}'")
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise _unreadable(path, error, allowed) from None
     if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
         raise InputError(path, "", None, allowed, problem=f"found {' x '.join(map(str, dense.shape))} numbers")
@@ -340,7 +339,7 @@ def read_arrays(path: Path, known: tuple[str, ...]) -> dict[str, NDArray[Any]]:
             case ".nc":
                 with h5py.File(path) as file:
                     return {name: np.asarray(file[name]) for name in file if name in known}
-    except (*_UNREADABLE, IndexError) as error:
+    except (*UNREADABLE, IndexError) as error:
         raise _unreadable(path, error, allowed) from None
     raise InputError(path, "", None, allowed, problem=f"found a file '{path.suffix}'")
 

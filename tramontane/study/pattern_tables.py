@@ -40,6 +40,9 @@ _SEND = np.dtype([("target", "<i4"), ("tag", "<i4"), ("bytes", "<i8")])
 _RECEIVE = np.dtype([("source", "<i4"), ("send", "<u4")])
 _WHOLE = re.compile(r"\s*[+-]?\d{1,25}\s*")
 
+UNREADABLE = (OSError, ValueError, KeyError, EOFError, OverflowError, RuntimeError, MemoryError, zipfile.BadZipFile)
+"""What reading arrays may raise; a file whose header lies about their size asks for more memory than there is."""
+
 Column = NDArray[np.int64] | NDArray[np.int32]
 
 
@@ -58,7 +61,7 @@ def read(path: Path) -> dict[str, Column]:
         columns = reader(path)
     except InputError:
         raise
-    except (OSError, ValueError, KeyError, EOFError, OverflowError, RuntimeError, zipfile.BadZipFile) as error:
+    except UNREADABLE as error:
         words = " ".join(str(error).split())[:200]
         raise InputError(path, "", None, f"a {path.suffix} file", problem=f"can't be read ({words})") from None
     lengths = {name: len(column) for name, column in columns.items()}

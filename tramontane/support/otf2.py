@@ -5,6 +5,7 @@ That library is compiled, and there are wheels for some Pythons only, so it is o
 """
 
 import contextlib
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -28,6 +29,19 @@ def library(file: Path) -> Any:
             file, "", None, f"OTF2 where its library is installed: {INSTALL}", problem="OTF2's library is missing"
         ) from None
     return otf2
+
+
+@contextlib.contextmanager
+def quietly() -> Iterator[None]:
+    """Keep the library from writing to standard error, where it tells of a broken archive in lines of its own."""
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 class Archive:
