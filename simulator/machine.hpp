@@ -86,6 +86,12 @@ struct Machine {
     std::int64_t negligible_size = 0;  ///< messages up to here bypass the packet network
     bool hardware_progress = false;    ///< rendezvous go on while ranks work; else only within MPI calls
     bool direct_eager = false;         ///< eager messages whose receives are posted when they come need no copy there
+
+    /// Whether a rank's messages go through several of its node's NICs.
+    [[nodiscard]] bool spreads_messages() const {
+        return nics > 1 &&
+               (nic_choice == NicChoice::round_robin || nic_choice == NicChoice::destination || stripe_above > 0);
+    }
 };
 
 }  // namespace tramontane

@@ -48,6 +48,7 @@ public:
           per_node_(std::max(ranks_per_node_.value(), nics_.value())),
           choice_(nics_.value() > 1 ? machine.nic_choice : NicChoice::rank),
           stripes_(machine.stripe_above > 0 && nics_.value() > 1),
+          spread_(machine.spreads_messages()),
           bits_(static_cast<std::uint32_t>(std::bit_width(per_node_.value() - 1))) {
         if (shared() && (machine.node_latency < 1 || machine.node_bandwidth < 1)) {
             refuse_key("machine.node", "no latency and bandwidth", "both, where a node has several ranks");
@@ -150,6 +151,8 @@ public:
         }
         return place - a.local + nics_.remainder(a.local + nics_.remainder(sent.round) + nics_.remainder(sent.index));
     }
+    /// Whether a rank's messages go through several NICs.
+    [[nodiscard]] bool spread() const { return spread_; }
     /// Whether payloads may take all NICs of a node at once.
     [[nodiscard]] TRAMONTANE_RULE bool stripes() const { return stripes_; }
     /// The NIC of the same node that is `steps` further.
@@ -161,8 +164,7 @@ public:
     template <class Visit>
     TRAMONTANE_RULE void each_nic(std::uint32_t place, Visit&& visit) const {
         if (!several()) return visit(place);
-        const bool has_one = choice_ == NicChoice::rank || choice_ == NicChoice::block;
-        if (has_one && !stripes_) return visit(nic_of(place));
+        if (!spread_) return visit(nic_of(place));
         const std::uint32_t first = place - address(place).local;
         for (std::uint32_t i = 0; i < nics_.value(); ++i) visit(first + i);
     }
@@ -236,7 +238,7 @@ private:
     Divisor ranks_per_node_, nics_;
     Divisor per_node_;  // places
     NicChoice choice_;
-    bool stripes_;
+    bool stripes_, spread_;
     Order order_ = Order::block;
     Divisor in_turn_;  // cyclic: by the nodes
     std::uint32_t bits_;

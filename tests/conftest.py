@@ -92,7 +92,7 @@ class Fake:
     FAILING, CRASHING, SLOW = 13, 14, 15
 
     def __init__(self) -> None:
-        self._revision = Simulator().revision()  # or all that it gives would be of an older one
+        self._revision = Simulator().newest_revision()  # or all that it gives would be of an older one
 
     def available(self) -> str | None:
         return None
@@ -100,7 +100,10 @@ class Fake:
     def refusal(self, point: Point) -> None:
         return None
 
-    def revision(self) -> int | None:
+    def newest_revision(self) -> int:
+        return self._revision
+
+    def revision(self, point: Point) -> int | None:
         return self._revision
 
     def compiler(self) -> str | None:

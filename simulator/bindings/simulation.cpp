@@ -573,6 +573,13 @@ nb::tuple earliest_ends_of_point(const nb::dict& point) {
 void bind_simulation(nb::module_& module) {
     using namespace nb::literals;
     module.attr("MODEL_REVISION") = tramontane::model_revision;
+    module.def(
+        "model_revision",
+        [](const nb::dict& point) {
+            return tramontane::model_revision_of(
+                tramontane::bindings::machine_from_dict(tramontane::bindings::get<nb::dict>(point, "machine")));
+        },
+        "point"_a, "The revision of the model that last changed the results of such points as a canonical one.");
     module.attr("MAX_TIME_BINS") = tramontane::max_time_bins;
     module.attr("MAX_WAITING_BINS") = tramontane::max_waiting_bins;
     module.attr("HOTTEST_LINKS") = tramontane::hottest_links;

@@ -36,12 +36,6 @@ void refuse_others(const Machine& machine, const Schedule& schedule, const Run& 
     if (run.steady_error > 0 || run.limit.set()) refuse("runs that may end early (steady, a limit)");
     if (run.links.on) refuse("statistics.links");
     if (run.waiting_bins > 0 || !run.timeline.empty()) refuse("statistics.waiting, and no timeline");
-    // A rank's packets draw their random numbers by their count, over all its NICs; and which NIC is served first
-    // depends on when each of them is looked at, as long as nobody can see the difference. Here that is at other times.
-    const bool one_each = machine.nic_choice == NicChoice::rank || machine.nic_choice == NicChoice::block;
-    if (machine.nics > 1 && (!one_each || machine.stripe_above > 0)) {
-        refuse("ranks that use several NICs (node.nic_choice other than rank and block, node.stripe_above)");
-    }
     if (schedule.graph() != nullptr) refuse("graphs of operations (trace, GOAL)");
     if (machine.unpack_per_byte > 0 && machine.unpacks_in_order) refuse("unpacking in the order of receives");
 }

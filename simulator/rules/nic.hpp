@@ -62,8 +62,8 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::queue(std::uint32_t nic, 
     if (alone) take_buffer_credits(node, nic, now);
 }
 
-/// Gives a message to all NICs of the node, as many packets to each; the first ones get those that are left over. Each
-/// has a record to queue, which counts its packets where others say a round; the message's own record travels.
+/// Gives a message to all NICs of the node, which take its packets in turn. Each has a record to queue, which says its
+/// next packet where others say a round; the message's own record travels.
 template <class Own, class Engine, class Switches>
 TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::stripe(std::uint32_t rank, std::uint32_t first, Index item,
                                                               std::int64_t bytes, Ticks now) {
@@ -74,12 +74,11 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::stripe(std::uint32_t rank
         waiting_->leave(item, std::max(node(first).busy_until, now));
     const std::int64_t packets = (bytes + engine_.parameters.packet - 1) / engine_.parameters.packet;
     const std::int64_t nics = places_.nics();
-    for (std::int64_t i = 0; i < std::min(nics, packets); ++i) {
+    for (std::uint32_t i = 0; i < std::min(nics, packets); ++i) {
         const Index part = engine_.transactions.take();
-        const auto own = static_cast<std::uint32_t>((packets + nics - 1 - i) / nics);
-        engine_.transactions[part].address(e.peer, own, 0, e.kind());
+        engine_.transactions[part].address(e.peer, i, 0, e.kind());
         engine_.transactions[part].begin(message);
-        queue(places_.nic_after(first, static_cast<std::uint32_t>(i)), part, now);
+        queue(places_.nic_after(first, i), part, now);
     }
 }
 
@@ -175,6 +174,17 @@ TRAMONTANE_RULE std::uint32_t NodeRules<Own, Engine, Switches>::sender_of(std::u
     return places_.rank_at(place);
 }
 
+/// The number of a rank's next packet, which no other of its packets has. Where a rank uses several NICs, each counts
+/// for itself: which of them is served first depends on when each is looked at, as long as nobody can see the
+/// difference.
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE std::uint32_t NodeRules<Own, Engine, Switches>::next_number(Node& node, std::uint32_t nic,
+                                                                            std::uint32_t rank) {
+    if (!places_.several()) return node.injected++;
+    if (!places_.spread()) return nodes_[places_.of(rank)].injected++;
+    return node.injected++ * places_.nics() + places_.address(nic).local;
+}
+
 /// Hands the message's next packet to the injection buffer; whether there are more. As in PISCES, space for a whole
 /// packet must be there, whatever the packet's size.
 template <class Own, class Engine, class Switches>
@@ -208,22 +218,25 @@ TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::cut_packet(Node& node, st
     bool more = false, is_done_part = false;
     if (!packet.whole) {
         Message& m = engine_.messages[e.message];
+        const std::int64_t most = engine_.parameters.packet;
+        const bool is_part = m.transaction != item;
+        const std::int64_t from = is_part ? e.round * most : m.bytes - m.unsent;
         packet.message = e.message;
-        packet.bytes = static_cast<std::uint32_t>(std::min<std::int64_t>(m.unsent, engine_.parameters.packet));
+        packet.bytes = static_cast<std::uint32_t>(std::min(m.bytes - from, most));
         rank = m.source;
-        packet.begins = m.unsent == m.bytes;
+        packet.begins = from == 0;
         m.unsent -= packet.bytes;
-        if (m.transaction == item) [[likely]] {
+        if (!is_part) [[likely]] {
             packet.route.destination = destination(m.target, e);
             more = m.unsent > 0;
         } else {
             packet.route.destination = destination_of_stripe(m.target, nic);
-            more = --e.round > 0;
+            e.round += places_.nics();
+            more = e.round * most < m.bytes;
             is_done_part = !more;
         }
     }
-    Node& sender = places_.several() ? nodes_[places_.of(rank)] : node;
-    packet.tie = packet_tie(engine_.seed, rank, sender.injected++);
+    packet.tie = packet_tie(engine_.seed, rank, next_number(node, nic, rank));
     if constexpr (checks) engine_.ledger.cut(packet.bytes);
     if (!e.carries_payload()) ++engine_.statistics.control_packets;
     node.nic.take(packet.bytes);

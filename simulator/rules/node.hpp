@@ -259,6 +259,7 @@ protected:
         places_.each_nic(place, [&](std::uint32_t nic) { wake(node(nic), nic, now); });
     }
     TRAMONTANE_RULE std::uint32_t sender_of(std::uint32_t nic, Transaction& e) const;
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t next_number(Node& node, std::uint32_t nic, std::uint32_t rank);
     TRAMONTANE_RULE bool cut_packet(Node& node, std::uint32_t nic, Index transaction, Ticks now);
     TRAMONTANE_RULE void inject(Node& node, std::uint32_t nic, Index packet, Ticks now);
     [[gnu::noinline]] TRAMONTANE_RULE bool take_by_hardware(Node& node, std::uint32_t rank, Index item, Ticks now);

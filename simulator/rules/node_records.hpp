@@ -90,7 +90,7 @@ struct NodeRecords {
         [[no_unique_address]] NicChannel nic;  // what follows may use its last bytes
         std::uint32_t unanswered = 0;          ///< headers sent whose get requests have not come
         Ticks busy_until = 0;                  ///< the injection port, with packets that have space in the first switch
-        std::uint32_t injected = 0;            ///< packets so far; counts random numbers
+        std::uint32_t injected = 0;            ///< packets so far, of the rank or of the NIC; counts random numbers
         // rank
         std::uint32_t round = 0;
         Left left;

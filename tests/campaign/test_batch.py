@@ -49,7 +49,7 @@ def test_a_batch_stores_its_points_and_marks_its_end(tmp_path: Path, fake: Any) 
         assert record["result"]["messages"] == ranks
         assert record["result"]["peak_rss_bytes"] > 1e6
         assert 0 <= record["result"]["cpu_s"] < 60
-        assert record["provenance"]["model_revision"] == fake.revision()
+        assert record["provenance"]["model_revision"] == fake.newest_revision()
     assert (tmp_path / "ended" / "b.done").exists()
     assert [line.split()[0] for line in log.getvalue().splitlines()] == [identity(4), identity(2)]
 

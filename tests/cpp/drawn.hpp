@@ -2,6 +2,7 @@
 /// Small points drawn at random, and all that their results tell: for tests of what must not matter.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -138,6 +139,22 @@ struct Drawn {
         if (is_small && states()) machine.nics = nodes_on_switch();
         if (states()) machine.nic_choice = states() ? NicChoice::block : NicChoice::destination;
         if (states()) machine.stripe_above = 5'000;
+    }
+
+    /// Has each rank send through several interfaces of its node.
+    void spread_messages(std::uint64_t number) {
+        std::uint64_t count = 0;
+        const auto draw = [&](std::uint64_t range) { return below(random_bits(3, number, count++), range); };
+        if (run.places.ranks_per_node == 1) share_nodes(draw);
+        machine.nics = nodes_on_switch();
+        run.places.ranks_per_node = static_cast<std::uint32_t>(4 * machine.nics);  // so that all fit
+        run.places.mapping = draw(2) == 0 ? "block" : "cyclic";
+        run.places.nodes.clear();
+        const NicChoice choices[] = {NicChoice::round_robin, NicChoice::destination, NicChoice::rank, NicChoice::block};
+        machine.nic_choice = choices[draw(4)];
+        machine.stripe_above = draw(2) == 0 || machine.nic_choice == NicChoice::rank ? 300 + draw(2) * 2'000 : 0;
+        if (machine.nic_choice == NicChoice::block) machine.stripe_above = 1;
+        if (draw(2) == 0) machine.message_gap = 400'000;
     }
 
     [[nodiscard]] Outcome simulate(std::uint32_t threads, std::uint32_t grain) const {

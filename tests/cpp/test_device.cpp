@@ -52,8 +52,6 @@ TEST_CASE("the device engine finds what the other one finds") {
         for (int repeat = 0; repeat < 4; ++repeat) {
             Drawn drawn(machine, ++number);
             if (number % 2 == 0) drawn.state_costs(number);
-            if (drawn.machine.nic_choice != NicChoice::block) drawn.machine.nic_choice = NicChoice::rank;
-            drawn.machine.stripe_above = 0;
             drawn.machine.unpacks_in_order = false;
             INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
             const auto expected = results(drawn.simulate(1, 0));
@@ -64,6 +62,22 @@ TEST_CASE("the device engine finds what the other one finds") {
                                                         .shuffle = number,
                                                         .windows = 1000})) == expected);
             }
+        }
+    }
+}
+
+TEST_CASE("it does where ranks send through several NICs") {
+    std::uint64_t number = 4000;
+    for (const Machine& machine : every_network()) {
+        if (machine.routing == "ugal-g") continue;
+        for (int repeat = 0; repeat < 3; ++repeat) {
+            Drawn drawn(machine, ++number);
+            if (number % 2 == 0) drawn.state_costs(number);
+            drawn.spread_messages(number);
+            INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
+            const auto expected = results(drawn.simulate(1, 0));
+            CHECK(results(simulate_by_lanes(drawn, {})) == expected);
+            CHECK(results(simulate_by_lanes(drawn, {.lanes = 1, .shuffle = number, .windows = 1})) == expected);
         }
     }
 }
@@ -93,16 +107,6 @@ TEST_CASE("the device engine refuses what it can't do in one line") {
     CHECK(changed([](Drawn& d) { d.run.steady_error = 0.01; }).find("steady") != std::string::npos);
     CHECK(changed([](Drawn& d) { d.run.limit.time_s = 1; }).find("a limit") != std::string::npos);
     CHECK(changed([](Drawn& d) { d.run.links.on = true; }).find("statistics.links") != std::string::npos);
-    for (const NicChoice choice : {NicChoice::round_robin, NicChoice::destination}) {
-        CHECK(changed([&](Drawn& d) {
-                  d.machine.nics = 2;
-                  d.machine.nic_choice = choice;
-              }).find("several NICs") != std::string::npos);
-    }
-    CHECK(changed([](Drawn& d) {
-              d.machine.nics = 2;
-              d.machine.stripe_above = 1;
-          }).find("several NICs") != std::string::npos);
     CHECK(changed([](Drawn& d) {
               d.machine.unpack_per_byte = 1;
               d.machine.unpacks_in_order = true;

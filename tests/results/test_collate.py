@@ -97,7 +97,7 @@ def test_the_dataset_says_where_it_comes_from(project: Path, execute: Callable[.
     assert attributes["Conventions"] == "CF-1.11"
     assert attributes["experiment"] == "tiny"
     assert attributes["scale"] == "smoke"
-    assert attributes["simulator_revision"] == Simulator().revision()
+    assert attributes["simulator_revision"] == Simulator().newest_revision()
     assert attributes["compiler"] == "none"
     assert attributes["created"].endswith("Z")
     assert json.loads(attributes["figure_json"])["lines"] == "series"
@@ -108,7 +108,7 @@ def test_the_dataset_says_where_it_comes_from(project: Path, execute: Callable[.
 
 
 def test_results_of_an_older_revision_are_shown_as_such(project: Path, execute: Callable[..., Any], fake: Any) -> None:
-    own = fake.revision()
+    own = fake.newest_revision()
     execute(project, substrate=fake)
     experiment = load_experiment(project / "configs" / "experiments" / "tiny.yaml")
     first = expand(experiment, "smoke").points[0].point
@@ -128,7 +128,7 @@ def test_each_member_of_an_ensemble_has_its_revision_and_the_plans_stands_beside
     file = project / "configs" / "experiments" / "tiny.yaml"
     file.write_text(file.read_text().replace("variants:", "ensemble: 2\nvariants:", 1))
     plan = execute(project)
-    own = Simulator().revision() or 0
+    own = Simulator().newest_revision()
     store = Store(project)
     changed = next(identity for identity in sorted(plan.points))
     record = store.read(changed)

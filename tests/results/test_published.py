@@ -8,7 +8,9 @@ from typing import Any
 
 from tramontane.campaign.driver import Options, header
 from tramontane.campaign.plan import Plan, make_plan, write_plan
+from tramontane.results.collate import collate_manifest
 from tramontane.results.published import find_published, publish
+from tramontane.results.revisions import newest, tally
 from tramontane.results.store import PUBLISHED, Store
 from tramontane.study import Point
 from tramontane.substrates.simulator import Simulator
@@ -17,7 +19,9 @@ ROOT = Path(__file__).parents[2]
 
 Execute = Callable[..., Plan]
 OPTIONS = Options(cores=2, memory=None)
-NOW = Simulator().revision() or 0
+NOW = Simulator().newest_revision()
+#: The revision that last changed the results of points whose ranks have one interface each, as they have here.
+CHANGED = 2
 
 
 def edit(store: Store, identity: str, revision: int) -> None:
@@ -60,11 +64,11 @@ def test_a_result_of_an_older_model_revision_is_taken_over_and_run_again_on_dema
     identities = publish_all(project, execute)
     old, other = sorted(identities)[:2]
     for identity in (old, other):
-        edit(Store(project, PUBLISHED), identity, NOW - 1)
+        edit(Store(project, PUBLISHED), identity, CHANGED - 1)
     plan = make_plan(project, "smoke")
     assert plan.jobs == []
     assert plan.published == identities
-    said = f"2 results of model revision {NOW - 1}, marked as older than the simulator's {NOW}"
+    said = f"2 results of model revision {CHANGED - 1}, marked as older than the simulator's {NOW}"
     assert f"{said}; REFRESH=1 runs them again" in list(header(plan, OPTIONS))
 
     refreshing = dataclasses.replace(OPTIONS, refresh=True)
@@ -73,7 +77,7 @@ def test_a_result_of_an_older_model_revision_is_taken_over_and_run_again_on_dema
         assert {job.identity for job in again.jobs} == {old, other}
         assert not any("older" in line for line in header(again, refreshing))
         write_plan(plan)
-    assert Store(project).read(old)["result"]["model_revision"] == NOW - 1
+    assert Store(project).read(old)["result"]["model_revision"] == CHANGED - 1
     assert list(header(make_plan(project, "smoke"), OPTIONS))[1].startswith(said)
 
     ranks = plan.points[old].ranks
@@ -85,11 +89,25 @@ def test_a_result_of_an_older_model_revision_is_taken_over_and_run_again_on_dema
     assert make_plan(project, "smoke", refresh=True, run=False).published == identities
 
 
+def test_what_a_revision_has_not_changed_is_not_older(project: Path, execute: Execute) -> None:
+    identities = publish_all(project, execute)
+    for identity in identities:
+        edit(Store(project, PUBLISHED), identity, CHANGED)
+    plan = make_plan(project, "smoke", refresh=True)
+    assert plan.published == identities
+    assert not plan.jobs
+    assert not plan.outdated
+    write_plan(plan)
+    dataset = collate_manifest(plan.experiments[0].manifest, Store(project))
+    assert tally(dataset) == {NOW: len(identities)}
+    assert newest(dataset) == NOW > CHANGED
+
+
 def test_refreshing_takes_over_what_was_published_with_the_models_revision(project: Path, execute: Execute) -> None:
     identities = publish_all(project, execute)
     write_plan(make_plan(project, "smoke"))
     old = sorted(identities)[0]
-    edit(Store(project), old, NOW - 1)
+    edit(Store(project), old, CHANGED - 1)
     assert make_plan(project, "smoke").published == frozenset()
     plan = make_plan(project, "smoke", refresh=True)
     assert plan.jobs == []
@@ -104,7 +122,7 @@ def test_publishing_replaces_records_of_an_older_revision_only(project: Path, ex
     publish(project, identities, 0.0)
     older, newer = sorted(identities)[:2]
     published = Store(project, PUBLISHED)
-    edit(published, older, NOW - 1)
+    edit(published, older, CHANGED - 1)
     edit(published, newer, NOW + 1)
     assert publish(project, identities, 0.0) == 1
     found = [published.read(identity)["result"]["model_revision"] for identity in (older, newer)]
@@ -135,3 +153,4 @@ def test_records_that_come_with_the_project_are_what_they_say() -> None:
         assert record["result"]["substrate"] == record["point"]["substrate"] == "simulator"
         assert record["provenance"]["git_dirty"] is False
         assert record["provenance"]["model_revision"] == record["result"]["model_revision"]
+        assert Simulator().revision(Point.from_canonical(record["point"])) == CHANGED

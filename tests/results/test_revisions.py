@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from tramontane.results.revisions import CURRENT, label, newest, newest_members, tally
+from tramontane.results.revisions import CURRENT, counts_as, label, newest, newest_members, tally
 
 
 def of(revisions: list[list[float]], current: int | None = None) -> xr.Dataset:
@@ -41,6 +41,16 @@ def test_the_newest_revision_is_the_simulators_or_that_of_a_newer_point() -> Non
     assert newest(of([[1, 3]], current=2)) == 3
     assert newest(of([[math.nan]])) is None
     assert newest(xr.Dataset()) is None
+
+
+@pytest.mark.parametrize(
+    ("known", "changed", "newest_one", "expected"),
+    [(1, 2, 3, 1), (2, 2, 3, 3), (2, 3, 3, 2), (3, 3, 3, 3), (4, 3, 3, 4), (2, None, 3, 2), (2, 2, None, 2)],
+)
+def test_what_no_later_revision_has_changed_counts_as_of_the_newest(
+    known: int, changed: int | None, newest_one: int | None, expected: int
+) -> None:
+    assert counts_as(known, changed, newest_one) == expected
 
 
 def test_points_are_counted_by_revision() -> None:

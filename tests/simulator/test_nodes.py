@@ -124,6 +124,16 @@ def test_a_message_alone_is_striped_by_packets(n: int, longest: int) -> None:
     assert whole - striped == pytest.approx((n - longest) / (10 * GB), rel=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("node", "revision"),
+    [({}, 2), ({"nic_choice": "block"}, 2), ({"nic_choice": "destination"}, 3), ({"stripe_above": 10_000}, 3)],
+)
+def test_a_revision_is_of_the_points_that_it_changed(node: dict[str, Any], revision: int) -> None:
+    p = point(2, transposition((2, 2, 8), (2, 1)), railed(4, node))
+    assert _simulator.model_revision(p) == revision
+    assert _simulator.MODEL_REVISION == 3
+
+
 def test_a_destination_has_its_interface() -> None:
     n, ranks = 2**20, 5
     work = {"kind": "collective", "operation": "scatter", "algorithm": "linear", "count": n // 8, "root": 4}

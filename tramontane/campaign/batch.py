@@ -135,14 +135,14 @@ def record(identity: str, point: Point, result: dict[str, Any], root: Path, subs
         "id": identity,
         "point": canonical,
         "result": {"id": identity, **{key: value for key, value in result.items() if key not in of_the_run}},
-        "provenance": provenance_of(root, substrate, result.get("build", {}).get("by")) | of_the_run,
+        "provenance": provenance_of(root, substrate, point, result.get("build", {}).get("by")) | of_the_run,
     }
 
 
-def provenance_of(root: Path, substrate: Substrate, builder: str | None = None) -> dict[str, Any]:
-    """Return where a point comes from; `builder` is what its result says itself, as it does where programs differ."""
+def provenance_of(root: Path, substrate: Substrate, point: Point, builder: str | None = None) -> dict[str, Any]:
+    """Return where a point's result comes from; `builder` is what it says itself, as it does where programs differ."""
     build = substrate.build() if isinstance(substrate, Keeper) else None
-    return provenance(root, substrate.revision(), substrate.compiler(), builder or substrate.builder(), build)
+    return provenance(root, substrate.revision(point), substrate.compiler(), builder or substrate.builder(), build)
 
 
 def stop_on_signals() -> None:
@@ -222,7 +222,7 @@ def _run_point(
 def _fail(
     identity: str, point: Point, message: str, root: Path, store: Store, substrate: Substrate, log: TextIO
 ) -> bool:
-    store.failed(identity, point, message, provenance_of(root, substrate))
+    store.failed(identity, point, message, provenance_of(root, substrate, point))
     print(f"{identity} failed: {message}", file=log, flush=True)
     return False
 

@@ -4,6 +4,7 @@ Planning reads and writes small files only and may be repeated at any time. It r
 changes, because the workflow goes by times of modification: whoever changes nothing sets nothing in motion.
 """
 
+import dataclasses
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -22,6 +23,7 @@ from tramontane.results.published import find_published, take_over
 from tramontane.results.store import Store
 from tramontane.study import SCALES, Experiment, Point, estimate, expand, list_experiments, load_experiment
 from tramontane.substrates import get
+from tramontane.substrates.simulator import Simulator
 from tramontane.support import host
 from tramontane.support.files import dump, write_if_changed
 from tramontane.support.layout import Layout, reproduce_command
@@ -45,11 +47,14 @@ class PlannedExperiment:
         Its points by identity, each once.
     missing : frozenset of str
         Those that are to be run.
+    changed : dict of str to int
+        Points of the simulator with the revision of its model that last changed their results.
     """
 
     manifest: Manifest
     points: dict[str, Point]
     missing: frozenset[str]
+    changed: dict[str, int]
 
     @property
     def name(self) -> str:
@@ -74,7 +79,7 @@ class Plan:
     outdated : dict
         Points whose result is of an older model revision, there or about to be taken over, with that revision.
     revision : int or None
-        The simulator's model revision; None if it has not been compiled.
+        The simulator's newest model revision; None if it has not been compiled.
     too_large : list of Job
         Points that need more memory than there is, and are left out.
     memory : int or None
@@ -186,13 +191,15 @@ def make_plan(
     planned = [plan_experiment(experiment, scale, store, revision) for experiment in loaded]
     points = {identity: point for experiment in planned for identity, point in experiment.points.items()}
     missing = {identity for experiment in planned for identity in experiment.missing}
-    outdated = dict(find_outdated(points, store))
+    changed = {identity: known for experiment in planned for identity, known in experiment.changed.items()}
+    outdated = dict(find_outdated(changed, store))
     offered = find_published(root, missing | outdated.keys(), revision)
-    outdated |= {identity: known for identity, known in offered.items() if identity in missing and known != revision}
+    current = {identity for identity, known in offered.items() if known >= changed.get(identity, known)}
+    outdated |= {identity: known for identity, known in offered.items() if identity in missing - current}
     asked = points.keys() if where is None else choose([entry.manifest for entry in planned], where)
     again = outdated.keys() & asked if refresh and run else set()
     # What lacks is taken over whatever its revision; what is to be run again, only if that spares the run.
-    current = {identity for identity, known in offered.items() if known == revision and identity in missing | again}
+    current &= missing | again
     published = frozenset(current | (offered.keys() & missing - again))
     outdated = {identity: known for identity, known in outdated.items() if identity not in current}
     wanted = (missing | again) - published
@@ -211,10 +218,7 @@ def make_plan(
     return Plan(
         root=root,
         scale=scale,
-        experiments=[
-            PlannedExperiment(entry.manifest, entry.points, frozenset(wanted & entry.points.keys()))
-            for entry in planned
-        ],
+        experiments=[dataclasses.replace(entry, missing=frozenset(wanted & entry.points.keys())) for entry in planned],
         batches=pack_all(fitting, max(1, (cores or host.cores()) // threads)),
         outdated=outdated,
         revision=revision,
@@ -229,9 +233,9 @@ def make_plan(
 
 
 def _revision() -> int | None:
-    """Return the revision of the simulator's model; None if it has not been compiled."""
-    simulator = get("simulator")
-    return simulator.revision() if simulator.available() is None else None
+    """Return the newest revision of the simulator's model; None if it has not been compiled."""
+    simulator = Simulator()
+    return simulator.newest_revision() if simulator.available() is None else None
 
 
 def find_absent(root: Path, points: Mapping[str, Point]) -> dict[str, list[str]]:
@@ -309,7 +313,15 @@ def plan_experiment(experiment: Experiment, scale: str, store: Store, revision: 
     expansion = expand(experiment, scale)
     points = expansion.unique()
     missing = frozenset(identity for identity in points if not store.has(identity))
-    return PlannedExperiment(manifest(experiment, expansion, revision), points, missing)
+    known = {} if revision is None else {identity: _last_change(point) for identity, point in points.items()}
+    changed = {identity: at for identity, at in known.items() if at is not None}
+    return PlannedExperiment(manifest(experiment, expansion, revision, changed), points, missing, changed)
+
+
+def _last_change(point: Point) -> int | None:
+    """Return the revision of its substrate's model that last changed a point's results; None if there is no such."""
+    substrate = get(point.substrate)
+    return substrate.revision(point) if substrate.available() is None else None
 
 
 def make_job(point: Point) -> Job:
@@ -318,20 +330,16 @@ def make_job(point: Point) -> Job:
     return Job(point.id, point, float(cost.seconds), int(cost.memory_bytes))
 
 
-def find_outdated(identities: Iterable[str], store: Store) -> Iterable[tuple[str, int]]:
-    """Yield the points whose result an older revision of the substrate's model has given, each with that revision."""
-    current: dict[str, int | None] = {}
-    for identity in identities:
-        if not store.has(identity):
-            continue
-        result = store.read(identity)["result"]
-        substrate = str(result.get("substrate", "simulator"))
-        if substrate not in current:
-            ready = get(substrate)
-            current[substrate] = ready.revision() if ready.available() is None else None
-        now, known = current[substrate], int(result.get("model_revision") or 0)
-        if now is not None and known < now:
-            yield identity, known
+def find_outdated(changed: Mapping[str, int], store: Store) -> Iterable[tuple[str, int]]:
+    """Yield the points whose result is of an older revision of the model than the one that last changed such results.
+
+    Each has the revision of its result beside it.
+    """
+    for identity, revision in changed.items():
+        if store.has(identity):
+            known = int(store.read(identity)["result"].get("model_revision") or 0)
+            if known < revision:
+                yield identity, known
 
 
 def write_plan(plan: Plan) -> None:

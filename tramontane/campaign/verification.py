@@ -86,7 +86,7 @@ def verify(
 
 def _is_current(record: Mapping[str, Any], point: Point) -> bool:
     substrate = get(point.substrate)
-    return substrate.available() is None and record["result"].get("model_revision") == substrate.revision()
+    return substrate.available() is None and record["result"].get("model_revision") == substrate.revision(point)
 
 
 def _differences(store: Store, identity: str, point: Point) -> Iterator[str]:

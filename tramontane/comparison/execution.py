@@ -89,7 +89,9 @@ def run_points(
         Identity to outcome. Each is in the store as soon as its point has ended: what is interrupted goes on there.
     """
     store, simulator = Store(root), Simulator()
-    known = {} if refresh else {identity: _known(identity, store, simulator) for identity in points}
+    known = (
+        {} if refresh else {identity: _known(identity, point, store, simulator) for identity, point in points.items()}
+    )
     outcomes = {identity: outcome for identity, outcome in known.items() if outcome}
     missing = {identity: point for identity, point in points.items() if identity not in outcomes}
     if missing:
@@ -97,12 +99,12 @@ def run_points(
     return outcomes
 
 
-def _known(identity: str, store: Store, simulator: Simulator) -> PointOutcome | None:
+def _known(identity: str, point: Point, store: Store, simulator: Simulator) -> PointOutcome | None:
     """Return what the store holds of a point, if this simulator gave it."""
     if not store.has(identity):
         return None
     kept = store.read(identity)
-    same_revision = kept["result"].get("model_revision") == simulator.revision()
+    same_revision = kept["result"].get("model_revision") == simulator.revision(point)
     same_build = kept["provenance"].get(BUILD) in (None, simulator.build())
     return PointOutcome(kept["result"]["time_s"]) if same_revision and same_build else None
 
@@ -135,7 +137,7 @@ def _keep(
 ) -> PointOutcome:
     """Store what a point gave."""
     if "error" in answer:
-        store.failed(identity, point, answer["error"], provenance_of(root, simulator))
+        store.failed(identity, point, answer["error"], provenance_of(root, simulator, point))
         return PointOutcome(error=answer["error"])
     store.write(record(identity, point, answer["result"], root, simulator))
     return PointOutcome(answer["result"]["time_s"])

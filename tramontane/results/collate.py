@@ -10,7 +10,7 @@ import xarray as xr
 from tramontane import __version__
 from tramontane.results.manifest import Manifest, manifest
 from tramontane.results.published import MARK
-from tramontane.results.revisions import CURRENT
+from tramontane.results.revisions import CURRENT, REVISION, counts_as, tally
 from tramontane.results.store import Store
 from tramontane.study import Expansion, Experiment
 from tramontane.study.quantities import JOBS, LINKS, OPTIONAL, PHASE_TIME, QUANTITIES, STEPS, Quantity
@@ -70,12 +70,14 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
         ``congestion_packets``, ``_sum``, ``_max`` and ``_mean``. The same manifest and records give the same dataset.
     """
     dims = {dim["name"]: dim["values"] for dim in data["dims"]}
-    rows = [_row(point, store) for point in data["points"]]
+    rows = [_row(point, store, data.get(REVISION)) for point in data["points"]]
     places = [_place(point["coords"], dims) for point in data["points"]]
     dataset = _dataset(dims, rows, places)
     substrates = sorted({row.substrate for row in rows if row.substrate})
     attributes = _global_attributes(data, [row.provenance for row in rows if row.provenance])
-    return dataset.assign_attrs(attributes | {"substrates": ", ".join(substrates)})
+    revisions = list(tally(dataset))
+    stated = revisions[0] if len(revisions) == 1 else " and ".join(map(str, revisions))
+    return dataset.assign_attrs(attributes | {"simulator_revision": stated, "substrates": ", ".join(substrates)})
 
 
 def single(result: Mapping[str, Any]) -> xr.Dataset:
@@ -135,8 +137,8 @@ class _Row(NamedTuple):
     substrate: str = ""
 
 
-def _row(point: dict[str, Any], store: Store) -> _Row:
-    """Return what the store knows of one point of a manifest."""
+def _row(point: dict[str, Any], store: Store, newest: int | None) -> _Row:
+    """Return what the store knows of one point of a manifest; `newest` is the newest revision of the model."""
     if point.get("excluded"):
         return _Row("", "excluded")
     identity = point["id"]
@@ -145,7 +147,10 @@ def _row(point: dict[str, Any], store: Store) -> _Row:
     if not store.has(identity):
         return _Row(identity, "missing")
     record = store.read(identity)
-    return _row_of(identity, record["result"], store.read_congestion(identity) or {}, record["provenance"])
+    result = dict(record["result"])
+    if (known := result.get(REVISION)) is not None:
+        result[REVISION] = counts_as(known, point.get("changed"), newest)
+    return _row_of(identity, result, store.read_congestion(identity) or {}, record["provenance"])
 
 
 def _row_of(identity: str, result: Mapping[str, Any], congestion: dict[str, Any], provenance: dict[str, Any]) -> _Row:
@@ -259,7 +264,6 @@ def _global_attributes(data: Manifest, provenances: list[dict[str, Any]]) -> dic
     base = data["base"]
     machines = data["machines"]
     name, machine = next(iter(machines.items())) if len(machines) == 1 else ("", base.get("machine", {}))
-    revisions = sorted({known["model_revision"] for known in provenances if known.get("model_revision") is not None})
     return {
         "Conventions": "CF-1.11",
         "title": data.get("title", data["name"]),
@@ -270,8 +274,7 @@ def _global_attributes(data: Manifest, provenances: list[dict[str, Any]]) -> dic
         "paper_figure": str(paper.get("figure", "")),
         "references": ", ".join(data.get("references", [])),
         "source": f"Tramontane {__version__}",
-        "simulator_revision": revisions[0] if len(revisions) == 1 else " and ".join(str(known) for known in revisions),
-        **({CURRENT: data["model_revision"]} if "model_revision" in data else {}),
+        **({CURRENT: data[REVISION]} if REVISION in data else {}),
         "git_commit": ", ".join(sorted({_commit(known) for known in provenances})),
         **{
             name: ", ".join(sorted({str(known[name]) for known in provenances if known.get(name)}))

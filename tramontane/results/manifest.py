@@ -18,7 +18,12 @@ Manifest = dict[str, Any]
 _SUM = "sha256"
 
 
-def manifest(experiment: Experiment, expansion: Expansion, revision: int | None = None) -> Manifest:
+def manifest(
+    experiment: Experiment,
+    expansion: Expansion,
+    revision: int | None = None,
+    changed: Mapping[str, int] | None = None,
+) -> Manifest:
     """Return the manifest of `experiment` at the scale it was expanded at, as plain data.
 
     Parameters
@@ -28,7 +33,9 @@ def manifest(experiment: Experiment, expansion: Expansion, revision: int | None 
     expansion : Expansion
         Its points.
     revision : int, optional
-        The simulator's model revision, which tells the results of older ones.
+        The simulator's newest model revision.
+    changed : mapping of str to int, optional
+        Points by identity, with the revision that last changed their results, which tells the results of older ones.
     """
     described = experiment.model_dump(mode="json", exclude_none=True)
     points = []
@@ -40,6 +47,8 @@ def manifest(experiment: Experiment, expansion: Expansion, revision: int | None 
             entry["excluded"] = True
         else:
             entry["id"] = expanded.point.id
+            if changed and expanded.point.id in changed:
+                entry["changed"] = changed[expanded.point.id]
             canonical.append(expanded.point.canonical())
             network = canonical[-1].get("machine") or {"system": canonical[-1]["system"]}
             machines.setdefault(expanded.point.place, []).append(network)

@@ -1,7 +1,8 @@
 """Which revision of the simulator's model gave the points of a dataset, and what may stand together.
 
-Results of different revisions may differ, so that a value of an older one is always shown as such. Other substrates
-have no revision, and nothing of theirs is older.
+Results of different revisions may differ, so that a value of an older one is always shown as such. A revision need not
+change all points: what no later one has changed counts as of the newest. Other substrates have no revision, and nothing
+of theirs is older.
 """
 
 from collections import Counter
@@ -12,12 +13,25 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-#: Variable of a dataset: the revision that gave a point.
+#: Variable of a dataset: the revision that a point's result counts as.
 REVISION = "model_revision"
 #: Attribute of a dataset: the simulator's own revision when the experiment was planned.
 CURRENT = "current_revision"
 #: The dimension of ensembles.
 MEMBER = "member"
+
+
+def counts_as(known: int, changed: int | None, newest: int | None) -> int:
+    """Return the revision that a result counts as: the newest, if none later than its own has changed such results.
+
+    Parameters
+    ----------
+    known : int
+        The revision that gave it.
+    changed, newest : int or None
+        The revision that last changed results of such points, and the newest one; None if unknown.
+    """
+    return known if changed is None or newest is None or known < changed else max(known, newest)
 
 
 def newest(dataset: xr.Dataset) -> int | None:

@@ -28,8 +28,8 @@ class Substrate(Protocol):
         """Return None if the substrate can run, else why it can't and the line that installs it."""
         ...
 
-    def revision(self) -> int | None:
-        """Return the revision of the substrate's model; results of different revisions may differ."""
+    def revision(self, point: "Point") -> int | None:
+        """Return the revision of the substrate's model that last changed the results of points such as this one."""
         ...
 
     def compiler(self) -> str | None:

@@ -54,7 +54,7 @@ class SimGrid:
             return "the sources of the skeleton are not here; run it from a checkout"
         return None
 
-    def revision(self) -> int | None:
+    def revision(self, point: Point) -> int | None:
         """Return None: the model is SimGrid's, see `version` in results."""
         return None
 

@@ -52,9 +52,13 @@ class Simulator:
             return str(error)
         return None
 
-    def revision(self) -> int | None:
-        """Return the revision of the network model."""
+    def newest_revision(self) -> int:
+        """Return the newest revision of the network model."""
         return int(_extension().MODEL_REVISION)
+
+    def revision(self, point: Point) -> int | None:
+        """Return the revision of the network model that last changed the results of points such as this one."""
+        return int(_extension().model_revision(point.canonical()))
 
     def compiler(self) -> str | None:
         """Return the compiler that built the extension."""
@@ -123,7 +127,7 @@ class Simulator:
                 "substrate": self.name,
                 **_with_loads(simulate(as_simulated(chosen), self._threads, *limit), chosen),
                 "imbalance": chosen.imbalance,
-                "model_revision": self.revision(),
+                "model_revision": self.revision(chosen),
             }
 
         if isinstance(point.workload, Jobs):

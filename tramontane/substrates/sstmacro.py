@@ -76,7 +76,7 @@ class SstMacro:
             return "the sources of the skeleton are not here; run it from a checkout"
         return None
 
-    def revision(self) -> int | None:
+    def revision(self, point: Point) -> int | None:
         """Return None: the model is SST/macro's, see `version` in results."""
         return None
 

@@ -32,7 +32,7 @@ class Mpi:
             return f"no MPI library found; installed by: {INSTALL}"
         return None
 
-    def revision(self) -> int | None:
+    def revision(self, point: Point) -> int | None:
         """Return None: there is no model."""
 
     def compiler(self) -> str | None:
