@@ -26,7 +26,8 @@ namespace tramontane {
 inline constexpr int model_revision = 3;
 
 /// The revision that last changed the results of a machine's points. Revision 3: where ranks send through several NICs,
-/// each of these counts packets, and a striped message's packets belong to one NIC each, whichever is served first.
+/// each of these counts packets, and a striped message's packets belong to one NIC each, whichever is served first. It
+/// changed loops of programs, too (tramontane/substrates/simulator.py).
 [[nodiscard]] inline int model_revision_of(const Machine& machine) { return machine.spreads_messages() ? 3 : 2; }
 
 inline constexpr std::uint32_t max_threads = 64;  ///< of one simulation

@@ -300,3 +300,12 @@ def test_a_window_of_a_loop_is_locked_once() -> None:
 def test_what_a_loop_cannot_have_is_a_line(steps: list[Any], line: str) -> None:
     with pytest.raises(ValidationError, match=re.escape(line)):
         point(steps)
+
+
+def test_loops_that_draw_noise_are_of_the_third_revision() -> None:
+    noisy = {"kind": "work", "time": "1 us", "noise": "2 %"}
+    revisions = [
+        Simulator().revision(point(steps))
+        for steps in ([noisy], [{"loop": {"times": 2, "steps": [noisy]}}], [{"loop": {"times": 2, "steps": [HALO]}}])
+    ]
+    assert revisions == [2, 3, 2]
