@@ -152,7 +152,7 @@ public:
         return place - a.local + nics_.remainder(a.local + nics_.remainder(sent.round) + nics_.remainder(sent.index));
     }
     /// Whether a rank's messages go through several NICs.
-    [[nodiscard]] bool spread() const { return spread_; }
+    [[nodiscard]] TRAMONTANE_RULE bool spread() const { return spread_; }
     /// Whether payloads may take all NICs of a node at once.
     [[nodiscard]] TRAMONTANE_RULE bool stripes() const { return stripes_; }
     /// The NIC of the same node that is `steps` further.

@@ -45,6 +45,8 @@ def test_the_kernel_compiles_and_calls_nothing_by_pointer(tmp_path: Path) -> Non
     ]
     source = "simulator/device/gpu/kernel.cu"
     subprocess.run([*command, "-arch=compute_80", "-ptx", source, "-o", ptx], cwd=ROOT, check=True)
+    codes = "arch=compute_80,code=[sm_80,sm_90,compute_80]"
+    subprocess.run([*command, "-gencode", codes, "-fatbin", source, "-o", tmp_path / "all"], cwd=ROOT, check=True)
     text = ptx.read_text()
     assert "handle_windows" in text
     assert re.search(r"\.callprototype|\bcall\b[^;]*%rd?\d+\s*,\s*\(", text) is None, "a virtual function"
