@@ -35,7 +35,8 @@ Files = tuple[tuple[Path, int | None], ...]
 
 def cached_yaml(path: Path) -> dict[str, Any]:
     """Return the contents of a YAML file; it is read once as long as it does not change on disk."""
-    return copied(_shared_yaml(path))
+    contents: dict[str, Any] = copied(_shared_yaml(path))
+    return contents
 
 
 def _shared_yaml(path: Path) -> dict[str, Any]:
