@@ -432,8 +432,13 @@ class Loop(Settings):
 
 Step = Annotated[Basic | Loop, Field(discriminator="kind")]
 _KINDS = tuple(str(tag(step)) for step in submodels(Step))
-MOST_STEPS = 10_000
-"""Steps of a repetition, those of a loop counted once."""
+MOST_STEPS, MOST_TURNS = 10_000, 100_000
+"""Steps of a repetition, those of a loop counted once, and counted each time: estimates walk through all of these."""
+
+
+def _turns(steps: Iterable[Basic | Loop]) -> int:
+    """Return how many steps are done, those of loops each time."""
+    return sum(step.times * len(step.steps) if isinstance(step, Loop) else 1 for step in steps)
 
 
 def _each(steps: Iterable[Basic | Loop]) -> Iterator[Basic]:
@@ -671,6 +676,10 @@ class Program(Communication):
         steps = sum(len(list(_each(each))) for each in self._lists)
         if steps > MOST_STEPS:
             raise problem(f"found {steps} steps", f"at most {MOST_STEPS}", key="steps")
+        turns = sum(_turns(each) for each in self._lists)
+        if turns > MOST_TURNS:
+            allowed = f"at most {MOST_TURNS}; repeat does all of them again"
+            raise problem(f"found {turns} steps, those of loops each time", allowed, key="steps")
         return self
 
     @model_validator(mode="after")
