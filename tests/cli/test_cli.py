@@ -410,8 +410,14 @@ def test_the_shipped_configuration_is_valid_and_nothing_is_looked_at_twice(
     from tramontane.study import bounded_yaml, loading
 
     monkeypatch.chdir(ROOT)
-    texts, load = [], bounded_yaml.load
-    monkeypatch.setattr(bounded_yaml, "load", lambda text: (texts.append(text), load(text))[1])
+    texts: list[str] = []
+    load = bounded_yaml.load
+
+    def counted(text: str) -> Any:
+        texts.append(text)
+        return load(text)
+
+    monkeypatch.setattr(bounded_yaml, "load", counted)
     loading._machine.cache_clear()
     answer = tramontane("validate")
     assert answer.status == 0, answer.err
