@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 from statistics import median
@@ -323,15 +324,25 @@ def test_a_cube_of_eight_switches_is_both_a_torus_and_a_dragonfly(levels: int) -
     assert times[1] == pytest.approx(times[0], rel=0.01)
 
 
+def _members(described: dict[str, Any]) -> list[dict[str, Any]]:
+    """Run an ensemble of five on the embedded simulator, whose ranks start as far apart as those of SST/macro."""
+    members = [point(**described, seed=seed, start_jitter="1 us") for seed in range(1, 6)]
+    return [get("simulator").run(member) for member in members]
+
+
 #: Networks that are the plug-in's there.
-NETWORKS: list[dict[str, Any]] = [
+FIXED: list[dict[str, Any]] = [
     {"topology": "torus", "geometry": [2, 2, 2, 2], "nodes_per_switch": 1},
     {"topology": "torus", "geometry": {"sizes": [3, 4], "wraps": [0, 1]}, "nodes_per_switch": 1},
     {"topology": "fattree", "geometry": [3, 2]},
     {"topology": "fattree", "geometry": {"down": [2, 4], "up": [1, 2], "links": [1, 1]}},
     {"topology": "dragonfly", "geometry": [2, 2, 3], "nodes_per_switch": 1},
-    {"topology": "dragonfly", "geometry": [2, 2, 3], "nodes_per_switch": 1, "parallel_links": {"global": 2}},
     {"topology": "hyperx", "geometry": [3, 3], "nodes_per_switch": 1},
+]
+#: And those where packets draw one of several links.
+NETWORKS: list[dict[str, Any]] = [
+    *FIXED,
+    {"topology": "dragonfly", "geometry": [2, 2, 3], "nodes_per_switch": 1, "parallel_links": {"global": 2}},
     {"topology": "hyperx", "geometry": {"switches": [3, 3], "links": [1, 2]}, "nodes_per_switch": 2},
     {
         "topology": "dragonfly-plus",
@@ -343,12 +354,12 @@ NETWORKS: list[dict[str, Any]] = [
 @needs_sstmacro
 @pytest.mark.parametrize("net", NETWORKS, ids=lambda net: f"{net['topology']}-{net['geometry']}")
 def test_networks_of_ours_have_the_routes_of_the_embedded_simulator(net: dict[str, Any]) -> None:
-    workload = {"kind": "transposition", "algorithm": "ring-k", "radix": 1, "grid": [16, 16, 16]}
+    workload = {"kind": "transposition", "algorithm": "ring-k", "radix": 1, "grid": [96, 48, 32]}
     described = {"ranks": 8, "workload": workload | {"decomposition": [4, 2]}, "machine": net}
-    theirs, ours = SstMacro().run(point(**described)), get("simulator").run(point(**described))
+    theirs, ours = SstMacro().run(point(**described)), _members(described)
     for key in ("messages", "packets", "control_packets", "hops"):
-        assert theirs[key] == ours[key], key
-    assert theirs["time_s"] == pytest.approx(ours["time_s"], rel=0.1)
+        assert theirs[key] == ours[0][key], key
+    assert theirs["time_s"] == pytest.approx(median(each["time_s"] for each in ours), rel=0.15)
 
 
 @needs_sstmacro
@@ -363,14 +374,14 @@ def test_networks_of_ours_have_the_routes_of_the_embedded_simulator(net: dict[st
     ],
 )
 def test_routings_of_ours_that_look_at_queues_or_draw(topology: str, geometry: Any, routing: str) -> None:
-    workload = {"kind": "transposition", "algorithm": "burst", "grid": [32, 32, 32], "decomposition": [4, 2]}
+    workload = {"kind": "transposition", "algorithm": "burst", "grid": [96, 48, 32], "decomposition": [4, 2]}
     net = {"topology": topology, "geometry": geometry, "routing": routing, "buffer": "256 KB"}
     described = {"ranks": 8, "workload": workload, "machine": net}
     theirs = SstMacro().run(point(**described))
-    ours = [get("simulator").run(point(**described, seed=seed, start_jitter="1 us")) for seed in range(1, 6)]
+    ours = _members(described)
     assert theirs["packets"] == ours[0]["packets"]
     assert theirs["hops"] == pytest.approx(median(each["hops"] for each in ours), rel=0.1)
-    assert theirs["time_s"] == pytest.approx(median(each["time_s"] for each in ours), rel=0.1)
+    assert theirs["time_s"] == pytest.approx(median(each["time_s"] for each in ours), rel=0.15)
 
 
 PROGRAM: dict[str, Any] = {
@@ -378,7 +389,7 @@ PROGRAM: dict[str, Any] = {
     "grid": [96, 48, 16],
     "repeat": 2,
     "steps": [
-        {"halo": {"width": 2}, "begin": "h"},
+        {"halo": {"width": 2, "begin": "h"}},
         {"work": {"time": "20 us"}},
         {"end": {"of": "h"}},
         {"allreduce": {"algorithm": "recursive-k", "radix": 4}},
@@ -398,10 +409,9 @@ def test_programs_and_tables_of_messages(each: str, tmp_path: Path) -> None:
         "pattern": {"kind": "pattern", "file": str(table), "repeats": 3},
     }[each]
     described = {"ranks": 16, "workload": workload, "machine": CUBE}
-    theirs, ours = SstMacro().run(point(**described)), get("simulator").run(point(**described))
-    assert (theirs["messages"], theirs["bytes"]) == (ours["messages"], ours["bytes"])
-    # Ranks leave SST/macro's barrier up to 2 us apart.
-    assert theirs["time_s"] == pytest.approx(ours["time_s"], rel=0.05, abs=1e-6)
+    theirs, ours = SstMacro().run(point(**described)), _members(described)
+    assert (theirs["messages"], theirs["bytes"]) == (ours[0]["messages"], ours[0]["bytes"])
+    assert theirs["time_s"] == pytest.approx(median(each["time_s"] for each in ours), rel=0.05)
 
 
 @needs_sstmacro
@@ -409,29 +419,34 @@ def test_programs_and_tables_of_messages(each: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("algorithm", ["ring-k", "burst"])
 def test_ranks_share_their_nodes_interface(mapping: str, algorithm: str) -> None:
     radix = {"radix": 1} if algorithm == "ring-k" else {}
-    workload = {"kind": "transposition", "algorithm": algorithm, **radix, "grid": [96, 48, 32]}
+    workload = {"kind": "transposition", "algorithm": algorithm, **radix, "grid": [192, 192, 32]}
     net = {"topology": "fattree", "geometry": [2, 4], "node": SHARED}
-    described = {"ranks": 32, "ranks_per_node": 4, "mapping": mapping, "machine": net}
-    theirs, ours = [get(name).run(point(workload=workload, **described)) for name in ("sstmacro", "simulator")]
-    assert (theirs["messages"], theirs["bytes"]) == (ours["messages"], ours["bytes"])
-    assert theirs["time_s"] == pytest.approx(ours["time_s"], rel=0.1)
+    described = {"ranks": 32, "ranks_per_node": 4, "mapping": mapping, "machine": net, "workload": workload}
+    theirs, ours = SstMacro().run(point(**described)), _members(described)
+    assert (theirs["messages"], theirs["bytes"]) == (ours[0]["messages"], ours[0]["bytes"])
+    assert theirs["time_s"] == pytest.approx(median(each["time_s"] for each in ours), rel=0.15)
+
+
+def _carried(made: Point, folder: Path) -> Counter[tuple[int, int]]:
+    """Bytes by switch and port, as SST/macro counts them itself."""
+    told = parameters(made, sstmacro.build_application(), sstmacro.build_plugin())
+    told["switch"]["link"]["xmit_bytes"] = {"type": "accumulator", "output": "csv", "group": "links"}
+    assert skeleton.last_object(sstmacro.simulate(told, folder).output) is not None
+    lines = (folder / "links.csv").read_text().splitlines()[1:]
+    found = [re.fullmatch(r"xmit_bytes,switch(\d+):port(\d+),(\d+)", line) for line in lines]
+    return Counter({(int(each[1]), int(each[2])): int(each[3]) for each in found if each})
 
 
 @needs_sstmacro
-@pytest.mark.parametrize("net", NETWORKS, ids=lambda net: f"{net['topology']}-{net['geometry']}")
+@pytest.mark.parametrize("net", FIXED, ids=lambda net: f"{net['topology']}-{net['geometry']}")
 def test_each_link_carries_what_sstmacros_own_statistics_say(net: dict[str, Any], tmp_path: Path) -> None:
     workload = {"kind": "transposition", "algorithm": "burst", "grid": [48, 48, 16], "decomposition": [4, 2]}
     # So that messages of MPI_Init and of the result (8 to 16 B) meet no packet; headers (64 B) do.
     described = {"ranks": 8, "workload": workload, "machine": {**net, "protocol": {"negligible_size": "16 B"}}}
-    made = point(**described)
-    told = parameters(made, sstmacro.build_application(), sstmacro.build_plugin())
-    told["switch"]["link"]["xmit_bytes"] = {"type": "accumulator", "output": "csv", "group": "links"}
-    assert skeleton.last_object(sstmacro.simulate(told, tmp_path).output) is not None
-    theirs = {}
-    for line in (tmp_path / "links.csv").read_text().splitlines()[1:]:
-        found = re.fullmatch(r"xmit_bytes,switch(\d+):port(\d+),(\d+)", line)
-        assert found is not None, line
-        theirs[int(found[1]), int(found[2])] = int(found[3])
+    # What the program itself sends before and after is sent without a workload, too.
+    idle = {"kind": "program", "steps": [{"work": {"time": "1 us"}}]}
+    theirs = _carried(point(**described), tmp_path)
+    theirs.subtract(_carried(point(**described | {"workload": idle}), tmp_path))
     counted = get("simulator").run(point(**described, statistics={"links": "each"}))["single_links"]
     ours = {(each["switch"], each["port"]): each["bytes"] for each in counted if each["bytes"]}
     assert {link: size for link, size in theirs.items() if size} == ours
