@@ -108,8 +108,8 @@ def test_networks_of_several_numbers_have_them_all() -> None:
 
 def test_ranks_of_a_node_are_listed_where_they_are(tmp_path: Path) -> None:
     workload = {"kind": "allreduce", "algorithm": "ring", "count": 9}
-    net = {"geometry": [4, 1, 1], "nodes_per_switch": 1, "node": {**SHARED, "memory_bandwidth": "2 TB/s"}}
-    net["node"]["copies"] = "shared"
+    node = {**SHARED, "memory_bandwidth": "2 TB/s", "copies": "shared"}
+    net = {"geometry": [4, 1, 1], "nodes_per_switch": 1, "node": node}
     described = {"ranks": 5, "workload": workload, "machine": net, "ranks_per_node": 2, "mapping": "cyclic"}
     made = point(**described, allocation={"nodes": [3, 0, 2]})
     assert SstMacro().refusal(made) is None
