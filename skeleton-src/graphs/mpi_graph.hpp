@@ -466,7 +466,7 @@ private:
             case Did::begin_send:
                 return open(n[0], message(true, n[1], n[2], n[3], n[4]));
             case Did::begin_receive: {
-                groups_[n[1]];
+                static_cast<void>(groups_[n[1]]);  // is known
                 Doing own = single(builder_.work(0, position_));
                 own.group = n[1];
                 return open(n[0], std::move(own));
