@@ -20,6 +20,7 @@ from tramontane.cli.compare import compare
 from tramontane.cli.describe import describe
 from tramontane.cli.estimate import estimate
 from tramontane.cli.exit import FAILURE, MISTAKE, fail
+from tramontane.cli.extrapolate import extrapolate
 from tramontane.cli.goal import goal
 from tramontane.cli.graph import graph
 from tramontane.cli.init import init
@@ -80,6 +81,7 @@ app.command()(measured)
 app.add_typer(pattern, name="pattern")
 app.add_typer(graph, name="graph")
 app.command()(goal)
+app.command()(extrapolate)
 # For the workflow, and for the project itself.
 app.command(hidden=True)(plan)
 app.command(hidden=True)(publish)
