@@ -2,7 +2,9 @@
 /// Every network there is. What a new one needs beside its own file stands here.
 #pragma once
 
+#include <cstddef>
 #include <utility>
+#include <vector>
 
 #include "dragonfly.hpp"
 #include "dragonfly1d.hpp"
@@ -15,6 +17,12 @@
 namespace tramontane {
 
 const Family& graph_family();
+
+/// Their descriptions. Each stands at the end of the file that makes such networks.
+[[nodiscard]] inline std::vector<const Family*> all_families() {
+    return {&torus_family(),          &fat_tree_family(), &dragonfly_family(), &circulant_dragonfly_family(),
+            &dragonfly_plus_family(), &hyperx_family(),   &graph_family()};
+}
 
 template <class... Networks>
 struct NetworkList {};

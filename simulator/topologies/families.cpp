@@ -8,10 +8,7 @@
 namespace tramontane {
 
 const std::vector<const Family*>& families() {
-    // Each is defined at the end of the file that makes such networks.
-    static const std::vector<const Family*> all{
-        &torus_family(),          &fat_tree_family(), &dragonfly_family(), &circulant_dragonfly_family(),
-        &dragonfly_plus_family(), &hyperx_family(),   &graph_family()};
+    static const std::vector<const Family*> all = all_families();
     return all;
 }
 
