@@ -45,6 +45,7 @@ ROUTINGS = [
     ("fattree", "[3, 4]", "valiant", "d-mod-k, round-robin, adaptive"),
     ("hyperx", "[4, 4]", "par", "minimal, valiant, ugal, dal"),
     ("torus", "[4, 4, 4]", "dal", "minimal, valiant, ugal"),
+    ("torus", "[4, 4, 4]", "psychic", "minimal, valiant, ugal"),
     ("dragonfly", "[2, 2, 2]", "adaptive", "minimal, valiant, valiant-global, ugal, ugal-g, par, ugal-sstmacro71"),
 ]
 

@@ -6,7 +6,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, field_serializer, mod
 
 from tramontane.errors import closest
 from tramontane.study import graphs, network, patterns
-from tramontane.study.fields import Choice, Count, Digest, Geometry, Text, Whole
+from tramontane.study.fields import Choice, Count, DependentChoice, Digest, Geometry, Text, Whole
 from tramontane.study.messages import problem
 from tramontane.study.settings import Settings, filled
 from tramontane.study.units import (
@@ -436,7 +436,7 @@ class Machine(Settings):
     arrangement: Annotated[str, Choice(network.ARRANGEMENTS)] | None = Field(
         None, description="How the global links are arranged. For `dragonfly1d`. Default: circulant."
     )
-    routing: Annotated[str, Choice(tuple(dict.fromkeys(sum(network.ROUTINGS.values(), ()))))] | None = Field(
+    routing: Annotated[str, DependentChoice(tuple(dict.fromkeys(sum(network.ROUTINGS.values(), ()))))] | None = Field(
         None,
         description="How packets find their way: "
         + "; ".join(f"{name}: {', '.join(routings)}" for name, routings in network.ROUTINGS.items())
