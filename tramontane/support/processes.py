@@ -3,6 +3,10 @@
 import contextlib
 import ctypes
 import os
+import sys
+from collections.abc import Callable
+
+from tramontane.errors import InputError
 
 _PR_SET_PDEATHSIG = 1
 
@@ -20,3 +24,22 @@ def processor_time() -> float:
     """Return the processor time of this process and of the children it has waited for [s]."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
+
+
+def print_outcome(work: Callable[[], object]) -> int:
+    """Print what `work` returns, or in one line what stopped it.
+
+    Returns
+    -------
+    int
+        The exit status of a small command: 0, 1 after a RuntimeError, 2 after a ValueError or InputError.
+    """
+    try:
+        print(work())
+    except (ValueError, InputError) as mistake:
+        print(mistake, file=sys.stderr)
+        return 2
+    except RuntimeError as failure:
+        print(failure, file=sys.stderr)
+        return 1
+    return 0

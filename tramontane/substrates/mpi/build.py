@@ -14,13 +14,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tramontane.errors import InputError, display_path
+from tramontane.errors import display_path
 from tramontane.study.points import DEFAULT_SYSTEM, SystemChoice
 from tramontane.substrates import spack
 from tramontane.substrates.building import told
 from tramontane.substrates.mpi import program
 from tramontane.substrates.mpi.libraries import Library, find_command, library_of
 from tramontane.support.layout import BUILDS, SHARE
+from tramontane.support.processes import print_outcome
 
 #: Files that are compiled at once.
 JOBS = "2"
@@ -167,15 +168,7 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m tramontane.substrates.mpi.build ENVIRONMENT [COMPILER]", file=sys.stderr)
         return 2
     environment, *named = arguments
-    try:
-        print(build_with(environment, _compiler(environment, named)))
-    except (ValueError, InputError) as mistake:
-        print(mistake, file=sys.stderr)
-        return 2
-    except RuntimeError as failure:
-        print(failure, file=sys.stderr)
-        return 1
-    return 0
+    return print_outcome(lambda: build_with(environment, _compiler(environment, named)))
 
 
 if __name__ == "__main__":

@@ -10,13 +10,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tramontane.errors import InputError
 from tramontane.study.points import DEFAULT_SYSTEM, SystemChoice
 from tramontane.substrates.building import digest, link, once
 from tramontane.substrates.mpi.launch import start
 from tramontane.substrates.mpi.libraries import Library, library_of
 from tramontane.substrates.mpi.program import first_line, headers, last_object
 from tramontane.support.layout import BUILDS, SHARE
+from tramontane.support.processes import print_outcome
 
 NAME = "tramontane-pnetcdf"
 ENVIRONMENT = "openmpi"
@@ -82,15 +82,7 @@ def main(arguments: list[str]) -> int:
     if not arguments or not arguments[0].isdecimal() or int(arguments[0]) < 1:
         print("usage: python -m tramontane.substrates.mpi.pnetcdf RANKS KEY=VALUE...", file=sys.stderr)
         return 2
-    try:
-        print(json.dumps(run(int(arguments[0]), arguments[1:])))
-    except (ValueError, InputError) as mistake:
-        print(mistake, file=sys.stderr)
-        return 2
-    except RuntimeError as failure:
-        print(failure, file=sys.stderr)
-        return 1
-    return 0
+    return print_outcome(lambda: json.dumps(run(int(arguments[0]), arguments[1:])))
 
 
 if __name__ == "__main__":
