@@ -11,7 +11,8 @@ from pydantic_core import PydanticCustomError
 
 from tramontane.errors import InputError
 from tramontane.study.bounded_yaml import load
-from tramontane.study.network import network
+from tramontane.study.fields import Geometry
+from tramontane.study.network import MAPPINGS, network
 
 #: Where the table lies below the root of a checkout.
 TABLE = Path("validation", "topologies.csv")
@@ -62,10 +63,10 @@ def check(machine: Mapping[str, Any], file: Path, line: int) -> None:
         That names the line of the table.
     """
     try:
-        network(machine)
+        network({**machine, "geometry": Geometry(MAPPINGS).read(machine["geometry"])})
     except PydanticCustomError as error:
         told = error.context or {}
-        key, hint = f"line {line}, {told['key']}", told["hint"] or None
+        key, hint = f"line {line}, {told['key'] or 'geometry'}", told["hint"] or None
         raise InputError(file, key, None, told["allowed"], problem=told["problem"], hint=hint) from None
 
 
