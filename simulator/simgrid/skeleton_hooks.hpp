@@ -56,3 +56,4 @@ inline void start_together() {
 #define TRAMONTANE_WORK(seconds) ::simgrid::s4u::this_actor::sleep_for(seconds)
 #define TRAMONTANE_COST(seconds) ::simgrid::s4u::this_actor::sleep_for(seconds)
 #define TRAMONTANE_START_TOGETHER() ::tramontane::simgrid::start_together()
+#define TRAMONTANE_LOOK_AGAIN() ::simgrid::s4u::this_actor::sleep_for(1e-7)
