@@ -15,7 +15,7 @@ struct Action {
     std::uint32_t partner;
     std::int64_t bytes;
     int waits_for = 0;                     ///< actions that must end before
-    std::vector<std::size_t> followers{};  ///< in the order in which they are told
+    std::vector<std::size_t> followers{};  ///< in the order in which they learn that it has ended
     bool active = false;
 };
 

@@ -53,12 +53,12 @@ struct Parameters {
 };
 
 /// What a packet's route depends on besides its destination.
-struct Course {
-    enum class Stage : std::uint8_t { source, first_leg, last_leg, minimal };
+struct Route {
+    enum class Stage : std::uint8_t { source, to_intermediate, to_destination, minimal };
 
     NodeId destination;
-    SwitchId aim;            ///< intermediate switch
-    Stage stage;             ///< how far a route over an intermediate switch has got
+    SwitchId intermediate;   ///< switch that a non-minimal path leads through
+    Stage stage;             ///< how far a non-minimal path has got
     std::uint8_t dimension;  ///< torus: of the last hop
     bool crossed;            ///< torus: the wrap link of that dimension
     std::uint8_t hops;       ///< dragonfly: made so far
@@ -66,7 +66,7 @@ struct Course {
 };
 
 struct Packet {
-    Course course;
+    Route route;
     Index message;
     std::uint32_t bytes;
     Ticks due;               ///< when its last byte would arrive had it met nobody, as far as its path is known
@@ -132,8 +132,8 @@ struct Event {
     Ticks time;
     std::uint64_t order;  ///< of sending
     LinkNumber link;
-    std::uint32_t place;  ///< switch, output port, node or rank
-    std::uint32_t item;   ///< packet or message; bytes of a credit
+    std::uint32_t target;  ///< switch, output port, node or rank
+    std::uint32_t item;    ///< packet or message; bytes of a credit
     Kind kind;
     std::uint8_t channel;  ///< of a credit
 };
@@ -180,10 +180,10 @@ public:
 
     [[nodiscard]] Ticks now() const { return now_; }
 
-    void send(Ticks time, LinkNumber link, Event::Kind kind, std::uint32_t place, std::uint32_t item = none,
+    void send(Ticks time, LinkNumber link, Event::Kind kind, std::uint32_t target, std::uint32_t item = none,
               std::uint8_t channel = 0) {
         check_event(time, now_);
-        pending_.push_back({time, sent_++, link, place, item, kind, channel});
+        pending_.push_back({time, sent_++, link, target, item, kind, channel});
         std::push_heap(pending_.begin(), pending_.end(), After{});
     }
 

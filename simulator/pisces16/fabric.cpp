@@ -12,18 +12,18 @@ Fabric::Fabric(Engine& engine, Network& network, std::uint32_t ranks)
       channels_(network.channels()),
       credits_(p_.buffer / channels_),
       crossbars_(network.switches(), CutThrough(p_.crossbar_slot)),
-      crossing_(std::size_t{network.switches()} * ports_ * channels_, Lane(credits_)),
+      crossing_(std::size_t{network.switches()} * ports_ * channels_, VirtualChannel(credits_)),
       leaving_(crossing_),
       outputs_(std::size_t{network.switches()} * ports_, Output{CutThrough(p_.link_slot)}),
       injectors_(ranks, Injector{CutThrough(p_.injection_slot), p_.buffer, {}}) {
     LinkNumber number = 2 * network.nodes();
     for (SwitchId s = 0; s < network.switches(); ++s) {
-        for (const Wire& wire : network.wires(s)) {
-            Output& output = outputs_[output_of(s, wire.port)];
+        for (const Link& link : network.links(s)) {
+            Output& output = outputs_[output_of(s, link.port)];
             output.packets = number++;
             output.credits = number++;
             output.latency = p_.link_latency;
-            output.target = wire.to;
+            output.target = link.to;
         }
     }
     for (NodeId first = 0, last = 0; first < network.nodes(); first = last) {
@@ -57,28 +57,28 @@ std::int64_t Fabric::queued(SwitchId at, Port port) const {
 void Fabric::handle(const Event& event) {
     switch (event.kind) {
         case Event::Kind::head_at_switch:
-            return head_at_switch(event.place, event.item);
+            return head_at_switch(event.target, event.item);
         case Event::Kind::head_at_buffer: {
             const Packet& packet = engine_.packets[event.item];
-            Lane& buffer = lane(leaving_, event.place, packet.channel);
-            if (buffer.credits() >= packet.bytes) return leave(event.place, event.item);
+            VirtualChannel& buffer = channel(leaving_, event.target, packet.channel);
+            if (buffer.credits() >= packet.bytes) return leave(event.target, event.item);
             return buffer.wait(engine_.packets, event.item);
         }
         case Event::Kind::crossbar_credit: {  // lets at most one packet go
-            Lane& crossbar = lane(crossing_, event.place, event.channel);
+            VirtualChannel& crossbar = channel(crossing_, event.target, event.channel);
             crossbar.give(event.item);
             const Index packet = crossbar.pop(engine_.packets);
-            if (packet != none) cross(event.place / ports_, packet);
+            if (packet != none) cross(event.target / ports_, packet);
             return;
         }
         case Event::Kind::buffer_credit: {  // lets all packets go that fit
-            Lane& buffer = lane(leaving_, event.place, event.channel);
+            VirtualChannel& buffer = channel(leaving_, event.target, event.channel);
             buffer.give(event.item);
-            for (Index packet; (packet = buffer.pop(engine_.packets)) != none;) leave(event.place, packet);
+            for (Index packet; (packet = buffer.pop(engine_.packets)) != none;) leave(event.target, packet);
             return;
         }
         case Event::Kind::injection_credit: {
-            Injector& injector = injectors_[event.place];
+            Injector& injector = injectors_[event.target];
             injector.credits += event.item;
             while (!injector.waiting.empty()) {
                 const Index message = injector.waiting.first;
@@ -93,8 +93,8 @@ void Fabric::handle(const Event& event) {
             const Packet& packet = engine_.packets[event.item];
             if (packet.spacing == 0) return tail_at_node(event.item);
             return engine_.send(engine_.now() + packet.bytes * packet.spacing,
-                                engine_.numbers.inside(event.place, Numbers::Part::nic), Event::Kind::tail_at_node,
-                                event.place, event.item);
+                                engine_.numbers.inside(event.target, Numbers::Part::nic), Event::Kind::tail_at_node,
+                                event.target, event.item);
         }
         case Event::Kind::tail_at_node:
             return tail_at_node(event.item);
@@ -107,7 +107,7 @@ void Fabric::head_at_switch(SwitchId at, Index index) {
     Packet& packet = engine_.packets[index];
     if (!engine_.messages[packet.message].is_collective()) ++engine_.statistics.hops;
     network_.route(at, packet, engine_.now(), *this);
-    Lane& crossbar = lane(crossing_, output_of(at, packet.port), packet.next_channel);
+    VirtualChannel& crossbar = channel(crossing_, output_of(at, packet.port), packet.next_channel);
     if (crossbar.credits() >= packet.bytes) return cross(at, index);
     crossbar.wait(engine_.packets, index);
 }
@@ -115,7 +115,7 @@ void Fabric::head_at_switch(SwitchId at, Index index) {
 void Fabric::cross(SwitchId at, Index index) {
     Packet& packet = engine_.packets[index];
     const std::uint32_t output = output_of(at, packet.port);
-    lane(crossing_, output, packet.next_channel).take(packet.bytes);
+    channel(crossing_, output, packet.next_channel).take(packet.bytes);
     const Passage passage = crossbars_[at].book(engine_.now(), packet.bytes, packet.spacing);
     packet.spacing = passage.spacing(packet.bytes);
     give_back(packet, passage.head);
@@ -128,7 +128,7 @@ void Fabric::cross(SwitchId at, Index index) {
 void Fabric::leave(std::uint32_t index_of_output, Index index) {
     Packet& packet = engine_.packets[index];
     Output& output = outputs_[index_of_output];
-    lane(leaving_, index_of_output, packet.channel).take(packet.bytes);
+    channel(leaving_, index_of_output, packet.channel).take(packet.bytes);
     const Passage passage = output.server.book(engine_.now(), packet.bytes, packet.spacing);
     packet.spacing = passage.spacing(packet.bytes);
     packet.due += output.latency;
@@ -180,7 +180,7 @@ void Fabric::inject(Index index) {
         packet = {};
         packet.message = index;
         packet.bytes = static_cast<std::uint32_t>(std::min<std::int64_t>(message.bytes - message.sent, p_.packet));
-        packet.course.destination = message.target;
+        packet.route.destination = message.target;
         packet.upstream = message.source;
         packet.from_node = true;
         if (!message.is_collective() && !message.carries_payload()) ++engine_.statistics.control_packets;
@@ -203,8 +203,8 @@ void Fabric::inject(Index index) {
 }
 
 std::uint64_t Fabric::memory() const {
-    return outputs_.size() * (sizeof(Output) + 2 * channels_ * sizeof(Lane)) + crossbars_.size() * sizeof(CutThrough) +
-           injectors_.size() * sizeof(Injector);
+    return outputs_.size() * (sizeof(Output) + 2 * channels_ * sizeof(VirtualChannel)) +
+           crossbars_.size() * sizeof(CutThrough) + injectors_.size() * sizeof(Injector);
 }
 
 }  // namespace tramontane::pisces16

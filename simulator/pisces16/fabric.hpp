@@ -34,9 +34,9 @@ public:
 
 private:
     /// Credits of the next stage, and packets that wait for them.
-    class Lane {
+    class VirtualChannel {
     public:
-        explicit Lane(std::int64_t credits) : credits_(credits) {}
+        explicit VirtualChannel(std::int64_t credits) : credits_(credits) {}
         [[nodiscard]] std::int64_t credits() const { return credits_; }
         void take(std::uint32_t bytes) { credits_ -= bytes; }
         void give(std::uint32_t bytes) { credits_ += bytes; }
@@ -78,8 +78,9 @@ private:
     void inject(Index message);
 
     [[nodiscard]] std::uint32_t output_of(SwitchId at, Port port) const { return at * ports_ + port; }
-    [[nodiscard]] Lane& lane(std::vector<Lane>& lanes, std::uint32_t output, std::uint8_t channel) {
-        return lanes[std::size_t{output} * channels_ + channel];
+    [[nodiscard]] VirtualChannel& channel(std::vector<VirtualChannel>& channels, std::uint32_t output,
+                                          std::uint8_t channel) {
+        return channels[std::size_t{output} * channels_ + channel];
     }
 
     Engine& engine_;
@@ -87,9 +88,9 @@ private:
     const Parameters& p_;
     const Port ports_;
     const std::uint8_t channels_;
-    const std::int64_t credits_;  ///< of a lane, at first
+    const std::int64_t credits_;  ///< of a channel, at first
     std::vector<CutThrough> crossbars_;
-    std::vector<Lane> crossing_, leaving_;
+    std::vector<VirtualChannel> crossing_, leaving_;
     std::vector<Output> outputs_;
     std::vector<Injector> injectors_;
 };

@@ -10,7 +10,7 @@
 namespace tramontane::pisces16 {
 namespace {
 
-using Stage = Course::Stage;
+using Stage = Route::Stage;
 
 enum class Routing { minimal, valiant, ugal };
 
@@ -46,13 +46,13 @@ std::uint32_t nodes_per_switch(const Machine& m) {
     return static_cast<std::uint32_t>(m.nodes_per_switch);
 }
 
-/// Choices taken in turn.
+/// Choices taken in turn, one after the other.
 template <class T>
-class Rotation {
+class RoundRobin {
 public:
     void add(T choice) { choices_.push_back(choice); }
-    /// Switches start at different places: at their own number.
-    void scatter(SwitchId at) {
+    /// Switches begin with different choices: by their own number.
+    void begin_at(SwitchId at) {
         if (!choices_.empty()) next_ = at % choices_.size();
     }
     [[nodiscard]] bool empty() const { return choices_.empty(); }
@@ -88,34 +88,34 @@ public:
     SwitchId switch_of(NodeId node) const override { return node / per_switch_; }
     Port ejection_port(NodeId node) const override { return 6 + node % per_switch_; }
 
-    std::vector<Wire> wires(SwitchId from) const override {
-        std::vector<Wire> wires;
+    std::vector<Link> links(SwitchId from) const override {
+        std::vector<Link> links;
         std::uint32_t stride = 1;
         for (std::uint32_t d = 0; d < 3; ++d) {
             const std::uint32_t x = from / stride % size_[d];
             const std::uint32_t last = size_[d] - 1;
-            wires.push_back({2 * d, x == last ? from - last * stride : from + stride});
-            wires.push_back({2 * d + 1, x == 0 ? from + last * stride : from - stride});
+            links.push_back({2 * d, x == last ? from - last * stride : from + stride});
+            links.push_back({2 * d + 1, x == 0 ? from + last * stride : from - stride});
             stride *= size_[d];
         }
-        return wires;
+        return links;
     }
 
     std::uint32_t logp_hops(SwitchId from, SwitchId to) const override { return distance(from, to); }
 
     void route(SwitchId at, Packet& packet, Ticks now, const Occupancy& occupancy) override {
-        Course& course = packet.course;
-        const SwitchId target = switch_of(course.destination);
+        Route& route = packet.route;
+        const SwitchId target = switch_of(route.destination);
         if (at == target) {  // also on the way to an intermediate switch
-            packet.port = ejection_port(course.destination);
+            packet.port = ejection_port(route.destination);
             packet.next_channel = 0;
             return;
         }
         if (routing_ == Routing::minimal) return step(at, target, packet);
-        if (course.stage == Stage::source) choose(at, target, course, now, occupancy);
-        if (course.stage == Stage::minimal) return step(at, target, packet);
-        if (at == course.aim) course.stage = Stage::last_leg;
-        if (course.stage == Stage::first_leg) return step(at, course.aim, packet);
+        if (route.stage == Stage::source) choose(at, target, route, now, occupancy);
+        if (route.stage == Stage::minimal) return step(at, target, packet);
+        if (at == route.intermediate) route.stage = Stage::to_destination;
+        if (route.stage == Stage::to_intermediate) return step(at, route.intermediate, packet);
         step(at, target, packet);
         packet.next_channel += 2;
     }
@@ -143,27 +143,28 @@ private:
 
     void step(SwitchId at, SwitchId to, Packet& packet) const {
         const Direction way = direction(at, to);
-        Course& course = packet.course;
+        Route& route = packet.route;
         if (way.wraps) {
-            course.crossed = true;
-        } else if (way.dimension != course.dimension) {
-            course.crossed = false;
+            route.crossed = true;
+        } else if (way.dimension != route.dimension) {
+            route.crossed = false;
         }
-        course.dimension = static_cast<std::uint8_t>(way.dimension);
-        packet.next_channel = course.crossed ? 1 : 0;
+        route.dimension = static_cast<std::uint8_t>(way.dimension);
+        packet.next_channel = route.crossed ? 1 : 0;
         packet.port = 2 * way.dimension + (way.up ? 0 : 1);
     }
 
-    void choose(SwitchId at, SwitchId target, Course& course, Ticks now, const Occupancy& occupancy) const {
-        course.aim = random_.draw(now, switches(), at, target);
-        course.stage = Stage::first_leg;
+    void choose(SwitchId at, SwitchId target, Route& route, Ticks now, const Occupancy& occupancy) const {
+        route.intermediate = random_.draw(now, switches(), at, target);
+        route.stage = Stage::to_intermediate;
         if (routing_ == Routing::valiant) return;
-        const auto cost = [&](SwitchId first_aim, std::uint32_t hops) {
-            const Direction way = direction(at, first_aim);
+        const auto cost = [&](SwitchId first_target, std::uint32_t hops) {
+            const Direction way = direction(at, first_target);
             return occupancy.queued(at, 2 * way.dimension + (way.up ? 0 : 1)) * hops;
         };
-        const std::uint32_t around = distance(at, course.aim) + distance(course.aim, target);
-        if (cost(course.aim, around) >= cost(target, distance(at, target))) course.stage = Stage::minimal;
+        const std::uint32_t non_minimal_hops = distance(at, route.intermediate) + distance(route.intermediate, target);
+        if (cost(route.intermediate, non_minimal_hops) >= cost(target, distance(at, target)))
+            route.stage = Stage::minimal;
     }
 
     std::uint32_t distance(SwitchId from, SwitchId to) const {
@@ -205,15 +206,15 @@ public:
         down_.resize(switches());
         for (SwitchId s = 0; s < switches(); ++s) {
             if (s >= edge) down_[s].resize(s < 2 * edge ? leaves_ : subtrees_);
-            for (const Wire& wire : wires(s)) {
-                if (wire.to > s) {
-                    up_[s].add(wire.port);
+            for (const Link& link : links(s)) {
+                if (link.to > s) {
+                    up_[s].add(link.port);
                 } else {
-                    down_[s][s < 2 * edge ? wire.to % leaves_ : (wire.to - edge) / leaves_].add(wire.port);
+                    down_[s][s < 2 * edge ? link.to % leaves_ : (link.to - edge) / leaves_].add(link.port);
                 }
             }
-            if (s < 2 * edge) up_[s].scatter(s);
-            for (auto& rotation : down_[s]) rotation.scatter(s);
+            if (s < 2 * edge) up_[s].begin_at(s);
+            for (auto& choices : down_[s]) choices.begin_at(s);
         }
     }
     SwitchId switches() const override { return 2 * leaves_ * subtrees_ + leaves_ * width_; }
@@ -223,21 +224,21 @@ public:
     SwitchId switch_of(NodeId node) const override { return node / width_; }
     Port ejection_port(NodeId node) const override { return width_ + node % width_; }
 
-    std::vector<Wire> wires(SwitchId from) const override {
+    std::vector<Link> links(SwitchId from) const override {
         const SwitchId edge = leaves_ * subtrees_;
-        std::vector<Wire> wires;
+        std::vector<Link> links;
         if (from < edge) {
             const SwitchId tree = from / leaves_, i = from % leaves_;
-            for (Port u = 0; u < width_; ++u) wires.push_back({u, edge + tree * leaves_ + (i + u * leaves_) / width_});
+            for (Port u = 0; u < width_; ++u) links.push_back({u, edge + tree * leaves_ + (i + u * leaves_) / width_});
         } else if (from < 2 * edge) {
             const SwitchId tree = (from - edge) / leaves_, q = (from - edge) % leaves_;
-            for (Port u = 0; u < width_; ++u) wires.push_back({width_ + u, 2 * edge + u * leaves_ + q});
-            for (Port d = 0; d < width_; ++d) wires.push_back({d, tree * leaves_ + d % leaves_});
+            for (Port u = 0; u < width_; ++u) links.push_back({width_ + u, 2 * edge + u * leaves_ + q});
+            for (Port d = 0; d < width_; ++d) links.push_back({d, tree * leaves_ + d % leaves_});
         } else {
             const SwitchId q = (from - 2 * edge) % leaves_;
-            for (Port d = 0; d < subtrees_; ++d) wires.push_back({d, edge + d * leaves_ + q});
+            for (Port d = 0; d < subtrees_; ++d) links.push_back({d, edge + d * leaves_ + q});
         }
-        return wires;
+        return links;
     }
 
     std::uint32_t logp_hops(SwitchId from, SwitchId to) const override {
@@ -250,10 +251,10 @@ public:
 
     void route(SwitchId at, Packet& packet, Ticks, const Occupancy&) override {
         const SwitchId edge = leaves_ * subtrees_;
-        const SwitchId target = switch_of(packet.course.destination);
+        const SwitchId target = switch_of(packet.route.destination);
         packet.next_channel = 0;
         if (at == target) {
-            packet.port = ejection_port(packet.course.destination);
+            packet.port = ejection_port(packet.route.destination);
         } else if (at >= 2 * edge) {
             packet.port = down_[at][target / leaves_].take();
         } else if (at >= edge && (at - edge) / leaves_ == target / leaves_) {
@@ -265,8 +266,8 @@ public:
 
 private:
     std::uint32_t width_, leaves_, subtrees_;
-    std::vector<Rotation<Port>> up_;
-    std::vector<std::vector<Rotation<Port>>> down_;  ///< by leaf or subtree
+    std::vector<RoundRobin<Port>> up_;
+    std::vector<std::vector<RoundRobin<Port>>> down_;  ///< by leaf or subtree
 };
 
 /// Groups of switches linked all-to-all, circulant global links. Switch a of group g is a + A g; ports: switches of the
@@ -295,15 +296,15 @@ public:
     SwitchId switch_of(NodeId node) const override { return node / per_switch_; }
     Port ejection_port(NodeId node) const override { return group_ + links_ + node % per_switch_; }
 
-    std::vector<Wire> wires(SwitchId from) const override {
+    std::vector<Link> links(SwitchId from) const override {
         const SwitchId first = from / group_ * group_;
-        std::vector<Wire> wires;
+        std::vector<Link> links;
         for (Port a = 0; a < group_; ++a) {
-            if (first + a != from) wires.push_back({a, first + a});
+            if (first + a != from) links.push_back({a, first + a});
         }
         const auto far = far_ends(from);
-        for (Port h = 0; h < far.size(); ++h) wires.push_back({group_ + h, far[h]});
-        return wires;
+        for (Port h = 0; h < far.size(); ++h) links.push_back({group_ + h, far[h]});
+        return links;
     }
 
     std::uint32_t logp_hops(SwitchId from, SwitchId to) const override {
@@ -317,33 +318,33 @@ public:
     }
 
     void route(SwitchId at, Packet& packet, Ticks now, const Occupancy& occupancy) override {
-        Course& course = packet.course;
-        const SwitchId target = switch_of(course.destination);
+        Route& route = packet.route;
+        const SwitchId target = switch_of(route.destination);
         if (at == target) {  // also on the way to an intermediate switch
-            packet.port = ejection_port(course.destination);
+            packet.port = ejection_port(route.destination);
             packet.next_channel = 0;
             return;
         }
         if (routing_ == Routing::minimal) {
-            packet.next_channel = course.global_hops;
+            packet.next_channel = route.global_hops;
             step(at, target, packet);
             return;
         }
-        if (course.stage == Stage::source) {
+        if (route.stage == Stage::source) {
             choose(at, target, packet, now, occupancy);
         } else {
-            if (course.stage == Stage::first_leg && at == course.aim) course.stage = Stage::last_leg;
-            step(at, course.stage == Stage::first_leg ? course.aim : target, packet);
+            if (route.stage == Stage::to_intermediate && at == route.intermediate) route.stage = Stage::to_destination;
+            step(at, route.stage == Stage::to_intermediate ? route.intermediate : target, packet);
         }
-        if (course.hops >= channels())
+        if (route.hops >= channels())
             throw std::logic_error("pisces-16: a packet makes more hops than it has channels");
-        packet.next_channel = course.hops++;
+        packet.next_channel = route.hops++;
     }
 
 private:
     struct Gateway {
         Port port;
-        SwitchId aim;
+        SwitchId intermediate;
     };
 
     /// Far ends of a switch's global links, in order of their ports.
@@ -359,9 +360,9 @@ private:
         return far;
     }
 
-    /// Ways out to each group: own global links, or else the switches of the group that have one.
-    std::vector<Rotation<Port>> exits(SwitchId s) const {
-        std::vector<Rotation<Port>> exits(groups_);
+    /// Ports towards each group: own global links, or else the switches of the group that have one.
+    std::vector<RoundRobin<Port>> exits(SwitchId s) const {
+        std::vector<RoundRobin<Port>> exits(groups_);
         const std::uint32_t g = s / group_;
         const auto far = far_ends(s);
         for (Port h = 0; h < far.size(); ++h) exits[far[h] / group_].add(group_ + h);
@@ -379,7 +380,7 @@ private:
             if (to != g && exits[to].empty()) {
                 throw std::invalid_argument("machine.global_links: too few, no link from a group to another");
             }
-            exits[to].scatter(s);
+            exits[to].begin_at(s);
         }
         return exits;
     }
@@ -387,8 +388,8 @@ private:
     /// First legs to each group: every global link from other switches of the own group. Where there is none, SST/macro
     /// lists one switch of each third group, and a port that leads to that group; its search mixes up two indices and
     /// so often finds a switch without a link to the group.
-    std::vector<Rotation<Gateway>> gateways(SwitchId s) const {
-        std::vector<Rotation<Gateway>> gateways(groups_);
+    std::vector<RoundRobin<Gateway>> gateways(SwitchId s) const {
+        std::vector<RoundRobin<Gateway>> gateways(groups_);
         const std::uint32_t own = s % group_, g = s / group_;
         for (Port a = 0; a < group_; ++a) {
             if (a == own) continue;
@@ -399,11 +400,11 @@ private:
             if (gateways[to].empty()) {
                 for (std::uint32_t third = 0; third < groups_; ++third) {
                     if (third == g || third == to) continue;
-                    const Rotation<Port>& ways = exits_[s][third];
-                    gateways[to].add({ways[own % ways.size()], mixed_up(own, third, to)});
+                    const RoundRobin<Port>& exits = exits_[s][third];
+                    gateways[to].add({exits[own % exits.size()], mixed_up(own, third, to)});
                 }
             }
-            gateways[to].scatter(s);
+            gateways[to].begin_at(s);
         }
         return gateways;
     }
@@ -424,21 +425,21 @@ private:
             return;
         }
         packet.port = exits_[at][to / group_].take();
-        if (packet.port >= group_) ++packet.course.global_hops;
+        if (packet.port >= group_) ++packet.route.global_hops;
     }
 
     void choose(SwitchId at, SwitchId target, Packet& packet, Ticks now, const Occupancy& occupancy) {
-        Course& course = packet.course;
+        Route& route = packet.route;
         const bool ugal = routing_ == Routing::ugal;
-        course.stage = Stage::first_leg;
+        route.stage = Stage::to_intermediate;
         if (at / group_ == target / group_) {
             const std::uint32_t a = random_.draw(now, group_, at % group_, target % group_);
             if (ugal && occupancy.queued(at, a) * 2 >= occupancy.queued(at, target % group_) * 1) {
-                course.stage = Stage::minimal;
+                route.stage = Stage::minimal;
                 packet.port = target % group_;
             } else {
                 packet.port = a;
-                course.aim = at / group_ * group_ + a;
+                route.intermediate = at / group_ * group_ + a;
             }
             return;
         }
@@ -447,13 +448,13 @@ private:
         const Gateway gateway = gateways_[at][via].peek();
         const Port direct = exits_[at][to].peek();
         if (ugal && occupancy.queued(at, gateway.port) * 5 >= occupancy.queued(at, direct) * 3) {
-            course.stage = Stage::minimal;
+            route.stage = Stage::minimal;
             packet.port = direct;
             exits_[at][to].advance();
             gateways_[at][to].advance();
         } else {
             packet.port = gateway.port;
-            course.aim = gateway.aim;
+            route.intermediate = gateway.intermediate;
             gateways_[at][via].advance();
         }
     }
@@ -461,8 +462,8 @@ private:
     Routing routing_;
     HashedRandom random_;
     std::uint32_t per_switch_, group_, groups_, links_;
-    std::vector<std::vector<Rotation<Port>>> exits_;
-    std::vector<std::vector<Rotation<Gateway>>> gateways_;
+    std::vector<std::vector<RoundRobin<Port>>> exits_;
+    std::vector<std::vector<RoundRobin<Gateway>>> gateways_;
 };
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace tramontane::pisces16 {
 
 /// A directed link to another switch.
-struct Wire {
+struct Link {
     Port port;
     SwitchId to;
 };
@@ -35,7 +35,7 @@ public:
     [[nodiscard]] virtual Port ports() const = 0;  ///< most of any switch
     [[nodiscard]] virtual std::uint8_t channels() const = 0;
     /// In the order that numbers the links.
-    [[nodiscard]] virtual std::vector<Wire> wires(SwitchId from) const = 0;
+    [[nodiscard]] virtual std::vector<Link> links(SwitchId from) const = 0;
     [[nodiscard]] virtual SwitchId switch_of(NodeId node) const = 0;
     [[nodiscard]] virtual Port ejection_port(NodeId node) const = 0;
     /// Hops of the contention-free path.

@@ -429,7 +429,7 @@ void Ranks::answer(Index index, Message::Kind kind) {
 void Ranks::handle(const Event& event) {
     switch (event.kind) {
         case Event::Kind::wake: {
-            RankState& state = ranks_[event.place];
+            RankState& state = ranks_[event.target];
             state.resume.resume();
             state.program.check();
             return;
@@ -447,7 +447,7 @@ void Ranks::handle(const Event& event) {
         }
         case Event::Kind::message: {
             if (engine_.messages[event.item].kind == Message::Kind::collective_sent) {
-                return deliver(event.place, event.item);
+                return deliver(event.target, event.item);
             }
             return arrive(event.item);
         }
