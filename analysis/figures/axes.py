@@ -1,4 +1,8 @@
-"""Ticks, labels and free corners: what all families of figures need on their axes."""
+"""Ticks, labels and free corners: what all families of figures need on their axes.
+
+Matplotlib does neither of the two: its LogLocator does not take measured values as ticks, nor at least three of a short
+axis; and a legend that goes to the `best` place covers data where no place is free, instead of making room.
+"""
 
 import itertools
 import math
