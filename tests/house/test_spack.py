@@ -118,7 +118,7 @@ def test_a_recipe_can_be_imported(recipe: Path, generation: str, monkeypatch: py
     """Spack is played: directives are noted, base classes are empty and lie where the generation has them."""
     said: list[str] = []
     package = types.ModuleType("spack.package")
-    for name in ("version", "depends_on", "license", "conflicts"):
+    for name in ("version", "depends_on", "license", "conflicts", "variant"):
         setattr(package, name, lambda *words, name=name, **_: said.append(" ".join([name, *words])))
     places = {f"spack_repo.builtin.build_systems.{kind}": types.ModuleType(kind) for kind in ("cmake", "generic")}
     for owner in [package] if generation == "0.23" else places.values():
