@@ -157,16 +157,19 @@ def _groups(
     if len(tops):
         place[NOBODY] = np.zeros(2)
     from_, to = layout.group[links.source], layout.group[links.target]
-    known = np.isin(from_, list(place)) & np.isin(to, list(place)) & (from_ < to)
+    known = np.isin(from_, list(place)) & np.isin(to, list(place)) & (from_ != to)
     pairs, numbers = np.unique(
         np.column_stack([from_[known], to[known], links.link_class[known]]), axis=0, return_counts=True
     )
     widest = numbers.max() if len(numbers) else 1
-    thin = min(1.0, 150 / max(len(pairs), 1))  # else a full graph of groups is a disc
-    for (a, b, kind), number in zip(pairs.tolist(), numbers.tolist(), strict=True):
-        (x0, y0), (x1, y1) = place[a], place[b]
-        width = thin * (0.25 + 1.5 * number / widest)
-        axes.plot([x0, x1], [y0, y1], color=colours[kind], linewidth=width, alpha=0.6, zorder=1)
+    thin = min(1.0, 300 / max(len(pairs), 1))  # else a full graph of groups is a disc
+    halved = one_way(pairs[:, 0], pairs[:, 1], pairs[:, 2]).tolist()
+    for (a, b, kind), number, half in zip(pairs.tolist(), numbers.tolist(), halved, strict=True):
+        if a < b or half:
+            (x0, y0), (x1, y1) = place[a], to_middle(place[a], place[b]) if half else place[b]
+            width = thin * (0.25 + 1.5 * number / widest)
+            axes.plot([x0, x1], [y0, y1], color=colours[kind], linewidth=width, alpha=0.6, zorder=1,
+                      solid_capstyle="butt")  # fmt: skip
     at = np.array([place[int(group)] for group in chosen])
     axes.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15))
     axes.plot(at[:, 0], at[:, 1], "o", color="white", markeredgecolor="#333333", markersize=5, zorder=3)
@@ -190,12 +193,17 @@ def _group(
     dense = np.count_nonzero(shown) > MOST_DRAWN
     if dense:
         shown &= (links.source == chosen[0]) | (links.target == chosen[0])
-    words = _some(len(chosen), len(members), "switches")
-    axes = bare(figure, cell, words + (", links of the first one" if dense else ", all links"))
+    halved = np.zeros_like(shown)
+    halved[shown] = one_way(links.source[shown], links.target[shown], links.link_class[shown])
+    words = _some(len(chosen), len(members), "switches") + (", links of the first one" if dense else ", all links")
+    axes = bare(figure, cell, words + ("; each direction to the middle" if halved.any() else ""))
     for kind in np.unique(links.link_class[shown]).tolist():
         own = shown & (links.link_class == kind)
         ends = zip(links.source[own].tolist(), links.target[own].tolist(), strict=True)
-        lines = [curve(place[a], place[b]) for a, b in ends]
+        lines = [
+            np.array([place[a], to_middle(place[a], place[b])]) if half else curve(place[a], place[b])
+            for (a, b), half in zip(ends, halved[own].tolist(), strict=True)
+        ]
         axes.add_collection(LineCollection(lines, colors=[colours[kind]], linewidths=0.5, alpha=0.6, zorder=1))
     at = np.array([place[switch] for switch in chosen.tolist()])
     size = float(np.clip(120 / np.sqrt(len(at)) / 6, 1, 5))
@@ -244,6 +252,19 @@ def inside(layout: Layout, switches: Switches) -> Places:
         wide[axis] *= min(size, int(rest.max()) + 1)
         rest, step[axis] = rest // size, step[axis] * size + 1
     return place if min(wide) > 1 else ring(len(switches))
+
+
+def one_way(source: Switches, target: Switches, kind: Switches) -> NDArray[np.bool_]:
+    """Tell for each link whether there is none of its class back: up and down a tree, for example."""
+    ends = np.column_stack([source, target, kind])
+    known = set(map(tuple, ends.tolist()))
+    return np.array([(b, a, c) not in known for a, b, c in ends.tolist()], dtype=bool)
+
+
+def to_middle(a: Places, b: Places) -> Places:
+    """Return where a link is halfway: each direction of one is drawn from its source to there, or hides the other."""
+    middle: Places = (np.asarray(a) + np.asarray(b)) / 2
+    return middle
 
 
 def curve(a: Places, b: Places) -> Places:
