@@ -268,10 +268,10 @@ def to_middle(a: Places, b: Places) -> Places:
 
 
 def curve(a: Places, b: Places) -> Places:
-    """Return a line between neighbours, and a flat bow where it would run over others."""
+    """Return a line, but a flat bow on a grid, whose places are whole numbers, where a line would run over others."""
     ahead = np.asarray(b) - np.asarray(a)
     length = float(np.hypot(*ahead))
-    if length <= 1.01 or not np.isclose(ahead, 0).any():
+    if length <= 1.01 or not np.isclose(ahead, 0).any() or np.any(np.mod([a, b], 1)):
         return np.array([a, b])
     part = np.linspace(0, 1, 9)
     across = np.array([-ahead[1], ahead[0]]) / length
@@ -281,8 +281,8 @@ def curve(a: Places, b: Places) -> Places:
 
 def _broken(words: str, value: str) -> list[tuple[str, str]]:
     """Return a row of the table, or several where its value is too long to stand beside the words."""
-    first, *more = value.split(", ") if len(words) + len(value) > MOST_LETTERS else [value]
-    return [(words, f"{first}," if more else first), *(("", part) for part in more)]
+    parts = value.replace(", ", ",\n").split("\n") if len(words) + len(value) > MOST_LETTERS else [value]
+    return [("" if number else words, part) for number, part in enumerate(parts)]
 
 
 def _table(figure: "Figure", cell: "SubplotSpec", machine: Machine, found: Structure) -> list[Drawn]:
