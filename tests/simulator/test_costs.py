@@ -101,6 +101,20 @@ def test_a_message_walks_half_of_the_posted_receives() -> None:
         assert paid == pytest.approx(entries * 10 * US, abs=0.1 * 10 * US)
 
 
+def test_4096_requests_are_not_free() -> None:
+    """The root of a gather posts them all and looks at nothing meanwhile; then it takes what has arrived."""
+    posted, n = 4096, 64
+    gather = {"kind": "collective", "operation": "gather", "algorithm": "linear", "count": n // 8}
+    copies = posted * copy_ns(n) * NS
+    for costs, time in (
+        ({"overhead": {"post": "70 ns"}}, posted * 70 * NS),
+        ({"matching": {"posted": "10 ns"}}, sum((left + 1) / 2 for left in range(1, posted + 1)) * 10 * NS),
+    ):
+        assert seconds(posted + 1, gather, nodes_per_switch=posted + 1, **costs) == pytest.approx(
+            time + copies, rel=1e-3
+        )
+
+
 @pytest.mark.parametrize("n", [64, 2**15])
 def test_a_receive_walks_the_unexpected_messages(n: int) -> None:
     """Ranks 2 ... send to ranks 0 and 1 while these wait for each other."""
