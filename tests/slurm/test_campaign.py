@@ -121,7 +121,8 @@ def test_a_campaign_outlives_a_node_and_the_controller(slurm: Any, project: Path
     with xr.open_dataset(project / "results" / "smoke" / "datasets" / "tiny.nc") as dataset:
         assert dataset["status"].values.tolist() == ["ok"] * 8
     # Every batch was one job, which asked for what it was estimated to need, and what Snakemake and Python take.
-    assert list(jobs_since(slurm, earlier).values()).count("COMPLETED") == 4
+    batches = list((project / "results" / "smoke" / "plan" / "batches").glob("*.json"))
+    assert 2 <= len(batches) == list(jobs_since(slurm, earlier).values()).count("COMPLETED")
     plan = json.loads((project / "results" / "smoke" / "plan" / "plan.json").read_text())
     needed = max(batch["memory_bytes"] for batch in plan["batches"].values())
     assert asked(slurm, "%l %m", earlier) == {f"11:00 {math.ceil(1.3 * needed / 1e6 + 300)}M"}

@@ -76,7 +76,7 @@ def test_parallel_links_are_part_of_the_network() -> None:
     assert (double.network.facts.ports, point().network.facts.ports) == (8, 6)
     assert point(parallel_links={"global": 1}).id == point().id != double.id
     assert "parallel_links global 2" in list(platform_lines(double))
-    assert "machine.parallel_links: found {'global': 2}" in str(get("sstmacro").refusal(double))
+    assert get("sstmacro").refusal(double) is None
 
 
 def test_trees_with_tapering_in_canonical_form() -> None:
@@ -86,7 +86,7 @@ def test_trees_with_tapering_in_canonical_form() -> None:
     assert made.id == point(topology="fattree", geometry=geometry | {"links": [1, 1]}).id
     assert made.network.label == "fattree 4x4 down, 1x2 up, 4 nodes a switch"
     assert "geometry 4 4 1 2 1 1" in list(platform_lines(made))
-    assert "machine.geometry: found" in str(get("sstmacro").refusal(made))
+    assert get("sstmacro").refusal(made) is None
     with pytest.raises(ValueError, match="found pisces-16 for a fat tree with tapering"):
         point(topology="fattree", geometry=geometry, model="pisces-16")
 

@@ -101,9 +101,11 @@ def versions(root: Path, scale: str) -> dict[str, Any]:
 
 
 def _packages() -> list[str]:
-    """Return the packages that the project asks for."""
+    """Return the packages that the project asks for, those of extras only where they are installed."""
     required = importlib.metadata.requires("tramontane") or []
-    return sorted({re.split(r"[^A-Za-z0-9._-]", text)[0] for text in required})
+    named = {re.split(r"[^A-Za-z0-9._-]", text)[0]: "extra ==" in text for text in required}
+    there = {str(known.name).lower() for known in importlib.metadata.distributions()} if any(named.values()) else set()
+    return sorted(name for name, extra in named.items() if not extra or name.lower() in there)
 
 
 def readme(scale: str, about: Mapping[str, Any]) -> str:
