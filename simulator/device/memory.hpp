@@ -39,6 +39,7 @@ class Array {
 public:
     Array() = default;
     Array(Memory& memory, std::size_t count)
+        // Elements may be pointers. NOLINTNEXTLINE(bugprone-sizeof-expression)
         : memory_(&memory), data_(static_cast<T*>(memory.allocate(count * sizeof(T)))), size_(count) {
         static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= 128);
     }
@@ -78,7 +79,7 @@ public:
     void operator()(AnyTable& table) {
         table.move([this](const auto* data, std::size_t count) {
             using T = std::remove_cv_t<std::remove_pointer_t<decltype(data)>>;
-            kept_.push_back(Array<std::byte>(memory_, count * sizeof(T)));
+            kept_.emplace_back(memory_, count * sizeof(T));
             memory_.copy(kept_.back().get(), data, count * sizeof(T));
             return reinterpret_cast<const T*>(kept_.back().get());
         });
