@@ -7,7 +7,6 @@ from typing import Annotated, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from tramontane.errors import InputError, display_path
 from tramontane.study import patterns
@@ -15,7 +14,7 @@ from tramontane.study.fields import Text, Whole
 from tramontane.study.messages import problem
 from tramontane.study.pattern_makers import read_arrays, whole_numbers
 from tramontane.study.settings import Settings
-from tramontane.study.units import TIME, Size, Time, parse_quantity
+from tramontane.study.units import Size, Time, parse_time
 
 DOMAINS = ("own", "inner", "boundary", "halo")
 """Cells of a part: its own, those of them that no other part needs, those that one does, and those it gets."""
@@ -126,13 +125,5 @@ def on_cells(step: dict[str, Any], partition: Partition) -> dict[str, Any]:
     if step.get("kind") == "work" and step.get("cells") in DOMAINS:
         made = {key: value for key, value in step.items() if key != "cells"}
         more = round(partition.parts().cells(step["cells"]) * partition.per_cell)
-        return made | {"time": f"{max(_time(step.get('time', '0 s')) + more, 1)} ps"}
+        return made | {"time": f"{max(parse_time(step.get('time', '0 s'), 'time') + more, 1)} ps"}
     return step
-
-
-def _time(text: Any) -> int:
-    try:
-        return parse_quantity(text, TIME, least=0)
-    except PydanticCustomError as error:
-        context = error.context or {}
-        raise problem(context["problem"], context["allowed"], key="time") from None

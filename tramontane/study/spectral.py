@@ -13,12 +13,11 @@ from typing import Annotated, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from tramontane.study.fields import Count, Whole
 from tramontane.study.messages import problem
 from tramontane.study.settings import Settings
-from tramontane.study.units import TIME, parse_quantity
+from tramontane.study.units import parse_time
 
 GRID_FOURIER, FOURIER_SPECTRAL, SPECTRAL_COLUMNS = "grid-fourier", "fourier-spectral", "spectral-columns"
 TRANSPOSES = (GRID_FOURIER, FOURIER_SPECTRAL, SPECTRAL_COLUMNS)
@@ -148,15 +147,7 @@ def on_spectral(step: dict[str, Any], model: Spectral) -> dict[str, Any]:
     if step.get("kind") == "halo" and "grid" not in step:
         step["grid"] = [2 * model.half + 18, model.latitudes, model.levels * model.fields]
     if step.get("kind") == "work" and step.get("of") in AMOUNTS and "each" in step:
-        of, each = step.pop("of"), _time(step.pop("each"))
+        of, each = step.pop("of"), parse_time(step.pop("each"), "each")
         scale = _MILLION if of in (LEGENDRE, SOLVE) else 1
-        step["time"] = f"{max(1, _time(step.get('time', '0 s')) + each * model.amount(of) // scale)} ps"
+        step["time"] = f"{max(1, parse_time(step.get('time', '0 s'), 'time') + each * model.amount(of) // scale)} ps"
     return step
-
-
-def _time(text: Any) -> int:
-    try:
-        return parse_quantity(text, TIME, least=0)
-    except PydanticCustomError as error:
-        context = error.context or {}
-        raise problem(context["problem"], context["allowed"], key="each") from None

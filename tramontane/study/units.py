@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from tramontane.errors import closest, show
 from tramontane.study.messages import problem
@@ -213,3 +213,12 @@ EagerSize = Annotated[int, Quantity(SIZE, most=10**9)]
 Bandwidth = Annotated[int, Quantity(BANDWIDTH, _LEAST_BANDWIDTH, _MOST_BANDWIDTH)]
 BandwidthOrUnlimited = Annotated[int | str, Quantity(BANDWIDTH, _LEAST_BANDWIDTH, _MOST_BANDWIDTH, UNLIMITED)]
 Frequency = Annotated[int, Quantity(FREQUENCY, 10**6, 10**12)]
+
+
+def parse_time(text: object, key: str) -> int:
+    """Turn the time of a key that a validator reads itself into picoseconds, zero allowed; errors name the key."""
+    try:
+        return parse_quantity(text, TIME, least=0)
+    except PydanticCustomError as error:
+        context = error.context or {}
+        raise problem(context["problem"], context["allowed"], key=key) from None
