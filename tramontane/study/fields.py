@@ -243,8 +243,10 @@ class DependentChoice(Choice):
     """One word of a list, of which another key allows some: whoever knows that one refuses the others."""
 
     def read(self, value: object) -> object:
-        """Return any text."""
-        return Words().read(value)
+        """Return any text as it stands: like other choices, a word with blanks around it is none of the list."""
+        if not isinstance(value, str):
+            raise problem(f"found {show(value)}", self.allowed)
+        return value
 
 
 @dataclass(frozen=True)
