@@ -50,6 +50,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.skip(reason="takes minutes: make test-long"))
 
 
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Trace nothing in a test marked `no_cover`: in xdist's processes, pytest-cov lets one of its two tracers go on."""
+    if not item.get_closest_marker("no_cover"):
+        return (yield)
+    tracer = sys.gettrace()
+    sys.settrace(None)
+    try:
+        return (yield)
+    finally:
+        sys.settrace(tracer)
+
+
 # No test times: how long an example takes on a busy machine says nothing.
 settings.register_profile("tramontane", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("long", settings.get_profile("tramontane"), max_examples=1000)

@@ -17,7 +17,7 @@ void Processor::work(std::int64_t picoseconds) { TRAMONTANE_WORK(static_cast<dou
 namespace {
 
 constexpr std::size_t elements = 1 << 17;      // 1 MiB: in a cache of the second level, or beyond
-constexpr std::int64_t in_a_sample = 1 << 20;  // about a millisecond
+constexpr std::int64_t in_a_sample = 1 << 18;  // about a millisecond: each rank of a short run pays for it
 constexpr int samples = 9;
 
 }  // namespace

@@ -6,11 +6,12 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import psutil
 import pytest
 
 from tests.waiting import wait_for
@@ -376,18 +377,28 @@ def test_a_reader_that_stops_reading_is_no_error(here: Path) -> None:
 def test_a_run_that_is_ended_leaves_no_simulation_behind(here: Path) -> None:
     long = POINT.replace("ranks: 8", "ranks: 4096").replace("[16, 16, 8]", "[2048, 2048, 512]")
     write(here, long.replace("[2, 2, 2]", "[16, 16, 16]"))
-    run = subprocess.Popen([sys.executable, "-m", "tramontane", "run", "point.yaml"], stdout=subprocess.DEVNULL)
-    children = Path(f"/proc/{run.pid}/task/{run.pid}/children")
-    while not (simulation := children.read_text().split()):
+    run = psutil.Popen([sys.executable, "-m", "tramontane", "run", "point.yaml"], stdout=subprocess.DEVNULL)
+    simulation: list[psutil.Process] = []
+
+    def is_under_way() -> bool:
         assert run.poll() is None, "the run is over before it was ended"
-        time.sleep(0.05)
-    asked = Path(f"/proc/{simulation[0]}")
-    while b"isolation" not in (asked / "cmdline").read_bytes() or cpu_ticks(asked) < 20:
-        assert run.poll() is None, "the run is over before it was ended"
-        time.sleep(0.05)
+        for child in run.children():
+            with suppress(psutil.NoSuchProcess):  # the run has other children, which end at once
+                if any("isolation" in word for word in child.cmdline()) and child.cpu_times().user >= 0.2:
+                    simulation.append(child)
+        return bool(simulation)
+
+    wait_for(is_under_way)
     run.terminate()
     run.wait()
-    wait_for(lambda: not asked.exists() or "\nState:\tZ" in (asked / "status").read_text())
+    wait_for(lambda: is_over(simulation[0]))
+
+
+def is_over(process: psutil.Process) -> bool:
+    try:
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
 
 
 def test_a_limit_on_addresses_is_no_obstacle(here: Path) -> None:
@@ -396,11 +407,6 @@ def test_a_limit_on_addresses_is_no_obstacle(here: Path) -> None:
     command = f'ulimit -v 4000000; "{sys.executable}" -m tramontane run point.yaml'
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def cpu_ticks(process: Path) -> int:
-    """User time of a process in hundredths of a second."""
-    return int((process / "stat").read_text().rpartition(")")[2].split()[11])
 
 
 @pytest.mark.no_cover  # thousands of points, none of which is read in a way that other tests don't read one in

@@ -19,13 +19,13 @@ PACKAGES = {"openmpi": "apt-get install openmpi-bin libopenmpi-dev", "mpich": "a
 
 #: MPICH 4 never gives its processor up. With more ranks than processors, a message that another rank has to see first
 #: then waits for the end of a time slice. UCX, by which Debian's MPICH sends, is asked for news in each of its loops.
-YIELDS = """\
-#include <sched.h>
+SLEEPS = """\
+#include <unistd.h>
 unsigned ucp_worker_progress(void* worker) {
     static unsigned (*ask)(void*);
     if (!ask) ask = NEXT(unsigned (*)(void*), "ucp_worker_progress");
     unsigned news = ask(worker);
-    if (news == 0) sched_yield();
+    if (news == 0) usleep(20);
     return news;
 }
 """
@@ -59,7 +59,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Program]:
         library = there[name]
         path = build_program(library)
         if name == "mpich":
-            variables = library.variables | preloaded(tmp_path_factory.mktemp("yields"), YIELDS)
+            variables = library.variables | preloaded(tmp_path_factory.mktemp("sleeps"), SLEEPS)
             library = replace(library, variables=variables)
         return Program(library, path)
 

@@ -331,6 +331,26 @@ def test_grids_of_many_models_are_read(tmp_path: Path, form: str) -> None:
     assert len(table.read_text().splitlines()) == 1 + 12
 
 
+@pytest.mark.parametrize("form", ["large.nc", "large.npz", "group.nc"])
+def test_a_small_file_that_claims_to_hold_a_large_grid_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    file, allowed = tmp_path / form, "at most 500000000 numbers"
+    if form == "large.npz":
+        allowed = "at most 1000 numbers"
+        monkeypatch.setattr(pattern_makers, "_MOST_VALUES", 1000)
+        np.savez_compressed(file, cell=np.zeros(1001, dtype=np.int64))
+    else:
+        with h5py.File(file, "w") as netcdf:
+            if form == "large.nc":
+                netcdf.create_dataset("cell", shape=(10**12,), dtype="i8", chunks=(1000,))
+            else:
+                allowed = "numbers"
+                netcdf.create_group("cell")
+    with pytest.raises(InputError, match=f"cell: found .*; allowed: {allowed}"):
+        pattern_makers.read_grid(file)
+
+
 MATRIX = np.array([[9, 5, 0], [0, 0, 7], [2**33, 0, 0]])
 
 

@@ -1,11 +1,13 @@
 """``tramontane publish``."""
 
+import math
 import sys
 from typing import Annotated
 
 import typer
 
 from tramontane.cli.options import Experiments, Scale, names
+from tramontane.errors import InputError
 
 
 def publish(
@@ -19,6 +21,8 @@ def publish(
     from tramontane.study import find_project
     from tramontane.support.formatting import plural
 
+    if not 0 <= least < math.inf:  # which "nan" isn't either
+        raise InputError("--least", "", least, "a number of seconds, 0 or more")
     root = find_project()
     count = publish(root, make_plan(root, scale, names(experiments), run=False).points, least)
     print(f"{plural(count, 'record')} added to published/", file=sys.stderr)

@@ -243,10 +243,9 @@ class DependentChoice(Choice):
     """One word of a list, of which another key allows some: whoever knows that one refuses the others."""
 
     def read(self, value: object) -> object:
-        """Return any text as it stands: like other choices, a word with blanks around it is none of the list."""
-        if not isinstance(value, str):
-            raise problem(f"found {show(value)}", self.allowed)
-        return value
+        """Return any text, with the blanks around it: as in other choices, they make it another word."""
+        text = Words().read(value)
+        return value if isinstance(value, str) else text
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,8 @@ NEIGHBOURS = ("neighbours", "cellsOnCell", "neighbor_cell_index")
 """Tables of the neighbours of each cell: one that counts cells from 0, MPAS's and ICON's, which count from 1."""
 _SPARSE = {"data", "shape", "format"}
 _MOST = 2**40
+_MOST_VALUES = 500_000_000
+"""Of an array in a file: ten neighbours of each of 50 million cells. A small file may claim to hold any number."""
 
 
 def read_grid(path: Path) -> tuple[int, Pairs]:
@@ -335,13 +337,27 @@ def read_arrays(path: Path, known: tuple[str, ...]) -> dict[str, NDArray[Any]]:
                 return {name: rows[:, place] for place, name in enumerate(names) if name in known}
             case ".npz":
                 with np.load(path, allow_pickle=False) as arrays:
+                    for entry in arrays.zip.infolist():
+                        _refuse_bulk(path, entry.filename.removesuffix(".npy"), entry.file_size // 8)
                     return {name: arrays[name] for name in arrays if name in known}
             case ".nc":
                 with h5py.File(path) as file:
-                    return {name: np.asarray(file[name]) for name in file if name in known}
+                    found = {name: file[name] for name in file if name in known}
+                    for name, values in found.items():
+                        if not isinstance(values, h5py.Dataset):
+                            raise InputError(path, name, None, "numbers", problem="found something else")
+                        _refuse_bulk(path, name, int(values.size or 0))
+                    return {name: np.asarray(values) for name, values in found.items()}
+    except InputError:
+        raise
     except (*UNREADABLE, IndexError) as error:
         raise _unreadable(path, error, allowed) from None
     raise InputError(path, "", None, allowed, problem=f"found a file '{path.suffix}'")
+
+
+def _refuse_bulk(path: Path, name: str, values: int) -> None:
+    if values > _MOST_VALUES:
+        raise InputError(path, name, values, f"at most {_MOST_VALUES} numbers", problem=f"found {values} numbers")
 
 
 def _unreadable(path: Path, error: Exception, allowed: str) -> InputError:
