@@ -137,18 +137,19 @@ def resolve_names(layers: Layers, root: Path) -> None:
         raise InputError(origin.source, origin.key, layers.data["machine"], allowed)
     system = layers.get(("system", "name"))
     if isinstance(system, str):
-        known = sorted(file.stem for file in (root / SYSTEMS).glob("*.yaml"))
-        if system not in known:
+        file = root / SYSTEMS / f"{system}.yaml"
+        if not is_name(system) or not file.is_file():
+            known = sorted(file.stem for file in (root / SYSTEMS).glob("*.yaml"))
             origin = layers.origins["system", "name"]
             raise InputError(origin.source, origin.key, system, ", ".join(known), hint=closest(system, known))
-        _check_parts(layers, root / SYSTEMS / f"{system}.yaml")
+        _check_parts(layers, file)
     mapping = layers.data.get("mapping")
     if isinstance(mapping, dict) and list(mapping) == [FILE] and isinstance(mapping[FILE], str):
         origin = layers.origins["mapping", FILE]
         layers.data["mapping"] = {NODES: nodes_of_ranks(find_file(mapping[FILE], root, origin))}
         layers.origins["mapping", NODES] = origin
-    for path, value in list(layers.leaves()):
-        if path[0] == "workload" or path == ("machine", "file"):
+    for path, value in [*layers.leaves(("workload",)), *layers.leaves(("machine", "file"))]:
+        if isinstance(value, str | list):
             origin = layers.origins[path]
             layers.set(path, _with_names(value, path[-1], root, origin), origin)
 
@@ -212,9 +213,8 @@ def _resolve_machine(layers: Layers, root: Path) -> None:
             f"either the name of a machine or a topology, but the machine is named '{own['name']}'",
         )
     below = _of_files(layers, own, root, where)
-    for path, value in layers.leaves():
-        if path[0] == "machine":
-            below.set(path, value, layers.origins[path])
+    for path, value in layers.leaves(("machine",)):
+        below.set(path, value, layers.origins[path])
     layers.data["machine"] = below.data.get("machine", {})
     layers.origins = {path: origin for path, origin in layers.origins.items() if path[0] != "machine"}
     layers.origins |= below.origins | {("machine",): where}

@@ -70,13 +70,17 @@ class CubedSphere(Settings):
         return element_makers.inside(self._connected(), self.owners(), self.points, self.size)
 
     def _connected(self) -> element_makers.Connections:
-        found = _connections(self.elements)
-        return found.edges_only() if self.neighbours == EDGES else found
+        return _edges(self.elements) if self.neighbours == EDGES else _connections(self.elements)
 
 
 @functools.lru_cache(maxsize=8)
 def _connections(elements: int) -> element_makers.Connections:
     return element_makers.connections(element_makers.cubed_sphere(elements), _NAME)
+
+
+@functools.lru_cache(maxsize=8)
+def _edges(elements: int) -> element_makers.Connections:
+    return _connections(elements).edges_only()
 
 
 @functools.lru_cache(maxsize=8)

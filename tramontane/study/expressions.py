@@ -9,7 +9,7 @@ import math
 import operator
 import warnings
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from simpleeval import EvalWithCompoundTypes, InvalidExpression
@@ -130,9 +130,14 @@ _NODES = (
 class _Evaluator(EvalWithCompoundTypes):  # type: ignore[misc]
     """Evaluates within a number of steps."""
 
-    def __init__(self, names: Mapping[str, Any]) -> None:
-        super().__init__(operators=_OPERATORS, functions=FUNCTIONS, names=dict(names))
+    def __init__(self) -> None:
+        super().__init__(operators=_OPERATORS, functions=FUNCTIONS)
         self._steps = 0
+
+    def value(self, expression: str, names: Mapping[str, Any]) -> Any:
+        """Return the value of an expression of these names."""
+        self.names, self._steps = dict(names), 0
+        return self.eval(expression, _parse(expression))
 
     def _eval(self, node: ast.AST) -> Any:
         result = super()._eval(node)
@@ -140,6 +145,10 @@ class _Evaluator(EvalWithCompoundTypes):  # type: ignore[misc]
         if self._steps > MOST_STEPS:
             raise _TooMuchError(f"more than {MOST_STEPS} steps")
         return result
+
+
+_evaluator = cache(_Evaluator)
+"""The one evaluator: to make one takes as long as to evaluate."""
 
 
 @lru_cache(maxsize=512)  # each point of an experiment evaluates the same few
@@ -235,7 +244,7 @@ def evaluate(expression: object, names: Mapping[str, Any], origin: Origin, where
             where=where,
         )
     try:
-        return _Evaluator(names).eval(expression, _parse(expression))
+        return _evaluator().value(expression, names)
     except (InvalidExpression, ArithmeticError, TypeError, ValueError, LookupError, AttributeError) as error:
         raise InputError(
             origin.source,

@@ -5,7 +5,7 @@ machine's own base file. When the result is wrong, the user wants to know which 
 carries its origin, the file and dotted key where it was written.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -110,14 +110,16 @@ class Layers:
                 return found
         return None
 
-    def leaves(self) -> Iterator[tuple[Keys, Any]]:
-        """Yield every value that is not a filled mapping, with its path."""
-        yield from _leaves(self.data, ())
+    def leaves(self, path: Keys = ()) -> list[tuple[Keys, Any]]:
+        """Return every value below a path that is not a filled mapping, with its own path."""
+        found: list[tuple[Keys, Any]] = []
+        _gather(self.get(path), path, found)
+        return found
 
 
-def _leaves(node: Mapping[str, Any], path: Keys) -> Iterator[tuple[Keys, Any]]:
-    for key, value in node.items():
-        if isinstance(value, dict) and value:
-            yield from _leaves(value, (*path, key))
-        else:
-            yield (*path, key), value
+def _gather(value: Any, path: Keys, found: list[tuple[Keys, Any]]) -> None:
+    if isinstance(value, dict) and (value or not path):
+        for key, inner in value.items():
+            _gather(inner, (*path, key), found)
+    elif path:
+        found.append((path, value))
