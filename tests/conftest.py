@@ -41,9 +41,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="tests that take minutes, too")
 
 
+#: Rooms whose tests are of compiled code, or of files: to trace Python's lines there takes time and finds none.
+NO_PYTHON = ("house", "schedules", "simulator")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave what takes minutes to `make test-long`; begin with what is slow, so that all processes end together."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    for item in items:
+        if item.path.parent.name in NO_PYTHON:
+            item.add_marker(pytest.mark.no_cover)
     if not config.getoption("--long", False) and config.getoption("--hypothesis-profile") != "long":
         for item in items:
             if item.get_closest_marker("long"):
