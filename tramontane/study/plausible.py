@@ -206,16 +206,7 @@ def lay_over(
             written = below.below("sets", path)
             value = _value(expression, own, layers, written, where)
             layers.set(keys, list(value) if isinstance(value, tuple) else value, written)
-            names["_".join(keys)] = own["_".join(keys)] = _in_base_units(value, written, where)
-
-
-def _in_base_units(value: Any, origin: Origin, where: str) -> Any:
-    try:
-        return in_base_units(value)
-    except PydanticCustomError as error:
-        context = error.context or {}
-        problem = f"{context['problem']} at {where}"
-        raise InputError(origin.source, origin.key, value, context["allowed"], problem=problem) from None
+            names["_".join(keys)] = own["_".join(keys)] = in_base_units(value)
 
 
 def _value(expression: str, names: Mapping[str, Any], layers: Layers, origin: Origin, where: str) -> Any:

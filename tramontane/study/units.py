@@ -7,6 +7,7 @@ the same identity.
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -146,13 +147,17 @@ def format_quantity(value: int, dimension: Dimension) -> str:
 
 
 def in_base_units(value: object) -> object:
-    """Return a text that is a quantity, of whatever dimension, as a number of base units; anything else as it is."""
+    """Return a text that is a quantity, of whatever dimension, as a number of base units; anything else as it is.
+
+    What is none, such as -1 ns, is refused by whoever reads the key it stands at.
+    """
     match = _NUMBER.fullmatch(value) if isinstance(value, str) and len(value) <= _LONGEST else None
     if match is None:
         return value
     for dimension in (TIME, SIZE, BANDWIDTH, FRACTION, FREQUENCY):
         if match[2] in dimension.units:
-            return parse_quantity(value, dimension, least=0)
+            with suppress(PydanticCustomError):
+                return parse_quantity(value, dimension, least=0)
     return value
 
 
