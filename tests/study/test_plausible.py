@@ -90,7 +90,10 @@ def changed(folder: Path, **changes: Any) -> Path:
         ({"choice": None, "log": ["0 B", "8 KB"]}, "packet.log: found ['0 B', '8 KB']; allowed: ends above zero"),
         ({"choice": ["4096 B"]}, "packet.choice: found ['4096 B']; allowed: two values or more"),
         ({"base": "3 B"}, "packet.base: found '3 B'; allowed: a value in choice 1024 B, 2048 B"),
-        ({"choice": None, "log": ["1 KB", "8 KB"], "base": "-1 KB"}, "packet.base: found '-1 KB'; allowed: a value in log"),
+        (
+            {"choice": None, "log": ["1 KB", "8 KB"], "base": "-1 KB"},
+            "packet.base: found '-1 KB'; allowed: a value in log",
+        ),
         ({"reason": None}, "packet.reason: missing; allowed: Why this range"),
         ({"sets": {"machine.paket": "value"}}, "unknown key 'paket' in 'machine.paket'; did you mean 'packet'?"),
         ({"sets": {"machine.packet": "packets"}}, "unknown name 'packets' in 'packets'; did you mean 'packet'?"),
