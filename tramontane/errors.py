@@ -12,6 +12,10 @@ from pathlib import Path
 from typing import Any
 
 
+MOST = 1000
+"""Characters of each part of an error line that repeats what somebody wrote."""
+
+
 class InputError(Exception):
     """A mistake in what the user wrote.
 
@@ -64,11 +68,11 @@ class InputError(Exception):
         return None if line is None else cls(source, line["key"], None, line["allowed"], problem=line["found"])
 
     def __str__(self) -> str:
-        head = ": ".join(part for part in (display_path(self.source), self.key, self.problem) if part)
+        head = ": ".join(_cut(part, MOST) for part in (display_path(self.source), self.key, self.problem) if part)
         hint = f" did you mean '{self.hint}'?" if self.hint else ""
         where = f" (at {self.where})" if self.where else ""
         more = f" (and {self.more} more)" if self.more else ""
-        line = f"{head};{hint} allowed: {self.allowed}{where}{more}"
+        line = f"{head};{hint} allowed: {self.allowed or 'nothing'}{where}{more}"
         return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in " ".join(line.split()))
 
 
@@ -95,6 +99,10 @@ def show(value: Any, limit: int = 60) -> str:
         text = "[" + ", ".join(show(item) for item in value) + "]"
     else:
         text = str(value)
+    return _cut(text, limit)
+
+
+def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 

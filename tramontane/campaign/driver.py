@@ -18,7 +18,7 @@ from typing import TextIO
 
 from tramontane.campaign.causes import why
 from tramontane.campaign.lock import only_one
-from tramontane.campaign.plan import Plan, make_plan, write_plan
+from tramontane.campaign.plan import Plan, check_scale, make_plan, write_plan
 from tramontane.campaign.progress import Tally, progress
 from tramontane.campaign.rules import Rules
 from tramontane.campaign.slurm import Limits, commands_first, find_limits, uses_slurm
@@ -86,6 +86,7 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
     InputError
         If an experiment, the scale or the profile does not exist, or an experiment holds a mistake.
     """
+    check_scale(scale)  # before there is a folder of that name
     spack.asked()  # refuses at once what can't be had
     profile = find_profile(root, options.profile)
     cluster = uses_slurm(profile)

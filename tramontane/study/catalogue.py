@@ -4,6 +4,7 @@ A name stands for a file in ``configs/``; a machine file may extend another one,
 Table 1 share one file of base parameters and a sensitivity study swaps that file alone.
 """
 
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -171,8 +172,9 @@ def find_file(name: str, root: Path, origin: Origin) -> Path:
     """Return the file that is meant at some place: beside the file where it is named, or below the project's folder."""
     places = [folder.absolute() / name for folder in (Path(origin.source).parent, root)]
     for place in places:
-        if name and place.exists():
-            return place
+        with suppress(OSError):  # a name that no file system takes
+            if name and place.exists():
+                return place
     raise InputError(origin.source, origin.key, name, f"a file beside this one, or below {root}")
 
 
