@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-
 MOST = 1000
 """Characters of each part of an error line that repeats what somebody wrote."""
 
