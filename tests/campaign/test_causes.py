@@ -2,7 +2,9 @@
 
 import errno
 import os
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -80,3 +82,15 @@ def test_a_file_system_that_takes_nothing_is_named(
 
     monkeypatch.setattr("tempfile.TemporaryFile", refuse)
     assert why(log, tmp_path).startswith(f"draw_figure failed: .: {os.strerror(number)}; see a.log")
+
+
+@pytest.mark.parametrize(("free", "said"), [(2**16, ""), (2**16, "KeyError: 'figure'"), (2**30, "")])
+def test_a_job_without_a_word_had_no_room_where_little_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    (tmp_path / "a.log").write_text(said)
+    told = why(written(tmp_path, block()), tmp_path)
+    assert ("No space left on device, it seems: 64 KiB are free" in told) == (free < 2**20 and not said)
+    assert said in told

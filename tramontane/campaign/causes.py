@@ -1,7 +1,9 @@
 """Why a workflow failed, in one line: from Snakemake's log, the logs of its jobs, and what the file system says."""
 
+import errno
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,6 +13,8 @@ from tramontane.errors import display_path
 
 #: How much the file system is asked to take [B]: more than it may have left of a block.
 _PROBE = 1 << 16
+#: With less left [B], a job that said nothing probably had no room to say it: its outputs are gone by now.
+_LITTLE = 1 << 20
 #: How many logs are named.
 _LOGS = 3
 #: How long a cause may be.
@@ -48,7 +52,8 @@ def why(log: Path, root: Path) -> str:
     """
     text = log.read_text(encoding="utf-8", errors="replace")
     failed = _failures(text)
-    causes = [*_of_file_system(log.parent), *_of_jobs(failed, root), *_of_snakemake(text)]
+    said = list(_of_jobs(failed, root))
+    causes = [*_of_file_system(log.parent), *(said or _of_silence(log.parent)), *_of_snakemake(text)]
     if not failed:
         causes += [_short(line) for line in text.splitlines() if line.strip()][-1:]
     cause = causes[0] if causes else ""
@@ -88,6 +93,14 @@ def _of_file_system(folder: Path) -> Iterator[str]:
     cause = system_cause(folder)
     if cause is not None:
         yield cause
+
+
+def _of_silence(folder: Path) -> Iterator[str]:
+    """Yield what it probably means that no job could say why it failed: logs lie on the disk that is full."""
+    free = shutil.disk_usage(folder).free
+    if free < _LITTLE:
+        words = f"{os.strerror(errno.ENOSPC)}, it seems: {free >> 10} KiB are free, and no job left a word"
+        yield f"{display_path(folder.absolute())}: {words}"
 
 
 def _of_jobs(failed: dict[str, _Failure], root: Path) -> Iterator[str]:
