@@ -41,7 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="tests that take minutes, too")
 
 
-#: Rooms whose tests are of compiled code, or of files: to trace Python's lines there takes time and finds none.
+#: Rooms whose tests are of compiled code, or of files: what Python they execute, other rooms test.
 NO_PYTHON = ("house", "schedules", "simulator")
 
 

@@ -92,7 +92,7 @@ app.command(hidden=True)(collate)
 
 def main() -> None:
     """Run the command line and exit."""
-    # A command keeps what it has read until it ends; to look for garbage among it so often takes a tenth of its time.
+    # A command keeps what it has read until it ends: to look for garbage among it often takes time and finds none.
     gc.set_threshold(100_000)
     try:
         status = app(standalone_mode=False)

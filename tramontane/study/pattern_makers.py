@@ -338,7 +338,9 @@ def read_arrays(path: Path, known: tuple[str, ...]) -> dict[str, NDArray[Any]]:
             case ".npz":
                 with np.load(path, allow_pickle=False) as arrays:
                     for entry in arrays.zip.infolist():
-                        _refuse_bulk(path, entry.filename.removesuffix(".npy"), entry.file_size // 8)
+                        name = entry.filename.removesuffix(".npy")
+                        if name in known:
+                            _refuse_bulk(path, name, entry.file_size // 8)  # taken for numbers of 8 B
                     return {name: arrays[name] for name in arrays if name in known}
             case ".nc":
                 with h5py.File(path) as file:
@@ -348,8 +350,6 @@ def read_arrays(path: Path, known: tuple[str, ...]) -> dict[str, NDArray[Any]]:
                             raise InputError(path, name, None, "numbers", problem="found something else")
                         _refuse_bulk(path, name, int(values.size or 0))
                     return {name: np.asarray(values) for name, values in found.items()}
-    except InputError:
-        raise
     except (*UNREADABLE, IndexError) as error:
         raise _unreadable(path, error, allowed) from None
     raise InputError(path, "", None, allowed, problem=f"found a file '{path.suffix}'")
