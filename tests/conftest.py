@@ -42,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 #: Rooms whose tests are of compiled code, or of files: what Python they execute, other rooms test.
-NO_PYTHON = ("house", "schedules", "simulator")
+NO_PYTHON = ("house", "schedules")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
