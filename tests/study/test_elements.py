@@ -39,9 +39,9 @@ def test_a_cubed_sphere_has_as_many_of_all_as_a_cube(along: int) -> None:
 
 @pytest.mark.parametrize("along", ALONG)
 def test_a_curve_meets_all_elements_each_beside_the_last(along: int) -> None:
-    order = element_makers.curve(along)
-    assert sorted(order.tolist()) == list(range(6 * along**2))
     found = element_makers.connections(element_makers.cubed_sphere(along), "").edges_only()
+    order = element_makers.curve(along, found)
+    assert sorted(order.tolist()) == list(range(6 * along**2))
     beside = set(zip(found.element.tolist(), found.neighbour.tolist(), strict=True))
     assert all(pair in beside for pair in pairwise(order.tolist()))
 
@@ -86,7 +86,7 @@ def test_one_element_a_rank_has_closed_forms(tmp_path: Path, neighbours: str, co
 
 def test_metis_cuts_less_than_chance_and_more_than_nothing() -> None:
     found = element_makers.connections(element_makers.cubed_sphere(12), "")
-    curve = element_makers.even_parts(element_makers.curve(12), 36)
+    curve = element_makers.even_parts(element_makers.curve(12, found.edges_only()), 36)
     cut = {}
     for name, part in (("metis", element_makers.metis(found, 36)), ("curve", curve)):
         element_makers.check_parts(part, 36, name)
@@ -161,7 +161,8 @@ def test_a_mesh_of_a_file_is_as_one_of_ours(tmp_path: Path) -> None:
     np.savez(tmp_path / "mesh.npz", corners=corners)
     np.savez(tmp_path / "exodus.npz", connect1=corners + 1)
     parts = tmp_path / "parts.csv"
-    owners = element_makers.even_parts(element_makers.curve(3), 6)
+    edges = element_makers.connections(corners, "").edges_only()
+    owners = element_makers.even_parts(element_makers.curve(3, edges), 6)
     parts.write_text("part\n" + "\n".join(map(str, owners.tolist())) + "\n")
     call("--cubed-sphere", 3, "--parts", 6, "--to", tmp_path / "curve.csv")
     for mesh in ("mesh", "exodus"):

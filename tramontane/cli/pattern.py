@@ -116,8 +116,10 @@ def elements(
             raise InputError("--parts", "", parts, f"2 to {found.elements}, the elements")
         if partition == "curve" and cubed_sphere is None:
             raise InputError("--partition", "", partition, "metis or a file, for a mesh")
-        even = partition == "curve" and cubed_sphere
-        part = makers.even_parts(makers.curve(cubed_sphere or 1), parts) if even else makers.metis(found, parts)
+        if partition == "curve" and cubed_sphere:
+            part = makers.even_parts(makers.curve(cubed_sphere, found.edges_only()), parts)
+        else:
+            part = makers.metis(found, parts)
     else:
         part = pattern_makers.read_partition(Path(partition), found.elements)
         parts = int(part.max()) + 1

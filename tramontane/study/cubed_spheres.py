@@ -85,7 +85,7 @@ def _edges(elements: int) -> element_makers.Connections:
 
 @functools.lru_cache(maxsize=8)
 def _curve(elements: int) -> element_makers.Integers:
-    return element_makers.curve(elements)
+    return element_makers.curve(elements, _edges(elements))
 
 
 @functools.lru_cache(maxsize=64)

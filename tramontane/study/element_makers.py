@@ -123,7 +123,8 @@ def connections(corners: Integers, source: str | Path) -> Connections:
     left, right = (order // 4).reshape(-1, 2).T
     beside = np.concatenate([left * number + right, right * number + left])
     around = _at_vertices(corners)
-    across = around[~np.isin(around, beside)]
+    ordered = np.sort(beside)  # a search among them takes a fifth of the time of numpy's isin
+    across = around[ordered[np.searchsorted(ordered, around).clip(max=len(ordered) - 1)] != around]
     element, neighbour = np.divmod(np.concatenate([beside, across]), number)
     edge = np.arange(len(element)) < len(beside)
     return Connections(element, neighbour, edge, number)
@@ -142,8 +143,10 @@ def _at_vertices(corners: Integers) -> Integers:
     return np.asarray((one * number + other)[one != other])
 
 
-def curve(along: int) -> Integers:
+def curve(along: int, edges: Connections) -> Integers:
     """Return the elements of a cubed sphere in the order of a space-filling curve, each beside the one before.
+
+    `edges` are its connections (`Connections.edges_only`).
 
     Each face has a generalised Hilbert curve for rectangles of any size (Cerveny's construction), which begins and ends
     at two corners of one side; faces follow each other where they meet. HOMME's own curves (Dennis 2003) are made of
@@ -154,7 +157,6 @@ def curve(along: int) -> Integers:
     turned = [cells, cells * [-1, 1] + [last, 0], cells * [1, -1] + [0, last], last - cells]
     walks = [turn[:, order] @ [along, 1] for turn in turned for order in ([0, 1], [1, 0])]
     ways = [[along**2 * face + walk for walk in walks] for face in range(6)]
-    edges = connections(cubed_sphere(along), "cubed sphere").edges_only()
     beside = set(zip(edges.element.tolist(), edges.neighbour.tolist(), strict=True))
     return np.concatenate(next(_chains(ways, beside, [])))
 

@@ -143,8 +143,13 @@ def by_table(keys: Mapping[str, Any], pack: Pack) -> dict[str, Any]:
 
 
 def _root() -> Path:
-    """Return the project's folder."""
-    return find_root(os.environ.get(PROJECT))
+    """Return the project's folder, which each step of a program asks for."""
+    return _root_seen_from(os.environ.get(PROJECT), Path.cwd())
+
+
+@functools.lru_cache(maxsize=8)
+def _root_seen_from(start: str | None, _working_directory: Path) -> Path:
+    return find_root(start)
 
 
 def table(digest: str) -> Path:
