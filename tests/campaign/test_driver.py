@@ -1,7 +1,10 @@
 """What the driver says, and how it starts the workflow."""
 
 import dataclasses
+import math
+import os
 import re
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -84,3 +87,12 @@ def test_without_a_checkout_one_line_says_so(project: Path, tmp_path: Path, monk
         find_profile(project, "default")
     with pytest.raises(InputError, match=r"Snakefile: no such file; allowed: a checkout of Tramontane"):
         snakemake_command(make_plan(project, "smoke"), tmp_path, OPTIONS)
+
+
+def test_a_signal_is_kept_for_who_waits_for_it() -> None:
+    with driver._ends_on_signals() as signals:
+        signals.awaited = True
+        os.kill(os.getpid(), signal.SIGTERM)
+        signals.sleep(math.inf)
+        assert signals.number == signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL

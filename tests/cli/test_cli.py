@@ -534,6 +534,16 @@ def test_other_errors_of_the_system_stay_visible(
         tramontane("reproduce", "--scale", "smoke")
 
 
+def test_a_signal_during_an_import_is_not_lost(tmp_path: Path) -> None:
+    """Compiled modules swallow what a handler raises while they are imported, as this one does."""
+    swallows = "import os\nimport signal\ntry:\n os.kill(os.getpid(), signal.SIGINT)\nexcept BaseException:\n pass\n"
+    (tmp_path / "swallows.py").write_text(swallows)
+    program = "import signal, tramontane.__main__ as entry; signal.signal(signal.SIGINT, entry._interrupt)\n"
+    program += "import swallows\nprint('goes on')"
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "stopped\n")
+
+
 def test_an_interrupted_command_says_so(
     tramontane: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

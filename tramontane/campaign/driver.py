@@ -32,6 +32,8 @@ from tramontane.support.tables import table
 
 #: How often the store is looked at [s].
 INTERVAL = 0.5
+#: Time after which a signal is noticed [s].
+_NAP = 0.1
 #: How long a workflow that was asked to stop is waited for [s].
 PATIENCE = 15.0
 
@@ -73,11 +75,6 @@ class Options:
     threads: int = 1
 
 
-class _Interrupted(BaseException):
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-
 def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Options) -> int:
     """Run a campaign and return the exit status.
 
@@ -93,7 +90,7 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
     first = commands_first() if cluster else []
     limits = find_limits(profile) if cluster else Limits()
     layout = Layout(root, scale)
-    with _interruptible(), only_one(layout.folder) as lock:
+    with _ends_on_signals() as signals, only_one(layout.folder) as lock:
         if lock is None:
             _say(f"another run of the {scale} campaign is going on in this checkout; wait for it, or stop it first")
             return 1
@@ -121,7 +118,7 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
         if Rules(root).is_fresh(scale):
             _say(_nothing_to_do(plan))
         else:
-            status = _run(plan, snakemake_command(plan, profile, options), first, options, lock)
+            status = _run(plan, snakemake_command(plan, profile, options), first, options, lock, signals)
             if status not in (0, POINTS_FAILED):
                 return status
         print(display_path(layout.report.absolute()), flush=True)
@@ -185,7 +182,39 @@ def snakemake_command(plan: Plan, profile: Path, options: Options) -> list[str]:
     ]
 
 
-def _run(plan: Plan, command: list[str], first: list[str], options: Options, lock: int) -> int:
+class _Signals:
+    """Handles signals that ask this process to end.
+
+    They are no exceptions: compiled modules that are being imported, hooks of forks and others swallow those, or turn
+    them into errors of another kind.
+
+    Attributes
+    ----------
+    awaited : bool
+        Somebody looks after a signal, who has more to end than this process.
+    number : int or None
+        A signal that came then.
+    """
+
+    def __init__(self) -> None:
+        self.awaited = False
+        self.number: int | None = None
+
+    def handle(self, number: int, _: FrameType | None) -> None:
+        """Keep a signal for who waits, or end at once: what is written is there as a whole, or not at all."""
+        self.number = self.number or number
+        if not self.awaited:
+            _say("stopped; the same command goes on from there")
+            os._exit(_STOPPED + number)
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep until a signal comes, at most so long."""
+        end = time.monotonic() + seconds
+        while self.number is None and time.monotonic() < end:
+            time.sleep(_NAP)
+
+
+def _run(plan: Plan, command: list[str], first: list[str], options: Options, lock: int, signals: _Signals) -> int:
     """Run the workflow; return 0, or the exit status after having said what went wrong."""
     log = plan.layout.logs / "snakemake.log"
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -193,22 +222,23 @@ def _run(plan: Plan, command: list[str], first: list[str], options: Options, loc
     since = plan.layout.plan.stat().st_mtime_ns
     tally = Tally({job.identity: job for job in plan.jobs}, store, since, options.cores)
     with log.open("w", encoding="utf-8") as stream:
+        signals.awaited = True
         workflow = _start(command, first, stream, lock)
-        try:
-            with progress(sys.stderr) as display:
-                while workflow.poll() is None:
-                    begin = time.monotonic()
-                    tally.update()
-                    display.show(tally)
-                    # Looking for thousands of files takes time that the points need.
-                    time.sleep(max(INTERVAL, 20 * (time.monotonic() - begin)))
+        with progress(sys.stderr) as display:
+            while workflow.poll() is None and signals.number is None:
+                begin = time.monotonic()
                 tally.update()
                 display.show(tally)
-        except _Interrupted as stopped:
+                # Looking for thousands of files takes time that the points need.
+                signals.sleep(max(INTERVAL, 20 * (time.monotonic() - begin)))
+            tally.update()
+            display.show(tally)
+        if signals.number is not None:
             _stop(workflow)
             tally.update()
             _say(f"stopped with {tally.done} of {tally.total} points done; the same command goes on from there")
-            return _STOPPED + stopped.number
+            return _STOPPED + signals.number
+        signals.awaited = False
     if workflow.returncode:
         _say(why(log, plan.root))
         return 1
@@ -288,23 +318,14 @@ def _say(line: str) -> None:
 
 
 @contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """Turn signals into one exception, which :func:`_run` handles; elsewhere nothing is half done."""
-    # Who started this with nohup wants it to outlive the terminal.
+def _ends_on_signals() -> Iterator[_Signals]:
+    """Handle the signals that ask a process to end; but who started it with nohup wants it to outlive the terminal."""
+    signals = _Signals()
     wanted = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     numbers = [number for number in wanted if signal.getsignal(number) != signal.SIG_IGN]
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        for other in numbers:  # stopping takes seconds, and is not to be interrupted in its turn
-            signal.signal(other, signal.SIG_IGN)
-        raise _Interrupted(number)
-
-    before = {number: signal.signal(number, interrupt) for number in numbers}
+    before = {number: signal.signal(number, signals.handle) for number in numbers}
     try:
-        yield
-    except _Interrupted as stopped:
-        _say("stopped; the same command goes on from there")
-        raise SystemExit(_STOPPED + stopped.number) from None
+        yield signals
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
