@@ -7,6 +7,7 @@ files beside it, so that the page shows exactly what may be printed. Nothing in 
 """
 
 import argparse
+import contextlib
 import importlib.metadata
 import platform
 import re
@@ -239,10 +240,14 @@ def drawings(folder: Path, page: Path) -> list[Drawing]:
 
 
 def unrun(root: Path, scale: str, done: set[str]) -> list[Unrun]:
-    """Return the experiments of a checkout that have such a scale and no result yet."""
+    """Return the experiments of a checkout that have such a scale and no result yet; of those that can be read."""
     if not (root / "configs" / "experiments").is_dir():
         return []
-    loaded = [load_experiment(file) for file in list_experiments(root) if file.stem not in done]
+    loaded = []
+    for file in list_experiments(root):
+        if file.stem not in done:
+            with contextlib.suppress(InputError):  # whoever asks for that one is told
+                loaded.append(load_experiment(file))
     return [
         Unrun(own.name, own.title, own.question, reproduce_command(root, scale, [own.name]))
         for own in loaded

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -287,16 +288,52 @@ def test_links_in_a_circle_do_not_hold_an_archive_up(campaign: Path, tmp_path: P
         assert not [name for name in opened.namelist() if "again" in name or "itself" in name]
 
 
-def test_a_changed_record_is_found_although_the_checksums_fit(campaign: Path, tmp_path: Path) -> None:
-    """Whoever changes a record can write the list of checksums anew."""
-    write_archive(campaign, "smoke", tmp_path / "campaign.zip")
-    with zipfile.ZipFile(tmp_path / "campaign.zip") as opened:
+def forged(bundle: Path, changed: str, change: Callable[[bytes], bytes]) -> Path:
+    """Return a copy of a bundle with a changed member, and the list of checksums written anew to fit it."""
+    with zipfile.ZipFile(bundle) as opened:
         files = {name: opened.read(name) for name in opened.namelist()}
-    changed = next(name for name in files if name.startswith("results/points/"))
-    files[changed] = files[changed].replace(b'"time_s": ', b'"time_s": 1')
+    files[changed] = change(files[changed])
     files.pop("manifest-sha256.txt")
     lines = "".join(f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in files.items())
-    with zipfile.ZipFile(tmp_path / "forged.zip", "w") as opened:
+    with zipfile.ZipFile(bundle.with_name("forged.zip"), "w") as opened:
         for name, content in {**files, "manifest-sha256.txt": lines.encode()}.items():
             opened.writestr(name, content)
-    assert verify_archive(tmp_path / "forged.zip").problems == (f"{changed}: the checksum differs",)
+    return bundle.with_name("forged.zip")
+
+
+def test_a_changed_record_is_found_although_the_checksums_fit(campaign: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "campaign.zip"
+    write_archive(campaign, "smoke", bundle)
+    with zipfile.ZipFile(bundle) as opened:
+        changed = next(name for name in opened.namelist() if name.startswith("results/points/"))
+    found = verify_archive(forged(bundle, changed, lambda data: data.replace(b'"time_s": ', b'"time_s": 1')))
+    assert found.problems == (f"{changed}: the checksum differs",)
+
+
+def with_other_times(dataset: Path) -> None:
+    """Double the times in a dataset, and keep the digest of what was there."""
+    with xr.open_dataset(dataset, engine="h5netcdf") as opened:
+        loaded = opened.load()
+    loaded.assign(time_s=2 * loaded.time_s).to_netcdf(dataset, engine="h5netcdf")
+
+
+def cut(dataset: Path) -> None:
+    dataset.write_bytes(dataset.read_bytes()[:-300])
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [(cut, "damaged, or no dataset (OSError)"), (with_other_times, "it has no digest or has changed since")],
+)
+def test_a_damaged_dataset_is_neither_archived_nor_verified(
+    campaign: Path, tmp_path: Path, damage: Callable[[Path], None], said: str
+) -> None:
+    bundle, dataset = tmp_path / "campaign.zip", campaign / "results/smoke/datasets/tiny.nc"
+    write_archive(campaign, "smoke", bundle)
+    damage(dataset)
+    content, name = dataset.read_bytes(), "results/smoke/datasets/tiny.nc"
+    assert verify_archive(forged(bundle, name, lambda _: content)).problems == (f"{name}: {said}",)
+    bundle.unlink()
+    with pytest.raises(InputError, match=re.escape(said)):
+        write_archive(campaign, "smoke", bundle)
+    assert not bundle.exists()

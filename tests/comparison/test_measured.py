@@ -283,3 +283,13 @@ def test_a_point_that_the_simulator_refuses_is_a_failure(write: Write, checkout:
     assert found[broken.id].time_s is None
     assert found[broken.id].error
     assert Store(checkout).has_failed(broken.id)
+
+
+def test_a_project_of_ones_own_knows_the_networks(tmp_path: Path) -> None:
+    from tramontane.comparison.networks import read_networks
+
+    from .conftest import ROOT
+
+    own = tmp_path / "own"
+    (own / "configs" / "experiments").mkdir(parents=True)
+    assert read_networks(own) == read_networks(ROOT)

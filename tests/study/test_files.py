@@ -98,6 +98,16 @@ def test_what_lies_among_experiments_is_one(project: Path, line: Line) -> None:
     assert "a-point.yaml: ranks: unknown key 'ranks'" in line(validate_file, file)
 
 
+@pytest.mark.parametrize("points", ["null", "[28800, 14400]", "[0, 1, 1]", "x", "[1.5, 1, 1]"])
+def test_a_mistake_in_a_grid_is_told_at_the_grid(project: Path, line: Line, points: str) -> None:
+    """Not at the point that names it."""
+    grids = project / "configs/workloads/grids.yaml"
+    grids.write_text(grids.read_text().replace("[28800, 14400, 256]", points))
+    file = project / "point.yaml"
+    file.write_text("{ranks: 4, machine: torus-S, workload: {kind: halo, width: 1, grid: paper}}")
+    assert "grids.yaml: paper.points: found" in line(validate_file, file)
+
+
 def test_mistakes_in_grids_and_references(project: Path, line: Line) -> None:
     grids = project / "configs/workloads/grids.yaml"
     grids.write_text(grids.read_text().replace("[28800, 14400, 256]", "[28800, 14400]"))

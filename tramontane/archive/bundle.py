@@ -19,6 +19,7 @@ from tramontane.archive.contents import CHECKSUMS, CLAIMS, CRATE, README, VERSIO
 from tramontane.archive.crate import crate_metadata
 from tramontane.claims import evaluate
 from tramontane.errors import InputError
+from tramontane.results import datasets
 from tramontane.results.store import Store
 from tramontane.support.layout import Layout
 
@@ -48,13 +49,16 @@ def write_archive(root: Path, scale: str, out: Path) -> int:
     Raises
     ------
     InputError
-        If there is no such campaign, or the file can't be written there.
+        If there is no such campaign, a dataset of it is not as it was written, or the file can't be written there.
     """
     if out.suffix != ".zip":
         raise InputError(out, "", str(out.suffix), "a name that ends in .zip", problem=f"found '{out.name}'")
     if not out.absolute().parent.is_dir():
         raise InputError(out, "", None, "a file in a folder that exists", problem=f"no folder {out.parent}")
     files = sources(root, scale)
+    for path in files.values():
+        if path.parent == Layout(root, scale).datasets:
+            datasets.read(path)
     about = versions(root, scale)
     texts = {
         PurePosixPath(VERSIONS): _json(about),

@@ -8,10 +8,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from tramontane.errors import InputError
-from tramontane.results.manifest import is_whole
+from tramontane.results import manifest
 from tramontane.results.store import Store
 from tramontane.study import patterns
-from tramontane.study.reading import read_json
 from tramontane.support.layout import SHARE, Layout
 
 #: Files of the checkout that say what the software is, who wrote it and what it was built with.
@@ -61,10 +60,7 @@ def manifests(layout: Layout) -> Iterator[dict[str, Any]]:
     """Yield the manifests of the experiments that have a dataset; refuse one that is damaged."""
     for path in sorted(layout.manifests.glob("*.json")):
         if layout.dataset(path.stem).exists():
-            data = read_json(path)
-            if not isinstance(data, dict) or not is_whole(data):
-                raise InputError(path, "", None, "what the same campaign writes", problem="its checksum differs")
-            yield data
+            yield manifest.read(path)
 
 
 def _files(folder: Path) -> Iterator[Path]:

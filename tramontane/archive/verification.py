@@ -1,8 +1,11 @@
 """Verifies a bundle on any machine: that every file is as it was, and that a campaign is complete in it."""
 
+import contextlib
 import hashlib
 import re
+import shutil
 import stat
+import tempfile
 import zipfile
 import zlib
 from collections import Counter
@@ -13,6 +16,7 @@ from typing import Any
 
 from tramontane.archive.contents import CHECKSUMS, CLAIMS, CRATE, README, VERSIONS
 from tramontane.errors import InputError
+from tramontane.results import datasets
 from tramontane.results.proof import RECORD, UNSOUND, checked, parse
 from tramontane.results.store import Store
 from tramontane.study import patterns
@@ -92,7 +96,9 @@ def _verify(bundle: zipfile.ZipFile, file: Path) -> Finding:
                 experiments += 1
                 own = _read(bundle, name)
                 points |= {_matching(_IDENTITY, point["id"]) for point in own["points"] if "id" in point}
-                problems += _lacking(names, _needed(_matching(_NAME, own["name"]), layout))
+                title = _matching(_NAME, own["name"])
+                problems += _lacking(names, _needed(title, layout))
+                problems += _unsound(bundle, layout.dataset(title).as_posix(), names)
         described = {str(entity["@id"]).rstrip("/") for entity in _read(bundle, CRATE)["@graph"]}
         problems += [
             f"{name} is not described in {CRATE}"
@@ -179,6 +185,20 @@ def _unproven(bundle: zipfile.ZipFile, records: dict[str, str]) -> Iterator[str]
             checked(_content(bundle, place), identity, RECORD)
         except (zipfile.BadZipFile, *UNSOUND) as error:
             yield f"{place}: {' '.join(str(error).split())[:200]}"
+
+
+def _unsound(bundle: zipfile.ZipFile, name: str, names: Container[str]) -> Iterator[str]:
+    """Yield what is wrong with a dataset that is there, as it was when it was archived."""
+    if name not in names:
+        return  # told already
+    with tempfile.TemporaryDirectory() as folder, contextlib.suppress(zipfile.BadZipFile, zlib.error, EOFError):
+        copy = Path(folder, "dataset.nc")
+        with bundle.open(name) as source, copy.open("wb") as target:
+            shutil.copyfileobj(source, target)
+        try:
+            datasets.read(copy)
+        except InputError as error:
+            yield f"{name}: {error.problem}"
 
 
 def _tables(bundle: zipfile.ZipFile, records: dict[str, str], names: Container[str]) -> Iterator[str]:

@@ -301,7 +301,7 @@ def _remove_unsound(layout: Layout) -> None:
     """Remove datasets that are not as they were written: the workflow, which looks at times only, would keep them."""
     from tramontane.results.datasets import remove_unsound  # noqa: PLC0415 (slow to import)
 
-    for path in sorted(layout.dataset("x").parent.glob("*.nc")):
+    for path in sorted(layout.datasets.glob("*.nc")):
         if problem := remove_unsound(path):
             _say(f"{problem}; made again")
 

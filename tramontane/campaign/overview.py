@@ -1,7 +1,7 @@
 """What there is of experiments, and what is still to be run of them; `list`, `describe` and `estimate` tell it."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from tramontane.campaign.plan import (
 )
 from tramontane.campaign.selection import choose
 from tramontane.results.store import Store
-from tramontane.study import SCALES, Experiment, expand, list_experiments, load_experiment, patterns
+from tramontane.study import SCALES, Experiment, expand, load_experiment, patterns
 from tramontane.study.program_text import lines
 from tramontane.study.programs import Program
 from tramontane.study.traces import Counts, counts
@@ -50,17 +50,15 @@ class Progress:
         return self.experiment.paper.figure or "" if self.experiment.paper else ""
 
 
-def progress_of_all(root: Path) -> Iterator[Progress]:
-    """Yield all experiments of the checkout at `root`."""
-    store = Store(root)
-    for path in list_experiments(root):
-        experiment = load_experiment(path)
-        counts = {}
-        for scale in SCALES:
-            if scale in experiment.scales:
-                identities = expand(experiment, scale).unique()
-                counts[scale] = sum(map(store.has, identities)), len(identities)
-        yield Progress(experiment, counts)
+def progress(file: Path, store: Store) -> Progress:
+    """Return what is there of the experiment in a file (InputError if that holds a mistake)."""
+    experiment = load_experiment(file)
+    counts = {}
+    for scale in SCALES:
+        if scale in experiment.scales:
+            identities = expand(experiment, scale).unique()
+            counts[scale] = sum(map(store.has, identities)), len(identities)
+    return Progress(experiment, counts)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ changes, because the workflow goes by times of modification: whoever changes not
 import dataclasses
 import json
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,7 @@ from tramontane.errors import InputError, closest
 from tramontane.measurement.execution import find_unmeasurable
 from tramontane.results.manifest import Manifest, manifest
 from tramontane.results.manifest import dump as dump_manifest
+from tramontane.results.manifest import read as read_manifest
 from tramontane.results.published import find_published, take_over
 from tramontane.results.store import Store
 from tramontane.study import SCALES, Experiment, Point, estimate, expand, list_experiments, load_experiment
@@ -408,9 +410,20 @@ def _reported(plan: Plan) -> list[str]:
     layout = plan.layout
     planned = {experiment.name for experiment in plan.experiments}
     names = [path.stem for path in list_experiments(plan.root)]
-    return [
-        name for name in names if name in planned or (layout.manifest(name).exists() and layout.dataset(name).exists())
-    ]
+    return [name for name in names if name in planned or _is_finished(layout, name)]
+
+
+def _is_finished(layout: Layout, name: str) -> bool:
+    """Tell whether an earlier plan has finished an experiment; of a damaged manifest, say so in one line."""
+    file = layout.manifest(name)
+    if not (file.exists() and layout.dataset(name).exists()):
+        return False
+    try:
+        read_manifest(file)
+    except InputError as error:
+        print(f"{error}; '{name}' is left out of the report until it is asked for", file=sys.stderr, flush=True)
+        return False
+    return True
 
 
 def command(plan: Plan, reported: Sequence[str]) -> str:

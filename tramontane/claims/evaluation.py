@@ -105,7 +105,7 @@ class Campaign:
 
     def begun(self) -> bool:
         """Return whether there is any dataset."""
-        return any(self._layout.dataset("x").parent.glob("*.nc"))
+        return any(self._layout.datasets.glob("*.nc"))
 
     def dataset(self, experiment: str) -> xr.Dataset:
         """Return the dataset of an experiment; its ensembles hold members of one model revision at each place.

@@ -13,8 +13,9 @@ from tramontane.errors import InputError
 from tramontane.study.bounded_yaml import load
 from tramontane.study.fields import Geometry
 from tramontane.study.network import MAPPINGS, network
+from tramontane.support.layout import SHARE
 
-#: Where the table lies below the root of a checkout.
+#: Where the table lies below the root of a checkout, or else of what came with this package.
 TABLE = Path("validation", "topologies.csv")
 
 
@@ -45,7 +46,8 @@ def read_networks(root: Path) -> dict[str, Network]:
     InputError
         If one of them can't be.
     """
-    file, networks = Path(root, TABLE), {}
+    file = next((path for path in (root / TABLE, SHARE / TABLE) if path.is_file()), root / TABLE)
+    networks = {}
     with file.open(encoding="utf-8", newline="") as stream:
         reader = csv.DictReader(stream)
         for row in reader:

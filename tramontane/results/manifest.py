@@ -8,10 +8,13 @@ of the points).
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
+from pathlib import Path
 from typing import Any
 
+from tramontane.errors import InputError
 from tramontane.results.proof import digest
 from tramontane.study import Expansion, Experiment
+from tramontane.study.reading import read_json
 
 Manifest = dict[str, Any]
 
@@ -89,6 +92,20 @@ def dump(data: Manifest) -> str:
     head = json.dumps(rest, ensure_ascii=False, indent=1, allow_nan=False)
     points = ",\n".join("  " + json.dumps(point, ensure_ascii=False, allow_nan=False) for point in data["points"])
     return f'{head.removesuffix("}").rstrip()},\n "points": [\n{points}\n ]\n}}\n'
+
+
+def read(path: Path) -> Manifest:
+    """Return what is in the file of a manifest.
+
+    Raises
+    ------
+    InputError
+        If it can't be read or is not as it was written.
+    """
+    data = read_json(path)
+    if not isinstance(data, dict) or not is_whole(data):
+        raise InputError(path, "", None, "a manifest as `tramontane plan` writes it", problem="its checksum differs")
+    return data
 
 
 def is_whole(data: Manifest) -> bool:

@@ -194,8 +194,10 @@ def grid_points(name: str, root: Path, origin: Origin) -> object:
     if name not in grids:
         allowed = f"[nx, ny, nz] or a grid of {GRIDS}: {', '.join(grids)}"
         raise InputError(origin.source, origin.key, name, allowed, hint=closest(name, grids))
-    entry = grids[name]
-    return copied(entry.get("points") if isinstance(entry, dict) else entry)
+    points = grids[name].get("points") if isinstance(grids[name], dict) else None
+    if not (isinstance(points, list) and len(points) == 3 and all(type(n) is int and n > 0 for n in points)):
+        raise InputError(root / GRIDS, f"{name}.points", points, "[nx, ny, nz], numbers from 1")
+    return list(points)
 
 
 def _resolve_machine(layers: Layers, root: Path) -> None:

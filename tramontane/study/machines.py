@@ -22,6 +22,7 @@ from tramontane.study.units import (
     Latency,
     PacketSize,
     PositiveSize,
+    Quantity,
     Share,
     Size,
     Time,
@@ -250,7 +251,7 @@ class Node(Settings):
         "round and of the message in it (round-robin); or at both ends by the node of the rank that receives plus its "
         "index there (destination).",
     )
-    stripe_above: PositiveSize | None = Field(
+    stripe_above: Annotated[int, Quantity(SIZE, 1, 10**12)] | None = Field(
         None,
         description="Payloads larger than this, and than a packet, are striped: each of the node's interfaces sends as "
         "many of their packets. Default: none is.",

@@ -130,9 +130,14 @@ class Layout:
         """Return the mark that a batch has ended."""
         return (self.measured if measured else self.done) / f"{batch}.done"
 
+    @property
+    def datasets(self) -> Path:
+        """The folder of the datasets."""
+        return self.folder / "datasets"
+
     def dataset(self, experiment: str) -> Path:
         """Return the dataset of an experiment."""
-        return self.folder / "datasets" / f"{experiment}.nc"
+        return self.datasets / f"{experiment}.nc"
 
     def figures(self, experiment: str) -> list[Path]:
         """Return the figure of an experiment in all its forms, its caption and its tables."""
