@@ -14,6 +14,7 @@ import pytest
 from tests.waiting import PATIENCE, wait_for
 from tramontane.campaign.batch import Stopped, UnfinishedError, run_batch, stop_on_signals
 from tramontane.campaign.deaths import TRIES
+from tramontane.errors import InputError
 from tramontane.results.store import Store
 from tramontane.study import Point
 from tramontane.substrates.isolation import PointError, peak_memory, run_forked
@@ -274,3 +275,11 @@ def is_alive(pid: int) -> bool:
         return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+@pytest.mark.parametrize("mark", ["/tmp/b.done", "../b.done", "ended/../../b.done", "ended"])
+def test_a_mark_lies_in_the_project(tmp_path: Path, mark: str) -> None:
+    file = write_batch(tmp_path, 4)
+    file.write_text(file.read_text().replace("ended/b.done", mark))
+    with pytest.raises(InputError, match=r"done: found .*; allowed: a file of the project"):
+        run_batch(file, tmp_path)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.fuzz import judge as judges
-from tests.fuzz.draw import COMMAND, EXAMPLES, MEASURED, PRINTED, REFERRED, TABLE, WHERE, Drawn, draw
+from tests.fuzz.draw import COMMAND, EXAMPLES, READ_BY, REFERRED, TABLE, WHERE, Drawn, draw
 
 ROOT = Path(__file__).parents[2]
 EXPERIMENT = "configs/experiments/fig09d-pattern.yaml"
@@ -49,8 +49,8 @@ class Project:
     def _judge_placed(self, drawn: Drawn, file: Path) -> judges.Answer:
         if drawn.kind == TABLE:
             return judges.table(file, self.root)
-        if drawn.kind == PRINTED:
-            return self._inside(lambda: judges.command(list(MEASURED)))
+        if drawn.kind in READ_BY:
+            return self._inside(lambda: judges.command(list(READ_BY[drawn.kind])))
         if drawn.kind in REFERRED:
             return judges.file(self.root / REFERRED[drawn.kind][-1])
         return judges.file(file)
@@ -66,6 +66,7 @@ class Project:
     def placed(self, drawn: Drawn, function: Callable[[Path], judges.Answer]) -> judges.Answer:
         """Put an input's file where it belongs, call, and put back what was there."""
         file = self.root / drawn.file
+        file.parent.mkdir(parents=True, exist_ok=True)
         before = file.read_bytes() if file.exists() else None
         file.write_bytes(drawn.content)
         os.utime(file, ns=(drawn.number, drawn.number + 1))  # no two are taken for the same
@@ -84,7 +85,7 @@ class Project:
             return self._run(["estimate", "fig09d", "--scale=smoke", f"--where={text}"])
         if drawn.kind == COMMAND:
             return self._run([word.replace("\0", "?") for word in drawn.words])
-        commands = {TABLE: ["compare", "nope.csv"], PRINTED: list(MEASURED)}
+        commands = {TABLE: ["compare", "nope.csv"]} | {kind: list(words) for kind, words in READ_BY.items()}
         commands |= {kind: ["validate", file] for kind, (*_, file) in REFERRED.items()}
         command = commands.get(drawn.kind, ["validate", drawn.file])
         return self.placed(drawn, lambda _: self._run(command))

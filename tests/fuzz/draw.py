@@ -65,9 +65,16 @@ REFERRED = {
     "graph": ("configs/machines/slimfly-S.csv", "configs/machines/slimfly-S.csv", "graph.yaml"),
     "trace": (f"{EXAMPLES}/trace.goal", "trace.goal", "trace.yaml"),
 }
-#: What a benchmark of others printed, and the command that reads it.
+#: What a benchmark of others printed.
 PRINTED, PRINTED_FILE = "printed", "osu.txt"
-MEASURED = ("measured", f"pairwise={PRINTED_FILE}", "--machine=torus-S", "--nodes=4", "--output=measured.csv")
+#: What should be a batch of a plan, or the manifest of an experiment.
+BATCH, MANIFEST, PLANNED_FILE = "batch", "manifest", "results/plan/smoke/foreign.json"
+#: The commands that read files of these kinds.
+READ_BY = {
+    PRINTED: ("measured", f"pairwise={PRINTED_FILE}", "--machine=torus-S", "--nodes=4", "--output=measured.csv"),
+    BATCH: ("run-batch", PLANNED_FILE),
+    MANIFEST: ("collate", PLANNED_FILE, "foreign.nc"),
+}
 TABLE, WHERE, COMMAND = "table", "where", "command"
 KINDS = (*SOURCES, *REFERRED, PRINTED, TABLE, WHERE, COMMAND)
 
@@ -280,18 +287,46 @@ WORDS = (
     ),
     *("open('x')", "__import__('os')", "'%0999999999d'", "[0]", "10**400", "²", "é", "\\", "\x00", ":=", "~", "@", "'"),
 )
-COMMANDS: dict[str, tuple[str, ...]] = {
-    "validate": (),
-    "describe": ("--scale",),
-    "estimate": ("--scale", "--where", "--json"),
-    "compare": ("--model", "--against", "--members", "--jitter", "--cores"),
-    "calibrate": ("--output", "--system", "--partition", "--environment", "--ranks", "--measured", "--machine"),
-    "reproduce": ("--scale", "--experiments", "--memory", "--profile", "--where", "--threads", "--cores"),
-    "new-experiment": (),
-    "claims": ("--scale",),
-    "run": ("--substrate", "--memory", "--threads"),
+COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "validate": ((), ()),
+    "describe": (("fig09d",), ("--scale",)),
+    "picture": (("torus-S",), ("--output",)),
+    "timeline": (("program.yaml",), ("--output", "--ranks", "--threads")),
+    "utilisation": (("nope.yaml",), ("--output", "--threads")),
+    "goal": (("program.yaml",), ("--output",)),
+    "extrapolate": (("trace.goal", "trace.goal"), ("--ranks", "--output")),
+    "estimate": (("fig09d",), ("--scale", "--where", "--json")),
+    "compare": (
+        ("nope.csv",),
+        ("--model", "--against", "--members", "--jitter", "--cores", "--dataset", "--predictions"),
+    ),
+    "measured": (("pairwise=osu.txt", "--machine=torus-S"), ("--machine", "--nodes", "--output", "--shape", "--date")),
+    "calibrate": ((), ("--output", "--system", "--partition", "--environment", "--ranks", "--measured", "--machine")),
+    "reproduce": ((), ("--scale", "--experiments", "--memory", "--profile", "--where", "--threads", "--cores")),
+    "plan": (("--scale=smoke", "--experiments=nope"), ("--scale", "--experiments", "--cores", "--memory")),
+    "publish": (("--experiments=nope",), ("--experiments", "--scale", "--least")),
+    "new-experiment": ((), ()),
+    "claims": ((), ("--scale",)),
+    "verify": (("nope",), ("--scale", "--sample", "--seed")),
+    "archive": (("nope.zip",), ("--scale",)),
+    "run": (("nope.yaml",), ("--substrate", "--memory", "--threads", "--device", "--checkpoint")),
+    "run-batch": (("nope.json",), ("--threads",)),
+    "collate": (("nope.json", "x.nc"), ()),
+    "pattern from-partition": (
+        ("--to=x.csv", "--icosahedron=4", "--cells=hexagons", "--parts=4"),
+        ("--to", "--bytes", "--grid", "--icosahedron", "--cells", "--parts", "--partition", "--width", "--messages"),
+    ),
+    "pattern elements": (
+        ("--to=x.csv", "--cubed-sphere=4", "--parts=6"),
+        ("--to", "--cubed-sphere", "--mesh", "--parts", "--partition", "--neighbours", "--points", "--bytes"),
+    ),
+    "pattern from-matrix": (("osu.txt", "--to=x.csv"), ("--to",)),
+    "graph slim-fly": (("5", "--to=x.csv"), ("--to", "--parallel")),
+    "graph polarfly": (("3", "--to=x.csv"), ("--to", "--parallel")),
+    "graph jellyfish": (("--to=x.csv", "--switches=20", "--links=3"), ("--to", "--switches", "--links", "--seed")),
+    "graph from-machine": (("torus-S", "--to=x.csv"), ("--to",)),
 }
-"""Commands with the options that take a broken value; every drawn line has one mistake at least."""
+"""Commands with arguments that cost little, and options that take a broken value: each line has a mistake, mostly."""
 BROKEN_WORDS = (
     *(
         "",
@@ -344,6 +379,8 @@ class Drawn:
         What the file holds, or the expression.
     words : tuple of str
         The command line.
+    told : str
+        What the line that refuses it says; of what is drawn nothing.
     """
 
     kind: str
@@ -351,6 +388,7 @@ class Drawn:
     file: str = ""
     content: bytes = b""
     words: tuple[str, ...] = ()
+    told: str = ""
 
 
 def draw(seed: int, count: int, root: Path) -> Iterator[Drawn]:
@@ -474,11 +512,11 @@ def _expression(generator: random.Random) -> str:
 def _line(generator: random.Random) -> tuple[str, ...]:
     command = generator.choice(list(COMMANDS))
     odd = generator.choice(BROKEN_WORDS)
-    options = COMMANDS[command]
-    if not options or generator.random() < 0.4:
-        return (command, odd, *(["--nope"] if command in ("reproduce", "claims", "calibrate") else []))
-    option = generator.choice(options)
-    rest = {"describe": ("fig09d",), "estimate": ("fig09d",), "compare": ("nope.csv",), "run": ("nope.yaml",)}
+    arguments, options = COMMANDS[command]
     # What is not looked at first must not set a campaign going.
-    end = {"reproduce": ("--no-run", "--experiments", "nope"), "calibrate": ("--output", "nope.txt")}.get(command, ())
-    return (command, *rest.get(command, ()), f"{option}={odd}", *end)
+    end = {"reproduce": ("--no-run", "--experiments=nope"), "calibrate": ("--output=nope.txt",)}.get(command, ())
+    if not options or generator.random() < 0.4:
+        words = [odd if word[0] != "-" else word for word in arguments]
+        ends = ("--nope",) if end or command == "claims" else ()
+        return (*command.split(), *words, *(() if odd in words else (odd,)), *ends)
+    return (*command.split(), *arguments, f"{generator.choice(options)}={odd}", *end)

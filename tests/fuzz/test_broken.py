@@ -30,12 +30,16 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def faults(project: Project, inputs: list[Drawn], *, refused: bool) -> list[str]:
-    """Return what is wrong with the answers; of the corpus, also what is not refused."""
+    """Return what is wrong with the answers; of the corpus, also what is not refused, or for another reason."""
     wrong = []
     for drawn in inputs:
         answer = project.judge(drawn)
-        if answer.fault or (refused and answer.line is None):
-            told = answer.fault or "was accepted"
+        told = answer.fault
+        if refused and not told and answer.line is None:
+            told = "was accepted"
+        elif refused and not told and drawn.told not in (answer.line or ""):
+            told = f"{drawn.told!r} is not in {answer.line}"
+        if told:
             wrong.append(f"{drawn.kind} {drawn.number} {drawn.file} {drawn.words} {drawn.content[-300:]!r}: {told}")
     return wrong
 

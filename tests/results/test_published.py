@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tramontane.campaign.driver import Options, header
 from tramontane.campaign.plan import Plan, make_plan, write_plan
 from tramontane.results.collate import collate_manifest
@@ -139,6 +141,36 @@ def test_quick_points_and_those_of_other_substrates_are_not_published(project: P
     assert publish(project, identities[:3], 60.0) == 1
     assert list(Store(project, PUBLISHED).identities()) == [identities[0]]
     assert publish(project, identities[:3], 60.0) == 0
+
+
+@pytest.mark.parametrize("how", ["cut", "unreadable"])
+def test_a_damaged_published_record_is_told_and_its_point_is_run(
+    project: Path, execute: Execute, how: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    identities = publish_all(project, execute)
+    victim = min(identities)
+    path = Store(project, PUBLISHED).path(victim)
+    content = path.read_bytes()
+    path.unlink()
+    if how == "cut":
+        path.write_bytes(content[:-100])
+    else:
+        path.mkdir()  # root may read any file
+    plan = make_plan(project, "smoke")
+    assert {job.identity for job in plan.jobs} == {victim}
+    assert plan.published == identities - {victim}
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"{path}: ")
+    assert line.endswith("; ignored")
+
+
+def test_a_damaged_record_is_not_published(project: Path, execute: Execute) -> None:
+    identities = set(execute(project).points)
+    victim = min(identities)
+    path = Store(project).path(victim)
+    path.write_bytes(path.read_bytes()[:-100])
+    assert publish(project, identities, 0.0) == len(identities) - 1
+    assert set(Store(project, PUBLISHED).identities()) == identities - {victim}
 
 
 def test_nothing_published_is_nothing_found(project: Path) -> None:

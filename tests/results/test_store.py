@@ -11,10 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import xarray as xr
 
+from tramontane.results import datasets
 from tramontane.results.proof import sealed
 from tramontane.results.store import PUBLISHED, Store
 from tramontane.study.points import Point
+from tramontane.substrates.checkpoints import Checkpoint
 from tramontane.support.files import dump, write_atomically, write_if_changed
 
 POINT = Point.model_validate(
@@ -98,6 +101,47 @@ def test_an_interrupted_write_leaves_the_old_file_and_no_other(tmp_path: Path, m
         write_atomically(file, "new")
     assert file.read_text() == "old"
     assert list(tmp_path.iterdir()) == [file]
+
+
+def write_checkpoint(file: Path) -> None:
+    checkpoint = Checkpoint(file, POINT.canonical(), "build")
+    file.with_name(f".{file.name}.tmp").write_bytes(b"state")  # as the simulator does
+    checkpoint.written("")
+
+
+WRITERS: dict[str, Callable[[Path], None]] = {
+    "text": lambda file: write_atomically(file, "text"),
+    "dataset": lambda file: datasets.write(xr.Dataset({"time_s": ("ranks", [1.0])}), file),
+    "checkpoint": write_checkpoint,
+}
+
+
+@pytest.mark.parametrize("what", WRITERS)
+def test_a_file_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or a power cut may leave an empty file under the name."""
+    done: list[tuple[str, int, int]] = []
+    fsync, replace = os.fsync, os.replace
+
+    def note(call: str, state: os.stat_result) -> None:
+        done.append((call, state.st_ino, state.st_size))
+
+    def noted_fsync(descriptor: int) -> None:
+        note("fsync", os.fstat(descriptor))
+        fsync(descriptor)
+
+    def noted_replace(source: Path, target: Path) -> None:
+        note("replace", source.stat())
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", noted_fsync)
+    monkeypatch.setattr(os, "replace", noted_replace)
+    file = tmp_path / "file"
+    WRITERS[what](file)
+    written = file.stat()
+    mine = [(call, size) for call, number, size in done if number == written.st_ino]
+    assert mine == [("fsync", written.st_size), ("replace", written.st_size)]
 
 
 def test_files_can_be_read_by_others(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from tramontane.errors import InputError
 from tramontane.study import Expansion, expand, load_experiment
-from tramontane.study.expansion import decades
+from tramontane.study.expansion import MOST_POINTS, decades, swept
 
 Line = Callable[..., str]
 Write = Callable[..., Path]
@@ -363,6 +364,24 @@ def test_mistakes(folder: Path, keys: dict[str, Any], expected: str) -> None:
     assert text.startswith("x.yaml: ")
     assert text.removeprefix("x.yaml: ").startswith(expected)
     assert "\n" not in text
+
+
+def product(sizes: tuple[int, int, int]) -> dict[str, list[int]]:
+    starts = {"ranks": 1, "workload.radix": 2, "seed": 0}
+    return {key: list(range(start, start + size)) for (key, start), size in zip(starts.items(), sizes, strict=True)}
+
+
+@pytest.mark.parametrize("sizes", [(250, 200, 200), (2, 400, 399), (3, 59, 113)])
+def test_too_many_points_are_refused_for_their_number(write: Write, line: Line, sizes: tuple[int, int, int]) -> None:
+    loaded = load_experiment(write(json.dumps(experiment(cross=product(sizes)))))
+    told = "{} points, {} ranks x {} radix x {} seed".format(math.prod(sizes), *sizes)
+    assert line(swept, loaded, "smoke") == f"x.yaml: scales.smoke: found {told}; allowed: at most {MOST_POINTS}"
+
+
+def test_as_many_points_as_allowed_are_accepted(write: Write) -> None:
+    sizes = (2, 20, MOST_POINTS // 40)
+    loaded = load_experiment(write(json.dumps(experiment(cross=product(sizes)))))
+    assert math.prod(map(len, swept(loaded, "smoke").values())) == MOST_POINTS
 
 
 def test_unknown_scale(folder: Path) -> None:

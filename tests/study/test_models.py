@@ -14,14 +14,19 @@ from tramontane.study.claims import Claims, Judgement
 from tramontane.study.experiments import Experiment
 from tramontane.study.figures import Drawing
 from tramontane.study.layers import Origin
+from tramontane.study.libraries import LibraryAlgorithm
 from tramontane.study.machines import Machine
 from tramontane.study.messages import explain
+from tramontane.study.plausible import Plausible
 from tramontane.study.points import Point
+from tramontane.study.sampling import Sample
+from tramontane.study.studies import Study
 from tramontane.study.systems import System
 
 MODELS: list[type[BaseModel]] = [
     *(Point, Machine, Experiment, Drawing, System, Claims, Judgement),
-    *(NamedGrid, Reference, PrintedNetwork, PrintedAlgorithm),
+    *(NamedGrid, Reference, PrintedNetwork, PrintedAlgorithm, LibraryAlgorithm),
+    *(Sample, Study, Plausible),
 ]
 
 

@@ -7,7 +7,6 @@ and the batch goes on. A point that is killed, mostly for want of memory, is tri
 more memory; if that does not help it counts as failed.
 """
 
-import json
 import math
 import signal
 import sys
@@ -16,12 +15,16 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TextIO
 
+from pydantic import BaseModel, ValidationError
+
 from tramontane.campaign.deaths import TRIES, Deaths
+from tramontane.errors import InputError
 from tramontane.results.provenance import provenance
 from tramontane.results.store import Store
 from tramontane.study import patterns
 from tramontane.study.loading import canonical_point
 from tramontane.study.points import MEASURED, Point
+from tramontane.study.reading import read_json
 from tramontane.substrates import Keeper, Substrate, get, require
 from tramontane.substrates.isolation import OUT_OF_MEMORY, PointError, PointKilledError, run_forked
 from tramontane.support.files import write_atomically
@@ -35,6 +38,39 @@ Resolve = Callable[[str], Substrate]
 
 #: Why a point failed that was killed again and again.
 _KILLED = f"killed {TRIES} times, as for want of memory"
+
+
+class _Entry(BaseModel):
+    id: str
+    memory_bytes: int
+    point: dict[str, Any]
+
+
+class _Batch(BaseModel):
+    """What is read of a batch's file (:func:`tramontane.campaign.plan.describe_batch`)."""
+
+    id: str
+    done: str
+    points: list[_Entry]
+
+
+def read_batch(file: Path) -> _Batch:
+    """Return the batch in a file of a plan.
+
+    Raises
+    ------
+    InputError
+        If it is none, or its mark would lie outside the project.
+    """
+    allowed = "a batch, as `tramontane plan` writes it"
+    try:
+        batch = _Batch.model_validate(read_json(file), strict=True)
+    except ValidationError as error:
+        key = ".".join(map(str, error.errors()[0]["loc"]))
+        raise InputError(file, key, None, allowed, problem="found something else") from None
+    if Path(batch.done).is_absolute() or ".." in Path(batch.done).parts or Path(batch.done).suffix != ".done":
+        raise InputError(file, "done", batch.done, "a file of the project")
+    return batch
 
 
 class Stopped(BaseException):
@@ -70,28 +106,30 @@ def run_batch(file: Path, root: Path, resolve: Resolve = require, log: TextIO | 
 
     Raises
     ------
+    InputError
+        If the file holds no batch.
     Stopped
         If SIGINT or SIGTERM arrives; the batch is not marked as ended then.
     UnfinishedError
         If points were killed and are to be tried again; the batch is not marked as ended then.
     """
-    batch = json.loads(file.read_text(encoding="utf-8"))
+    batch = read_batch(file)
     store = Store(root)
     begun = _begun(file)
     # An earlier attempt at this batch may have come some way; what failed then would fail again.
     left = {
-        entry["id"]: canonical_point(entry["point"], file, f"points[{number}].point")
-        for number, entry in enumerate(batch["points"])
-        if store.changed_at(entry["id"]) <= begun
+        entry.id: canonical_point(entry.point, file, f"points[{number}].point")
+        for number, entry in enumerate(batch.points)
+        if store.changed_at(entry.id) <= begun
     }
     stream = log or sys.stderr
     order = {identity: number for number, identity in enumerate(left)}
     measured = {identity: point for identity, point in left.items() if point.substrate == MEASURED}
-    mark = Path(root, batch["done"])
+    mark = Path(root, batch.done)
     failed = _measure(measured, mark.with_suffix(""), root, store, stream)
     deaths = Deaths(mark.with_suffix(".hand"))
     deaths.forgive(identity for identity in left if _is_newer(store.checkpoint_path(identity), deaths.file))
-    predicted = {entry["id"]: entry["memory_bytes"] for entry in batch["points"]}
+    predicted = {entry.id: entry.memory_bytes for entry in batch.points}
     killed = 0
     # What was killed before comes last: it may take the batch with it again.
     for identity in sorted(left.keys() - measured.keys(), key=lambda identity: (deaths.of(identity), order[identity])):

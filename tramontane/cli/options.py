@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -62,22 +62,15 @@ def bytes_of(memory: str | None) -> int | None:
     return None if memory is None else quantity("--memory", memory, replace(SIZE, examples=("64 GB",)), least=1)
 
 
-def planned(path: Path, keys: tuple[str, ...], what: str) -> dict[str, Any]:
-    """Return what a file of a plan holds; anything else in its place is refused."""
-    from tramontane.study.reading import read_json
-
-    data = read_json(path)
-    if not isinstance(data, dict) or not all(key in data for key in keys) or len(path.absolute().parents) < 5:
-        raise InputError(path, "", None, f"{what}, as `tramontane plan` writes it", problem="found something else")
-    return data
-
-
 def to_write(option: str, file: Path) -> Path:
     """Return a file that a command is to write, whose folder must be there: a mistyped one is not to be made."""
-    if not file.absolute().parent.is_dir():
-        raise InputError(option, "", str(file), "a file in a folder that exists")
-    if file.is_dir():
-        raise InputError(option, "", str(file), "a file", problem=f"{file} is a folder")
+    try:
+        if not file.absolute().parent.is_dir():
+            raise InputError(option, "", str(file), "a file in a folder that exists")
+        if file.is_dir():
+            raise InputError(option, "", str(file), "a file", problem=f"{file} is a folder")
+    except OSError:  # a name too long
+        raise InputError(option, "", str(file), "a name that a file can have") from None
     return file
 
 

@@ -24,10 +24,10 @@ def picture(
     from tramontane.support.layout import CODE
     from tramontane.support.tables import table
 
-    stem = to_write("--output", output or Path(machine))
     found = load_machine(machine)
+    stem = to_write("--output", output or Path(machine))
     print(table(("", machine), rows(found, structure(found))))
     # What draws uses this package, not the other way round.
     path = os.pathsep.join([str(CODE), *filter(None, [os.environ.get("PYTHONPATH")])])
-    command = [sys.executable, "-m", "analysis.picture", machine, str(stem)]
+    command = [sys.executable, "-m", "analysis.picture", machine, str(stem.absolute())]  # `-x` is no option
     raise typer.Exit(subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=False).returncode)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tramontane.cli.exit import FAILURE, fail
-from tramontane.cli.options import Threads, planned
+from tramontane.cli.options import Threads
 
 
 def run_batch(
@@ -19,7 +19,6 @@ def run_batch(
     from tramontane.substrates import require
     from tramontane.support.layout import root_of
 
-    planned(file, ("id", "done", "points"), "a batch")
     stop_on_signals()
     try:
         run_batch(file, root_of(file), functools.partial(require, threads=threads))

@@ -41,5 +41,10 @@ def utilisation(
     print(*hottest(result), sep="\n")
     # What draws uses this package, not the other way round.
     path = os.pathsep.join([str(CODE), *filter(None, [os.environ.get("PYTHONPATH")])])
-    command = [sys.executable, "-m", "analysis.utilisation", str(point_file), str(told), str(stem)]
+    command = [
+        sys.executable,
+        "-m",
+        "analysis.utilisation",
+        *(str(file.absolute()) for file in (point_file, told, stem)),
+    ]
     raise typer.Exit(subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=False).returncode)

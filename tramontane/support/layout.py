@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tramontane import __version__
+from tramontane.errors import InputError
 
 #: Where the packages lie: the checkout itself, or wherever they were installed.
 CODE = Path(__file__).resolve().parents[2]
@@ -33,8 +34,11 @@ SCHEMATICS = ("fig03", "fig04")
 
 
 def root_of(planned: Path) -> Path:
-    """Return the root of the checkout that a manifest or a batch of a plan lies in."""
-    return planned.absolute().parents[4]  # not resolved: `results` may be a link to another file system
+    """Return the root of the checkout that a manifest or a batch of a plan lies in (InputError if it can't be one)."""
+    parents = planned.absolute().parents  # not resolved: `results` may be a link to another file system
+    if len(parents) < 5:
+        raise InputError(planned, "", None, "a file that `tramontane plan` writes", problem="it lies elsewhere")
+    return parents[4]
 
 
 def home(root: Path) -> Path:
