@@ -29,6 +29,7 @@ from tramontane.study.units import (
     format_quantity,
 )
 
+_CHECKED = "checked"
 MAX_BUFFER = 2**31 - 1  # the simulator counts a buffer's free bytes in 32 bits
 MAX_PORTS = 10**9  # the simulator reserves room for all of them
 SERVICES = ("fifo", "round-robin")
@@ -479,7 +480,13 @@ class Machine(Settings):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        """Check what only several keys show together and fill in the defaults that depend on others."""
+        """Check what only several keys show together and fill in the defaults that depend on others.
+
+        A machine that has been checked is asked again with each point that it is put into; that it is all right is
+        noted where a copy that is `changed` doesn't find it.
+        """
+        if _CHECKED in self.__dict__:
+            return self
         facts = self.facts
         if facts.switches * facts.port_numbers > MAX_PORTS:
             found = f"found a network of {facts.switches} switches with {facts.port_numbers} ports each"
@@ -504,6 +511,7 @@ class Machine(Settings):
         )
         self._fill(logp=logp, crossbar=Crossbar.model_construct(bandwidth=self._crossbar()))
         self._check_buffer()
+        self.__dict__[_CHECKED] = True
         return self
 
     def _classes(self) -> dict[str, LinkClass]:
