@@ -15,6 +15,8 @@ from tramontane.campaign import driver
 from tramontane.campaign.driver import Options, find_profile, header, snakemake_command, summary
 from tramontane.campaign.plan import Plan, make_plan
 from tramontane.errors import InputError
+from tramontane.results import datasets
+from tramontane.results.collate import collate_manifest
 from tramontane.results.store import Store
 from tramontane.support.layout import CODE
 
@@ -87,6 +89,21 @@ def test_without_a_checkout_one_line_says_so(project: Path, tmp_path: Path, monk
         find_profile(project, "default")
     with pytest.raises(InputError, match=r"Snakefile: no such file; allowed: a checkout of Tramontane"):
         snakemake_command(make_plan(project, "smoke"), tmp_path, OPTIONS)
+
+
+def test_a_dataset_that_is_not_as_it_was_written_is_made_again(
+    project: Path, execute: Execute, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Although its time says that nothing is to be done."""
+    plan = execute(project)
+    dataset = plan.layout.dataset("tiny")
+    datasets.write(collate_manifest(plan.experiments[0].manifest, Store(project)), dataset)
+    times = dataset.stat().st_atime_ns, dataset.stat().st_mtime_ns
+    dataset.write_bytes(dataset.read_bytes()[:-300])
+    os.utime(dataset, ns=times)
+    monkeypatch.setattr(driver, "_run", lambda *_: int(dataset.exists()))
+    assert driver.reproduce(project, "smoke", ["tiny"], OPTIONS) == 0
+    assert "tiny.nc: damaged, or no dataset (OSError); " in capfd.readouterr().err
 
 
 def test_a_signal_is_kept_for_who_waits_for_it() -> None:

@@ -1,4 +1,4 @@
-"""What is wrong with one experiment harms no other: not the campaign of another, nor its report."""
+"""What is wrong with one file harms no other: not the campaign of another experiment, nor its report."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -62,3 +62,31 @@ def test_a_bad_experiment_is_listed_after_the_others(
     assert "tiny" in out
     assert err.startswith("configs/experiments/bad.yaml: not YAML")
     assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["estimate", "tiny", "--scale", "smoke"], "5 points, 4 done, 1 to run"),
+        (["list"], " 4/5 "),
+        (["plan", "--scale", "smoke"], "5 points, 1 to run in 1 batch"),
+    ],
+)
+def test_a_damaged_record_is_missing_for_every_command(
+    project: Path,
+    execute: Callable[..., Plan],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    words: list[str],
+    said: str,
+) -> None:
+    record = Store(project).path(min(execute(project).points))
+    record.write_text(record.read_text().replace('"time_s": ', '"time_s": 1'))
+    monkeypatch.chdir(project)
+    monkeypatch.setattr("sys.argv", ["tramontane", *words])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    out, err = capfd.readouterr()
+    assert not ended.value.code
+    assert f"{record.name}: the checksum differs; set aside as {record.name}.damaged-1" in err
+    assert said in out + err
