@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults import campaign, soak
+from tests.faults import campaign
 from tests.preload import preloaded
 from tests.waiting import wait_for
 from tramontane.campaign.batch import run_batch
@@ -311,10 +311,3 @@ def test_a_file_system_that_answers_late_only_delays(clean: Path, tmp_path: Path
     status, _, err = campaign.run(project, environment=preloaded(tmp_path, LATE))
     assert status == 0, err
     recovered(project, clean)
-
-
-@pytest.mark.long
-def test_a_campaign_under_random_faults_ends_with_the_dataset_of_a_clean_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`make soak`, for two minutes."""
-    monkeypatch.setattr("sys.argv", ["soak", "--minutes", "2", "--seed", "1"])
-    assert soak.main() == 0
