@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import h5netcdf
 import pytest
 import xarray as xr
 
@@ -48,3 +49,12 @@ def test_verifying_finds_what_a_point_does_not_give(project: Path) -> None:
     assert len(found.differences) == 1
     assert victim in found.differences[0]
     assert "time_s was" in found.differences[0]
+
+
+def test_a_dataset_that_claims_too_much_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    """A file of some thousand bytes, whose values would fill any memory."""
+    with h5netcdf.File(tmp_path / "large.nc", "w") as file:
+        file.dimensions = {"x": 1 << 40}
+        file.create_variable("time_s", ("x",), float, chunks=(1 << 20,))
+    with pytest.raises(InputError, match="8796093022208 B of values; allowed: at most"):
+        datasets.read(tmp_path / "large.nc")

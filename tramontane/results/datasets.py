@@ -1,6 +1,7 @@
 """Datasets in files: written whole or not at all, with a digest of all that is in them, which reading checks."""
 
 import hashlib
+import io
 import os
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import xarray as xr
 
 from tramontane.errors import InputError
 
+#: Values of a dataset that is read: a file of some bytes may claim any number [B].
+MOST_BYTES = 8 << 30
 #: The attribute that holds the digest.
 DIGEST = "content_sha256"
 
@@ -56,18 +59,29 @@ def write(dataset: xr.Dataset, path: Path) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def read(path: Path) -> xr.Dataset:
+def read(path: Path, content: bytes | None = None) -> xr.Dataset:
     """Return a dataset, if it is as it was written.
+
+    Parameters
+    ----------
+    path : Path
+        Its file.
+    content : bytes, optional
+        What is in the file, if it is not on the disk.
 
     Raises
     ------
     InputError
-        If it is damaged, has changed, or has no digest.
+        If it is damaged, too large for any campaign, has changed, or has no digest.
     """
     allowed = "a dataset as tramontane wrote it"
     try:
-        with xr.open_dataset(path, engine="h5netcdf") as opened:
+        with xr.open_dataset(path if content is None else io.BytesIO(content), engine="h5netcdf") as opened:
+            if opened.nbytes > MOST_BYTES:
+                raise InputError(path, "", None, f"at most {MOST_BYTES} B", problem=f"{opened.nbytes} B of values")
             dataset = opened.load()
+    except InputError:
+        raise
     except FileNotFoundError:
         raise InputError(path, "", None, allowed, problem="no such file") from None
     except Exception as error:
