@@ -94,9 +94,9 @@ def _verify(bundle: zipfile.ZipFile, file: Path) -> Finding:
                 experiments += 1
                 own = _read(bundle, name)
                 points |= {_matching(_IDENTITY, point["id"]) for point in own["points"] if "id" in point}
-                title = _matching(_NAME, own["name"])
-                problems += _lacking(names, _needed(title, layout))
-                problems += _unsound(bundle, layout.dataset(title).as_posix(), names)
+                experiment = _matching(_NAME, own["name"])
+                problems += _lacking(names, _needed(experiment, layout))
+                problems += _unsound(bundle, layout.dataset(experiment).as_posix(), names)
         described = {str(entity["@id"]).rstrip("/") for entity in _read(bundle, CRATE)["@graph"]}
         problems += [
             f"{name} is not described in {CRATE}"

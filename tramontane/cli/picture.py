@@ -29,5 +29,6 @@ def picture(
     print(table(("", machine), rows(found, structure(found))))
     # What draws uses this package, not the other way round.
     path = os.pathsep.join([str(CODE), *filter(None, [os.environ.get("PYTHONPATH")])])
-    command = [sys.executable, "-m", "analysis.picture", machine, str(stem.absolute())]  # `-x` is no option
+    # An absolute path is never taken for an option, as a file named `-x` would be.
+    command = [sys.executable, "-m", "analysis.picture", machine, str(stem.absolute())]
     raise typer.Exit(subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=False).returncode)

@@ -41,10 +41,6 @@ def utilisation(
     print(*hottest(result), sep="\n")
     # What draws uses this package, not the other way round.
     path = os.pathsep.join([str(CODE), *filter(None, [os.environ.get("PYTHONPATH")])])
-    command = [
-        sys.executable,
-        "-m",
-        "analysis.utilisation",
-        *(str(file.absolute()) for file in (point_file, told, stem)),
-    ]
+    files = [str(file.absolute()) for file in (point_file, told, stem)]  # `-x` would be taken for an option
+    command = [sys.executable, "-m", "analysis.utilisation", *files]
     raise typer.Exit(subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=False).returncode)
