@@ -84,10 +84,23 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::stripe(std::uint32_t rank
 
 /// Gives a message to another rank of the node. It begins when the node's memory has served the payloads before it, and
 /// passes at the slower of its own bandwidth and the memory's.
+///
+/// The peer's NIC answers a get request by itself, whatever its rank is doing. Where no memory serves one payload after
+/// the other, what it sends is certain, and goes without an event of its own.
 template <class Own, class Engine, class Switches>
 TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::hand_over(std::uint32_t rank, Index item, Ticks now) {
-    const Transaction& e = engine_.transactions[item];
+    using Kind = Transaction::Kind;
+    Transaction& e = engine_.transactions[item];
     const Parameters& p = engine_.parameters;
+    const bool asks = e.kind() == Kind::get || e.kind() == Kind::eager_get;
+    if (asks && memory_until_ == nullptr && waiting_ == nullptr) {
+        now += p.node_latency + checked_product(control_bytes, p.node_slot);
+        --node(places_.of(e.peer)).unanswered;
+        const std::uint32_t asked = rank;
+        rank = e.peer;
+        e.peer = asked;
+        e.become(e.kind() == Kind::get ? Kind::data : Kind::eager_data);
+    }
     const std::int64_t bytes = size(rank, e);
     const auto count = static_cast<std::uint64_t>(bytes);
     Ticks begin = now;

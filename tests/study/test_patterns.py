@@ -101,8 +101,8 @@ def test_steps_are_rounds_and_receives_come_in_order_of_source(tmp_path: Path) -
         ),
         ("source,target,bytes,tag\n0,1,8,32768\n", "row 1, tag: found 32768; allowed: a whole number, 0 to 32767"),
         (
-            "source,target,bytes\n0,9,8\n",
-            "workload.file: found a message from rank 0 to rank 9; allowed: ranks from 0 to 3",
+            "source,target,bytes\n0,1,8\n0,9,8\n",
+            "workload.file: x.csv: row 2, target: found 9; allowed: ranks from 0 to 3",
         ),
     ],
 )

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tramontane.errors import InputError, display_path, show
 from tramontane.study.fields import is_digest
 from tramontane.study.messages import problem
@@ -27,6 +29,9 @@ _SUFFIX = ".pattern"
 _KINDS = ("pattern", "trace")
 _GRAPH = "graph"
 """The topology whose machines name a table."""
+
+_files_of: dict[str, Path] = {}
+"""The file of each table that this process has read, for what is wrong with one of its rows."""
 
 Pack = Callable[[Path], bytes | memoryview]
 """Returns the binary form of what is in a file; InputError if it can't."""
@@ -60,6 +65,7 @@ def kept(file: str | Path, pack: Pack = pack_messages) -> str:
         raise InputError(path, "", None, "a file", problem="no such file") from None
     named = (path, changed, _root(), pack)
     digest = _kept(*named)
+    _files_of[digest] = path
     return digest if is_kept(digest) else _kept.__wrapped__(*named)
 
 
@@ -203,6 +209,23 @@ def origins(root: Path, canonical: object) -> dict[str, Any]:
     """Return from what file each table of a point was made, by its digest, as far as that is known."""
     notes = {digest: note_of(root, digest) for digest in sorted(named(canonical))}
     return {digest: read_json(note) for digest, note in notes.items() if note.exists()}
+
+
+def row_beyond(digest: str, ranks: int) -> str | None:
+    """Return the first row that names a rank from `ranks` on in the file this process made a table of, in words.
+
+    None if there is no such row, or no such file.
+    """
+    path = _files_of.get(digest)
+    if path is None:
+        return None
+    columns = read(path)
+    beyond = {name: np.flatnonzero(columns[name] >= ranks) for name in ("source", "target")}
+    first = {name: int(rows[0]) for name, rows in beyond.items() if len(rows)}
+    if not first:
+        return None
+    name = min(first, key=lambda name: first[name])
+    return f"{path.name}: row {first[name] + 1}, {name}: found {columns[name][first[name]]}"
 
 
 def _is_whole(path: Path, digest: str) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
 from tramontane.errors import show
 from tramontane.study import collective_calls, patterns, schedules, traces
@@ -413,6 +414,16 @@ class Pattern(Tabled):
     repeats: Count = Field(
         schedules.default("pattern", "repeats"), description="How often all steps come one after the other."
     )
+
+    def for_ranks(self, ranks: int) -> Self:
+        """Return the workload; a message of a rank that there is not is refused by its row, where the file is known."""
+        try:
+            return super().for_ranks(ranks)
+        except PydanticCustomError:
+            row = patterns.row_beyond(str(self.table), ranks)
+            if row is None:
+                raise
+            raise problem(row, f"ranks from 0 to {ranks - 1}", key="workload.file") from None
 
 
 class Expanded(Settings):
