@@ -67,8 +67,10 @@ TRAMONTANE_RULE void copy_up(const T* first, const T* last, T* end) {
 }
 /// As std::bit_width.
 [[nodiscard]] TRAMONTANE_RULE constexpr int bit_width(std::uint64_t value) {
-#ifdef TRAMONTANE_ON_DEVICE
+#if defined(__CUDA_ARCH__)
     return 64 - __clzll(static_cast<long long>(value));
+#elif defined(TRAMONTANE_ON_DEVICE)
+    return value == 0 ? 0 : 64 - __builtin_clzll(value);
 #else
     return static_cast<int>(std::bit_width(value));
 #endif

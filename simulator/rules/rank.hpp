@@ -108,9 +108,9 @@ template <class Own, class Engine, class Switches>
     if (round.ends > 0) return wait(node, rank, now, time);
     if (unpacking_) unpacking_->post(rank, node.round, node.window >= sends_freely ? round.receives : 0);
     if (engine_.parameters.costs.of_posting() && node.window > puts) {
-        if (const Ticks posting = this->posting(node, rank); posting > 0) {
+        if (const Ticks work = posting(node, rank); work > 0) {
             node.state = RankState::posts;
-            resume_after(node, rank, time, posting);
+            resume_after(node, rank, time, work);
             return Step::blocked();
         }
     }

@@ -65,8 +65,13 @@ std::string launch_together(Kernel kernel, int blocks, int threads, void** argum
                                                         dim3(static_cast<unsigned>(blocks)),
                                                         dim3(static_cast<unsigned>(threads)), arguments, 0, nullptr));
 }
-inline std::string set_stack(std::size_t bytes) {
-    return said(TRAMONTANE_GPU(DeviceSetLimit)(TRAMONTANE_GPU(LimitStackSize), bytes));
+/// Of each thread; HIP's compiler finds out for itself how much a kernel takes.
+inline std::string set_stack([[maybe_unused]] std::size_t bytes) {
+#if defined(__HIPCC__)
+    return "";
+#else
+    return said(cudaDeviceSetLimit(cudaLimitStackSize, bytes));
+#endif
 }
 
 }  // namespace tramontane::device::gpu
