@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 import sysconfig
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,17 @@ def test_the_kernel_compiles_and_calls_nothing_by_pointer(tmp_path: Path) -> Non
     text = ptx.read_text()
     assert "handle_windows" in text
     assert re.search(r"\.callprototype|\bcall\b[^;]*%rd?\d+\s*,\s*\(", text) is None, "a virtual function"
+
+
+@pytest.mark.long
+def test_the_driver_of_amd_gpus_compiles_and_links(tmp_path: Path) -> None:
+    if shutil.which("hipcc") is None:
+        pytest.skip("no hipcc here (Debian: apt-get install hipcc libamdhip64-dev rocm-device-libs)")
+    cmake = Path(sys.executable).with_name("cmake")
+    subprocess.run([cmake, "-S", ROOT, "-B", tmp_path, "-DTRAMONTANE_HIP=ON"], check=True)
+    subprocess.run([cmake, "--build", tmp_path, "--target", "tramontane-gpu"], check=True)
+    listed = subprocess.run(["nm", "-D", tmp_path / "libtramontane-gpu.so"], check=True, capture_output=True, text=True)
+    assert " T tramontane_open_accelerator" in listed.stdout
 
 
 def small(routing: str = "minimal") -> dict[str, Any]:

@@ -133,7 +133,7 @@ def test_a_step_of_a_program_is_the_same_exchange(tmp_path: Path) -> None:
 def test_a_group_that_is_smaller_than_the_table_is_refused(tmp_path: Path) -> None:
     pattern = written(tmp_path, {"source": [0], "target": [7], "bytes": [8]})
     rows = {"communicators": {"rows": {"consecutive": 4}}}
-    with pytest.raises(ValueError, match=r"found a message from rank 0 to rank 7; allowed: ranks from 0 to 3"):
+    with pytest.raises(ValueError, match=r"row 1, target: found 7; allowed: ranks from 0 to 3"):
         point({"kind": "program", "steps": [{**pattern, "communicator": "rows"}], **rows})
 
 

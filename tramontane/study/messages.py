@@ -57,7 +57,7 @@ def explain(error: ValidationError, model: type[BaseModel], locate: Locate, wher
     keys, parents = _follow(model, first["loc"])
     context = first.get("ctx", {})
     if first["type"] == "tramontane" and context["key"]:
-        keys = (*keys, *context["key"].split("."))
+        keys = (*keys, *(f"[{key}]" if key.isdigit() else key for key in context["key"].split(".")))
     elif first["type"].startswith("union_tag"):
         keys = (*keys, "kind")
     origin = locate(keys)

@@ -8,11 +8,13 @@ A path says nothing about what is simulated, so a point names a table by the dig
 import functools
 import hashlib
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic_core import PydanticCustomError
 
 from tramontane.errors import InputError, display_path, show
 from tramontane.study.fields import is_digest
@@ -211,16 +213,34 @@ def origins(root: Path, canonical: object) -> dict[str, Any]:
     return {digest: read_json(note) for digest, note in notes.items() if note.exists()}
 
 
-def row_beyond(digest: str, ranks: int) -> str | None:
-    """Return the first row that names a rank from `ranks` on in the file this process made a table of, in words.
+def at_its_row(refused: PydanticCustomError, keys: Any) -> PydanticCustomError:
+    """Return the refusal of a table whose ranks are too many, with the row that says so, where its file is known.
 
-    None if there is no such row, or no such file.
+    Parameters
+    ----------
+    refused : PydanticCustomError
+        What the compiled description said; anything else is returned as it is.
+    keys : dict
+        The workload's, as it was given them.
     """
+    said = refused.context or {}
+    last = re.fullmatch(r"ranks from 0 to (\d+)", said.get("allowed", ""))
+    if last is None or not said["key"].endswith("file"):
+        return refused
+    for digest in sorted(Path(table).stem for table in named(keys)):
+        row = _row_beyond(digest, int(last[1]))
+        if row is not None:
+            return problem(row, said["allowed"], key=said["key"])
+    return refused
+
+
+def _row_beyond(digest: str, last: int) -> str | None:
+    """Return in words the first row with a rank beyond the last one, in the file that this process made a table of."""
     path = _files_of.get(digest)
     if path is None:
         return None
     columns = read(path)
-    beyond = {name: np.flatnonzero(columns[name] >= ranks) for name in ("source", "target")}
+    beyond = {name: np.flatnonzero(columns[name] > last) for name in ("source", "target")}
     first = {name: int(rows[0]) for name, rows in beyond.items() if len(rows)}
     if not first:
         return None

@@ -129,7 +129,11 @@ class Communication(Settings):
         PydanticCustomError
             If that number of ranks can't have it.
         """
-        values = schedules.described(self.schedule_keys(), ranks, empty_blocks=False).values
+        keys = self.schedule_keys()
+        try:
+            values = schedules.described(keys, ranks, empty_blocks=False).values
+        except PydanticCustomError as refused:
+            raise patterns.at_its_row(refused, keys) from None
         follow = [name for name in ("decomposition",) if name in values and getattr(self, name) is None]
         return self.model_copy(update={name: tuple(values[name]) for name in follow}) if follow else self
 
@@ -414,16 +418,6 @@ class Pattern(Tabled):
     repeats: Count = Field(
         schedules.default("pattern", "repeats"), description="How often all steps come one after the other."
     )
-
-    def for_ranks(self, ranks: int) -> Self:
-        """Return the workload; a message of a rank that there is not is refused by its row, where the file is known."""
-        try:
-            return super().for_ranks(ranks)
-        except PydanticCustomError:
-            row = patterns.row_beyond(str(self.table), ranks)
-            if row is None:
-                raise
-            raise problem(row, f"ranks from 0 to {ranks - 1}", key="workload.file") from None
 
 
 class Expanded(Settings):
