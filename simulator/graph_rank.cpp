@@ -189,7 +189,7 @@ bool Nodes::start_operation(Node& node, std::uint32_t rank, Ticks now) {
     const std::uint32_t operation = own.start_ready();
     if (own.operations.is_send(operation)) {
         const GraphTable::Send& send = own.operations.sends[own.operations.send_of(operation)];
-        const Ticks work = send.how() == How::sent ? preparing(rank, send.bytes, now) : 0;
+        const Ticks work = send.how() == How::sent ? preparing(node, rank, send.bytes, now) : 0;
         if (work == 0) {
             post_operation(node, rank, operation, now);
             return false;

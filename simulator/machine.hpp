@@ -61,6 +61,7 @@ struct Machine {
     std::int64_t receive_overhead = 0;  ///< and of the receiver
     std::int64_t send_overhead_per_byte = 0, receive_overhead_per_byte = 0;  ///< LogGOPS's O
     std::int64_t rendezvous_overhead = 0;  ///< at each end, on top, of a message above eager_limit
+    std::int64_t under_way_overhead = 0;   ///< of a send, for each send of its rank that is under way
     std::int64_t post_overhead = 0;        ///< of posting a receive
     std::int64_t message_gap = 0;          ///< LogP's g: between two messages of a NIC
     std::int64_t match_posted = 0;         ///< of a message, for an entry of the posted receives that it walks past

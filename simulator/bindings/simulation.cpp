@@ -195,6 +195,7 @@ Machine machine_from_dict(const nb::dict& d) {
         m.send_overhead_per_byte = cost(d, "overhead", "send_per_byte");
         m.receive_overhead_per_byte = cost(d, "overhead", "receive_per_byte");
         m.rendezvous_overhead = cost(d, "overhead", "rendezvous");
+        m.under_way_overhead = cost(d, "overhead", "under_way");
         m.post_overhead = cost(d, "overhead", "post");
         m.message_gap = cost(d, "overhead", "gap");
     }

@@ -19,7 +19,8 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 void check(const Machine& m, const Network& network, std::uint32_t ranks, const Run& run) {
     for (const auto& [key, value] :
          {std::pair{"overhead", m.send_overhead | m.receive_overhead | m.post_overhead | m.send_overhead_per_byte |
-                                    m.receive_overhead_per_byte | m.rendezvous_overhead | m.message_gap},
+                                    m.receive_overhead_per_byte | m.rendezvous_overhead | m.under_way_overhead |
+                                    m.message_gap},
           std::pair{"matching", m.match_posted | m.match_unexpected}, std::pair{"unpack", m.unpack_per_byte},
           std::pair{"threads", m.threads > 1 ? m.lock : 0}, std::pair{"accelerator", m.staging_bandwidth},
           std::pair{"protocol.expected_eager", std::int64_t{m.direct_eager}}}) {

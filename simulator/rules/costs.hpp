@@ -21,6 +21,7 @@ public:
           send_(from_picoseconds(m.send_overhead) + lock_),
           receive_(from_picoseconds(m.receive_overhead) + lock_),
           rendezvous_(from_picoseconds(m.rendezvous_overhead)),
+          under_way_(from_picoseconds(m.under_way_overhead)),
           eager_limit_(m.eager_limit),
           post_(from_picoseconds(m.post_overhead) + lock_),
           send_byte_(from_picoseconds(m.send_overhead_per_byte)),
@@ -34,6 +35,14 @@ public:
     /// Before a message of the workload is handed over.
     [[nodiscard]] TRAMONTANE_RULE Ticks send(std::int64_t bytes) const {
         return send_ + of_protocol(bytes) + of_size(bytes, send_byte_);
+    }
+    /// Whether that depends on how many sends of the rank are under way.
+    [[nodiscard]] TRAMONTANE_RULE bool of_sends_under_way() const { return under_way_ > 0; }
+    /// On top of `send`.
+    [[nodiscard]] TRAMONTANE_RULE Ticks send_beside(std::uint64_t under_way) const {
+        const Ticks time = checked_product(under_way, under_way_);
+        check_step(time);
+        return time;
     }
     /// When a payload that has arrived is looked at.
     [[nodiscard]] TRAMONTANE_RULE Ticks receive(std::int64_t bytes) const {
@@ -80,6 +89,7 @@ private:
     Ticks lock_;  // of a call, where several threads of a rank make them
     Ticks send_, receive_;
     Ticks rendezvous_;  // at each end, of messages above the limit
+    Ticks under_way_;   // of a send, for each that is under way
     std::int64_t eager_limit_;
     Ticks post_;
     Ticks send_byte_, receive_byte_;

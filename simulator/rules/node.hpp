@@ -97,6 +97,7 @@ protected:
           noise_(noise),
           has_puts_(schedule.one_sided()),
           copies_share_(machine.copies_share_memory && places.several() && machine.node_memory_bandwidth > 0),
+          prepares_in_time_(copies_share_ || machine.under_way_overhead > 0),
           stripe_above_(places.stripes() ? std::max(machine.stripe_above, machine.packet)
                                          : std::numeric_limits<std::int64_t>::max()),
           is_seen_(has_puts_ || machine.hardware_progress || machine.direct_eager || copies_share_),
@@ -113,6 +114,7 @@ protected:
           noise_(first.noise_),
           has_puts_(first.has_puts_),
           copies_share_(first.copies_share_),
+          prepares_in_time_(first.prepares_in_time_),
           stripe_above_(first.stripe_above_),
           is_seen_(first.is_seen_),
           notes_arrivals_(first.notes_arrivals_),
@@ -171,10 +173,14 @@ protected:
     }
     TRAMONTANE_RULE void set_aside(Node& node, std::uint32_t rank, Index item);
     /// How long a rank is busy before it hands over a message.
-    [[nodiscard]] TRAMONTANE_RULE Ticks preparing(std::uint32_t rank, std::int64_t bytes, Ticks now) {
+    [[nodiscard]] TRAMONTANE_RULE Ticks preparing(const Node& node, std::uint32_t rank, std::int64_t bytes, Ticks now) {
         const Parameters& p = engine_.parameters;
-        return p.costs.send(bytes) + (bytes <= p.short_limit ? copying(rank, bytes, p.copy(bytes), now) : 0);
+        const Ticks beside = p.costs.of_sends_under_way() ? p.costs.send_beside(sends_under_way(node, rank)) : 0;
+        return p.costs.send(bytes) + beside + (bytes <= p.short_limit ? copying(rank, bytes, p.copy(bytes), now) : 0);
     }
+    /// A rank's sends that are handed over and not complete.
+    [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE std::uint64_t sends_under_way(const Node& node,
+                                                                                  std::uint32_t rank) const;
     [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE Ticks looking(Node& node, std::uint32_t rank, const Transaction& e);
     /// How long a copy keeps a rank busy that takes `own` by itself.
     [[nodiscard]] TRAMONTANE_RULE Ticks copying(std::uint32_t rank, std::int64_t bytes, Ticks own, Ticks now) {
@@ -289,6 +295,7 @@ protected:
     const Noise noise_;
     const bool has_puts_;              // in some round
     const bool copies_share_;          // the memory of their node
+    const bool prepares_in_time_;      // what a send costs depends on what is under way when it begins
     const std::int64_t stripe_above_;  // payloads of more bytes are striped
     const bool is_seen_;               // others see at once what a rank posts
     const bool notes_arrivals_;        // see note_arrival

@@ -264,6 +264,16 @@ TRAMONTANE_RULE Ticks NodeRules<Own, Engine, Switches>::sharing(std::uint32_t ra
     return std::max(own, until - now);
 }
 
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE std::uint64_t NodeRules<Own, Engine, Switches>::sends_under_way(const Node& node,
+                                                                                std::uint32_t rank) const {
+    std::int64_t sends = std::int64_t{node.next_send} - (node.sends - node.left.sends);
+    for (Index i = node.open > 0 ? open_[rank] : 0; i != 0; i = engine_.open_rounds[i - 1].next) {
+        sends += engine_.open_rounds[i - 1].left.sends;
+    }
+    return static_cast<std::uint64_t>(sends);
+}
+
 /// How long a rank is busy with a message that has arrived before it takes it.
 template <class Own, class Engine, class Switches>
 TRAMONTANE_RULE Ticks NodeRules<Own, Engine, Switches>::looking(Node& node, std::uint32_t rank, const Transaction& e) {
@@ -288,11 +298,11 @@ template <class Own, class Engine, class Switches>
         const Transfer t = schedule_.send(static_cast<Rank>(rank), node.round, node.next_send);
         Transaction::Kind kind = Transaction::Kind::header;
         if (node.state == RankState::sends) {
-            if (copies_share_ && time > now) {  // others may copy before it
+            if (prepares_in_time_ && time > now) {
                 resume_at(rank, time);
                 return Step::blocked();
             }
-            if (const Ticks work = preparing(rank, t.bytes, time); work > 0) {
+            if (const Ticks work = preparing(node, rank, t.bytes, time); work > 0) {
                 time = busy_until(node, rank, time, work);
                 node.state = RankState::prepares_send;
             }

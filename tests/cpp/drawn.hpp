@@ -139,6 +139,7 @@ struct Drawn {
         if (is_small && states()) machine.nics = nodes_on_switch();
         if (states()) machine.nic_choice = states() ? NicChoice::block : NicChoice::destination;
         if (states()) machine.stripe_above = 5'000;
+        if (states()) machine.under_way_overhead = 40'000;
     }
 
     /// Has each rank send through several interfaces of its node.

@@ -78,6 +78,30 @@ def test_a_rendezvous_may_cost_more(n: int) -> None:
     assert paid - free == pytest.approx(600 * NS if n > 8192 else 0, rel=1e-9, abs=1e-15)
 
 
+@pytest.mark.parametrize("messages", [2, 5, 15])
+def test_sends_under_way_make_a_send_dearer(messages: int) -> None:
+    """The root of a scatter hands over one after the other, and looks at no acknowledgement meanwhile."""
+    each, n = 10 * US, 2**15
+    scatter = {"kind": "collective", "operation": "scatter", "algorithm": "linear", "count": n // 8}
+    alone = seconds(2, scatter, **STAR)
+    paid = seconds(messages + 1, scatter, overhead={"under_way": "10 us"})
+    assert paid == pytest.approx(alone + each * messages * (messages - 1) / 2, rel=1e-9)
+    # Those of an open round count, too.
+    steps = [{**scatter, "begin": label} for label in "ab"] + [{"end": {"of": label}} for label in "ab"]
+    twice = {"kind": "program", "steps": steps}
+    paid = seconds(messages + 1, twice, overhead={"under_way": "10 us"})
+    assert paid == pytest.approx(alone + each * messages * (2 * messages - 1), rel=1e-9)
+
+
+def test_eager_sends_and_few_at_a_time_are_not_dearer() -> None:
+    dear = {"overhead": {"under_way": "10 us"}}
+    assert seconds(9, exchange(8192), **dear) == seconds(9, exchange(8192))
+    one_at_a_time = {**exchange(2**15), "algorithm": "ring-k", "radix": 1}
+    assert seconds(9, one_at_a_time, **dear) == seconds(9, one_at_a_time)
+    window = {**exchange(2**15), "algorithm": "sliding-window", "radix": 2}
+    assert seconds(9, one_at_a_time) < seconds(9, window, **dear) < seconds(9, exchange(2**15), **dear)
+
+
 @pytest.mark.parametrize("ranks", [3, 9, 16])
 def test_messages_of_an_interface_keep_their_distance(ranks: int) -> None:
     n = 64
@@ -179,7 +203,7 @@ def test_in_a_fixed_order_the_first_holds_up_the_others(picoseconds: int) -> Non
 def test_what_says_nothing_renames_no_point() -> None:
     plain = described(2, exchange(64))
     for nothing in (
-        {"overhead": {"send": "0 s", "post": "0 s", "send_per_byte": "0 s", "gap": "0 s", "rendezvous": "0 s"}},
+        {"overhead": {"send": "0 s", "post": "0 s", "send_per_byte": "0 s", "gap": "0 s", "rendezvous": "0 s", "under_way": "0 s"}},
         {"matching": {"posted": "0 s"}},
         {"unpack": {"order": "fixed"}},
         {"threads": {"count": 1, "lock_time": "5 ns"}},

@@ -150,6 +150,11 @@ class Overhead(_Costs):
         description="Time on top, of the sender and of the receiver, of a message above `protocol.eager_limit`.",
         examples=["500 ns"],
     )
+    under_way: CallTime | None = Field(
+        None,
+        description="Time on top, of the sender, for each of its sends that is under way.",
+        examples=["10 ns"],
+    )
     post: CallTime | None = Field(None, description="Time to post a receive.", examples=["50 ns"])
     gap: CallTime | None = Field(
         None,

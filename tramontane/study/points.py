@@ -367,6 +367,7 @@ class Point(Settings):
             return
         found = {
             "overhead.post": machine.overhead.post is not None,
+            "overhead.under_way": machine.overhead.under_way is not None,
             "matching": not machine.matching.is_default,
             "unpack": not machine.unpack.is_default,
             "threads": not machine.threads.is_default,

@@ -34,7 +34,7 @@ std::vector<Key> keys() {
     all.push_back(bounded("frequency", 1'000'000, 1'000'000'000'000, 2'000'000'000));
     for (const char* name : {"send", "receive", "jitter", "duration"}) all.push_back(bounded(name, 0, max_time, 0));
     all.push_back(bounded("period", 0, max_time, 0));
-    for (const char* name : {"post", "rendezvous", "gap", "send_byte", "receive_byte", "match_posted",
+    for (const char* name : {"post", "rendezvous", "under_way", "gap", "send_byte", "receive_byte", "match_posted",
                              "match_unexpected", "unpack", "lock", "staging_latency"}) {
         all.push_back(bounded(name, 0, max_cost, 0));
     }
@@ -86,6 +86,7 @@ Machine machine_of(const Values& v) {
     m.send_overhead = v.integer("send");
     m.receive_overhead = v.integer("receive");
     m.rendezvous_overhead = v.integer("rendezvous");
+    m.under_way_overhead = v.integer("under_way");
     m.post_overhead = v.integer("post");
     m.message_gap = v.integer("gap");
     m.send_overhead_per_byte = v.integer("send_byte");
