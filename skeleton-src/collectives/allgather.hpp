@@ -3,9 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
-#include <string>
+#include <vector>
 
 #include "staged.hpp"
 
@@ -81,30 +80,59 @@ private:
     std::int32_t stages_ = 0;
 };
 
-/// Stage s exchanges all 2^s blocks that a rank has with the rank that differs in bit s (Thakur et al. 2005).
+/// Stage s exchanges all blocks of 2^s ranks with the rank that differs in bit s (Thakur et al. 2005). Where there is no
+/// power of two of ranks, the last of those groups is cut short: n ranks where 2^s should be. Then only n ranks of the
+/// group before it got its blocks. They hand them on to the others, as MPICH does: each time to as many as have them.
 class DoublingAllgather {
 public:
-    /// \pre ranks is a power of two
-    explicit DoublingAllgather(Rank ranks) : ranks_{ranks} {}
+    explicit DoublingAllgather(Rank ranks) : ranks_{ranks} {
+        for (Rank half = 1; half < ranks; half *= 2) {
+            stages_.push_back({half, 0, 0});
+            const Rank middle = (ranks - 1) / (2 * half) * 2 * half + half, there = ranks - middle;
+            if (there <= 0) continue;
+            for (Rank by = half / 2; there < 2 * by; by /= 2) stages_.push_back({half, middle, by});
+        }
+    }
 
     [[nodiscard]] Rank ranks() const { return ranks_; }
-    [[nodiscard]] std::int32_t stages() const { return std::countr_zero(static_cast<std::uint32_t>(ranks_)); }
-    [[nodiscard]] std::int32_t sends(Rank, std::int32_t) const { return 1; }
-    [[nodiscard]] std::int32_t receives(Rank, std::int32_t) const { return 1; }
+    [[nodiscard]] std::int32_t stages() const { return static_cast<std::int32_t>(stages_.size()); }
+    [[nodiscard]] std::int32_t sends(Rank rank, std::int32_t stage) const {
+        const Stage& s = stages_[static_cast<std::size_t>(stage)];
+        return s.by == 0 ? (rank ^ s.half) < ranks_ : hands_on(rank, s);
+    }
+    [[nodiscard]] std::int32_t receives(Rank rank, std::int32_t stage) const {
+        const Stage& s = stages_[static_cast<std::size_t>(stage)];
+        return s.by == 0 ? (rank ^ s.half) < ranks_ : hands_on(rank - s.by, s);
+    }
     [[nodiscard]] Parcel send(Rank rank, std::int32_t stage, std::int32_t) const {
-        return {rank ^ (Rank{1} << stage), of(rank, stage)};
+        const Stage& s = stages_[static_cast<std::size_t>(stage)];
+        return s.by == 0 ? Parcel{rank ^ s.half, group_of(rank, s.half)} : Parcel{rank + s.by, last(s)};
     }
     [[nodiscard]] Parcel receive(Rank rank, std::int32_t stage, std::int32_t) const {
-        const Rank from = rank ^ (Rank{1} << stage);
-        return {from, of(from, stage)};
+        const Stage& s = stages_[static_cast<std::size_t>(stage)];
+        return s.by == 0 ? Parcel{rank ^ s.half, group_of(rank ^ s.half, s.half)} : Parcel{rank - s.by, last(s)};
     }
 
 private:
-    [[nodiscard]] static BlockRun of(Rank rank, std::int32_t stage) {
-        return {(rank >> stage) << stage, Rank{1} << stage};
+    struct Stage {
+        Rank half;    ///< ranks of a group
+        Rank middle;  ///< where the last group begins, whose blocks are handed on
+        Rank by;      ///< how far; 0: groups exchange
+    };
+
+    [[nodiscard]] BlockRun group_of(Rank rank, Rank half) const {
+        const Rank first = rank / half * half;
+        return {first, std::min(half, ranks_ - first)};
+    }
+    [[nodiscard]] BlockRun last(const Stage& s) const { return {s.middle, ranks_ - s.middle}; }
+    /// Of each run of 2 `by` ranks the first `there` have the blocks, and `by` ranks further somebody may have none.
+    [[nodiscard]] bool hands_on(Rank rank, const Stage& s) const {
+        const Rank there = ranks_ - s.middle, in_run = (rank - (s.middle - s.half)) % (2 * s.by);
+        return rank >= s.middle - s.half && rank < s.middle && in_run < s.by && in_run < there && in_run + s.by >= there;
     }
 
     Rank ranks_;
+    std::vector<Stage> stages_;
 };
 
 /// Block y has `count` doubles and is that of rank y.
@@ -147,10 +175,6 @@ private:
                   return block_collective(name, BruckAllgather{ranks, values.integer("radix")}, layout(ranks, values));
               }},
              {"recursive-doubling", {}, [](Rank ranks, const Values& values) {
-                  if (!std::has_single_bit(static_cast<std::uint32_t>(ranks))) {
-                      refuse("algorithm", "recursive-doubling with " + std::to_string(ranks) + " ranks",
-                             "it with a power of two; ring and bruck with any number");
-                  }
                   return block_collective(name, DoublingAllgather{ranks}, layout(ranks, values));
               }}}};
 }
