@@ -67,7 +67,8 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
             )
         ]
     entries = shares["step"].nunique() + shares["label"].nunique()
-    curves, bars = scaling.panels(dataset, spec), Panel(draw, note=caption.gap_note(dataset))
+    of_steps = spec if spec.y_label or spec.y != "time_s" else spec.model_copy(update={"y_label": "Time of all steps"})
+    curves, bars = scaling.panels(dataset, of_steps), Panel(draw, note=caption.gap_note(dataset))
     if entries <= BELOW:
         return [*curves, bars]
     height = 2.2 + LINE * max(shares["label"].nunique() + 1, (entries + 1) / 2)
@@ -107,7 +108,7 @@ def _shares(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     """
     time, work = STEPS["time_s"].name, STEPS["work_s"].name
     if time not in dataset:
-        raise ValueError("figure.kind: found 'steps', but no point is a program, allowed: another kind")
+        raise ValueError("figure.kind: found 'steps', but no result tells what steps took, allowed: another kind")
     phases = _steps(dataset, spec)
     parts = []
     for step in dict.fromkeys(phases.values()):

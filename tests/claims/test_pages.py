@@ -34,6 +34,17 @@ def test_times_are_medians_in_milliseconds_gaps_stay_empty_and_empty_columns_are
     ]
 
 
+def test_where_a_figure_shows_slowdowns_the_table_does(tmp_path: Path) -> None:
+    store(tmp_path)
+    file = tmp_path / "results" / "laptop" / "datasets" / "tiny.nc"
+    with xr.open_dataset(file, engine="h5netcdf") as opened:
+        data = opened.load()
+    data["slowdown"] = 1 + data["time_s"]
+    data.attrs["figure_json"] = json.dumps({"x": "ranks", "y": "slowdown"})
+    datasets.write(data, file)
+    assert times(tmp_path, "laptop", "tiny").splitlines()[2:] == ["| a | 1 | 1 |", "| b |  | 1.12 |"]
+
+
 @pytest.mark.parametrize("members", [1, 2])
 def test_times_of_an_older_model_revision_say_so(tmp_path: Path, members: int) -> None:
     store(tmp_path, members)

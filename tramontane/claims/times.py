@@ -12,12 +12,14 @@ from tramontane.results.revisions import MEMBER, REVISION, label, newest, newest
 from tramontane.support.layout import Layout
 
 _MILLI = 1e3
+_SLOWDOWN = "slowdown"
 
 
 def times(root: Path, scale: str, experiment: str) -> str:
     """Return the median times [ms] of an experiment, with a column for each value along the x axis that has one.
 
-    A time of an older model revision says so.
+    Where its figure shows how much slower a job was than alone, the table shows that. A time of an older model revision
+    says so.
 
     Raises
     ------
@@ -30,9 +32,11 @@ def times(root: Path, scale: str, experiment: str) -> str:
         problem = f"no results of '{experiment}' at scale {scale}"
         raise InputError("times", "", experiment, known, problem=problem)
     dataset = datasets.read(file)
-    along = json.loads(dataset.attrs["figure_json"])["x"]
-    found = newest_members(dataset[["time_s", *({REVISION} & set(dataset))]])
-    now, time = newest(found), found["time_s"] * _MILLI
+    figure = json.loads(dataset.attrs["figure_json"])
+    along, is_slowdown = figure["x"], figure.get("y") == _SLOWDOWN
+    shown = _SLOWDOWN if is_slowdown else "time_s"
+    found = newest_members(dataset[[shown, *({REVISION} & set(dataset))]])
+    now, time = newest(found), found[shown] * (1 if is_slowdown else _MILLI)
     revision = found[REVISION].where(time.notnull()) if REVISION in found else xr.full_like(time, np.nan)
     both = xr.Dataset({"time": time, "revision": revision})
     if MEMBER in both.dims:

@@ -29,6 +29,10 @@ _KINDS: Mapping[str, tuple[Callable[[Point], bool], str]] = {
     "links": (lambda point: point.statistics.links in (HOTTEST, EACH), "points with statistics.links hottest or each"),
     "delay-distribution": (lambda point: point.substrate != MEASURED, f"points of another substrate than {MEASURED}"),
     "radix": (_searched, "points with workload.radix: optimal, or a dimension radix"),
+    "steps": (
+        lambda point: point.workload.kind in ("program", "jobs", "trace") and point.substrate == "simulator",
+        "programs on the simulator, which alone tells what each step took",
+    ),
 }
 _VARIABLES: Mapping[str, tuple[Callable[[Point], bool], str]] = {
     "best_radix": (_searched, "points with workload.radix: optimal"),

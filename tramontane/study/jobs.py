@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_serializer, model_validator
+from pydantic_core import PydanticCustomError
 
 from tramontane.study.fields import Count, Name
 from tramontane.study.mapping import JOB_ALLOCATION, Ruled, spelled
@@ -56,6 +57,16 @@ class Job(Settings):
         return allocation if allocation is None else spelled(allocation)
 
 
+def _for_job(job: Job, number: int) -> Communication:
+    """Return the workload of a job with what follows from its ranks; what is wrong with it says which job's it is."""
+    try:
+        return job.workload.for_ranks(job.ranks)
+    except PydanticCustomError as refused:
+        said = refused.context or {}
+        key = f"workload.jobs.[{number}].{said['key']}"
+        raise problem(said["problem"], said["allowed"], key=key, hint=said["hint"]) from None
+
+
 class Jobs(Communication):
     """Several jobs side by side."""
 
@@ -99,7 +110,7 @@ class Jobs(Communication):
         """Return the jobs with what follows from their numbers of ranks."""
         if self.ranks != ranks:
             raise problem(f"found {ranks}", f"{self.ranks}, the ranks of all jobs", key="ranks")
-        jobs = [job.changed(workload=job.workload.for_ranks(job.ranks)) for job in self.jobs]
+        jobs = [job.changed(workload=_for_job(job, number)) for number, job in enumerate(self.jobs)]
         return self.model_copy(update={"jobs": jobs})
 
     def schedule_keys(self) -> dict[str, Any]:

@@ -122,15 +122,18 @@ def _follow(model: type[BaseModel], location: tuple[int | str, ...]) -> tuple[Ke
     around = [model]
     parents = around
     named: list[type[BaseModel]] = []
+    is_chosen = True  # whether it is known which model of a union it is; a field may have the name of a tag
     for part in location:
         if named:  # a name of the user's own, such as that of a partition
             keys.append(str(part))
-            around, named = named, []
+            around, named, is_chosen = named, [], False
             continue
         tagged = [candidate for candidate in around if tag(candidate) == part]
-        if tagged and keys:
+        if tagged and not is_chosen:
             around = parents = tagged
+            is_chosen = True
             continue
+        is_chosen = False
         parents = around
         if isinstance(part, int):
             keys.append(f"[{part}]")

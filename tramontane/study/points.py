@@ -5,6 +5,7 @@ left out.
 """
 
 import hashlib
+import itertools
 import json
 from functools import cached_property
 from typing import Annotated, Any, Self
@@ -13,7 +14,7 @@ from pydantic import Field, field_serializer, model_validator
 
 from tramontane.extension import simulator
 from tramontane.study.fields import Choice, Count, NonNegative, Text, Whole
-from tramontane.study.jobs import Jobs
+from tramontane.study.jobs import Job, Jobs
 from tramontane.study.kinds import Workload
 from tramontane.study.machines import EXPECTED, PROGRESS, STEP_COSTS, Machine, OneSidedCosts, Storage
 from tramontane.study.mapping import (
@@ -167,7 +168,7 @@ class Point(Settings):
     )
     ranks_per_node: Annotated[int, Whole(1, MAX_RANKS_PER_NODE)] = Field(
         1,
-        description="Places for ranks on a node. Several need `machine.node`, and the simulator or SimGrid.",
+        description="Places for ranks on a node. Several need `machine.node`, and no real machine.",
         examples=[48],
     )
     mapping: Annotated[Ruled, RANK_MAPPING] = Field(
@@ -341,6 +342,25 @@ class Point(Settings):
             if job.ranks % self.ranks_per_node:
                 allowed = f"a multiple of ranks_per_node, {self.ranks_per_node}"
                 raise problem(f"found {job.ranks}", allowed, key=f"workload.jobs.[{number}].ranks")
+        if any(isinstance(job.allocation, tuple) for job in self.workload.jobs):
+            self._check_nodes_of_jobs(self.workload.jobs)
+
+    def _check_nodes_of_jobs(self, jobs: list[Job]) -> None:
+        """Refuse nodes that a job before has, as far as it can be told without drawing any."""
+        taken: set[int] = set()
+        for number, job in enumerate(jobs):
+            needed, rule = job.ranks // self.ranks_per_node, job.allocation or self.allocation
+            if isinstance(rule, tuple):
+                key = f"workload.jobs.[{number}].allocation"
+                self._check_nodes(*rule, needed, self.network.label, key)
+                if again := taken.intersection(rule[1]):
+                    raise problem(f"found {min(again)}", "nodes that no job before has", key=f"{key}.nodes")
+                taken.update(rule[1])
+            elif rule == ALLOCATIONS[0]:
+                free = (node for node in range(self.nodes) if node not in taken)
+                taken.update(itertools.islice(free, needed))
+            else:
+                return
 
     def _check_one_sided(self) -> None:
         """Refuse one-sided steps whose costs are not stated, and leave out costs that no step needs."""
@@ -421,15 +441,15 @@ class Point(Settings):
         if self.machine and self.machine.model == "pisces-16":
             raise problem("found some with model pisces-16", "none", key=key)
 
-    def _check_nodes(self, rule: str, given: tuple[int, ...], needed: int, label: str) -> None:
+    def _check_nodes(self, rule: str, given: tuple[int, ...], needed: int, label: str, key: str = "allocation") -> None:
         if rule == SHAPE:
             self.network.facts.fold(given, needed, self.network.node.nics)
             return
         each = "rank" if self.ranks_per_node == 1 else "node of the job"
         if len(given) != needed:
-            raise problem(f"found {len(given)} nodes", f"{needed}, one for each {each}", key="allocation.nodes")
+            raise problem(f"found {len(given)} nodes", f"{needed}, one for each {each}", key=f"{key}.nodes")
         if max(given) >= self.nodes:
-            raise problem(f"found {max(given)}", f"nodes 0 ... {self.nodes - 1} of {label}", key="allocation.nodes")
+            raise problem(f"found {max(given)}", f"nodes 0 ... {self.nodes - 1} of {label}", key=f"{key}.nodes")
 
     @field_serializer("mapping", when_used="json")
     def _spell_mapping(self, mapping: Ruled) -> str | dict[str, list[int]]:

@@ -5,7 +5,8 @@ or while they are under way.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer, model_validator
@@ -465,6 +466,20 @@ def _step_keys(steps: Iterable[Basic | Loop]) -> list[dict[str, Any]]:
     return keys
 
 
+def _as_written(steps: Sequence[Basic | Loop], keys: list[str]) -> list[str]:
+    """Return keys of lowered steps, such as ``3.halo.width``, as those of the steps that they were made from."""
+    number, rest = int(keys[0]), keys[1:]
+    for place, step in enumerate(steps):
+        parts = ("exchange", "work", "") if isinstance(step, Overlap) else ("",)
+        if number >= len(parts):
+            number -= len(parts)
+            continue
+        if isinstance(step, Loop) and len(rest) > 1 and rest[0] == "steps":
+            rest = ["steps", *_as_written(step.steps, rest[1:])]
+        return [str(place), *filter(None, [parts[number]]), *rest]
+    return keys
+
+
 class Role(Communicator):
     """A set of ranks with a program of its own, by one rule; in it they have numbers from 0 on."""
 
@@ -734,6 +749,17 @@ class Program(Communication):
             return keys | {"roles": in_numbers(roles, 1)}
         communicators = {name: in_numbers(each.canonical(), 1) for name, each in self.communicators.items()}
         return keys | {"steps": _step_keys(self.steps), "communicators": communicators}
+
+    def as_written(self, refused: PydanticCustomError) -> PydanticCustomError:
+        """Return what the compiled description says of its keys, said of those that a user writes."""
+        said = refused.context or {}
+        lowered = re.fullmatch(r"((?:workload\.)?(?:roles\.([^.]+)\.)?steps)\.(\d.*)", said.get("key", ""))
+        if lowered is None:
+            return refused
+        before, role, after = lowered.groups()
+        steps = self.roles[role].steps if role else self.steps
+        key = ".".join([before, *_as_written(steps, after.split("."))])
+        return problem(said["problem"], said["allowed"], key=key, hint=said["hint"])
 
 
 STEPS: tuple[type[Settings], ...] = (Work, Overlap, End, Loop, Send, Receive, Write, Read, Notify)

@@ -133,9 +133,13 @@ class Communication(Settings):
         try:
             values = schedules.described(keys, ranks, empty_blocks=False).values
         except PydanticCustomError as refused:
-            raise patterns.at_its_row(refused, keys) from None
+            raise patterns.at_its_row(self.as_written(refused), keys) from None
         follow = [name for name in ("decomposition",) if name in values and getattr(self, name) is None]
         return self.model_copy(update={name: tuple(values[name]) for name in follow}) if follow else self
+
+    def as_written(self, refused: PydanticCustomError) -> PydanticCustomError:
+        """Return what the compiled description says of its keys, said of those that a user writes."""
+        return refused
 
     @property
     def limits(self) -> tuple[int, int] | None:
@@ -158,7 +162,10 @@ class Communication(Settings):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        schedules.check_keys(self.schedule_keys())
+        try:
+            schedules.check_keys(self.schedule_keys())
+        except PydanticCustomError as refused:
+            raise self.as_written(refused) from None
         # What exists only in some cases is left out where it says nothing, so that a new key renames no point.
         unsaid = [
             key.name

@@ -1,0 +1,76 @@
+"""What is wrong is told at the key that a user wrote, also where the compiled description counts other steps."""
+
+from pathlib import Path
+
+import pytest
+
+from tramontane.errors import InputError
+from tramontane.study import load_point
+
+OVERLAP = "{overlap: {exchange: {kind: halo, width: 1, grid: [16, 16, 4]}, work: {time: 1 us}}}"
+LOST = "{barrier: {communicator: lost}}"
+ALLREDUCE = "{kind: allreduce, algorithm: ring}"
+
+
+def program(*steps: str) -> str:
+    return f"{{kind: program, steps: [{', '.join(steps)}]}}"
+
+
+def jobs(*workloads: str, allocations: tuple[str, ...] = ("", "")) -> str:
+    each = [
+        f"{{name: {name}, ranks: 4, workload: {workload}{allocation}}}"
+        for name, workload, allocation in zip("ab", workloads, allocations, strict=True)
+    ]
+    return f"{{kind: jobs, jobs: [{', '.join(each)}]}}"
+
+
+@pytest.mark.parametrize(
+    ("workload", "said"),
+    [
+        (program(OVERLAP, LOST), "workload.steps[1].communicator: found 'lost'; allowed: all, or a name"),
+        (
+            program(OVERLAP.replace("width: 1", "width: 1, communicator: lost"), LOST),
+            "workload.steps[0].exchange.communicator: found 'lost'",
+        ),
+        (
+            program(OVERLAP, f"{{loop: {{times: 2, steps: [{OVERLAP}, {OVERLAP}, {LOST}]}}}}"),
+            "workload.steps[1].steps[2].communicator: found 'lost'",
+        ),
+        (
+            f"{{kind: program, roles: {{steps: {{others: true, steps: [{OVERLAP}, {OVERLAP}, {LOST}]}}}}}}",
+            "workload.roles.steps.steps[2].communicator: found 'lost'",
+        ),
+        (
+            jobs(ALLREDUCE, program(OVERLAP, LOST)),
+            "workload.jobs[1].workload.steps[1].communicator: found 'lost'",
+        ),
+        (
+            jobs(program(OVERLAP.replace("width: 1", "width: 0")), ALLREDUCE),
+            "workload.jobs[0].workload.steps[0].exchange.width: found 0",
+        ),
+        (
+            jobs("{kind: halo, width: 1, grid: [2, 1, 1]}", ALLREDUCE),
+            "workload.jobs[0].ranks: found 4, which has no decomposition",
+        ),
+        (
+            jobs(ALLREDUCE, ALLREDUCE, allocations=("", ", allocation: {nodes: [2, 4, 5, 6]}")),
+            "workload.jobs[1].allocation.nodes: found 2; allowed: nodes that no job before has",
+        ),
+        (
+            jobs(ALLREDUCE, ALLREDUCE, allocations=(", allocation: {nodes: [0, 1, 2]}", "")),
+            "workload.jobs[0].allocation.nodes: found 3 nodes; allowed: 4, one for each rank",
+        ),
+        (
+            jobs(ALLREDUCE, ALLREDUCE, allocations=("", ", allocation: {nodes: [4, 5, 6, 32]}")),
+            "workload.jobs[1].allocation.nodes: found 32; allowed: nodes 0 ... 31",
+        ),
+    ],
+)
+def test_a_mistake_is_told_where_it_was_written(tmp_path: Path, workload: str, said: str) -> None:
+    file = tmp_path / "x.yaml"
+    machine = "{extends: base, topology: torus, geometry: [4, 4, 2], nodes_per_switch: 1}"
+    file.write_text(f"ranks: 8\nmachine: {machine}\nworkload: {workload}\n")
+    with pytest.raises(InputError) as told:
+        load_point(file)
+    assert f"x.yaml: {said}" in str(told.value)
+    assert "\n" not in str(told.value)
