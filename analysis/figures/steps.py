@@ -36,6 +36,8 @@ BELOW, LINE = 8, 0.14
 #: Where a legend below a panel has the middle of its top, in parts of the axes.
 UNDER = (0.5, -0.2)
 HATCH = "////"
+#: Colours that can be told apart by everybody; more steps take others.
+COLOURS = 10
 
 
 def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
@@ -165,7 +167,8 @@ def _looks(shares: pd.DataFrame) -> "tuple[list[str], dict[str, tuple[float, flo
     import seaborn  # noqa: PLC0415 - slow to import
 
     steps = list(dict.fromkeys(shares["step"]))
-    colours = dict(zip(steps, seaborn.color_palette("colorblind", len(steps)), strict=True))
+    palette = "colorblind" if len(steps) <= COLOURS else "husl"  # the first would begin anew
+    colours = dict(zip(steps, seaborn.color_palette(palette, len(steps)), strict=True))
     return steps, colours, {step: bool(shares.loc[shares["step"] == step, "work"].any()) for step in steps}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from matplotlib import pyplot as plt
@@ -42,6 +43,13 @@ def test_a_role_has_its_own_steps_only(factory: Factory) -> None:
 def test_without_a_role_the_first_word_is_the_step(factory: Factory) -> None:
     dataset = forecast(factory, (64,), role=None)
     assert steps.numbers(dataset, spec_of(dataset)).headings[-2:] == ["model, %", "disk, %"]
+
+
+@pytest.mark.parametrize("number", [10, 11, 23])
+def test_each_step_has_a_colour_of_its_own(number: int) -> None:
+    shares = pd.DataFrame({"step": [f"step {i}" for i in range(number)], "work": False})
+    _, colours, _ = steps._looks(shares)
+    assert len(set(colours.values())) == number
 
 
 def test_a_role_that_is_not_there_is_refused(factory: Factory) -> None:

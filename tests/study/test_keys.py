@@ -41,6 +41,10 @@ def jobs(*workloads: str, allocations: tuple[str, ...] = ("", "")) -> str:
             "workload.roles.steps.steps[2].communicator: found 'lost'",
         ),
         (
+            program("{alltoallv: {algorithm: ring-k, radix: 2, count: 9}}"),
+            "workload.steps[0].spread: missing, but operation alltoallv needs it; allowed: a share, e.g. 10 %",
+        ),
+        (
             jobs(ALLREDUCE, program(OVERLAP, LOST)),
             "workload.jobs[1].workload.steps[1].communicator: found 'lost'",
         ),

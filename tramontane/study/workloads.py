@@ -356,6 +356,13 @@ class Collective(Communication):
         None, description="As in allreduce. Only for recursive-k. Default: paper."
     )
 
+    def as_written(self, refused: PydanticCustomError) -> PydanticCustomError:
+        """Return what the compiled description says; it has shares in millionths."""
+        said = refused.context or {}
+        if said.get("key") != "spread":
+            return refused
+        return problem(said["problem"], "a share, e.g. 10 %", key=said["key"])
+
     @property
     def by_library(self) -> bool:
         """False: no algorithm of the catalogue is a library's."""
