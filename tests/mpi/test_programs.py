@@ -1,13 +1,19 @@
 """Programs with real MPI: an example of each step, with the messages of the simulator, every byte checked."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.mpi.conftest import Program
+from tests.mpi.test_one_sided import WAYS
 from tramontane import _simulator
+from tramontane.study import schedules
+from tramontane.study.messages import submodels, tag
 from tramontane.study.points import Point
+from tramontane.study.programs import SYNCHRONISATIONS, Notify, PutStep, Step
+from tramontane.study.workloads import COLLECTIVES
 from tramontane.substrates.mpi.program import workload_arguments
 from tramontane.substrates.simulator import Simulator
 
@@ -17,7 +23,39 @@ WIDE = {"kind": "halo", "width": 9, "grid": [26, 13, 3]}  # over several neighbo
 TRANSPOSITION = {"kind": "transposition", "algorithm": "ring-k", "radix": 2, "grid": [37, 23, 12]}
 ALLREDUCE = {"kind": "allreduce", "algorithm": "rabenseifner", "count": 50}
 WORK = {"kind": "work", "time": "20 us", "imbalance": "10 %", "noise": "10 %"}
-ROWS: dict[str, Any] = {"rows": {"consecutive": 5}, "columns": {"every": 4}, "heads": {"leaders": 3}}
+ROWS: dict[str, Any] = {
+    "rows": {"consecutive": 5},
+    "columns": {"every": 4},
+    "heads": {"leaders": 3},
+    "odd": {"range": [3, 7]},
+}
+TABLE = "messages.csv"
+MESSAGES = [(rank, (rank + hop) % RANKS, 997 * hop, hop, hop % 2) for rank in range(RANKS) for hop in (1, 4, 5)]
+
+
+def twice(operation: str, *algorithms: dict[str, Any]) -> list[Any]:
+    """Return a collective by each algorithm: of all ranks, then begun and ended by seven, no power of two either."""
+    steps: list[Any] = []
+    for keys in algorithms:
+        size = {} if operation == "barrier" else {"count": 11}
+        step = {"kind": "collective", "operation": operation, **size, **keys}
+        steps += [step, step | {"communicator": "odd"}]
+        if keys["algorithm"] != "sliding-window":  # it waits before it has posted all, and so can't be begun
+            steps[-1]["begin"] = "part"
+            steps += [WORK, {"end": {"of": "part"}}]
+    return steps
+
+
+def put_in_all_ways(exchange: dict[str, Any]) -> list[Any]:
+    """Return an exchange by puts in each way: at once, and begun and ended."""
+    steps: list[Any] = []
+    for number, way in enumerate(WAYS):
+        step = {**exchange, "one_sided": way, "name": f"way-{number}"}
+        steps += [step, {**step, "begin": "puts"}, WORK, {"end": {"of": "puts"}}]
+    return steps
+
+
+VARIABLE = {"spread": "30 %", "seed": 3}
 EXAMPLES: dict[str, list[Any]] = {
     "halo": [WIDE],
     "transposition": [TRANSPOSITION],
@@ -34,6 +72,85 @@ EXAMPLES: dict[str, list[Any]] = {
         {**TRANSPOSITION, "communicator": "heads"},
         {"end": {"of": "sum"}},
     ],
+    "barriers": twice("barrier", {"algorithm": "dissemination"}, {"algorithm": "tree"}),
+    "from a root": [
+        *twice(
+            "broadcast",
+            {"algorithm": "binomial", "root": 2},
+            {"algorithm": "scatter-allgather", "root": 2},
+            {"algorithm": "chain", "root": 6, "segments": 3},
+        ),
+        *twice("scatter", {"algorithm": "linear", "root": 2}, {"algorithm": "binomial", "root": 5}),
+    ],
+    "to a root": [
+        *twice("reduce", {"algorithm": "binomial", "root": 2}, {"algorithm": "rabenseifner", "root": 1}),
+        *twice("gather", {"algorithm": "linear", "root": 2}, {"algorithm": "binomial", "root": 5}),
+    ],
+    "to all": [
+        *twice(
+            "allgather",
+            {"algorithm": "ring"},
+            {"algorithm": "bruck", "radix": 3},
+            {"algorithm": "recursive-doubling"},
+        ),
+        *twice(
+            "allreduce",
+            {"algorithm": "recursive-k", "radix": 3, "remainder": "adjacent"},
+            {"algorithm": "recursive-doubling"},
+            {"algorithm": "ring"},
+            {"algorithm": "rabenseifner"},
+            {"algorithm": "hierarchical", "group": 3},
+        ),
+    ],
+    "all to all": twice(
+        "alltoall",
+        {"algorithm": "ring-k", "radix": 2},
+        {"algorithm": "burst"},
+        {"algorithm": "bruck", "radix": 3},
+        {"algorithm": "pairwise"},
+        {"algorithm": "sliding-window", "radix": 2},
+        {"algorithm": "leaders", "group": 5},
+        {"algorithm": "multi-leader", "group": 5},
+    ),
+    "blocks of any size": twice(
+        "alltoallv",
+        {"algorithm": "ring-k", "radix": 2, **VARIABLE},
+        {"algorithm": "burst", **VARIABLE},
+        {"algorithm": "bruck", **VARIABLE},
+        {"algorithm": "pairwise", **VARIABLE},
+        {"algorithm": "sliding-window", "radix": 2, **VARIABLE},
+    ),
+    "neighbourhood": [
+        {"neighbourhood": {"algorithm": "direct", "count": 11, "dims": [4, 3]}},
+        {"neighbourhood": {"algorithm": "sweeps", "count": 11, "dims": [2, 3, 2], "begin": "wide"}},
+        {"end": {"of": "wide"}},
+        {"neighbourhood": {"algorithm": "sweeps", "count": 11, "dims": [7], "communicator": "odd"}},
+        {
+            "neighbourhood": {
+                "algorithm": "direct",
+                "count": 11,
+                "dims": [2, 2],
+                "communicator": "heads",
+                "begin": "few",
+            }
+        },
+        {"end": {"of": "few"}},
+    ],
+    "notify": [
+        {"notify": {"offsets": [1, -1, 5]}},
+        {"notify": {"offsets": [1], "communicator": "rows", "begin": "told"}},
+        WORK,
+        {"end": {"of": "told"}},
+    ],
+    "pattern": [
+        {"pattern": {"file": TABLE, "repeats": 2}},
+        {"pattern": {"file": TABLE, "begin": "table"}},
+        WORK,
+        {"end": {"of": "table"}},
+    ],
+    "puts of a halo": put_in_all_ways(WIDE),
+    "puts of some ranks": put_in_all_ways({**HALO, "communicator": "odd"}),
+    "puts of a table": put_in_all_ways({"kind": "pattern", "file": TABLE}),
 }
 
 
@@ -74,11 +191,23 @@ ROLES: dict[str, Any] = {
 """A reader that scatters, a model that sends while it works, and servers with a collective of their own."""
 
 
+@pytest.fixture(autouse=True)
+def table(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put the table of messages where examples find it: without a YAML file that is the working directory."""
+    lines = ["source,target,bytes,tag,step", *(",".join(map(str, row)) for row in MESSAGES)]
+    (tables / TABLE).write_text("\n".join(lines))
+    monkeypatch.chdir(tables)
+
+
+COSTS = dict.fromkeys(sorted({*Notify.costs, *(cost for costs in SYNCHRONISATIONS.values() for cost in costs)}), "0 ns")
+
+
 def point(steps: list[Any] | dict[str, Any]) -> Point:
     program = steps if isinstance(steps, dict) else {"repeat": 2, "steps": steps, "communicators": ROWS}
     workload = {"kind": "program", **program}
     storage = {"bandwidth": "1 GB/s", "node_bandwidth": "1 GB/s", "latency": "1 ms"}
-    machine = {"topology": "torus", "geometry": [4, 3, 1], "nodes_per_switch": 1, "storage": storage}
+    net = {"topology": "torus", "geometry": [4, 3, 1], "nodes_per_switch": 1}
+    machine = {**net, "storage": storage, "one_sided": COSTS}
     return Point.model_validate({"ranks": RANKS, "workload": workload, "machine": machine})
 
 
@@ -112,6 +241,39 @@ STORED: dict[str, Any] = {
         "io": {"every": 4, "group": 2, "steps": [{"receive": {"source": "model"}}, {"write": {"bytes": "70003 B"}}]},
     },
 }
+
+
+def steps_in(data: Any) -> Iterator[dict[str, Any]]:
+    """Yield the steps of a program that is spelled out, those inside of others, too."""
+    inside = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    if isinstance(data, dict) and "kind" in data:
+        yield data
+    for each in inside:
+        yield from steps_in(each)
+
+
+def test_every_kind_of_step_has_an_example() -> None:
+    """What the description and the catalogue know, the tests above and below do; no MPI library is needed to tell."""
+    models = {str(tag(model)): model for model in submodels(Step)}
+    wanted: set[tuple[str, ...]] = {(kind,) for kind in models}
+    wanted |= {("collective", operation) for operation in COLLECTIVES}
+    for operation in COLLECTIVES:
+        algorithms = schedules.words("collective", "algorithm", ("operation", operation))
+        wanted |= {("collective", operation, algorithm) for algorithm in algorithms}
+    putting = [kind for kind, model in models.items() if issubclass(model, PutStep)]
+    wanted |= {(kind, "one-sided", way) for kind in putting for way in SYNCHRONISATIONS}
+    wanted |= {(kind, "two-sided") for kind in putting}
+    had: set[tuple[str, ...]] = set()
+    for example in [*PROGRAMS.values(), STORED]:
+        for step in steps_in(point(example).workload.canonical()):
+            kind = step["kind"]
+            had.add((kind,))
+            if kind == "collective":
+                had |= {(kind, step["operation"]), (kind, step["operation"], step["algorithm"])}
+            if kind in putting:
+                puts = step.get("one_sided")
+                had.add((kind, "one-sided", puts["synchronisation"]) if puts else (kind, "two-sided"))
+    assert not sorted(" ".join(missing) for missing in wanted - had)
 
 
 def test_storage_has_what_was_written(mpi: Program, tmp_path: Path) -> None:
