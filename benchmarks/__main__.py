@@ -2,10 +2,10 @@
 
 Every number is the median of repeated runs, each in a process of its own, in CPU time: other work on the machine
 disturbs that less than it disturbs the clock on the wall. The points of `benchmarks/points/long` take minutes to hours
-and are run once, on request; otherwise the table says what they are expected to take. Four rows are no points: how
-much longer a packet-hop takes at 10^6 ranks than at 10^3, and a message where 48 ranks share a node than where each has
-its own, how much memory each of 10^6 ranks takes that do nothing, and what the whole paper is expected to take. One
-point is run with two threads as well, in wall time beside one thread's.
+and are run once, on request; otherwise the table says what they are expected to take. Five rows are no points: how
+much longer a packet-hop takes at 10^6 ranks than at 10^3, a message where 48 ranks share a node than where each has its
+own, and a program than its parts alone, how much memory each of 10^6 ranks takes that do nothing, and what the whole
+paper is expected to take. One point is run with two threads as well, in wall time beside one thread's.
 """
 
 import argparse
@@ -42,6 +42,7 @@ COLUMNS = {
     "x cost a hop": ("growth", 1, 2),
     "us a message": ("s_per_message", 1e6, 2),
     "x cost a message": ("message_growth", 1, 2),
+    "x cost of parts": ("parts_growth", 1, 2),
     "h on 2 cores": ("hours", 1, 1),
     "x SST/macro": ("over_sst_macro", 1, 1),
     "x SMPI": ("over_smpi", 1, 1),
@@ -104,6 +105,11 @@ def derive(rows: dict[str, Row]) -> dict[str, Row]:
     one, shared = (rows.get(name, {}).get("s_per_message") for name in ("rows-1e5", "rows-1e5-48-a-node"))
     if one and shared:
         derived["48 ranks a node over one"] = {"message_growth": shared / one}
+    step, halo, allreduce = (
+        rows.get(name, {}).get("cpu_s") for name in ("step-1e5", "step-1e5-halo", "step-1e5-allreduce")
+    )
+    if step and halo and allreduce:
+        derived["step-1e5 over its parts"] = {"parts_growth": step / (halo + allreduce)}
     return derived
 
 

@@ -26,6 +26,47 @@ workload: {kind: transposition, algorithm: ring-k, radix: 2, grid: [16, 16, 8]}
 machine: {topology: torus, geometry: [2, 2, 2], nodes_per_switch: 1}
 """
 
+JOBS = """\
+title: Two jobs
+question: Who is in the way?
+description: A program beside background traffic.
+base:
+  machine: {topology: torus, geometry: [2, 2, 2], nodes_per_switch: 1}
+  workload: {kind: jobs}
+  ranks: 6
+cross:
+  allocation: [first-available, random]
+  sender: [1, 2]
+variants:
+  sender:
+    1:
+      workload.jobs:
+        - name: model
+          ranks: 4
+          workload:
+            kind: program
+            repeat: 3
+            steps: [{pattern: {file: table-1.csv}}, {work: {time: 10 us, noise: 2.5 %}}]
+        - &background
+          name: background
+          ranks: 2
+          start: 100 us
+          allocation: random
+          workload: {kind: random-shifts, bytes: 100 KB, rounds: 5}
+    2:
+      workload.jobs:
+        - name: model
+          ranks: 4
+          workload:
+            kind: program
+            repeat: 3
+            steps: [{pattern: {file: table-2.csv}}, {work: {time: 10 us, noise: 2.5 %}}]
+        - *background
+scales:
+  smoke: {}
+figure: {y: time_s, x: sender}
+"""
+
 
 class Answer(NamedTuple):
     status: int
@@ -328,6 +369,29 @@ def test_describe_tells_what_an_experiment_is(here: Path, tramontane: Callable[.
     for part in ("Does anything run at all?", "series:     rec-2, rec-3", "5 at scale smoke (0 done, 1 combinations"):
         assert part in answer.out
     assert answer.err == ""
+
+
+def test_describe_tells_jobs_and_what_tables_were_made_from(here: Path, tramontane: Callable[..., Answer]) -> None:
+    experiments = here / "configs" / "experiments"
+    write(experiments, JOBS, "crowd.yaml")
+    for sender in (1, 2):
+        write(experiments, f"source,target,bytes\n{sender},3,100\n", f"table-{sender}.csv")
+    out = tramontane("describe", "crowd", "--scale", "smoke").out
+    usual = "start 0 ns, allocation first-available or random"
+    for sender in (1, 2):
+        assert (
+            f"""
+jobs side by side, at 2 points:
+  model (4 ranks, {usual}):
+    3 times:
+      1. pattern (file configs/experiments/table-{sender}.csv, repeats 1)
+      2. work for 10 us, noise 2.5 %
+  background (2 ranks, start 100 us, allocation random): random-shifts (bytes 100 KB, rounds 5, seed 1)
+"""
+            in out
+        )
+    assert out.count("jobs side by side") == 2
+    assert "program of a rank" not in out
 
 
 def test_estimate_counts_only_what_is_missing(

@@ -14,7 +14,10 @@ import pytest
 
 from tramontane import _simulator
 from tramontane.errors import InputError
+from tramontane.study import Point, expand, list_experiments, load_experiment
 from tramontane.substrates import devices
+from tramontane.substrates.search import is_search
+from tramontane.substrates.simulator import as_simulated
 
 from .points import allreduce, machine, point
 
@@ -82,6 +85,41 @@ def test_a_result_says_what_simulated_and_does_not_depend_on_it() -> None:
         result = devices.simulate(_simulator, device, small(), 1)
         assert result["engine"] == engine
         assert told(result) == told(on_processor)
+
+
+def smoke_points() -> list[Point]:
+    """All points of experiments at scale smoke that the embedded simulator runs once."""
+    experiments = [load_experiment(file) for file in list_experiments(ROOT)]
+    points = {key: point for each in experiments for key, point in expand(each, "smoke").unique().items()}
+    return [points[key] for key in sorted(points) if points[key].substrate == "simulator" and not is_search(points[key])]
+
+
+@pytest.mark.parametrize("eighth", range(8))
+def test_published_studies_have_the_same_results_on_the_host_form(eighth: int) -> None:
+    refused, points = 0, smoke_points()
+    for each in points[eighth::8]:
+        read = as_simulated(each)
+        try:
+            by_lanes = _simulator.simulate(read, 1, device="host")
+        except ValueError as error:
+            assert str(error).startswith("device: found ")
+            refused += 1
+            continue
+        assert told(by_lanes) == told(_simulator.simulate(read, 1)), each.id
+    assert refused < len(points) / 8 / 4  # pisces-16, ugal-g, links
+
+
+def test_a_campaign_on_a_gpu_that_is_not_there_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(devices.VARIABLE, "gpu")
+    try:
+        _simulator.accelerator()
+    except ValueError:
+        with pytest.raises(InputError, match=r"^TRAMONTANE_DEVICE: found 'gpu' .*; allowed: cpu, host$"):
+            devices.asked()
+    else:
+        devices.asked()
+    monkeypatch.setenv(devices.VARIABLE, "auto")
+    devices.asked()
 
 
 def test_what_a_device_can_not_do_is_refused_or_left_to_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:

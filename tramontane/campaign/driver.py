@@ -24,7 +24,7 @@ from tramontane.campaign.rules import Rules
 from tramontane.campaign.slurm import Limits, commands_first, find_limits, uses_slurm
 from tramontane.errors import InputError, display_path
 from tramontane.results.store import Store
-from tramontane.substrates import spack
+from tramontane.substrates import devices, spack
 from tramontane.support.formatting import about_bytes, about_seconds, listed, plural
 from tramontane.support.layout import SHARE, Layout
 from tramontane.support.processes import end_with_parent
@@ -87,6 +87,8 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
     spack.asked()  # refuses at once what can't be had
     profile = find_profile(root, options.profile)
     cluster = uses_slurm(profile)
+    if not cluster:  # whose nodes may have what this machine has not
+        devices.asked()
     first = commands_first() if cluster else []
     limits = find_limits(profile) if cluster else Limits()
     layout = Layout(root, scale)

@@ -21,7 +21,9 @@ from tramontane.campaign.plan import (
 from tramontane.campaign.selection import choose
 from tramontane.results.store import Store
 from tramontane.study import SCALES, Experiment, expand, load_experiment, patterns
-from tramontane.study.program_text import lines
+from tramontane.study.jobs import Jobs
+from tramontane.study.mapping import in_words
+from tramontane.study.program_text import Origins, lines, lines_of_jobs
 from tramontane.study.programs import Program
 from tramontane.study.traces import Counts, counts
 from tramontane.study.workloads import Trace
@@ -75,6 +77,8 @@ class Description:
         All its points with their estimated cost.
     failed, excluded : int
         Points that failed, and combinations that are left out.
+    origins : dict
+        From what the tables of its points were made, by digest, as far as that is known.
     """
 
     experiment: Experiment
@@ -82,11 +86,28 @@ class Description:
     jobs: list[Job]
     failed: int
     excluded: int
+    origins: Origins
 
     def programs(self) -> list[tuple[int, list[str]]]:
         """Return the different programs of its points in words, each with how many points have it."""
-        texts = [tuple(lines(job.point.workload)) for job in self.jobs if isinstance(job.point.workload, Program)]
+        programs = [job.point.workload for job in self.jobs if isinstance(job.point.workload, Program)]
+        texts = [tuple(lines(program, self.origins)) for program in programs]
         return [(number, list(text)) for text, number in Counter(texts).items()]
+
+    def side_by_side(self) -> list[tuple[int, list[str]]]:
+        """Return the different jobs side by side of its points in words, each with how many points have them.
+
+        Points that differ only in the allocation of jobs that have none of their own are told together, with all rules.
+        """
+        alike: dict[tuple[str, ...], tuple[Jobs, list[str]]] = {}
+        for job in self.jobs:
+            if isinstance(workload := job.point.workload, Jobs):
+                text = tuple(lines_of_jobs(workload, "", self.origins))
+                alike.setdefault(text, (workload, []))[1].append(in_words(job.point.allocation))
+        return [
+            (len(rules), list(lines_of_jobs(workload, " or ".join(dict.fromkeys(rules)), self.origins)))
+            for workload, rules in alike.values()
+        ]
 
     def traces(self) -> list[tuple[int, str]]:
         """Return what there is in the different traces of its points, each with how many points have it."""
@@ -121,6 +142,7 @@ def describe(root: Path, name: str, scale: str) -> Description:
         [make_job(point) for point in planned.points.values()],
         sum(map(store.has_failed, planned.points)),
         sum(bool(point.get("excluded")) for point in planned.manifest["points"]),
+        patterns.origins(root, [point.workload.canonical() for point in planned.points.values()]),
     )
 
 

@@ -37,9 +37,11 @@ def describe(name: Name, scale: Scale = "laptop") -> None:
             f"{about_seconds(max(job.seconds for job in found.jobs))} for the longest point, "
             f"up to {about_bytes(max(job.memory for job in found.jobs))} of memory"
         )
-    for number, text in found.programs():
+    texts = [("program of a rank", *told) for told in found.programs()]
+    texts += [("jobs side by side", *told) for told in found.side_by_side()]
+    for heading, number, text in texts:
         print()
-        print(f"program of a rank, at {plural(number, 'point')}:")
+        print(f"{heading}, at {plural(number, 'point')}:")
         print("\n".join(f"  {line}" for line in text))
     for number, counted in found.traces():
         print(f"trace, at {plural(number, 'point')}: {counted}")

@@ -1,14 +1,15 @@
-"""A program in words, for people who want to see what a rank does."""
+"""Programs and jobs in words, for people who want to see what a rank does."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, get_args
 
+from tramontane.study.jobs import Jobs
+from tramontane.study.mapping import in_words
 from tramontane.study.programs import (
     ALL,
     SCOPES,
     Amount,
     Basic,
-    CollectiveStep,
     Communicator,
     End,
     Loop,
@@ -23,22 +24,61 @@ from tramontane.study.programs import (
     Send,
     Work,
 )
-from tramontane.study.settings import filled
-from tramontane.study.units import FRACTION, SIZE, TIME, format_quantity
+from tramontane.study.settings import Settings, filled
+from tramontane.study.units import FRACTION, SIZE, TIME, Dimension, Quantity, format_quantity
+from tramontane.study.workloads import Collective, Communication
+from tramontane.support.formatting import plural
 
 _OF_STEPS = {"kind", "operation", "name", "communicator", "begin", "decomposition", "one_sided"}
 """Keys that are told in other words, or differ from one number of ranks to the next."""
+_SHORT = 12
+"""Digits of a digest that tell tables apart."""
+
+Origins = Mapping[str, Mapping[str, Any]]
+"""From what tables were made, by digest, as `patterns.origins` tells it."""
 
 
-def lines(program: Program) -> Iterator[str]:
-    """Yield the lines of a text: communicators, then the steps of a rank, numbered."""
+def lines(program: Program, origins: Origins | None = None) -> Iterator[str]:
+    """Yield the lines of a text: communicators, then the steps of a rank, numbered.
+
+    Parameters
+    ----------
+    program : Program
+        The program.
+    origins : dict, optional
+        From what its tables were made; a table that is not in it is told by its digest.
+    """
+    known = origins or {}
     yield from _named(program.communicators)
     yield "once:" if program.repeat == 1 else f"{program.repeat} times:"
-    yield from _numbered(program.steps, "  ")
+    yield from _numbered(program.steps, "  ", known)
     for name, role in program.roles.items():
         yield f"  {name} ({_role(role)}):"
         yield from _named(role.communicators, "    ")
-        yield from _numbered(role.steps, "    ")
+        yield from _numbered(role.steps, "    ", known)
+
+
+def lines_of_jobs(jobs: Jobs, rule: str, origins: Origins | None = None) -> Iterator[str]:
+    """Yield the lines of a text: what each job has, and what it communicates or the program of its ranks.
+
+    Parameters
+    ----------
+    jobs : Jobs
+        The jobs.
+    rule : str
+        The allocation of jobs that have none of their own.
+    origins : dict, optional
+        As for `lines`.
+    """
+    for job in jobs.jobs:
+        allocation = in_words(job.allocation) if job.allocation else rule
+        start = format_quantity(job.start, TIME)
+        head = f"{job.name} ({plural(job.ranks, 'rank')}, start {start}, allocation {allocation}):"
+        if isinstance(job.workload, Program):
+            yield head
+            yield from (f"  {line}" for line in lines(job.workload, origins))
+        else:
+            yield f"{head} {_operation(job.workload)}{_keys(job.workload, origins or {})}"
 
 
 def _named(communicators: Mapping[str, Communicator], indent: str = "") -> Iterator[str]:
@@ -46,20 +86,20 @@ def _named(communicators: Mapping[str, Communicator], indent: str = "") -> Itera
         yield f"{indent}{name}: {_ranks(communicator)}"
 
 
-def _numbered(steps: Iterable[Basic | Loop], indent: str) -> Iterator[str]:
+def _numbered(steps: Iterable[Basic | Loop], indent: str, origins: Origins) -> Iterator[str]:
     for number, step in enumerate(steps, start=1):
         if isinstance(step, Loop):
             yield f"{indent}{number}. {step.times} times:"
-            yield from _numbered(step.steps, f"{indent}   ")
+            yield from _numbered(step.steps, f"{indent}   ", origins)
         else:
-            yield f"{indent}{number}. {_sentence(step)}"
+            yield f"{indent}{number}. {_sentence(step, origins)}"
 
 
-def _sentence(step: Basic) -> str:
+def _sentence(step: Basic, origins: Origins) -> str:
     usual: str = step.kind
     match step:
         case Overlap():
-            return f"{_exchange(step.exchange)}, and meanwhile {_sentence(step.work)}"
+            return f"{_exchange(step.exchange, origins)}, and meanwhile {_sentence(step.work, origins)}"
         case Work():
             what = _work(step)
         case End():
@@ -76,7 +116,7 @@ def _sentence(step: Basic) -> str:
             by = "" if step.communicator in (None, ALL) else f" by {step.communicator}"
             what = f"{step.kind} {_amount(step)}{by}"
         case _:
-            return f"{_exchange(step)}{_begun(step.begin)}"
+            return f"{_exchange(step, origins)}{_begun(step.begin)}"
     return f"{what}{_phase(step.name, usual)}{_begun(getattr(step, 'begin', None))}"
 
 
@@ -90,13 +130,39 @@ def _amount(step: Amount) -> str:
     return f"{format_quantity(filled(step.bytes), SIZE)} each"
 
 
-def _exchange(step: Any) -> str:
-    what = step.operation if isinstance(step, CollectiveStep) else step.kind
-    keys = {name: value for name, value in step.canonical().items() if name not in _OF_STEPS}
-    told = ", ".join(f"{name} {_value(value)}" for name, value in keys.items())
+def _exchange(step: Any, origins: Origins) -> str:
+    what = _operation(step)
     among = "" if step.communicator in (None, ALL) else f" among {step.communicator}"
     puts = _puts(step.one_sided) if isinstance(step, PutStep) and step.one_sided else ""
-    return f"{what}{among}{f' ({told})' if told else ''}{puts}{_phase(step.name, what)}"
+    return f"{what}{among}{_keys(step, origins)}{puts}{_phase(step.name, what)}"
+
+
+def _operation(workload: Any) -> str:
+    return str(workload.operation if isinstance(workload, Collective) else workload.kind)
+
+
+def _keys(workload: Communication, origins: Origins) -> str:
+    told = [
+        _table(value, origins) if name == "table" else f"{name} {_value(value, _dimension(workload, name))}"
+        for name, value in workload.canonical().items()
+        if name not in _OF_STEPS
+    ]
+    return f" ({', '.join(told)})" if told else ""
+
+
+def _table(digest: str, origins: Origins) -> str:
+    origin, short = origins.get(digest, {}), f"table {digest[:_SHORT]}"
+    if "file" not in origin:
+        return f"table from {origin['made_from']}" if "made_from" in origin else short
+    alike = sum(other.get("file") == origin["file"] for other in origins.values())  # its content changed, or its folder
+    return f"file {origin['file']}{f', {short}' if alike > 1 else ''}"
+
+
+def _dimension(settings: Settings, name: str) -> Dimension | None:
+    """Return the dimension of a key, if it is a quantity; of one that may be left out, the mark is inside the union."""
+    field = type(settings).model_fields[name]
+    inside = (mark for option in get_args(field.annotation) for mark in getattr(option, "__metadata__", ()))
+    return next((mark.dimension for mark in (*field.metadata, *inside) if isinstance(mark, Quantity)), None)
 
 
 def _puts(one_sided: OneSided) -> str:
@@ -111,7 +177,7 @@ def _work(step: Work) -> str:
     amounts += [f"{format_quantity(step.per_point, TIME)} a grid point"] if step.per_point else []
     grid = f" of {_value(list(step.grid))}" if step.grid and step.per_point else ""
     spread = [
-        f"{name} {format_quantity(value, FRACTION)}"
+        f"{name} {_value(value, FRACTION)}"
         for name, value in (("imbalance", step.imbalance), ("noise", step.noise))
         if value
     ]
@@ -151,5 +217,9 @@ def _ranks(communicator: Communicator) -> str:
             raise ValueError("a communicator without a rule")
 
 
-def _value(value: object) -> str:
+def _value(value: Any, dimension: Dimension | None = None) -> str:
+    if dimension is FRACTION:  # 12.5 %, as people write it, and not a whole number of millionths
+        return f"{float(value / FRACTION.units['%']):.10g} %"
+    if dimension:
+        return format_quantity(value, dimension)
     return " x ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,10 +1,12 @@
 """What simulates a point: the engine for processors, or that for accelerators; results are the same to the last bit."""
 
 import os
+import re
 from types import ModuleType
 from typing import Any
 
 from tramontane.errors import InputError
+from tramontane.extension import simulator
 
 #: ``cpu``: the engine for processors. ``gpu``: the first accelerator; what it can't do is refused. ``auto``: that where
 #: it is likely to be faster, and there is one that can do the point. ``host``: the engine for accelerators, on threads.
@@ -29,6 +31,19 @@ def chosen() -> str:
     if device not in DEVICES:
         raise InputError(VARIABLE, "", device, ", ".join(DEVICES))
     return device
+
+
+def asked() -> None:
+    """Refuse a campaign on an accelerator that this machine has not, before anything is run (InputError)."""
+    if chosen() != "gpu":
+        return
+    try:
+        simulator().accelerator()
+    except ValueError as error:
+        told = re.fullmatch(r"device: (?P<found>.*), allowed: (?P<allowed>.*)", str(error), re.DOTALL)
+        if told is None:
+            raise
+        raise InputError(VARIABLE, "", "gpu", told["allowed"], problem=told["found"]) from None
 
 
 def simulate(extension: ModuleType, device: str, point: dict[str, Any], threads: int, *limit: Any) -> dict[str, Any]:
