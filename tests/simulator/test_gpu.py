@@ -91,7 +91,7 @@ def smoke_points() -> list[Point]:
     """All points of experiments at scale smoke that the embedded simulator runs once."""
     experiments = [load_experiment(file) for file in list_experiments(ROOT)]
     points = {key: point for each in experiments for key, point in expand(each, "smoke").unique().items()}
-    return [points[key] for key in sorted(points) if points[key].substrate == "simulator" and not is_search(points[key])]
+    return [point for _, point in sorted(points.items()) if point.substrate == "simulator" and not is_search(point)]
 
 
 @pytest.mark.parametrize("eighth", range(8))
@@ -102,7 +102,8 @@ def test_published_studies_have_the_same_results_on_the_host_form(eighth: int) -
         try:
             by_lanes = _simulator.simulate(read, 1, device="host")
         except ValueError as error:
-            assert str(error).startswith("device: found ")
+            if not str(error).startswith("device: found "):
+                raise
             refused += 1
             continue
         assert told(by_lanes) == told(_simulator.simulate(read, 1)), each.id
