@@ -91,6 +91,11 @@ void Nodes::AnyEvent::reach(const Nodes& nodes, const Event& event) {
     if (early != none) engine.transactions.prefetch(engine.transactions[early].next);
 }
 
+void Nodes::MessageArrival::fetch(const Nodes& nodes, const Event& event) {
+    nodes.engine_.transactions.prefetch(event.item);
+    AnyEvent::fetch(nodes, event);
+}
+
 void Nodes::NicWake::handle(Nodes& nodes, const Event& event, Ticks now) {
     nodes.nic_goes_on(nodes.engine_.place_of(event), now);
 }

@@ -43,6 +43,7 @@ public:
         static void handle(Nodes& nodes, const Event& event, Ticks now);
     };
     struct MessageArrival : AnyEvent {  ///< a message's last byte arrives
+        static void fetch(const Nodes& nodes, const Event& event);
         static void handle(Nodes& nodes, const Event& event, Ticks now);
     };
 

@@ -132,6 +132,7 @@ public:
     [[nodiscard]] TRAMONTANE_RULE std::uint32_t nic_of(std::uint32_t place) const {
         if (!several()) return place;
         const Address a = address(place);
+        if (nics_.value() == 1) return place - a.local;
         return place - a.local +
                (choice_ == NicChoice::block ? ranks_per_node_.quotient(a.local * nics_.value())
                                             : nics_.remainder(a.local));
@@ -143,7 +144,7 @@ public:
     };
     /// The NIC through which a place sends a message, or gets it.
     [[nodiscard]] TRAMONTANE_RULE std::uint32_t nic_of(std::uint32_t place, const Sent& sent) const {
-        if (choice_ == NicChoice::rank || choice_ == NicChoice::block) return nic_of(place);
+        if (nics_.value() == 1 || choice_ == NicChoice::rank || choice_ == NicChoice::block) return nic_of(place);
         const Address a = address(place);
         if (choice_ == NicChoice::destination) {
             const Address to = address(of(sent.to));

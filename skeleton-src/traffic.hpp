@@ -16,10 +16,20 @@
 
 namespace tramontane {
 
-/// Messages that the network and its protocols treat alike. A put needs no receive that it could wait for.
+/// Messages that the network and its protocols treat alike.
 struct KindOfMessage {
+    /// Planning gets it as a number, so it is no class.
+    enum Put : std::uint8_t {
+        no_put,
+        plain_put,        ///< there is no receive that it could wait for
+        acknowledged_put  ///< the same, and the receiver's network interface answers
+    };
     std::int64_t bytes;
-    bool put;
+    Put put;
+    [[nodiscard]] static constexpr Put put_of(WindowCall call) {
+        if (!is_put(call)) return no_put;
+        return call == WindowCall::acknowledged_puts ? acknowledged_put : plain_put;
+    }
     friend auto operator<=>(const KindOfMessage&, const KindOfMessage&) = default;
 };
 
@@ -137,13 +147,13 @@ private:
             // Pairs evenly spread over the messages of the phase, the middle one of each share.
             const std::int64_t wanted = std::min(pairs, sends);
             std::int64_t passed = 0, taken = 0;
-            KindOfMessage last{-1, false};
+            KindOfMessage last{-1, KindOfMessage::no_put};
             double* count = nullptr;  // messages of the last kind; most are like the one before
             for (std::int64_t at = first; at < number; ++at) {
                 const Round round = schedule.round(rank, at);
                 for (std::int32_t index = 0; index < round.sends; ++index, ++passed) {
                     const Transfer transfer = schedule.send(rank, at, index);
-                    const KindOfMessage kind{transfer.bytes, is_put(round.call)};
+                    const KindOfMessage kind{transfer.bytes, KindOfMessage::put_of(round.call)};
                     if (kind != last) count = &traffic.messages[last = kind];
                     *count += times;
                     if (taken == wanted || passed != (2 * taken + 1) * sends / (2 * wanted)) continue;

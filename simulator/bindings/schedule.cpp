@@ -308,7 +308,7 @@ std::vector<std::int64_t> sizes_of(const std::vector<KindOfMessage>& kinds) {
     return sizes;
 }
 
-/// 1 for a put, else 0: NumPy can't take over the memory of a vector of bool.
+/// Which put each is, as a number.
 std::vector<std::uint8_t> puts_of(const std::vector<KindOfMessage>& kinds) {
     std::vector<std::uint8_t> puts(kinds.size());
     std::transform(kinds.begin(), kinds.end(), puts.begin(), [](const KindOfMessage& kind) { return kind.put; });

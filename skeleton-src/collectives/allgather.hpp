@@ -80,9 +80,10 @@ private:
     std::int32_t stages_ = 0;
 };
 
-/// Stage s exchanges all blocks of 2^s ranks with the rank that differs in bit s (Thakur et al. 2005). Where there is no
-/// power of two of ranks, the last of those groups is cut short: n ranks where 2^s should be. Then only n ranks of the
-/// group before it got its blocks. They hand them on to the others, as MPICH does: each time to as many as have them.
+/// Stage s exchanges all blocks of 2^s ranks with the rank that differs in bit s (Thakur et al. 2005). Where there is
+/// no power of two of ranks, the last of those groups is cut short: n ranks where 2^s should be. Then only n ranks of
+/// the group before it got its blocks. They hand them on to the others, as MPICH does: each time to as many as have
+/// them.
 class DoublingAllgather {
 public:
     explicit DoublingAllgather(Rank ranks) : ranks_{ranks} {
@@ -128,7 +129,8 @@ private:
     /// Of each run of 2 `by` ranks the first `there` have the blocks, and `by` ranks further somebody may have none.
     [[nodiscard]] bool hands_on(Rank rank, const Stage& s) const {
         const Rank there = ranks_ - s.middle, in_run = (rank - (s.middle - s.half)) % (2 * s.by);
-        return rank >= s.middle - s.half && rank < s.middle && in_run < s.by && in_run < there && in_run + s.by >= there;
+        return rank >= s.middle - s.half && rank < s.middle && in_run < s.by && in_run < there &&
+               in_run + s.by >= there;
     }
 
     Rank ranks_;

@@ -51,26 +51,32 @@ public:
     /// \param largest, smallest schedules of the two sizes; the second may be null if there is one size only
     GroupSchedule(Communicator communicator, std::shared_ptr<const Schedule> largest,
                   std::shared_ptr<const Schedule> smallest)
-        : communicator_{communicator}, largest_{std::move(largest)}, smallest_{std::move(smallest)} {}
+        : communicator_{communicator},
+          of_all_{communicator.whole()},
+          largest_{std::move(largest)},
+          smallest_{std::move(smallest)} {}
 
     [[nodiscard]] std::int64_t rounds() const override {
         return std::max(largest_->rounds(), smallest_ ? smallest_->rounds() : 0);
     }
     [[nodiscard]] std::vector<std::string> phases() const override { return largest_->phases(); }
     [[nodiscard]] bool has(Rank rank) const { return communicator_.place(rank).local >= 0; }
-    [[nodiscard]] bool of_all() const { return communicator_.whole(); }
+    [[nodiscard]] bool of_all() const { return of_all_; }
 
     [[nodiscard]] Round round(Rank rank, std::int64_t round, Repetition /*at*/) const override {
+        if (of_all_) return largest_->round(rank, round);
         const auto at = communicator_.place(rank);
         const Schedule& schedule = of(at);
         const bool idle = at.local < 0 || round >= schedule.rounds();
         return idle ? Round{phase_of(round), 0, 0} : schedule.round(at.local, round);
     }
     [[nodiscard]] Transfer send(Rank rank, std::int64_t round, std::int32_t index) const override {
+        if (of_all_) return largest_->send(rank, round, index);
         const auto at = communicator_.place(rank);
         return outside(at, of(at).send(at.local, round, index));
     }
     [[nodiscard]] Transfer receive(Rank rank, std::int64_t round, std::int32_t index) const override {
+        if (of_all_) return largest_->receive(rank, round, index);
         const auto at = communicator_.place(rank);
         return outside(at, of(at).receive(at.local, round, index));
     }
@@ -90,6 +96,7 @@ private:
     }
 
     Communicator communicator_;
+    bool of_all_;  // so that nothing is translated
     std::shared_ptr<const Schedule> largest_, smallest_;
 };
 
@@ -266,7 +273,7 @@ private:
     }
 
     [[nodiscard]] At step_of(std::int64_t round) const {
-        const std::int64_t repetition = round / per_repetition_;
+        const std::int64_t repetition = round < per_repetition_ ? 0 : round / per_repetition_;  // dividing is slow
         std::int64_t number = round - repetition * per_repetition_;
         Passes looped;
         if (!loops_.empty()) looped = first_pass(number);

@@ -70,6 +70,88 @@ def test_hops_of_detours_between_neighbours_on_one_switch(ranks: int) -> None:
     assert estimate(point).hops == pytest.approx(_simulator.simulate(point.canonical())["hops"], rel=0.15)
 
 
+COSTS = ("put", "post", "start", "complete", "wait", "flush", "fence", "lock", "unlock")
+WITH_PUTS = {
+    "topology": "torus",
+    "geometry": [4, 4, 4],
+    "nodes_per_switch": 4,
+    "one_sided": dict.fromkeys(COSTS, "100 ns"),
+}
+HALO = {"kind": "halo", "width": 2, "grid": [64, 64, 16]}
+
+
+def by_puts(synchronisations: list[str], negligible: str = "0 B", ranks_per_node: int = 1) -> Point:
+    """Return halos of 64 ranks in one program, each put with a synchronisation of its own."""
+    steps = [{**HALO, "one_sided": {"synchronisation": each}} for each in synchronisations]
+    machine = {**WITH_PUTS, "protocol": {"negligible_size": negligible}}
+    if ranks_per_node > 1:
+        machine["node"] = {"latency": "500 ns", "bandwidth": "10 GB/s"}
+    workload = {"kind": "program", "steps": steps, "repeat": 3}
+    return Point.model_validate(
+        {"ranks": 64, "workload": workload, "machine": machine, "ranks_per_node": ranks_per_node}
+    )
+
+
+@pytest.mark.parametrize("negligible", ["0 B", "63 B", "64 B"])
+@pytest.mark.parametrize(
+    "synchronisations",
+    [["fence"], ["post-start"], ["passive"], ["lock"], ["fence", "passive", "post-start", "lock"]],
+    ids=" ".join,
+)
+def test_counts_of_puts(synchronisations: list[str], negligible: str) -> None:
+    """Network interfaces acknowledge the puts of `passive` and `lock`, and no others."""
+    point = by_puts(synchronisations, negligible)
+    cost, counted = estimate(point), Simulator().run(point)
+    for name in ("messages", "bytes", "packets", "control_packets"):
+        assert getattr(cost, name) == counted[name]
+    assert cost.hops == pytest.approx(counted["hops"], rel=0.1)
+
+
+def test_acknowledgements_inside_a_node_stay_off_the_network() -> None:
+    point = by_puts(["passive"], ranks_per_node=4)
+    cost, counted = estimate(point), Simulator().run(point)
+    assert 0 < counted["control_packets"] < counted["packets"]
+    assert cost.control_packets == pytest.approx(counted["control_packets"], rel=0.1)
+    assert cost.hops == pytest.approx(counted["hops"], rel=0.1)
+
+
+OWN = {
+    "first-available": "first-available",
+    "random": "random",
+    "round-robin-groups": "round-robin-groups",
+    "a list": {"nodes": [*range(200, 232)]},
+}
+"""Allocations of a job that has 32 nodes."""
+
+
+@pytest.mark.parametrize("usual", ["first-available", "random", "round-robin-groups"])
+@pytest.mark.parametrize("own", OWN)
+@pytest.mark.parametrize("ranks_per_node", [1, 4])
+def test_hops_of_jobs_wherever_each_is(own: str, usual: str, ranks_per_node: int) -> None:
+    """A rule goes by the nodes that the jobs before have left."""
+    ranks = 32 * ranks_per_node
+    shifts = {"kind": "random-shifts", "bytes": "20 kB", "rounds": 30}
+    halo = {"kind": "program", "steps": [HALO]}
+    jobs = [
+        {"name": "beside", "ranks": ranks, "workload": halo, "allocation": "first-available"},
+        {"name": "own", "ranks": ranks, "workload": shifts, "allocation": OWN[own]},
+        {"name": "usual", "ranks": ranks, "workload": shifts},
+    ]
+    machine = {"topology": "torus", "geometry": [4, 4, 4], "nodes_per_switch": 4}
+    if ranks_per_node > 1:
+        machine["node"] = {"latency": "500 ns", "bandwidth": "10 GB/s"}
+    point = Point.model_validate(
+        {
+            "ranks": 3 * ranks,
+            "workload": {"kind": "jobs", "jobs": jobs},
+            "machine": machine,
+            "ranks_per_node": ranks_per_node,
+            "allocation": usual,
+        }
+    )
+    assert estimate(point).hops == pytest.approx(Simulator().run(point)["hops"], rel=0.1)
+
+
 SMALL = {
     entry.point.id: entry.point
     for path in list_experiments(ROOT)

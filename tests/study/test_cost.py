@@ -17,7 +17,7 @@ from tramontane.study import Point, estimate
 from tramontane.study.cost import rates, total
 from tramontane.study.machines import Machine, Protocol
 from tramontane.study.network import network
-from tramontane.study.traffic import control, traffic
+from tramontane.study.traffic import ACKNOWLEDGED_PUT, NO_PUT, PLAIN_PUT, control, traffic
 
 Message = tuple[int, int, int]
 """Source, destination and bytes."""
@@ -225,11 +225,13 @@ def _visits(machine: Machine, source: int, target: int) -> int:
 def test_control_packets(size: int, short: int, eager: int, negligible: int) -> None:
     """Report on SST/macro, section 2: short messages carry their header, eager ones ask once, large ones are pulled.
 
-    A put of the same size needs none of that.
+    A put of the same size needs none of that; some puts are acknowledged.
     """
     protocol = Protocol.model_construct(short_limit=short, eager_limit=eager, negligible_size=negligible)
     expected = 0 if negligible >= 64 or size <= short else 2 if size <= eager else 3
-    assert control(np.array([size, size]), np.array([False, True]), protocol).tolist() == [expected, 0]
+    puts = np.array([NO_PUT, PLAIN_PUT, ACKNOWLEDGED_PUT], dtype=np.uint8)
+    acknowledgements = int(negligible < 64)
+    assert control(np.full(3, size), puts, protocol).tolist() == [expected, 0, acknowledgements]
 
 
 def test_detours_make_longer_ways() -> None:

@@ -5,6 +5,7 @@ pairs that communicate, and time and memory follow with the measured rates of ``
 results never depend on it.
 """
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from ruamel.yaml import YAML
 
-from tramontane.study.mapping import is_scattered
+from tramontane.study.jobs import Job, Jobs
+from tramontane.study.mapping import ALLOCATIONS, Ruled, is_scattered
 from tramontane.study.network import Network, Nodes
 from tramontane.study.points import BY_CLASS, Point
 from tramontane.study.settings import filled
@@ -97,7 +99,7 @@ def estimate(point: Point, posted: float | None = None) -> Cost:
         seconds, memory = _elsewhere(point, messages, hops)
     else:
         nodes = point.rank_mapping.nodes
-        ports = used_ports(net, nodes * machine.node.nics, scattered=is_scattered(point.allocation))
+        ports = used_ports(net, nodes * machine.node.nics, scattered=any(map(is_scattered, _rules(point))))
         state = (
             ports * (speed["bytes_per_port"] + net.virtual_channels * speed["bytes_per_channel"] + _counting(point))
             + nodes * point.ranks_per_node * speed["bytes_per_rank"]
@@ -264,6 +266,17 @@ def total(costs: list[Cost]) -> Cost:
     )
 
 
+def _rule_of(job: Job, point: Point) -> Ruled:
+    return job.allocation or point.allocation
+
+
+def _rules(point: Point) -> list[Ruled]:
+    """Return the rules by which a point gets its nodes: one, or that of each job."""
+    if isinstance(point.workload, Jobs):
+        return [_rule_of(job, point) for job in point.workload.jobs]
+    return [point.allocation]
+
+
 class Placement:
     """Where the ranks of a point are.
 
@@ -272,21 +285,49 @@ class Placement:
 
     def __init__(self, point: Point) -> None:
         self._rule, self._mapping = point.allocation, point.rank_mapping
-        self._listed = point.listed_nodes
         self._nodes, self._groups, self._nics = point.nodes, point.network.facts.groups, point.network.node.nics
+        listed = point.listed_nodes
+        self._listed = None if listed is None else np.asarray(listed, dtype=np.int64)
+        if isinstance(point.workload, Jobs) and any(rule != ALLOCATIONS[0] for rule in _rules(point)):
+            self._listed = self._of_jobs(point.workload.jobs, point)
 
     def nodes(self, ranks: Nodes) -> Nodes:
         """Return the nodes of some ranks as the topology counts them; with several interfaces, the first of each."""
         return self._allocated(self._mapping.node_of(ranks)) * self._nics
 
     def _allocated(self, nodes: Nodes) -> Nodes:
-        if self._listed:
-            return np.asarray(self._listed, dtype=np.int64)[nodes]
+        if self._listed is not None:
+            return self._listed[nodes]
         if self._rule == "random":
             return np.random.default_rng(2).permutation(self._nodes)[nodes]
-        if self._rule == "round-robin-groups":
-            return nodes % self._groups * (self._nodes // self._groups) + nodes // self._groups
-        return nodes
+        return self._in_order(self._rule, nodes)
+
+    def _in_order(self, rule: Ruled, places: Nodes) -> Nodes:
+        """Return the nodes at some places of the order in which a rule takes them, if all are free."""
+        if rule == "round-robin-groups":
+            return places % self._groups * (self._nodes // self._groups) + places // self._groups
+        return places
+
+    def _of_jobs(self, jobs: list[Job], point: Point) -> Nodes:
+        """Return the nodes of jobs, each on nodes that those before have left.
+
+        Jobs of the same rule, one after the other, get together what each would get alone.
+        """
+        free, draw = np.ones(self._nodes, dtype=bool), np.random.default_rng(2)
+        chosen: list[Nodes] = []
+        left_by_rule: dict[str, Nodes] = {}
+        for rule, alike in itertools.groupby(jobs, key=lambda job: _rule_of(job, point)):
+            if isinstance(rule, tuple):
+                own = np.asarray(rule[1], dtype=np.int64)
+            else:
+                needed = sum(job.ranks for job in alike) // point.ranks_per_node
+                if rule not in left_by_rule:
+                    left_by_rule[rule] = self._in_order(rule, np.arange(self._nodes))
+                left = left_by_rule[rule] = left_by_rule[rule][free[left_by_rule[rule]]]
+                own = draw.choice(left, needed, replace=False) if rule == "random" else left[:needed]
+            free[own] = False
+            chosen.append(own)
+        return np.concatenate(chosen)
 
     def leave(self, part: Traffic) -> NDArray[np.bool_]:
         """Tell which of the pairs of `part` are on different nodes."""

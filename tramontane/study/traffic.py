@@ -19,9 +19,12 @@ from tramontane.study.machines import Protocol
 CONTROL = 64
 """Bytes of a header, a get request or an acknowledgement."""
 
+NO_PUT, PLAIN_PUT, ACKNOWLEDGED_PUT = range(3)
+"""Whether a message is a put, as `KindOfMessage` of the compiled traffic numbers it."""
+
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Booleans = NDArray[np.bool_]
+Puts = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +36,7 @@ class Traffic:
     sizes : ndarray
         Sizes that occur [B].
     puts : ndarray
-        Which of them are puts; a size may occur twice.
+        Which of them are puts, and of which kind; a size may occur several times.
     counts : ndarray
         Number of messages of each.
     posted : float
@@ -43,18 +46,18 @@ class Traffic:
     source, destination : ndarray
         Pairs of ranks that talk to each other, a sample.
     pair_bytes, pair_put, pair_weight : ndarray
-        Bytes of the message of each pair, whether it is a put, and how many messages it stands for.
+        Bytes of the message of each pair, which put it is, and how many messages it stands for.
     """
 
     sizes: Integers
-    puts: Booleans
+    puts: Puts
     counts: Floats
     posted: float
     windowed: bool
     source: Integers
     destination: Integers
     pair_bytes: Integers
-    pair_put: Booleans
+    pair_put: Puts
     pair_weight: Floats
 
     @property
@@ -99,15 +102,17 @@ def packets(sizes: Integers, packet: int, above: int) -> Integers:
     return np.where(sizes > above, np.maximum(1, -(-sizes // packet)), 0)
 
 
-def control(sizes: Integers, puts: Booleans, protocol: Protocol) -> Integers:
+def control(sizes: Integers, puts: Puts, protocol: Protocol) -> Integers:
     """Return the control packets of messages of some sizes [B], some of which are puts.
 
     Short messages and puts travel with their header, eager ones take a header and a get request, larger ones an
-    acknowledgement as well; with a `negligible_size` of 64 B or more, all of them bypass the network.
+    acknowledgement as well. Of puts, some take an acknowledgement, whatever their size. With a `negligible_size` of
+    64 B or more, all control packets bypass the network.
     """
     if protocol.negligible_size >= CONTROL:
         return np.zeros_like(sizes)
-    return np.where(puts, 0, 2 * (sizes > protocol.short_limit) + (sizes > protocol.eager_limit))
+    of_two_sides = 2 * (sizes > protocol.short_limit) + (sizes > protocol.eager_limit)
+    return np.where(puts == NO_PUT, of_two_sides, puts == ACKNOWLEDGED_PUT)
 
 
 @lru_cache(maxsize=4096)
@@ -124,14 +129,14 @@ def traffic(workload: Workload, ranks: int) -> tuple[Traffic, ...]:
     return tuple(
         Traffic(
             sizes=phase["sizes"],
-            puts=phase["puts"].astype(bool),
+            puts=phase["puts"],
             counts=phase["messages"],
             posted=phase["posted"],
             windowed=phase["windowed"],
             source=phase["source"].astype(np.int64),
             destination=phase["destination"].astype(np.int64),
             pair_bytes=phase["bytes"],
-            pair_put=phase["put"].astype(bool),
+            pair_put=phase["put"],
             pair_weight=phase["weight"],
         )
         for phase in phases
