@@ -81,6 +81,12 @@ private:
         Ticks copying;
         std::uint32_t done;  ///< operation, or nothing_done
     };
+    /// Whose message a rank receives next, where it receives them in turn.
+    [[nodiscard]] [[gnu::noinline]] std::uint32_t source_of_next(const Node& node, std::uint32_t rank) const {
+        const auto me = static_cast<Rank>(rank);
+        const std::int32_t done = schedule_.round(me, node.round).receives - node.left.receives;
+        return static_cast<std::uint32_t>(schedule_.receive(me, node.round, done).peer);
+    }
     [[gnu::noinline]] void follow(Node& node, std::uint32_t rank, Ticks now);
     void begin_graph(Node& node, std::uint32_t rank, Ticks now);
     void enter_phase(Node& node, std::int16_t phase, Ticks now);

@@ -14,6 +14,7 @@
 #include "contents.hpp"
 #include "decomposition.hpp"
 #include "divisor.hpp"
+#include "halo_calls.hpp"
 #include "schedule.hpp"
 
 namespace tramontane {
@@ -95,7 +96,7 @@ private:
 /// Two rounds: the sweep in x, then the sweep in y whose messages include the halo gained in x, so that the corners
 /// arrive without messages of their own. A sweep posts what travels upward (to larger indices) first, nearest
 /// neighbour first, then what travels downward; the tag is 2 * sweep + (0 up, 1 down), because with few blocks both
-/// may go to the same rank.
+/// may go to the same rank. Where a rank calls sendrecv, each of the two directions is a round.
 ///
 /// Boxes of contents are in the count of the rank that is asked, where its halo is [first - width, last + width):
 /// indices there may lie outside the grid and mean the point of the same index modulo the grid's size. Any width is
@@ -106,45 +107,52 @@ private:
 class HaloExchange final : public ContentSchedule {
 public:
     /// \pre width >= 1, halo_bounds(grid) admit the decomposition
-    HaloExchange(const Grid& grid, Decomposition decomposition, std::int64_t width)
+    HaloExchange(const Grid& grid, Decomposition decomposition, std::int64_t width,
+                 HaloCalls calls = HaloCalls::irecv_isend)
         : cx_{static_cast<std::uint32_t>(decomposition.cx)},
           ranks_{decomposition.cx * decomposition.cy},
           levels_{grid[2]},
           width_{width},
+          calls_{calls},
           sweeps_{HaloSweep{grid[0], decomposition.cx, width}, HaloSweep{grid[1], decomposition.cy, width}} {}
 
     [[nodiscard]] Rank ranks() const override { return ranks_; }
-    [[nodiscard]] std::int64_t rounds() const override { return 2; }
+    [[nodiscard]] std::int64_t rounds() const override { return 2 * rounds_of_sweep(); }
     [[nodiscard]] std::vector<std::string> phases() const override { return {"x-sweep", "y-sweep"}; }
+    [[nodiscard]] bool receives_in_turn() const override { return calls_ == HaloCalls::isend_recv; }
 
     [[nodiscard]] Round round(Rank rank, std::int64_t round) const override {
-        const Place at = place(rank, round);
-        const std::int32_t neighbours = at.sweep->reach_up(at.part) + at.sweep->reach_down(at.part);
-        return {at.number, neighbours, neighbours};
+        const Place at = place(rank, sweep_of(round));
+        const std::int32_t up = at.sweep->reach_up(at.part);
+        const std::int32_t down = at.sweep->reach_down(at.part);
+        if (calls_ == HaloCalls::sendrecv) {
+            return goes_up(round) ? Round{at.number, up, down} : Round{at.number, down, up};
+        }
+        return called({at.number, up + down, up + down}, calls_);
     }
 
     [[nodiscard]] Transfer send(Rank rank, std::int64_t round, std::int32_t index) const override {
-        const Place at = place(rank, round);
-        const Edge edge = sent(at, index);
+        const Place at = place(rank, sweep_of(round));
+        const Edge edge = sent(at, index, goes_up(round));
         return {world(at, edge.peer), edge.tag, element_bytes * edge.points.size() * line(at)};
     }
 
     [[nodiscard]] Transfer receive(Rank rank, std::int64_t round, std::int32_t index) const override {
-        const Place at = place(rank, round);
-        const Edge edge = received(at, index);
+        const Place at = place(rank, sweep_of(round));
+        const Edge edge = received(at, index, goes_up(round));
         return {world(at, edge.peer), edge.tag, element_bytes * edge.points.size() * line(at)};
     }
 
     [[nodiscard]] std::vector<Piece> send_contents(Rank rank, std::int64_t round, std::int32_t index) const override {
-        const Place at = place(rank, round);
-        const Edge edge = sent(at, index);
+        const Place at = place(rank, sweep_of(round));
+        const Edge edge = sent(at, index, goes_up(round));
         return {Piece{rank, world(at, edge.peer), box(at, edge.points), false}};
     }
 
     [[nodiscard]] std::vector<Piece> receive_contents(Rank rank, std::int64_t round,
                                                       std::int32_t index) const override {
-        const Place at = place(rank, round);
-        const Edge edge = received(at, index);
+        const Place at = place(rank, sweep_of(round));
+        const Edge edge = received(at, index, goes_up(round));
         return {Piece{world(at, edge.peer), rank, box(at, edge.points), false}};
     }
 
@@ -199,16 +207,22 @@ private:
         Range points;
     };
 
-    [[nodiscard]] Place place(Rank rank, std::int64_t round) const {
+    [[nodiscard]] std::int64_t rounds_of_sweep() const { return calls_ == HaloCalls::sendrecv ? 2 : 1; }
+    [[nodiscard]] std::int32_t sweep_of(std::int64_t round) const {
+        return static_cast<std::int32_t>(calls_ == HaloCalls::sendrecv ? round / 2 : round);
+    }
+    /// Whether the first message of a round travels upward.
+    [[nodiscard]] bool goes_up(std::int64_t round) const { return calls_ != HaloCalls::sendrecv || round % 2 == 0; }
+
+    [[nodiscard]] Place place(Rank rank, std::int32_t number) const {
         const std::uint32_t iy = cx_.quotient(static_cast<std::uint32_t>(rank));
         const std::uint32_t ix = static_cast<std::uint32_t>(rank) - iy * cx_.value();
-        const auto number = static_cast<std::int32_t>(round);
         return {&sweeps_[static_cast<std::size_t>(number)], number, static_cast<Rank>(ix), static_cast<Rank>(iy),
                 static_cast<Rank>(number == 0 ? ix : iy)};
     }
 
-    [[nodiscard]] static Edge sent(const Place& at, std::int32_t index) {
-        const std::int32_t up = at.sweep->reach_up(at.part);
+    [[nodiscard]] static Edge sent(const Place& at, std::int32_t index, bool goes_up) {
+        const std::int32_t up = goes_up ? at.sweep->reach_up(at.part) : 0;
         if (index < up) {
             const auto to = at.sweep->up(at.part, index + 1);
             return {to.part, 2 * at.number, at.sweep->given_up(at.part, to)};
@@ -217,8 +231,8 @@ private:
         return {to.part, 2 * at.number + 1, at.sweep->given_down(at.part, to)};
     }
 
-    [[nodiscard]] static Edge received(const Place& at, std::int32_t index) {
-        const std::int32_t down = at.sweep->reach_down(at.part);
+    [[nodiscard]] static Edge received(const Place& at, std::int32_t index, bool goes_up) {
+        const std::int32_t down = goes_up ? at.sweep->reach_down(at.part) : 0;
         if (index < down) {  // it travels upward, so it comes from below
             const auto from = at.sweep->down(at.part, index + 1);
             return {from.part, 2 * at.number, at.sweep->taken_from_below(at.part, from)};
@@ -250,6 +264,7 @@ private:
     Rank ranks_;
     std::int64_t levels_;
     std::int64_t width_;
+    HaloCalls calls_;
     std::array<HaloSweep, 2> sweeps_;
 };
 

@@ -7,7 +7,8 @@
 /// Rounds are numbered alike on all ranks and a message sent in round r is received in round r; a rank without work in
 /// a round just has no transfers in it. A substrate executes a round as the paper's skeleton does (section 3): post all
 /// receives, then all sends, in order of their index, then wait for all of them. With a window, it posts that many
-/// sends and another one whenever one of them is complete (as MPI_Waitany says).
+/// sends and another one whenever one of them is complete (as MPI_Waitany says). A round may receive in turn instead: it
+/// posts all sends, then one receive after another (MPI_Recv).
 ///
 /// A round may also be work between messages; or leave its messages under way (split phase), for a later round to wait
 /// for them. In a one-sided exchange rounds stand for the calls of a window. And a round may read or write.
@@ -60,6 +61,7 @@ struct Round {
     std::int32_t sends;
     std::int32_t receives;
     std::int32_t window = 0;  ///< sends that may be under way at a time, 0: all
+    bool in_turn = false;     ///< posts its receives after its sends, each when the one before it is complete
     bool waits = true;        ///< for all of its transfers; else a later round does
     std::int64_t work = 0;    ///< of the rank's processor, or of its access [ps]; then there are no transfers
     std::int64_t ends = 0;    ///< waits for the round that is so many before; then there are no transfers
@@ -95,6 +97,8 @@ public:
     [[nodiscard]] virtual bool one_sided() const { return false; }
     /// Whether there are rounds that read or write.
     [[nodiscard]] virtual bool reads_or_writes() const { return false; }
+    /// Whether there are rounds whose receives are posted in turn.
+    [[nodiscard]] virtual bool receives_in_turn() const { return false; }
     /// Itself, if it says what its messages carry.
     [[nodiscard]] virtual const ContentSchedule* contents() const { return nullptr; }
     /// Itself, if operations depend on one another: then its one round has them without their order.

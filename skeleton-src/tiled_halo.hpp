@@ -11,6 +11,7 @@
 
 #include "bisection.hpp"
 #include "contents.hpp"
+#include "halo_calls.hpp"
 #include "halo_table.hpp"
 
 namespace tramontane {
@@ -26,17 +27,19 @@ namespace tramontane {
 template <class Table>
 class TiledHaloOf final : public ContentSchedule {
 public:
-    /// \pre width >= 1
-    TiledHaloOf(const Grid& grid, Rank ranks, std::int64_t width, Table table)
-        : grid_{grid}, width_{width}, shares_{grid, ranks}, table_{std::move(table)} {}
+    /// \pre width >= 1, calls are not sendrecv: tiles have no directions
+    TiledHaloOf(const Grid& grid, Rank ranks, std::int64_t width, Table table,
+                HaloCalls calls = HaloCalls::irecv_isend)
+        : grid_{grid}, width_{width}, shares_{grid, ranks}, table_{std::move(table)}, calls_{calls} {}
 
     [[nodiscard]] Rank ranks() const override { return shares_.ranks(); }
     [[nodiscard]] std::int64_t rounds() const override { return 1; }
     [[nodiscard]] std::vector<std::string> phases() const override { return {"halo"}; }
+    [[nodiscard]] bool receives_in_turn() const override { return calls_ == HaloCalls::isend_recv; }
 
     [[nodiscard]] Round round(Rank rank, std::int64_t /*round*/) const override {
         const auto neighbours = static_cast<std::int32_t>(table_.neighbours(rank).size());
-        return {0, neighbours, neighbours};
+        return called({0, neighbours, neighbours}, calls_);
     }
 
     [[nodiscard]] Transfer send(Rank rank, std::int64_t /*round*/, std::int32_t index) const override {
@@ -100,6 +103,7 @@ private:
     std::int64_t width_;
     Bisection shares_;
     Table table_;
+    HaloCalls calls_;
 };
 
 using TiledHalo = TiledHaloOf<HaloTable>;

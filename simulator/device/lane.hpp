@@ -373,6 +373,10 @@ private:
     friend NodeRules;
 
     // Graphs are refused before.
+    TRAMONTANE_RULE static std::uint32_t source_of_next(const Node&, std::uint32_t) {
+        fail<std::logic_error>("device: receives in turn");
+        return 0;
+    }
     TRAMONTANE_RULE static void follow(Node&, std::uint32_t, Ticks) { fail<std::logic_error>("device: a graph"); }
     TRAMONTANE_RULE static void take_for_operation_by_hardware(std::uint32_t, Index, Ticks) {
         fail<std::logic_error>("device: a graph");

@@ -24,6 +24,8 @@ public:
         return {peers_[number], 0, sizes_[size_of_[number]]};
     }
     [[nodiscard]] bool one_sided() const { return one_sided_; }
+    /// Such schedules are refused before.
+    [[nodiscard]] static bool receives_in_turn() { return false; }
     /// Graphs have none.
     [[nodiscard]] static const GraphSchedule* graph() { return nullptr; }
 

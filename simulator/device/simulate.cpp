@@ -37,6 +37,7 @@ void refuse_others(const Machine& machine, const Schedule& schedule, const Run& 
     if (run.links.on) refuse("statistics.links");
     if (run.waiting_bins > 0 || !run.timeline.empty()) refuse("statistics.waiting, and no timeline");
     if (schedule.graph() != nullptr) refuse("graphs of operations (trace, GOAL)");
+    if (schedule.receives_in_turn()) refuse("receives in turn (calls: isend-recv)");
     if (machine.unpack_per_byte > 0 && machine.unpacks_in_order) refuse("unpacking in the order of receives");
 }
 

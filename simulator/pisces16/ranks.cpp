@@ -125,8 +125,8 @@ Task Ranks::run(NodeId rank) {
 
 /// Posts all receives, then all sends, then waits for all.
 Task Ranks::run_round(NodeId rank, std::int64_t round, Round size) {
-    if (size.window > 0) {
-        throw std::invalid_argument("workload.algorithm: model pisces-16 posts all sends of a round at once");
+    if (size.window > 0 || size.in_turn) {
+        throw std::invalid_argument("workload: model pisces-16 posts all messages of a round at once");
     }
     RankState& state = ranks_[rank];
     const auto me = static_cast<Rank>(rank);

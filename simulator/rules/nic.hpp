@@ -352,8 +352,10 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::note_arrival(std::uint32_
                                                                     Index item) {
     Transaction& e = engine_.transactions[item];
     if (!e.is_eager_payload()) return;
-    if (unpacking_ && unpacking_->in_order()) e.note_source(what_of(code) >> places_.bits());
-    e.set_came_early(!is_posted(nodes_[place], places_.rank_at(place), e.round));
+    if (notes_sources_) e.note_source(what_of(code) >> places_.bits());
+    const Node& node = nodes_[place];
+    const std::uint32_t rank = places_.rank_at(place);
+    e.set_came_early(!is_posted(node, rank, e.round) || !is_next(node, rank, e));
 }
 
 /// Counts how long a rank has done nothing but wait until now, when a message comes to it.

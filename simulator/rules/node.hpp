@@ -37,6 +37,7 @@ struct Stretch;
 
 /// \tparam Own who has the nodes' records, and what ranks do that follow a graph:
 ///
+///         source_of_next(node, rank)
 ///         follow(node, rank, now)
 ///         take_for_operation_by_hardware(rank, item, now)
 ///         take_put_for_operation(rank, item, now)
@@ -101,7 +102,8 @@ protected:
           stripe_above_(places.stripes() ? std::max(machine.stripe_above, machine.packet)
                                          : std::numeric_limits<std::int64_t>::max()),
           is_seen_(has_puts_ || machine.hardware_progress || machine.direct_eager || copies_share_),
-          notes_arrivals_(machine.direct_eager || (machine.unpack_per_byte > 0 && machine.unpacks_in_order)),
+          notes_sources_((machine.unpack_per_byte > 0 && machine.unpacks_in_order) || schedule.receives_in_turn()),
+          notes_arrivals_(machine.direct_eager || notes_sources_),
           follows_graph_(schedule.graph() != nullptr) {}
     /// The same with the counts of another part.
     NodeRules(const NodeRules& first, Engine& engine, Switches& fabric)
@@ -117,6 +119,7 @@ protected:
           prepares_in_time_(first.prepares_in_time_),
           stripe_above_(first.stripe_above_),
           is_seen_(first.is_seen_),
+          notes_sources_(first.notes_sources_),
           notes_arrivals_(first.notes_arrivals_),
           follows_graph_(first.follows_graph_) {}
 
@@ -167,6 +170,10 @@ protected:
     }
     [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE Ticks posting(Node& node, std::uint32_t rank) const;
     TRAMONTANE_RULE Step take_early(Node& node, std::uint32_t rank, Ticks now);
+    [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE bool is_next(const Node& node, std::uint32_t rank,
+                                                                 const Transaction& e);
+    [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE bool next_is_here(Node& node, std::uint32_t rank);
+    [[gnu::noinline]] TRAMONTANE_RULE Step take_next(Node& node, std::uint32_t rank, Ticks now, Ticks time);
     /// Whether a message that came before its receive waits in the library; else a network interface keeps it.
     [[nodiscard]] TRAMONTANE_RULE bool is_unexpected(const Transaction& e) const {
         return e.is_eager_payload() || (e.kind() == Transaction::Kind::header && !engine_.parameters.hardware_progress);
@@ -298,6 +305,7 @@ protected:
     const bool prepares_in_time_;      // what a send costs depends on what is under way when it begins
     const std::int64_t stripe_above_;  // payloads of more bytes are striped
     const bool is_seen_;               // others see at once what a rank posts
+    const bool notes_sources_;         // of eager payloads: in which order ranks take them is certain
     const bool notes_arrivals_;        // see note_arrival
     const bool follows_graph_;         // else ranks run rounds
     std::uint32_t rounds_ = 0;

@@ -56,6 +56,7 @@ struct NodeRecords {
         posts,  ///< its receives
         sends,
         prepares_send,  ///< overhead and copy
+        posts_in_turn,  ///< the next receive
         waits,
         receives,              ///< overhead
         busy,                  ///< until its event, then it waits
@@ -82,7 +83,8 @@ struct NodeRecords {
     // has an event (NicWake) only when the port is free, and applies the credits that have returned in the meantime
     // before anything else happens at its node to a rank that uses it.
 
-    static constexpr std::int32_t sends_freely = 0, left_open = -1, puts = -2, acknowledged_puts = -3;
+    static constexpr std::int32_t sends_freely = 0, left_open = -1, puts = -2, acknowledged_puts = -3,
+                                  in_turn = std::numeric_limits<std::int32_t>::max();
 
     struct alignas(64) Node {
         // NIC
@@ -96,7 +98,8 @@ struct NodeRecords {
         Left left;
         std::int32_t next_send = 0;
         std::int32_t sends = 0;
-        std::int32_t window = 0;  ///< sends_freely: all at once; else so, and the round is left open
+        /// Sends at a time; sends_freely: all; in_turn: all, but receives one by one; else all, and the round is left open.
+        std::int32_t window = 0;
         std::int16_t phase = -1;
         RankState state = RankState::begins_round;
         std::uint8_t open = 0;   ///< rounds that were left open

@@ -33,6 +33,9 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::run(Node& node, std::uint
             case RankState::posts:
                 step = take_early(node, rank, step.time);
                 break;
+            case RankState::posts_in_turn:
+                step = take_next(node, rank, now, step.time);
+                break;
             case RankState::works:
                 step = end_round(node, step.time);
                 break;
@@ -89,6 +92,7 @@ template <class Own, class Engine, class Switches>
     totals_[phase].begun += time;
     node.window = round.call == WindowCall::acknowledged_puts ? acknowledged_puts
                   : is_put(round.call)                        ? puts
+                  : round.in_turn                             ? in_turn
                   : round.waits                               ? round.window
                                                               : left_open;
     node.sends = round.sends;
@@ -113,6 +117,10 @@ template <class Own, class Engine, class Switches>
             resume_after(node, rank, time, work);
             return Step::blocked();
         }
+    }
+    if (node.window == in_turn) [[unlikely]] {
+        node.state = RankState::sends;
+        return Step::until(time);
     }
     return take_early(node, rank, time);
 }
@@ -245,6 +253,63 @@ template <class Own, class Engine, class Switches>
     return Step::until(own > 0 ? busy_until(node, rank, now, copying(rank, bytes, own, now)) : now);
 }
 
+/// Whether the receive of a message is the one that its rank has posted, where it posts them in turn. From one source
+/// they come in the order in which they are sent.
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::is_next(const Node& node, std::uint32_t rank,
+                                                               const Transaction& e) {
+    if (node.window != in_turn || e.round != node.round) return true;
+    const bool has_sent = node.state != RankState::sends && node.state != RankState::prepares_send;
+    if (!has_sent || node.state == RankState::posts_in_turn) return false;
+    return node.left.receives > 0 && e.source() == own().source_of_next(node, rank);
+}
+
+/// Whether the message of the receive that is posted was here before.
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::next_is_here(Node& node, std::uint32_t rank) {
+    const auto& pool = engine_.transactions;
+    for (Index i = node.early_of(node.round).top(); i != none; i = pool[i].next) {
+        if (pool[i].round == node.round && is_next(node, rank, pool[i])) return true;
+    }
+    return false;
+}
+
+/// Posts the next receive in turn, and takes messages that were here before.
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE NodeRecords::Step NodeRules<Own, Engine, Switches>::take_next(Node& node, std::uint32_t rank, Ticks now,
+                                                                              Ticks time) {
+    node.state = RankState::posts_in_turn;
+    if (time > now) {  // what has come by then nobody knows yet
+        resume_at(rank, time);
+        return Step::blocked();
+    }
+    node.state = RankState::waits;
+    while (node.left.receives > 0) {
+        bool found = false;
+        const auto is_posted_next = [&](const Transaction& e) {
+            return !found && (found = e.round == node.round && is_next(node, rank, e));
+        };
+        IntrusiveQueue taken = node.early_of(node.round).take(engine_.transactions, is_posted_next);
+        if (taken.empty()) break;
+        const Index item = taken.pop(engine_.transactions);
+        const Transaction& e = engine_.transactions[item];
+        if (unexpected_ && is_unexpected(e)) --unexpected_[rank];
+        if (e.kind() == Transaction::Kind::header) {
+            answer(rank, item, Transaction::Kind::get, time);
+            break;
+        }
+        const std::int64_t bytes = e.bytes;
+        complete(rank, e, bytes);
+        --node.left.receives;
+        engine_.transactions.give_back(item);
+        if (const Ticks own = engine_.parameters.copy(bytes); own > 0) {
+            node.state = RankState::posts_in_turn;
+            return Step::until(busy_until(node, rank, time, copying(rank, bytes, own, time)));
+        }
+    }
+    return wait(node, rank, now, time);
+}
+
 /// A message that has come before its receive is posted waits for it.
 template <class Own, class Engine, class Switches>
 TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::set_aside(Node& node, std::uint32_t rank, Index item) {
@@ -281,7 +346,8 @@ TRAMONTANE_RULE Ticks NodeRules<Own, Engine, Switches>::looking(Node& node, std:
     const Costs& costs = engine_.parameters.costs;
     Ticks work = 0;
     if (e.kind() == Kind::eager || e.kind() == Kind::eager_header || e.kind() == Kind::header) {
-        work += costs.match(open_receives(node, rank), left_of(node, rank, e.round) != nullptr);
+        work += costs.match(open_receives(node, rank),
+                            left_of(node, rank, e.round) != nullptr && is_next(node, rank, e));
     }
     if (e.carries_payload()) work += costs.receive(e.is_eager_payload() ? e.bytes : size(e.peer, e));
     return work;
@@ -325,6 +391,8 @@ template <class Own, class Engine, class Switches>
         leave_open(node, rank);
         return end_round(node, time);
     }
+    if (node.window == in_turn) [[unlikely]]
+        return take_next(node, rank, now, time);
     return wait(node, rank, now, time);
 }
 
@@ -395,6 +463,10 @@ template <class Own, class Engine, class Switches>
                 node.state = RankState::sends;
                 return Step::until(time);
             }
+            if (engine_.parameters.hardware_progress && node.window == in_turn && next_is_here(node, rank)) {
+                node.state = RankState::posts_in_turn;  // the NIC has taken the payload of the receive before it
+                return Step::until(time);
+            }
             if (const Ticks end = unpacked(node, rank, now); end > now) {  // what the NIC has taken
                 wait_from(node, rank, end);
                 return Step::blocked();
@@ -414,8 +486,13 @@ template <class Own, class Engine, class Switches>
             }
         }
         node.state = RankState::waits;
+        const std::int32_t receives = node.left.receives;
         Ticks copying = take(node, rank, node.arrived.pop(engine_.transactions), now);
         if (unpacking_) copying += unpacking_->take(rank);
+        if (node.window == in_turn && node.left.receives < receives) [[unlikely]] {
+            node.state = RankState::posts_in_turn;
+            return Step::until(copying > 0 ? busy_until(node, rank, now, copying) : now);
+        }
         if (copying > 0) {
             time = busy_until(node, rank, now, copying);
             if (!awaits(node, rank)) break;
@@ -459,7 +536,7 @@ template <class Own, class Engine, class Switches>
 TRAMONTANE_RULE Ticks NodeRules<Own, Engine, Switches>::take(Node& node, std::uint32_t rank, Index item, Ticks now) {
     const Transaction& e = engine_.transactions[item];
     Left* const left = left_of(node, rank, e.round);
-    const bool expected = left != nullptr;
+    const bool expected = left != nullptr && (node.window != in_turn || is_next(node, rank, e));
     switch (e.kind()) {
         case Transaction::Kind::eager: {
             const bool direct = engine_.parameters.direct_eager && !(expected && e.came_early());

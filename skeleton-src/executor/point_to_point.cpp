@@ -40,7 +40,7 @@ public:
         std::vector<MPI_Request>& requests = under_way_[number];
         requests.resize(static_cast<std::size_t>(round.receives) + static_cast<std::size_t>(round.sends));
         MPI_Request* request = requests.data();
-        for (std::int32_t index = 0; index < round.receives; ++index) {
+        for (std::int32_t index = 0; index < round.receives && !round.in_turn; ++index) {
             const Transfer from = schedule_.receive(rank_, number, index);
             MPI_Irecv(payload_.incoming(number, index), count(from.bytes), type(), from.peer, from.tag, MPI_COMM_WORLD,
                       request++);
@@ -53,7 +53,13 @@ public:
             MPI_Waitany(at_once, sends, &done, MPI_STATUS_IGNORE);
             post_send(number, index, sends[done]);
         }
-        requests.resize(static_cast<std::size_t>(round.receives) + static_cast<std::size_t>(at_once));
+        request = sends + at_once;
+        for (std::int32_t index = 0; index < round.receives && round.in_turn; ++index) {
+            const Transfer from = schedule_.receive(rank_, number, index);
+            MPI_Recv(payload_.incoming(number, index), count(from.bytes), type(), from.peer, from.tag, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+        }
+        requests.resize(static_cast<std::size_t>(request - requests.data()));
     }
 
     void end(std::int64_t number) override {

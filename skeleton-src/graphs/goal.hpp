@@ -226,7 +226,7 @@ public:
         std::map<std::int64_t, Posted> open;
         for (std::int64_t number = 0; number < schedule_.rounds(); ++number) {
             const Round round = schedule_.round(rank, number);
-            if (round.window > 0 && round.window < round.sends) {
+            if (round.window > 1 && round.window < round.sends) {
                 refuse("algorithm", "sends that wait until another one is complete, whichever it is",
                        "an algorithm that posts all sends at once: GOAL names what is waited for");
             }
@@ -245,19 +245,32 @@ public:
 
 private:
     struct Posted {
-        std::int64_t first;  ///< label of the receives, behind which the sends are
+        std::int64_t first;  ///< label of the receives, behind which the sends are; the other way round in turn
         std::int32_t receives, sends;
     };
 
     Posted post(Rank rank, std::int64_t number, const Round& round) {
         const Posted posted{last_ + 1, round.receives, round.sends};
-        const auto message = [&](const char* what, const char* way, const Transfer& t) {
-            add(what + std::to_string(t.bytes) + "b " + way + " " + std::to_string(t.peer) + " tag " +
-                    std::to_string(t.tag),
-                gate_);
+        std::int64_t before = gate_;
+        const auto message = [&](const char* what, const char* way, const Transfer& t, bool in_turn) {
+            const std::int64_t label = add(what + std::to_string(t.bytes) + "b " + way + " " + std::to_string(t.peer) +
+                                               " tag " + std::to_string(t.tag),
+                                           before);
+            if (in_turn) before = label;
         };
-        for (std::int32_t i = 0; i < round.receives; ++i) message("recv ", "from", schedule_.receive(rank, number, i));
-        for (std::int32_t i = 0; i < round.sends; ++i) message("send ", "to", schedule_.send(rank, number, i));
+        const auto receives = [&] {
+            before = gate_;
+            for (std::int32_t i = 0; i < round.receives; ++i) {
+                message("recv ", "from", schedule_.receive(rank, number, i), round.in_turn);
+                if (round.in_turn && i == 0 && round.sends > 0) depend(last_, "irequires", last_ - 1);
+            }
+        };
+        if (!round.in_turn) receives();
+        before = gate_;
+        for (std::int32_t i = 0; i < round.sends; ++i) {
+            message("send ", "to", schedule_.send(rank, number, i), round.window == 1);
+        }
+        if (round.in_turn) receives();
         return posted;
     }
 

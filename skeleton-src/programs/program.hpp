@@ -38,6 +38,7 @@ public:
     /// Windows of a one-sided exchange.
     [[nodiscard]] virtual std::int32_t windows() const { return 0; }
     [[nodiscard]] virtual bool reads_or_writes() const { return false; }
+    [[nodiscard]] virtual bool receives_in_turn() const { return false; }
     [[nodiscard]] virtual std::vector<std::string> phases() const = 0;
     [[nodiscard]] virtual Round round(Rank rank, std::int64_t round, Repetition at) const = 0;
     [[nodiscard]] virtual Transfer send(Rank rank, std::int64_t round, std::int32_t index) const = 0;
@@ -60,6 +61,7 @@ public:
         return std::max(largest_->rounds(), smallest_ ? smallest_->rounds() : 0);
     }
     [[nodiscard]] std::vector<std::string> phases() const override { return largest_->phases(); }
+    [[nodiscard]] bool receives_in_turn() const override { return largest_->receives_in_turn(); }
     [[nodiscard]] bool has(Rank rank) const { return communicator_.place(rank).local >= 0; }
     [[nodiscard]] bool of_all() const { return of_all_; }
 
@@ -191,6 +193,10 @@ public:
     [[nodiscard]] bool reads_or_writes() const override {
         return std::any_of(steps_.begin(), steps_.end(),
                            [](const Step& step) { return step.what && step.what->reads_or_writes(); });
+    }
+    [[nodiscard]] bool receives_in_turn() const override {
+        return std::any_of(steps_.begin(), steps_.end(),
+                           [](const Step& step) { return step.what && step.what->receives_in_turn(); });
     }
 
     [[nodiscard]] Round round(Rank rank, std::int64_t round) const override {

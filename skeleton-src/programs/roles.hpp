@@ -228,6 +228,10 @@ public:
         return std::any_of(roles_.begin(), roles_.end(),
                            [](const Role& role) { return role.program->reads_or_writes(); });
     }
+    [[nodiscard]] bool receives_in_turn() const override {
+        return std::any_of(roles_.begin(), roles_.end(),
+                           [](const Role& role) { return role.program->receives_in_turn(); });
+    }
 
     [[nodiscard]] Round round(Rank rank, std::int64_t number) const override {
         const std::size_t role = role_of(rank);

@@ -18,19 +18,25 @@
 
 namespace tramontane {
 
+[[nodiscard]] inline HaloCalls calls_of(const Values& values) {
+    const std::vector<std::string> names = halo_calls();
+    return static_cast<HaloCalls>(std::find(names.begin(), names.end(), values.word("calls")) - names.begin());
+}
+
 class HaloWorkload final : public Workload {
 public:
     HaloWorkload(Values values, Rank ranks)
         : Workload{std::move(values), ranks},
           grid_{grid_of(this->values())},
           width_{this->values().integer("width")},
-          decomposition_{decomposition_of(this->values(), ranks, halo_bounds(grid_))} {
+          decomposition_{decomposition_of(this->values(), ranks, halo_bounds(grid_))},
+          calls_{calls_of(this->values())} {
         require_countable(grid_, width_);
         set("decomposition", value_of(decomposition_));
     }
 
     [[nodiscard]] std::unique_ptr<Schedule> schedule(std::span<const std::byte> /*setup*/) const override {
-        return std::make_unique<HaloExchange>(grid_, decomposition_, width_);
+        return std::make_unique<HaloExchange>(grid_, decomposition_, width_, calls_);
     }
     [[nodiscard]] double imbalance() const override { return largest_share(grid_[0], grid_[1], decomposition_); }
     [[nodiscard]] std::optional<DecompositionLimits> limits() const override { return halo_bounds(grid_).limits(); }
@@ -40,13 +46,21 @@ private:
     Grid grid_;
     std::int64_t width_;
     Decomposition decomposition_;
+    HaloCalls calls_;
 };
 
 class TiledHaloWorkload final : public Workload {
 public:
     TiledHaloWorkload(Values values, Rank ranks)
-        : Workload{std::move(values), ranks}, grid_{grid_of(this->values())}, width_{this->values().integer("width")} {
+        : Workload{std::move(values), ranks},
+          grid_{grid_of(this->values())},
+          width_{this->values().integer("width")},
+          calls_{calls_of(this->values())} {
         require_countable(grid_, width_);
+        if (calls_ == HaloCalls::sendrecv) {
+            refuse("calls", "sendrecv with decomposition bisection, whose tiles have no directions",
+                   "another, or decomposition [cx, cy]");
+        }
         const auto largest = Bisection{grid_, ranks}.largest();
         if (!largest) Bisection::refuse_points(grid_, ranks);
         area_ = largest->area;
@@ -60,10 +74,12 @@ public:
     [[nodiscard]] std::unique_ptr<Schedule> schedule(std::span<const std::byte> shared) const override {
         return std::make_unique<TiledHalo>(
             grid_, ranks(), width_,
-            shared.empty() ? HaloTable{setup(), grid_, width_, ranks()} : HaloTable{shared, grid_, width_, ranks()});
+            shared.empty() ? HaloTable{setup(), grid_, width_, ranks()} : HaloTable{shared, grid_, width_, ranks()},
+            calls_);
     }
     [[nodiscard]] std::unique_ptr<Schedule> sampled() const override {
-        return std::make_unique<TiledHaloOf<HaloSearch>>(grid_, ranks(), width_, HaloSearch{grid_, width_, ranks()});
+        return std::make_unique<TiledHaloOf<HaloSearch>>(grid_, ranks(), width_, HaloSearch{grid_, width_, ranks()},
+                                                         calls_);
     }
     [[nodiscard]] std::vector<std::byte> setup() const override {
         return HaloTable::make(grid_, width_, Bisection{grid_, ranks()});
@@ -75,12 +91,14 @@ public:
 private:
     Grid grid_;
     std::int64_t width_;
+    HaloCalls calls_;
     std::int64_t area_ = 0;  ///< of the largest tile
 };
 
 [[nodiscard]] inline WorkloadKind halo_kind() {
     return {"halo",
-            {Key::integer("width", 1), grid_key(), decomposition_key({"bisection"})},
+            {Key::integer("width", 1), grid_key(), decomposition_key({"bisection"}),
+             Key::word("calls", halo_calls(), halo_calls().front())},
             "",
             [](Values values, Rank ranks, const Permissions&) -> std::unique_ptr<Workload> {
                 if (values.is("decomposition", "bisection")) {

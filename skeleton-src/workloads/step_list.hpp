@@ -436,9 +436,9 @@ private:
         if (step.one_sided && !role_.empty()) refuse("one_sided", "puts in a role", "messages of two sides");
         if (step.label.empty() && !step.one_sided) return;
         const auto schedule = step.largest->sampled();
-        if (schedule->rounds() > 0 && schedule->round(0, 0).window > 0) {
+        if (schedule->receives_in_turn() || (schedule->rounds() > 0 && schedule->round(0, 0).window > 0)) {
             refuse(step.one_sided ? "one_sided" : "begin", "an exchange that waits before all is posted",
-                   "an algorithm that posts all sends at once");
+                   "an algorithm, or calls, that post all messages at once");
         }
     }
 

@@ -58,6 +58,7 @@ def put_in_all_ways(exchange: dict[str, Any]) -> list[Any]:
 VARIABLE = {"spread": "30 %", "seed": 3}
 EXAMPLES: dict[str, list[Any]] = {
     "halo": [WIDE],
+    **{f"halo by {calls}": [{**WIDE, "calls": calls}] for calls in schedules.words("halo", "calls")},
     "transposition": [TRANSPOSITION],
     "allreduce": [{**ALLREDUCE, "repeats": 2}],
     "collective": [{"broadcast": {"algorithm": "binomial", "count": 9, "root": 3, "communicator": "heads"}}],

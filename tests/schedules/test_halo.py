@@ -10,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tramontane import _simulator
+from tramontane.study import schedules
 
 from .machine import ELEMENT_BYTES, Box, Range, Values, Workload, cut, matched, shape, slices
 
 Schedule = _simulator.schedule.Schedule
+CALLS = schedules.words("halo", "calls")
 
 
 @st.composite
@@ -25,7 +27,14 @@ def workloads(draw: st.DrawFn, most: int = 5, longest: int = 8, widest: int = 20
         "width": draw(st.integers(1, widest)),
         "grid": [draw(st.integers(cx, cx + longest)), draw(st.integers(cy, cy + longest)), draw(st.integers(1, 3))],
         "decomposition": [cx, cy],
+        "calls": draw(st.sampled_from(CALLS)),
     }
+
+
+def rounds_of(workload: Workload, sweep: int) -> range:
+    """Rounds of a sweep: one, or one for each direction."""
+    several = 2 if workload["calls"] == "sendrecv" else 1
+    return range(several * sweep, several * (sweep + 1))
 
 
 def own_points(workload: Workload) -> list[Box]:
@@ -76,7 +85,7 @@ def execute(
         filled[rank][slices(box, full[rank])] += 1
     for sweep, points in enumerate((nx, ny)):
         moved = []
-        for message in matched(schedule, sweep):
+        for message in (m for number in rounds_of(workload, sweep) for m in matched(schedule, number)):
             (sent,), (received,) = message.sent, message.received
             assert (sent.origin, sent.destination) == (message.source, message.destination)
             source = slices(sent.box, full[message.source])
@@ -161,16 +170,36 @@ def test_neighbours_are_asked_nearest_first_and_no_further_than_needed(workload:
             blocks = cut(points, parts)
             below, above = needed(blocks, part, -1), needed(blocks, part, +1)
             expected = below + above  # what travels upward comes from below
-            assert schedule.round(rank, sweep).receives == schedule.round(rank, sweep).sends == len(expected)
+            numbers = rounds_of(workload, sweep)
+            received = [(n, i) for n in numbers for i in range(schedule.round(rank, n).receives)]
+            sent = [(n, i) for n in numbers for i in range(schedule.round(rank, n).sends)]
+            assert len(received) == len(sent) == len(expected)
             for index, (member, amount) in enumerate(expected):
-                transfer = schedule.receive(rank, sweep, index)
+                transfer = schedule.receive(rank, *received[index])
                 peer = iy * cx + member if sweep == 0 else member * cx + ix
                 assert (transfer.peer, transfer.tag) == (peer, 2 * sweep + (index >= len(below)))
-                (piece,) = schedule.receive_contents(rank, sweep, index)
+                (piece,) = schedule.receive_contents(rank, *received[index])
                 assert shape(piece.box)[sweep] == amount
-            sends = [schedule.send(rank, sweep, index).peer for index in range(len(expected))]
+            sends = [schedule.send(rank, *place).peer for place in sent]
             members = [member for member, _ in above] + [member for member, _ in below]
             assert sends == [iy * cx + m if sweep == 0 else m * cx + ix for m in members]
+
+
+def test_calls_say_what_waits_for_what() -> None:
+    """As the slides of Deutscher Wetterdienst (2004) have them; directions are rounds of their own in sendrecv only."""
+    workload = {"kind": "halo", "width": 2, "grid": [24, 20, 1], "decomposition": [4, 4]}
+    found = {}
+    for calls in CALLS:
+        schedule = Schedule({**workload, "calls": calls}, 16)
+        rounds = [schedule.round(5, number) for number in range(schedule.rounds)]
+        found[calls] = [(r.sends, r.receives, r.window, r.in_turn) for r in rounds]
+    assert found == {
+        "irecv-isend": [(2, 2, 0, False)] * 2,
+        "isend-recv": [(2, 2, 0, True)] * 2,
+        "irecv-send": [(2, 2, 1, False)] * 2,
+        "sendrecv": [(1, 1, 0, False)] * 4,
+    }
+    assert Schedule(workload, 16).round(5, 0).in_turn is False
 
 
 def test_pattern_of_fig_9d() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tramontane import _simulator
+from tramontane.study import schedules
 
 from .points import GB, NS, allreduce, copy_ns, machine, point, transposition
 
@@ -39,6 +40,37 @@ def test_two_ranks_exchange_at_full_rate_in_both_directions(n: int, hops: int) -
     # Truncation to whole byte slots costs up to a few bytes' time a packet (here 0.1 ns each).
     packets = 2 * -(-n // 4096)
     assert result["time_s"] * 1e9 == pytest.approx(2 * exchange_ns(n, hops), abs=0.3 * packets)
+
+
+@pytest.mark.parametrize("calls", schedules.words("halo", "calls"))
+def test_calls_of_a_halo_wait_for_one_another(calls: str) -> None:
+    """Three ranks in a ring, each with a message up and one down, by rendezvous: header, get, payload, acknowledgement."""
+    n = 2**20
+    control, payload = 200 + 100 + 6.4, 200 + 100 + n / 10
+    wanted = {
+        "irecv-isend": 3 * control + payload + n / 10,  # both payloads leave by one port
+        "isend-recv": 4 * control + 2 * payload,  # both headers at once; the second get goes when its receive is posted
+        "irecv-send": 2 * (3 * control + payload),
+        "sendrecv": 2 * (3 * control + payload),
+    }[calls]
+    work = {"kind": "halo", "width": 1, "grid": [6, 1, n // ELEMENT], "decomposition": [3, 1], "calls": calls}
+    result = _simulator.simulate(point(3, work, machine(geometry=(3, 1, 1))))
+    assert (result["messages"], result["bytes"]) == (6, 6 * n)
+    assert result["time_s"] * 1e9 == pytest.approx(wanted, rel=1e-3)
+
+
+def test_who_receives_in_turn_copies_what_came_before() -> None:
+    """The first comes while the second send is prepared, the second while the first is copied: none goes to its place."""
+    n = 8000
+    protocol = {"eager_limit": 8192, "short_limit": 8192, "expected_eager": "direct"}
+    net = machine(geometry=(3, 1, 1), protocol=protocol, memory={"bandwidth": 1 * GB})
+    times = {}
+    for calls in ("irecv-isend", "isend-recv"):
+        work = {"kind": "halo", "width": 1, "grid": [6, 1, n // ELEMENT], "decomposition": [3, 1], "calls": calls}
+        times[calls] = _simulator.simulate(point(3, work, net))["time_s"] * 1e9
+    copy = 1.5 * n / 8 + n
+    assert times["irecv-isend"] == pytest.approx(2 * copy + 300 + n / 10, abs=2)
+    assert times["isend-recv"] == pytest.approx(4 * copy, abs=2)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tramontane import _simulator
 from tramontane.errors import InputError
-from tramontane.study import Point, load_point, patterns, traces
+from tramontane.study import Point, load_point, patterns, schedules, traces
 from tramontane.substrates.simulator import Simulator
 
 from .test_recorded import POINTS, random_point
@@ -35,6 +35,7 @@ def run(workload: dict[str, Any], ranks: int = 2, net: dict[str, Any] | None = N
     return Simulator().run(Point.model_validate({"ranks": ranks, "workload": workload, "machine": net or PAIR, **more}))
 
 
+CALLS = schedules.words("halo", "calls")
 PROGRAMS: list[dict[str, Any]] = [
     {"kind": "halo", "width": 2, "grid": [72, 24, 3]},
     {"kind": "collective", "operation": "barrier", "algorithm": "dissemination"},
@@ -57,7 +58,7 @@ def points(draw: st.DrawFn) -> dict[str, Any]:
             {"kind": "work", "time": draw(st.integers(0, 90)) * 10**6 + 1000, "imbalance": 0, "noise": 0},
             halo | grid | {"begin": "h"},
             {"kind": "work", "time": draw(st.integers(0, 90)) * 10**6 + 1000},
-            draw(st.sampled_from([barrier, allreduce])),
+            draw(st.sampled_from([barrier, allreduce, *[halo | grid | {"calls": calls} for calls in CALLS]])),
             {"kind": "end", "of": "h"},
         ]
         drawn["workload"] = {"kind": "program", "repeat": draw(st.integers(1, 3)), "steps": steps}
@@ -75,7 +76,7 @@ def test_a_workload_as_a_trace_takes_the_same_time(
     try:
         traces.write_goal(schedule, p["ranks"], folder / "x.goal")
     except ValueError:
-        if all(schedule.round(0, number).window == 0 for number in range(schedule.rounds)):
+        if all(schedule.round(0, number).window <= 1 for number in range(schedule.rounds)):
             raise
         return  # it posts a send when any other one is complete
     table = folder / "x.pattern"

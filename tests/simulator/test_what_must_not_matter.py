@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tramontane import _simulator
+from tramontane.study import schedules
 
 from .points import GB, NS, allreduce, machine, point, transposition
 from .test_recorded import random_point
@@ -51,6 +52,20 @@ def test_windows_where_routes_follow_queues(routing: str) -> None:
     expected = outcome(p)
     for window in (lookahead(p) // 3, lookahead(p) // 7 + 1):
         assert outcome(p, window=window) == expected
+
+
+@pytest.mark.parametrize("calls", schedules.words("halo", "calls"))
+@pytest.mark.parametrize("progress", ["calls", "hardware"])
+def test_windows_and_threads_by_any_calls_of_a_halo(calls: str, progress: str) -> None:
+    """Over several neighbours a side, so that many receives wait for their turn; eager and by rendezvous."""
+    work = {"kind": "halo", "width": 5, "grid": [48, 40, 12], "decomposition": [8, 8], "calls": calls}
+    protocol = {"eager_limit": 9000, "short_limit": 9000, "progress": progress, "expected_eager": "direct"}
+    node = {"bandwidth": 10 * GB, "latency": 100 * NS, "memory_bandwidth": "unlimited"}
+    p = point(64, work, machine("torus", (4, 4, 2), 2, protocol=protocol) | {"node": node}, start_jitter=1000 * NS)
+    p["ranks_per_node"] = 2
+    expected = outcome(p)
+    for window, threads in ((lookahead(p) // 3, 3), (lookahead(p) // 7 + 1, 2)):
+        assert outcome(p, window=window, threads=threads) == expected
 
 
 def test_windows_where_repeats_are_cut_short() -> None:

@@ -225,6 +225,12 @@ class Halo(Communication):
         "Default: nearest to a square with cx <= nx and cy <= ny.",
         examples=[[16, 16], "bisection"],
     )
+    calls: Annotated[str, Choice(schedules.words("halo", "calls"))] | None = Field(
+        None,
+        description="Calls of MPI that a sweep is made of. irecv-isend: all receives, all sends, one wait; isend-recv: all "
+        "sends, then one receive after another; irecv-send: all receives, then one send after another; sendrecv: one "
+        "direction after another, which tiles of a bisection do not have. Default: irecv-isend.",
+    )
 
     @model_validator(mode="after")
     def _narrow(self) -> Self:
@@ -238,6 +244,10 @@ class Halo(Communication):
     def _library(self) -> Self:
         if self.algorithm is not None and self.decomposition == BISECTION:
             raise problem(f"found {BISECTION} with algorithm {self.algorithm}", "[cx, cy]", key="decomposition")
+        if self.algorithm is not None and self.calls is not None:
+            raise problem(
+                f"found {self.calls} with algorithm {self.algorithm}", "nothing: the library decides", key="calls"
+            )
         return self
 
 
