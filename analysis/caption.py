@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 import xarray as xr
 
-from analysis import facts, revisions
+from analysis import facts, printed, revisions
 from analysis.spec import FigureSpec, spec_of
 from analysis.table import ENSEMBLE_DIMS
 from tramontane.results.revisions import newest_members
@@ -44,6 +44,7 @@ def caption(dataset: xr.Dataset) -> str:
         *_reductions(dataset, spec),
         *_repeats(dataset),
         _points(dataset),
+        *(["Times as printed are those of the paper, by runs of this length"] if printed.shown(dataset, spec) else []),
         *revisions.sentence(dataset),
     ]
     return " ".join(_sentence(text) for text in sentences if text.strip())

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from analysis import caption, revisions, style
+from analysis import caption, printed, revisions, style
 from analysis.figures import axes as axis_tools
 from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
@@ -67,7 +67,10 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
             empty(axes)
             return [Drawn(axes)]
         handles = draw_series(axes, drawn)
-        set_scales(axes, spec, drawn)
+        marks = printed.marks(dataset, spec)
+        marks = marks[marks["series"].isin(drawn["series"])].assign(y=lambda own: own["y"] / factor)
+        handles += printed.draw(axes, marks, style.series_styles(list(drawn["series"].unique())))
+        set_scales(axes, spec, pd.concat([drawn, marks.assign(low=marks["y"], high=marks["y"])]))
         # A single series needs no name, but the legend says what hollow markers are.
         return [Drawn(axes, handles if list(rows["series"].unique()) != [ALL] else handles[1:])]
 

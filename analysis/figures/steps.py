@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from analysis import caption
+from analysis import caption, printed
 from analysis.figures import scaling
 from analysis.figures.panel import Drawn, Panel
 from analysis.spec import FigureSpec
@@ -62,6 +62,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         return [Drawn(axes, _draw_bars(axes, shares, _x_text(dataset, spec)))]
 
     if shares["x"].nunique() == 1:
+        shares = _with_printed(shares, printed.of_steps(dataset, spec))
         height = ROW * (shares["label"].nunique() + 4)
         return [
             Panel(
@@ -75,6 +76,17 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         return [*curves, bars]
     height = 2.2 + LINE * max(shares["label"].nunique() + 1, (entries + 1) / 2)
     return [replace(_legend_below(curve), height=height) for curve in curves] + [replace(bars, height=height)]
+
+
+def _with_printed(shares: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
+    """Return shares with a bar of printed times below that of each series which has some."""
+    slowest = shares.groupby("label")["time"].sum().max()
+    order = {step: place for place, step in enumerate(dict.fromkeys(shares["step"]))}
+    told = told.assign(part=100 * told["time"] / slowest, work=False).sort_values("step", key=lambda own: own.map(order))
+    parts = []
+    for label, own in shares.groupby("label", sort=False):
+        parts += [own, told[told["label"] == printed.label(str(label))]]
+    return pd.concat(parts)
 
 
 def _legend_below(panel: Panel) -> Panel:

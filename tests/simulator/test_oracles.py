@@ -44,7 +44,7 @@ def test_two_ranks_exchange_at_full_rate_in_both_directions(n: int, hops: int) -
 
 @pytest.mark.parametrize("calls", schedules.words("halo", "calls"))
 def test_calls_of_a_halo_wait_for_one_another(calls: str) -> None:
-    """Three ranks in a ring, each with a message up and one down, by rendezvous: header, get, payload, acknowledgement."""
+    """A ring of three ranks, each with a message up and one down: header, get, payload, acknowledgement."""
     n = 2**20
     control, payload = 200 + 100 + 6.4, 200 + 100 + n / 10
     wanted = {
@@ -60,7 +60,7 @@ def test_calls_of_a_halo_wait_for_one_another(calls: str) -> None:
 
 
 def test_who_receives_in_turn_copies_what_came_before() -> None:
-    """The first comes while the second send is prepared, the second while the first is copied: none goes to its place."""
+    """The first comes while the second send is prepared, the second while the first is copied: both are copied."""
     n = 8000
     protocol = {"eager_limit": 8192, "short_limit": 8192, "expected_eager": "direct"}
     net = machine(geometry=(3, 1, 1), protocol=protocol, memory={"bandwidth": 1 * GB})

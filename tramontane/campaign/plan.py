@@ -24,6 +24,7 @@ from tramontane.results.manifest import read as read_manifest
 from tramontane.results.published import find_published, take_over
 from tramontane.results.store import Store
 from tramontane.study import SCALES, Experiment, Point, estimate, expand, list_experiments, load_experiment
+from tramontane.study.claims import printed_times
 from tramontane.substrates import get
 from tramontane.substrates.simulator import Simulator
 from tramontane.support import host
@@ -190,7 +191,10 @@ def make_plan(
     # Whoever asks for all experiments asks for those that have such a scale.
     loaded = [experiment for experiment in loaded if ALL not in experiments or scale in experiment.scales]
     revision = _revision()
-    planned = [plan_experiment(experiment, scale, store, revision) for experiment in loaded]
+    printed = printed_times(root)
+    planned = [
+        plan_experiment(experiment, scale, store, revision, printed.get(experiment.name, ())) for experiment in loaded
+    ]
     points = {identity: point for experiment in planned for identity, point in experiment.points.items()}
     missing = {identity for experiment in planned for identity in experiment.missing}
     changed = {identity: known for experiment in planned for identity, known in experiment.changed.items()}
@@ -310,14 +314,23 @@ def _full_names(name: str, known: Sequence[str]) -> list[str]:
     raise InputError("experiment", "", name, allowed, problem=problem, hint=closest(name, known))
 
 
-def plan_experiment(experiment: Experiment, scale: str, store: Store, revision: int | None = None) -> PlannedExperiment:
-    """Return what `experiment` consists of at `scale`, for a model revision, and what of it is missing."""
+def plan_experiment(
+    experiment: Experiment,
+    scale: str,
+    store: Store,
+    revision: int | None = None,
+    printed: Sequence[Mapping[str, Any]] = (),
+) -> PlannedExperiment:
+    """Return what `experiment` consists of at `scale`, for a model revision, and what of it is missing.
+
+    Its figure shows `printed` times beside (:func:`tramontane.study.claims.printed_times`).
+    """
     expansion = expand(experiment, scale)
     points = expansion.unique()
     missing = frozenset(identity for identity in points if not store.has(identity))
     known = {} if revision is None else {identity: _last_change(point) for identity, point in points.items()}
     changed = {identity: at for identity, at in known.items() if at is not None}
-    return PlannedExperiment(manifest(experiment, expansion, revision, changed), points, missing, changed)
+    return PlannedExperiment(manifest(experiment, expansion, revision, changed, printed), points, missing, changed)
 
 
 def _last_change(point: Point) -> int | None:

@@ -225,7 +225,13 @@ def limit(curve: Band, at: float) -> Outcome:
     return Outcome(margin, f"{curve.name} ran with up to {count(beyond.max())} processes (time {slowest})", 0, 0)
 
 
-def printed(curve: Band, seconds: Mapping[str, float], near: float, fitted: Mapping[str, float]) -> Outcome:
+def printed(
+    curve: Band,
+    seconds: Mapping[str, float],
+    near: float,
+    fitted: Mapping[str, float],
+    others: Sequence[tuple[Band, Mapping[str, float]]] = (),
+) -> Outcome:
     """Whether a curve has the times that are printed; those to which the machine was fitted are told apart."""
     wanted = {float(ranks): time for ranks, time in seconds.items()}
     lacking = sorted(wanted.keys() - set(curve.x.tolist()))
@@ -235,9 +241,11 @@ def printed(curve: Band, seconds: Mapping[str, float], near: float, fitted: Mapp
     own = curve.at(np.array(sorted(wanted)))
     off = own.median / np.array([wanted[x] for x in own.x.tolist()]) - 1
     margin = Margin(near - float(np.abs(off).max()), SHARE, _ends(own), inclusive=True)
-    known = {float(ranks): time for ranks, time in fitted.items() if float(ranks) in curve.x}
-    beside = curve.at(np.array(sorted(known)))
-    told = _beside(own, wanted) + (f"; fitted to {_beside(beside, known)}" if known else "")
+    told = _beside(own, wanted)
+    for name, band, times in [("", curve, fitted), *((f"{band.name}: ", band, times) for band, times in others)]:
+        known = {float(ranks): time for ranks, time in times.items() if float(ranks) in band.x}
+        if known:
+            told += f"; fitted to {name}{_beside(band.at(np.array(sorted(known))), known)}"
     evidence = f"{own.name}: {told}; stated within {percent(near)}"
     fragile = np.abs(np.array([own.low, own.high]) / (own.median / (1 + off)) - 1) > near
     return Outcome(margin, evidence, int((fragile.any(axis=0) & (np.abs(off) <= near)).sum()), off.size)

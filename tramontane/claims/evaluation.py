@@ -433,7 +433,13 @@ _CHECKS: Mapping[type[Check], Callable[..., Outcome]] = {
     claims.Closing: lambda c, s: comparisons.closing(s.band(c.of), s.band(c.than), _span(s, c.between)),
     claims.Shallower: lambda c, s: comparisons.shallower(s.band(c.of), s.band(c.than), _span(s, c.between)),
     claims.Limit: lambda c, s: comparisons.limit(s.band(c.of), c.at),
-    claims.Printed: lambda c, s: comparisons.printed(s.band(c.of).times(c.runs), c.seconds, c.within, c.fitted),
+    claims.Printed: lambda c, s: comparisons.printed(
+        s.band(c.of).times(c.runs),
+        c.seconds,
+        c.within,
+        c.fitted,
+        [(s.band(name).times(c.runs), times) for name, times in c.fitted_curves.items()],
+    ),
     claims.Optimum: lambda c, s: comparisons.optimum(s.band(c.of), c.statistic, c.value, _span(s)),
     claims.Share: _share,
     claims.SameDelays: lambda c, s: distributions.same_delays(

@@ -287,6 +287,7 @@ def _global_attributes(data: Manifest, provenances: list[dict[str, Any]]) -> dic
         "machines_json": _text(machines),
         "grids_json": _text(data["grids"]),
         "figure_json": _text(data["figure"]),
+        **({"printed_json": _text(data["printed"])} if "printed" in data else {}),
     }
 
 

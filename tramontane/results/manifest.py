@@ -6,7 +6,7 @@ of the points).
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ def manifest(
     expansion: Expansion,
     revision: int | None = None,
     changed: Mapping[str, int] | None = None,
+    printed: Sequence[Mapping[str, Any]] = (),
 ) -> Manifest:
     """Return the manifest of `experiment` at the scale it was expanded at, as plain data.
 
@@ -39,6 +40,8 @@ def manifest(
         The simulator's newest model revision.
     changed : mapping of str to int, optional
         Points by identity, with the revision that last changed their results, which tells the results of older ones.
+    printed : list of dict
+        Times that a paper prints, as `tramontane.study.claims.printed_times` has them.
     """
     described = experiment.model_dump(mode="json", exclude_none=True)
     points = []
@@ -66,6 +69,7 @@ def manifest(
             if key in described
         },
         "figure": described.get("figure", {}),
+        **({"printed": list(printed)} if printed else {}),
         "base": common(canonical),
         "grids": distinct(grid for point in canonical for grid in _grids(point["workload"])),
         "machines": {name: common(variants) for name, variants in machines.items()},

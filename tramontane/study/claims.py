@@ -350,6 +350,12 @@ class Printed(Check):
     fitted: dict[_Digits, _Positive] = Field(
         {}, description="Further times, to which the machine was fitted: shown beside it, and no part of the check."
     )
+    fitted_curves: dict[Text, dict[_Digits, _Positive]] = Field({}, description="The same of other curves, by name.")
+
+    @property
+    def told(self) -> dict[str, dict[str, float]]:
+        """All times that it knows of, by curve."""
+        return {self.of: self.seconds | self.fitted, **self.fitted_curves}
 
 
 class Optimum(Check):
@@ -473,6 +479,27 @@ def check_claims(path: Path, root: Path) -> None:
             if experiment is not None and "$" not in experiment and experiment not in known:
                 where = f"claims.{name}.{key}"
                 raise InputError(path, where, experiment, ", ".join(known), hint=closest(experiment, known))
+
+
+def printed_times(root: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return the times that papers print of what curves of experiments show, as figures show them beside.
+
+    Returns
+    -------
+    dict
+        By experiment, for each curve `variable`, `select` (coordinates), and `seconds` of one run of ours by number of
+        processes.
+    """
+    found: dict[str, list[dict[str, Any]]] = {}
+    for path in list_claims(root):
+        for claim in load_claims(path, root).claims.values():
+            for check in claim.checks if claim.experiment else ():
+                for name, times in check.told.items() if isinstance(check, Printed) else ():
+                    if (curve := claim.curves.get(name)) is not None:
+                        seconds = {ranks: time / check.runs for ranks, time in times.items()}
+                        told = {"variable": curve.variable, "select": curve.select, "seconds": seconds}
+                        found.setdefault(str(claim.experiment), []).append(told)
+    return found
 
 
 def load_judgement(root: Path) -> Judgement:

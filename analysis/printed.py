@@ -1,0 +1,80 @@
+"""Times that a paper prints, beside those that were simulated: what checks of the kind `printed` say of the curves."""
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from analysis import style
+from analysis.spec import FigureSpec
+from analysis.table import series_name
+from tramontane.study.quantities import STEPS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+#: What a legend says of them.
+LABEL = "as printed"
+#: Their marker; its size and the width of its lines in points.
+MARKER, SIZE, WIDTH = "x", 5.5, 1.1
+
+
+def marks(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
+    """Return rows ``series, x, y [s]`` of printed times where the dataset has points."""
+    rows = []
+    for told in _told(dataset):
+        if spec.x != "ranks" or told["variable"] != spec.y or not set(spec.line_dimensions) <= set(told["select"]):
+            continue
+        name = ", ".join(series_name(dataset, dim, told["select"][dim]) for dim in spec.line_dimensions)
+        rows += [(name, float(ranks), seconds) for ranks, seconds in told["seconds"].items()]
+    found = pd.DataFrame(rows, columns=["series", "x", "y"]).drop_duplicates(["series", "x"])
+    return found[found["x"].isin(np.atleast_1d(dataset[spec.x].values))] if rows else found
+
+
+def of_steps(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
+    """Return rows ``label, x, step, time [s]`` of printed times of a role's steps where the dataset has points."""
+    rows = []
+    for told in _told(dataset):
+        step = str(told["select"].get("step", "")).split(" ")
+        if told["variable"] != STEPS["time_s"].name or step[0] != (spec.role or step[0]):
+            continue
+        name = ", ".join(str(told["select"].get(dim, "")) for dim in spec.line_dimensions)
+        rows += [(label(name), float(ranks), step[-1], s) for ranks, s in told["seconds"].items()]
+    found = pd.DataFrame(rows, columns=["label", "x", "step", "time"])
+    return found[found["x"].isin(np.atleast_1d(dataset[spec.x].values))] if rows else found
+
+
+def shown(dataset: xr.Dataset, spec: FigureSpec) -> bool:
+    """Return whether the figure of a dataset has any."""
+    alone = np.atleast_1d(dataset[spec.x].values).size == 1 if spec.x in dataset.coords else False
+    steps = spec.kind == "steps" and alone and not of_steps(dataset, spec).empty
+    return steps or (spec.kind in ("scaling", "steps") and not marks(dataset, spec).empty)
+
+
+def label(series: str) -> str:
+    """Return the name of a series' printed times."""
+    return f"{series}, {LABEL}"
+
+
+def draw(axes: "Axes", found: pd.DataFrame, looks: Mapping[str, style.SeriesStyle]) -> "list[Line2D]":
+    """Draw marks in their series' colours; return the legend's entry."""
+    from matplotlib.lines import Line2D  # noqa: PLC0415
+
+    for name, own in found.groupby("series"):
+        _line(axes, own, looks[str(name)].colour)
+    if found.empty:
+        return []
+    look = {"color": "0.3", "marker": MARKER, "linestyle": "", "markersize": SIZE, "markeredgewidth": WIDTH}
+    return [Line2D([], [], label=LABEL, **look)]
+
+
+def _line(axes: "Axes", own: pd.DataFrame, colour: str) -> None:
+    axes.plot(own["x"], own["y"], linestyle="", marker=MARKER, color=colour, ms=SIZE, mew=WIDTH, zorder=4)
+
+
+def _told(dataset: xr.Dataset) -> list[dict[str, dict[str, str]]]:
+    return json.loads(dataset.attrs.get("printed_json") or "[]")
