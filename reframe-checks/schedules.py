@@ -1,7 +1,7 @@
-"""Every point of an experiment that names the substrate `mpi`, and every case of a calibration, as a regression check.
+"""Points of experiments that name the substrate `mpi`, cases of a calibration, and NetCDF files, as regression checks.
 
-A check passes if as many ranks ran as were asked for, if every element that they moved arrived where it belongs, and
-if the time lies within the bounds that configs/systems has for it.
+A check passes if as many ranks ran as were asked for, if every element that they moved or wrote arrived where it
+belongs, and if the time lies within the bounds that configs/systems has for it.
 """
 
 import json
@@ -23,10 +23,12 @@ from reframe.core.builtins import (
 
 from tramontane.measurement.calibration import TAG, messages_arguments
 from tramontane.measurement.cases import BATCH, cases, project, reference
+from tramontane.measurement.netcdf import FORMS, LACKING, PROGRAM, RANKS, SCALES, SYSTEM, wrong_in
 from tramontane.measurement.reframe_report import note_passed
 from tramontane.measurement.settings import FEATURE, SCALE
 from tramontane.study import load_system
 from tramontane.substrates import spack
+from tramontane.substrates.mpi import pnetcdf
 from tramontane.substrates.mpi.program import REPETITIONS, WARMUP, arguments, complaint
 
 #: Where the sources are, and where the experiments and systems are: as a rule the same checkout.
@@ -34,8 +36,17 @@ SOURCES = Path(__file__).resolve().parents[1]
 ROOT = project()
 CASES = cases(ROOT, os.environ.get(BATCH))
 POINTS = [name for name, case in CASES.items() if case.point is not None]
+#: A batch has points only.
+FILES = [] if BATCH in os.environ else list(FORMS)
+#: Environments with an MPI library; the one that Debian's PnetCDF is built with.
+WITH_MPI, WITH_PNETCDF = [f"+{FEATURE}"], [pnetcdf.ENVIRONMENT]
 #: The environment of Spack that ReFrame makes where a system's environment says `build: spack`.
 ENVIRONMENT = "rfm_spack_env"
+
+
+def serving(scales: frozenset[str]) -> list[str]:
+    """Return what a partition is to have to serve one of these scales; without scales any will do."""
+    return [f"+{SCALE}{scale}" for scale in sorted(scales)] or ["*"]
 
 
 class Program(rfm.CompileOnlyRegressionTest):
@@ -81,6 +92,39 @@ class Program(rfm.CompileOnlyRegressionTest):
         return sn.assert_true(Path(self.executable_path).is_file(), f"there is no {self.executable_path}")
 
 
+class FilesProgram(rfm.CompileOnlyRegressionTest):
+    """tramontane-pnetcdf, built once; where PnetCDF is absent there is none, and its checks are skipped."""
+
+    descr = "build tramontane-pnetcdf"
+    sourcesdir = None
+    build_locally = True
+    build_system: Any
+
+    @run_before("compile")
+    def set_build(self) -> None:
+        """Build as a run by hand does, with the environment's compiler."""
+        self.build_system = "CustomBuild"
+        build = f"{sys.executable} -m tramontane.measurement.netcdf"
+        self.build_system.commands = [f"cd {SOURCES} && {build} {self.current_environ.name} {self.current_environ.cxx}"]
+
+    @property
+    def told(self) -> dict[str, str]:
+        """Where the program is, or what is missing."""
+        lines = Path(self.stagedir, self.stdout.evaluate()).read_text(errors="replace").splitlines()
+        told: dict[str, str] = json.loads(next((line for line in reversed(lines) if line.startswith("{")), "{}"))
+        return told
+
+    @property
+    def executable_path(self) -> str:
+        """What starts the program; empty if there is none."""
+        return self.told.get(PROGRAM, "")
+
+    @sanity_function
+    def is_built(self) -> Any:
+        """Check that there is a program, or a line about what is missing."""
+        return sn.assert_true(self.told, "tramontane-pnetcdf was not built")
+
+
 class Measured(rfm.RunOnlyRegressionTest):
     """A run of the program, which prints one line of results."""
 
@@ -90,11 +134,7 @@ class Measured(rfm.RunOnlyRegressionTest):
     #: What built the program: CMake, or a package of Spack.
     built_by = variable(str, value="", loggable=True)
     time_limit = "10m"
-
-    @run_after("init")
-    def set_environments(self) -> None:
-        """Take every environment with an MPI library."""
-        self.valid_prog_environs = [f"+{FEATURE}"]
+    valid_prog_environs = WITH_MPI
 
     def start(self, ranks: int, words: list[str]) -> None:
         """Start so many ranks with these arguments."""
@@ -104,7 +144,7 @@ class Measured(rfm.RunOnlyRegressionTest):
         self.num_tasks_per_node = min(ranks, self.current_partition.extras["ranks_per_node"])
         self.executable = self.program.executable_path
         self.built_by = spack.origin(Path(self.executable)) or spack.CMAKE
-        self.executable_opts = [*words, f"ranks={ranks}"]
+        self.executable_opts = words
 
     @sanity_function
     def has_verified_data(self) -> Any:
@@ -154,18 +194,19 @@ class Schedule(Measured):
 
     @run_after("init")
     def set_place(self) -> None:
-        """Take the tags of the case, and partitions that serve one of them."""
-        tags = CASES[self.case].tags
+        """Take the tags of the case, and partitions that serve one of its scales."""
+        case = CASES[self.case]
         self.descr = f"{self.case}: real data, all of it checked"
-        self.tags = set(tags)
-        self.valid_systems = [f"+{SCALE}{tag}" for tag in sorted(tags - {TAG})] or ["*"]
+        self.tags = set(case.tags | case.systems)
+        self.valid_systems = serving(case.tags - {TAG})
 
     @run_before("run")
     def set_command(self) -> None:
         """Start as many ranks as the point has."""
         point = CASES[self.case].point
         assert point is not None, f"{self.case} has no point"
-        self.start(point.ranks, arguments(point, warmup=self.warmup, repetitions=self.repetitions))
+        words = arguments(point, warmup=self.warmup, repetitions=self.repetitions)
+        self.start(point.ranks, [*words, f"ranks={point.ranks}"])
 
     def further(self, result: dict[str, Any]) -> list[Any]:
         """Return that data were verified."""
@@ -200,7 +241,7 @@ class Messages(Measured):
     @run_before("run")
     def set_command(self) -> None:
         """Start two ranks."""
-        self.start(2, messages_arguments())
+        self.start(2, [*messages_arguments(), "ranks=2"])
 
     @run_before("performance")
     def set_values(self) -> None:
@@ -211,3 +252,47 @@ class Messages(Measured):
             bandwidth=(max(each["bytes"] / each["gap_s"]["median"] for each in sizes) / 1e9, "GB/s"),
             message_rate=(1e-6 / min(each["gap_s"]["median"] for each in sizes), "million/s"),
         )
+
+
+@rfm.simple_test
+class Files(Measured):
+    """A NetCDF file that PnetCDF writes and reads, for each rank or for groups: GRIST's grouped I/O and its rivals."""
+
+    form = parameter(FILES, loggable=True)
+    program = fixture(FilesProgram, scope="environment")
+    valid_prog_environs = WITH_PNETCDF
+    ranks = variable(int, value=RANKS)
+    cells = variable(int, value=10242)
+    levels = variable(int, value=30)
+    file = "grid.nc"
+
+    @run_after("init")
+    def set_place(self) -> None:
+        """Run where small cases run."""
+        self.descr = f"a NetCDF file, {self.form}: all of it checked"
+        self.tags = {*SCALES, SYSTEM}
+        self.valid_systems = serving(SCALES)
+
+    @run_before("run")
+    def set_command(self) -> None:
+        """Write a file into the stage folder, and read it."""
+        lacking = self.program.told.get(LACKING, "")
+        self.skip_if(bool(lacking), lacking)
+        size = [f"cells={self.cells}", f"levels={self.levels}"]
+        self.start(self.ranks, ["do=write", *FORMS[self.form], *size, f"file={self.file}"])
+
+    def further(self, result: dict[str, Any]) -> list[Any]:
+        """Return that the ranks read what they had written, and that the file holds it."""
+        wrong = wrong_in(Path(self.stagedir, self.file), int(result.get("values", 0)))
+        return [
+            sn.assert_true(result.get("verified"), "data were not verified"),
+            sn.assert_ge(result.get("values"), self.cells * self.levels, "{0} values, not {1} of a variable"),
+            sn.assert_false(wrong, wrong),
+        ]
+
+    @run_before("performance")
+    def set_values(self) -> None:
+        """Take the rates."""
+        result = json.loads(self.measured)
+        size = result["values"] * 8e-6
+        self.perform(**{key: (size / max(result[f"{key}_s"], 1e-6), "MB/s") for key in ("write", "read")})

@@ -21,6 +21,8 @@ BATCH = "TRAMONTANE_BATCH"
 TAGS = {"smoke": {"CI"}, "laptop": {"1_node", "production"}, "paper": {"production"}}
 #: Cases of scale smoke of at most so many ranks are also for places with as many cores.
 FEW_CORES, FEW_RANKS = "4_cores", 4
+#: ReFrame's tags for the systems of the papers, by the key in ``configs/references.yaml`` that an experiment refers to.
+SYSTEMS = {"B": "monc", "W": "grist", "D": "lm", "J": "homme"}
 
 
 @dataclass(frozen=True)
@@ -36,13 +38,16 @@ class Case:
     point : Point or None
         The point; None for the messages between two ranks of a calibration.
     tags : frozenset of str
-        Scales it belongs to.
+        Scales it belongs to, which say where it runs.
+    systems : frozenset of str
+        Systems of the papers it belongs to; these don't.
     """
 
     name: str
     identity: str
     point: Point | None
     tags: frozenset[str]
+    systems: frozenset[str] = frozenset()
 
 
 def project() -> Path:
@@ -75,12 +80,13 @@ def _of_experiments(root: Path) -> Iterator[Case]:
         experiment = load_experiment(path)
         if not mentions_mpi(experiment):
             continue
+        systems = frozenset(SYSTEMS[key] for key in experiment.references if key in SYSTEMS)
         for scale in experiment.scales:
             for entry in expand(experiment, scale).points:
                 if entry.point is not None and entry.point.substrate == MEASURED:
                     words = "-".join(map(str, (experiment.name, scale, *entry.coords.values())))
-                    name = "_".join(words.split())  # for files, tables and `reframe -n`
-                    yield Case(name, entry.point.id, entry.point, tags(scale, entry.point.ranks))
+                    name = "_".join(words.replace(",", " ").split())  # for files, CSV tables and `reframe -n`
+                    yield Case(name, entry.point.id, entry.point, tags(scale, entry.point.ranks), systems)
 
 
 def mentions_mpi(experiment: Experiment) -> bool:
