@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from tramontane.claims import draws
 from tramontane.errors import InputError
 from tramontane.study import expand, load_experiment
 from tramontane.study.expansion import ExpandedPoint
 from tramontane.study.plausible import read_plausible
 from tramontane.study.sampling import Sample
+from tramontane.study.studies import load_study
 
 ROOT = Path(__file__).parents[2]
 PAPER = ROOT / "configs" / "plausible" / "zheng2018.yaml"
@@ -29,6 +31,14 @@ def test_all_parameters_of_the_paper_together_make_possible_points_of_every_figu
     for name in ("fig05d-routings", "fig05e-bandwidths", "fig09b-topologies", "fig10a-allreduce"):
         points = drawn(name, [], size=8, processes=[64], members=1)
         assert len({entry.point.id for entry in points if entry.point}) == len(points)
+
+
+@pytest.mark.parametrize("name", ["brown2018", "dwd2004", "wang2020"])
+def test_all_draws_of_the_other_papers_make_possible_points(name: str) -> None:
+    study = load_study(name, ROOT)
+    made = draws.drawn(study, ROOT, "laptop", 16)
+    assert made
+    assert all(entry.point is not None for each in made for entry in each.points if not entry.excluded)
 
 
 def test_sides_of_a_comparison_have_the_same_machine() -> None:
