@@ -2,17 +2,21 @@
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tramontane.errors import InputError
 from tramontane.measurement.calibration import MESSAGES, RANKS, TAG, WORKLOADS
-from tramontane.measurement.cases import cases, mentions_mpi, reference, tags
+from tramontane.measurement.cases import SYSTEMS, cases, mentions_mpi, reference, tags
 from tramontane.measurement.execution import choose
+from tramontane.measurement.netcdf import FORMS, LACKING, program_of, wrong_in
+from tramontane.measurement.netcdf import main as build_for_files
 from tramontane.measurement.references import main, references
 from tramontane.measurement.reframe_report import failed_builds, outcomes, ran, refuse_empty_run
 from tramontane.measurement.settings import look_around, settings
@@ -115,8 +119,65 @@ def test_cases_of_a_calibration_are_messages_and_operations_at_several_numbers_o
     assert len(found) == 1 + len(RANKS) * len(WORKLOADS)
 
 
-def test_names_of_cases_hold_no_blank(here: Path) -> None:
-    assert [name for name in cases(ROOT) if name.split() != [name]] == []
+def test_names_of_cases_hold_no_blank_and_no_comma(here: Path) -> None:
+    assert [name for name in cases(ROOT) if name.split() != [name] or "," in name] == []
+
+
+def test_a_system_is_a_tag_of_its_own_and_does_not_say_where_a_case_runs(here: Path) -> None:
+    """It follows from the papers that an experiment refers to, in whatever order, and from nothing else."""
+    file = here / "configs" / "experiments" / "pair.yaml"
+    shutil.copy(ROOT / "configs" / "references.yaml", here / "configs")
+    text = file.read_text()
+    before = {name: case for name, case in cases(here).items() if case.tags != {TAG}}
+    assert {case.systems for case in before.values()} == {frozenset()}
+    for written, systems in [
+        ("[B]", {"monc"}),
+        ("[W, J]", {"grist", "homme"}),
+        ("[J, Z, W]", {"grist", "homme"}),
+        ("[Z]", set()),
+        ("[D, Thakur2005]", {"lm"}),
+    ]:
+        file.write_text(f"{text}references: {written}\n")
+        found = {name: case for name, case in cases(here).items() if case.tags != {TAG}}
+        assert {case.systems for case in found.values()} == {frozenset(systems)}
+        assert {name: case.tags for name, case in found.items()} == {name: case.tags for name, case in before.items()}
+    assert not set(SYSTEMS.values()) & {tag for case in cases(ROOT).values() for tag in case.tags}
+
+
+def test_each_system_of_the_papers_has_cases_on_real_machines() -> None:
+    in_ci = [case.systems for case in cases(ROOT).values() if "CI" in case.tags]
+    assert {system for systems in in_ci for system in systems} == set(SYSTEMS.values())
+
+
+@pytest.mark.parametrize("header", [0, 100])
+def test_a_file_of_other_values_is_noticed(tmp_path: Path, header: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long its header is, and in whatever pieces it is read."""
+    file = tmp_path / "grid.nc"
+    assert wrong_in(file, 6) == "grid.nc does not hold 6 values"
+    right = np.arange(1, 7, dtype=">f8")
+    for block in (1, 4, 100):
+        monkeypatch.setattr("tramontane.measurement.netcdf._BLOCK", block)
+        file.write_bytes(bytes(header) + right.tobytes())
+        assert wrong_in(file, 6) == ""
+        wrong = right.copy()
+        wrong[[3, 4]] = wrong[[4, 3]]
+        file.write_bytes(bytes(header) + wrong.tobytes())
+        assert wrong_in(file, 6) == "value 4 of grid.nc is 5"
+        file.write_bytes(right.astype("<f8").tobytes())
+        assert wrong_in(file, 6).startswith("value 1 of grid.nc is ")
+        file.write_bytes(right[1:].tobytes())
+        assert wrong_in(file, 6) == "grid.nc does not hold 6 values"
+
+
+def test_what_is_missing_for_files_is_told_and_no_mistake(commands: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    compiler = "mpicxx.nowhere"
+    assert program_of("site", compiler) == {LACKING: f"environment site: there is no compiler {compiler}"}
+    add(commands, compiler, "exit 1")
+    assert program_of("site", compiler) == {LACKING: "no PnetCDF found; installed by: apt-get install libpnetcdf-dev"}
+    assert build_for_files(["site", compiler]) == 0
+    assert LACKING in json.loads(capsys.readouterr().out)
+    assert build_for_files(["site"]) == 2
+    assert {word.split("=")[0] for words in FORMS.values() for word in words} == {"form", "group"}
 
 
 def test_a_report_that_is_not_there_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

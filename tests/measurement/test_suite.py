@@ -1,7 +1,10 @@
 """The regression checks, run as an administrator would: on this machine, through Slurm, and where things are wrong."""
 
 import json
+import os
+import re
 import shutil
+import stat
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +12,10 @@ from typing import Any
 
 import pytest
 
-from tramontane.measurement.cases import cases
+from tramontane.measurement.cases import SYSTEMS, cases
+from tramontane.measurement.netcdf import FORMS
+from tramontane.study import list_experiments, load_experiment
+from tramontane.substrates.mpi import pnetcdf
 from tramontane.substrates.mpi.build import build_program
 from tramontane.substrates.mpi.libraries import found
 
@@ -30,6 +36,13 @@ needs_mpich = pytest.mark.skipif(
 )
 
 
+def lacks_pnetcdf() -> bool:
+    return all(pnetcdf.missing(library) for library in found("generic") if library.name == pnetcdf.ENVIRONMENT)
+
+
+needs_pnetcdf = pytest.mark.skipif(lacks_pnetcdf(), reason=f"Debian: {pnetcdf.INSTALL}")
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _built() -> None:
     """Build with each library what the tests of the substrate build too; ReFrame then finds it up to date."""
@@ -44,9 +57,10 @@ def expected_cases() -> set[str]:
 def check_all_verified(run: Any, environments: set[str]) -> None:
     """Every case ran with each library, with all its ranks in one job, and every element arrived where it belongs."""
     assert run.status == 0, run.said
-    assert Counter(test["environ"] for test in run.cases) == dict.fromkeys(environments, len(expected_cases()))
+    points = [test for test in run.cases if "case" in test]
+    assert Counter(test["environ"] for test in points) == dict.fromkeys(environments, len(expected_cases()))
     for environment in environments:
-        own = [test for test in run.cases if test["environ"] == environment]
+        own = [test for test in points if test["environ"] == environment]
         assert {test["case"] for test in own} == expected_cases()
         measured = [json.loads(test["measured"]) for test in own]
         assert all(each["verified"] for each in measured)
@@ -54,8 +68,17 @@ def check_all_verified(run: Any, environments: set[str]) -> None:
         assert max(each["ranks"] for each in measured) >= 16
         name = {"openmpi": "Open MPI", "mpich": "MPICH"}[environment]
         assert all(each["mpi_library"].startswith(name) for each in measured)
-    builds = Counter(test["environ"] for test in run.tests if test["fixture"])
+    builds = Counter(test["environ"] for test in run.tests if test["fixture"] and test["name"].startswith("Program"))
     assert builds == dict.fromkeys(environments, 1)
+    check_files(run, "skip" if lacks_pnetcdf() else "pass")
+
+
+def check_files(run: Any, result: str) -> list[dict[str, Any]]:
+    """Every form of a NetCDF file came to this result, with the library that PnetCDF is there for."""
+    files = [test for test in run.cases if "form" in test]
+    assert Counter(test["form"] for test in files) == dict.fromkeys(FORMS, 1), run.said
+    assert {(test["environ"], test["result"]) for test in files} == {(pnetcdf.ENVIRONMENT, result)}, run.said
+    return files
 
 
 @pytest.mark.long  # the same through Slurm, below, is not
@@ -72,7 +95,7 @@ def test_the_suite_passes_through_slurm_with_both_libraries(reframe: Reframe, sl
     run = reframe(ROOT, "--system", "slurm-local", "-t", "CI", *FEW, "-r", PATH=slurm.environment["PATH"])
     check_all_verified(run, {"openmpi", "mpich"})
     states = [state for job, state in slurm.jobs().items() if job not in before]
-    assert states == ["COMPLETED"] * len(run.cases)
+    assert states == ["COMPLETED"] * sum(test["result"] == "pass" for test in run.cases)
 
 
 @needs_openmpi
@@ -118,3 +141,54 @@ def test_a_machine_without_mpi_is_told_what_is_missing(here: Path, reframe: Refr
     assert (
         "nothing can be run here: generic, environment openmpi: no command mpicxx.openmpi (Debian: apt-get" in run.said
     )
+
+
+def listed(said: str) -> list[tuple[str, str]]:
+    """Return the checks of a list, each by its class and what it varies."""
+    return re.findall(r"^- (\w+) %\w+=(\S+)", said, flags=re.MULTILINE)
+
+
+@needs_openmpi
+@pytest.mark.parametrize("key", SYSTEMS)
+def test_a_tag_chooses_the_checks_of_one_system(reframe: Reframe, key: str) -> None:
+    """Those of experiments that refer to the system's paper, wherever any check runs, and no others."""
+    experiments = [load_experiment(path) for path in list_experiments(ROOT)]
+    own = tuple(f"{experiment.name}-" for experiment in experiments if key in experiment.references)
+    expected = [("Schedule", name) for name in cases(ROOT) if name.startswith(own)]
+    assert {name.split("-")[2] for _, name in expected} == {"smoke", "laptop"}
+    files = [("Files", form) for form in FORMS] if key == "W" else []
+    by_tag = reframe(ROOT, "--system", "generic", "-t", SYSTEMS[key], "-l")
+    assert sorted(listed(by_tag.said)) == sorted(expected + files), by_tag.said
+    small = [(kind, name) for kind, name in expected + files if kind == "Files" or "-smoke-" in name]
+    for tags in ((SYSTEMS[key], "CI"), ("CI", SYSTEMS[key])):
+        both = reframe(ROOT, "--system", "generic", *(word for tag in tags for word in ("-t", tag)), "-l")
+        assert sorted(listed(both.said)) == sorted(small), both.said
+
+
+@needs_openmpi
+@needs_pnetcdf
+@pytest.mark.parametrize(("cells", "levels"), [(162, 3), (2563, 7)])
+def test_files_hold_what_was_written_however_many_ranks_and_cells(
+    here: Path, reframe: Reframe, cells: int, levels: int
+) -> None:
+    size = ("-S", f"Files.cells={cells}", "-S", f"Files.levels={levels}", "-S", "Files.ranks=5")
+    run = reframe(here, "-t", "grist", *size, "-r")
+    assert run.status == 0, run.said
+    measured = [json.loads(test["measured"]) for test in check_files(run, "pass")]
+    assert all(each["verified"] and each["ranks"] == 5 for each in measured)
+    assert {each["values"] % (cells * levels) for each in measured} == {0}
+
+
+@needs_openmpi
+def test_without_pnetcdf_files_are_skipped_with_the_line_that_installs_it(
+    here: Path, reframe: Reframe, tmp_path: Path
+) -> None:
+    compiler = tmp_path / "bin" / "mpicxx.openmpi"
+    compiler.parent.mkdir()
+    there = shutil.which(compiler.name)
+    compiler.write_text(f'#!/bin/sh\ncase "$*" in *pnetcdf.h*) exit 1 ;; esac\nexec {there} "$@"\n')
+    compiler.chmod(stat.S_IRWXU)
+    run = reframe(here, "-t", "grist", "-r", PATH=f"{compiler.parent}:{os.environ['PATH']}")
+    check_files(run, "skip")
+    assert f"no PnetCDF found; installed by: {pnetcdf.INSTALL}" in run.said
+    assert run.status == 1, "no case was run"
