@@ -22,6 +22,7 @@ from tramontane.errors import InputError
 from tramontane.results.timeline import WAITING
 from tramontane.study import load_point
 from tramontane.study.machines import Machine
+from tramontane.study.points import counts_each
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +54,9 @@ def load_over_time(link: dict[str, Any], result: dict[str, Any]) -> Loads:
 
 
 def draw(machine: Machine, result: dict[str, Any]) -> "Figure":
-    """Return the figure of a result of a point with `statistics` links: each, bins and waiting."""
+    """Return the figure of a result of a point with `statistics` links, bins and waiting; without a map if not each."""
+    if not counts_each(machine):
+        return compose(_totals(result, "ab"), width="page", columns=2)
     layout = Layout(machine)
     loads = loads_of(layout, result)
     colours = _colours(float(max(loads.max(initial=0.0), 1e-9)))
@@ -62,10 +65,17 @@ def draw(machine: Machine, result: dict[str, Any]) -> "Figure":
         Panel(
             lambda figure, cell: _group(figure, cell, layout, loads, colours), "b", "in the busiest group", aspect=0.9
         ),
-        Panel(lambda figure, cell: _over_time(figure, cell, result), "c", "load over time"),
-        Panel(lambda figure, cell: _waiting(figure, cell, result), "d", "why ranks wait"),
+        *_totals(result, "cd"),
     ]
     return compose(panels, width="page", columns=2)
+
+
+def _totals(result: dict[str, Any], letters: str) -> list[Panel]:
+    """Return the panels that need no map of the network."""
+    return [
+        Panel(lambda figure, cell: _over_time(figure, cell, result), letters[0], "load over time"),
+        Panel(lambda figure, cell: _waiting(figure, cell, result), letters[1], "why ranks wait"),
+    ]
 
 
 def _colours(most: float) -> "ScalarMappable":

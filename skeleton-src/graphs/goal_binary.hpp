@@ -27,11 +27,16 @@ class BinaryGoalReader {
 public:
     static constexpr std::uint64_t magic = 4223;
 
-    [[nodiscard]] static bool is_binary(std::span<const std::byte> file) {
+    [[nodiscard]] static bool is_binary(std::span<const std::byte> file) { return number_of(file) == magic; }
+
+    /// The magic number of a file in binary; 0 of a text, which has no byte 0.
+    [[nodiscard]] static std::uint64_t number_of(std::span<const std::byte> file) {
         std::uint64_t number = 0;
-        if (file.size() < sizeof number) return false;
+        if (file.size() < sizeof number) return 0;
+        const auto begin = file.first(sizeof number);
+        if (std::find(begin.begin(), begin.end(), std::byte{0}) == begin.end()) return 0;
         std::memcpy(&number, file.data(), sizeof number);
-        return number == magic;
+        return number;
     }
 
     explicit BinaryGoalReader(std::span<const std::byte> file) : bytes_{file.subspan(sizeof magic)} {}
@@ -134,6 +139,10 @@ private:
 [[nodiscard]] inline Scratch<std::byte> packed_goal(const std::string& path) {
     const MappedFile file{path};
     if (BinaryGoalReader::is_binary(file.bytes())) return BinaryGoalReader{file.bytes()}.packed();
+    if (const std::uint64_t number = BinaryGoalReader::number_of(file.bytes()); number != 0) {
+        refuse_key("header", "magic number " + std::to_string(number),
+                   std::to_string(BinaryGoalReader::magic) + ", or GOAL in text");
+    }
     return GoalReader{{reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}}.packed();
 }
 

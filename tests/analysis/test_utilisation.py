@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import analysis.utilisation as utilisation
 from analysis.picture import Layout
+from tramontane.cli import app
 from tramontane.study import Point, load_point
 from tramontane.substrates.simulator import Simulator
 
@@ -67,3 +69,16 @@ def test_figure_shows_causes_and_classes(run: tuple[Path, dict[str, Any]], tmp_p
     told.write_text(json.dumps(result))
     assert utilisation.main([str(file), str(told), str(tmp_path / "out" / "map")]) == 0
     assert {each.suffix for each in (tmp_path / "out").iterdir()} == {".svg", ".png", ".pdf"}
+
+
+def test_a_network_too_large_for_a_map_has_its_totals(tmp_path: Path) -> None:
+    """As the command does it, to its line on the hottest links."""
+    workload = {"kind": "halo", "width": 1, "grid": [32, 32, 4]}
+    (tmp_path / "point.yaml").write_text(json.dumps({"ranks": 16, "workload": workload, "machine": "dragonfly-MM"}))
+    done = CliRunner().invoke(app, ["utilisation", str(tmp_path / "point.yaml"), "-o", str(tmp_path / "map")])
+    assert done.exit_code == 0, done.output
+    assert "injection" in done.output or "ejection" in done.output
+    result = json.loads((tmp_path / "map.json").read_text())
+    figure = utilisation.draw(load_point(tmp_path / "point.yaml").network, result)
+    assert [axes.get_title(loc="left") for axes in figure.axes[:2]] == ["(a) load over time", "(b) why ranks wait"]
+    assert (tmp_path / "map.png").is_file()

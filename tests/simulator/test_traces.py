@@ -245,10 +245,11 @@ HEAD = "num_ranks 2\n"
         (HEAD + "rank 0 { calc 5 }\nrank 1 { }", "ranks: found 3; allowed: 2, the ranks of the trace"),
         (HEAD + "/* rank", "line 2: found 'a comment without an end'; allowed: */"),
         ("", "found nothing; allowed: a trace in GOAL, text or binary"),
+        ("\x80\x10\0\0\0\0\0\0", "header: found magic number 4224; allowed: 4223, or GOAL in text"),
     ],
 )
 def test_what_can_not_be_is_told_in_one_line(tmp_path: Path, text: str, said: str) -> None:
-    (tmp_path / "x.goal").write_text(text)
+    (tmp_path / "x.goal").write_text(text, encoding="latin1")
     yaml = tmp_path / "x.yaml"
     ranks = 3 if said.startswith("ranks") else 2
     yaml.write_text(f"ranks: {ranks}\nmachine: torus-S\nworkload: {{kind: trace, file: x.goal}}\n")

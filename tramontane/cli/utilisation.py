@@ -27,14 +27,16 @@ def utilisation(
 
     from tramontane.results.hot_links import hottest
     from tramontane.study import Point, load_point
-    from tramontane.study.points import EACH
+    from tramontane.study.points import EACH, HOTTEST, counts_each
     from tramontane.substrates.simulator import Simulator
     from tramontane.support.files import write_atomically
     from tramontane.support.layout import CODE
 
     stem = to_write("--output", output or Path(point_file.stem))
     written = load_point(point_file)
-    asked = {"congestion": 0, "links": EACH, "bins": BINS, "waiting": BINS}
+    # Of a large network the busiest links are told, and no map of all is drawn.
+    links = EACH if written.machine is None or counts_each(written.network) else HOTTEST
+    asked = {"congestion": 0, "links": links, "bins": BINS, "waiting": BINS}
     result = Simulator(threads).run(Point.from_canonical(written.canonical() | {"statistics": asked}))
     told = stem.with_name(stem.name + ".json")
     write_atomically(told, json.dumps(result))

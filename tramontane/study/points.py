@@ -138,6 +138,15 @@ class Statistics(Settings):
     )
 
 
+def counts_each(machine: Machine) -> bool:
+    """Return whether a network is small enough for `statistics.links` of each link."""
+    return _counted_links(machine) <= MOST_EACH
+
+
+def _counted_links(machine: Machine) -> int:
+    return 2 * machine.facts.links + machine.facts.nodes
+
+
 class Point(Settings):
     """One run: a workload on a machine with a number of ranks.
 
@@ -279,9 +288,8 @@ class Point(Settings):
         if elsewhere:
             allowed = "only with simulator and model default"
             raise problem(f"found {counted} with {elsewhere}", allowed, key="statistics.links")
-        facts = self.network.facts
-        if counted == EACH and 2 * facts.links + facts.nodes > MOST_EACH:
-            found = f"found {EACH} with {2 * facts.links + facts.nodes:,} links of {self.network.label}"
+        if counted == EACH and not counts_each(self.network):
+            found = f"found {EACH} with {_counted_links(self.network):,} links of {self.network.label}"
             allowed = f"at most {MOST_EACH:,}; or {HOTTEST}, {BY_CLASS}"
             raise problem(found, allowed, key="statistics.links")
 
