@@ -82,7 +82,8 @@ def _with_printed(shares: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
     """Return shares with a bar of printed times below that of each series which has some."""
     slowest = shares.groupby("label")["time"].sum().max()
     order = {step: place for place, step in enumerate(dict.fromkeys(shares["step"]))}
-    told = told.assign(part=100 * told["time"] / slowest, work=False).sort_values("step", key=lambda own: own.map(order))
+    told = told.assign(part=100 * told["time"] / slowest, work=False)
+    told = told.sort_values("step", key=lambda own: own.map(order))
     parts = []
     for label, own in shares.groupby("label", sort=False):
         parts += [own, told[told["label"] == printed.label(str(label))]]
