@@ -18,7 +18,7 @@ PROCESSES = np.array([1, 24, 48, 72, 96, 110, 150])
 PLAIN = np.array([1.96, 9.80, 17.85, 21.12, 21.80, 21.33, 23.95])
 GROUPED = np.array([np.nan, 1.80, 3.02, 3.35, 3.42, 3.43, 3.45])
 NODES = np.ceil(PROCESSES / 24)
-FIRST = ([0, 1, 2], [])
+FIRST: tuple[list[int], list[int]] = ([0, 1, 2], [])
 """1, 24 and 48 plain readers."""
 REVERSE = ([2], [1, 2, 3, 4, 5, 6])
 ROWS = {
@@ -105,7 +105,7 @@ def test_the_exponential_curve_is_the_one_that_contention_makes() -> None:
 
 
 def test_the_curve_alone_misses_what_it_was_not_fitted_to() -> None:
-    # A (1 - exp(-n / n0)) has two parameters, so that 24 and 48 readers say all, and no place for a reader that is alone.
+    # A (1 - exp(-n / n0)) has two parameters, so 24 and 48 readers say all; one alone has no place in it.
     ratio = PLAIN[2] / PLAIN[1] - 1
     found = PLAIN[1] * geometric(float(ratio), NODES)
     assert found[[1, 2]] == pytest.approx(PLAIN[[1, 2]])
