@@ -12,21 +12,32 @@
 #include "../blocks.hpp"
 #include "../random.hpp"
 #include "../spread.hpp"
+#include "../weights.hpp"
 #include "staged.hpp"
 
 namespace tramontane {
 
-/// Blocks of about `count` doubles: each within 1 - spread and 1 + spread of it, by its two ends; see SlabSizes.
+/// Blocks of `count` doubles on average: by how much its two ends have, and then each within 1 - spread and 1 + spread
+/// of that; see SlabSizes.
 struct DrawnSizes {
     std::int64_t count;
     Spread spread;
     std::uint64_t seed;
+    Weights senders, receivers;
 
     [[nodiscard]] std::int64_t operator()(Rank origin, Rank destination) const {
-        return spread.of(count, random_bits(mix(seed ^ salt), static_cast<std::uint64_t>(origin),
-                                            static_cast<std::uint64_t>(destination)));
+        const std::int64_t mean = product(senders.of(origin), receivers.of(destination));
+        if (spread.ppm == 0) return mean;
+        return spread.of(mean, random_bits(mix(seed ^ salt), static_cast<std::uint64_t>(origin),
+                                           static_cast<std::uint64_t>(destination)));
     }
-    [[nodiscard]] std::int64_t most() const { return spread.most(count); }
+    [[nodiscard]] std::int64_t most() const { return spread.most(product(senders.most(), receivers.most())); }
+
+    [[nodiscard]] std::int64_t product(std::int64_t sender, std::int64_t receiver) const {
+        __extension__ using Wide = __int128;
+        constexpr Wide one = static_cast<Wide>(Weights::one) * Weights::one;
+        return static_cast<std::int64_t>((static_cast<Wide>(count) * sender * receiver + one / 2) / one);
+    }
 
     static constexpr std::uint64_t salt = 0x626c6f63;  // tells its random numbers from others of the same seed
 };
@@ -35,7 +46,7 @@ struct DrawnSizes {
 /// (bruck), no messages tell of them. Element x of the block from y to z is a point of a field.
 class DrawnAlltoall final : public AlltoallSchedule<DrawnSizes> {
 public:
-    DrawnAlltoall(Alltoall alltoall, DrawnSizes sizes) : AlltoallSchedule{alltoall, sizes}, sizes_{sizes} {}
+    DrawnAlltoall(Alltoall alltoall, const DrawnSizes& sizes) : AlltoallSchedule{alltoall, sizes}, sizes_{sizes} {}
 
     [[nodiscard]] std::vector<std::string> phases() const override { return {"alltoallv"}; }
     [[nodiscard]] Box held(Rank rank, std::int32_t phase) const override {
@@ -53,17 +64,33 @@ private:
     DrawnSizes sizes_;
 };
 
+/// \throws std::invalid_argument if the bytes of all blocks could not be counted, or weights are not for these ranks
+[[nodiscard]] inline DrawnSizes drawn_sizes(const Values& values, Rank ranks) {
+    static_cast<void>(count_of(values, 2 * std::int64_t{ranks} * ranks));
+    DrawnSizes sizes{values.integer("count"),
+                     Spread{values.integer("spread")},
+                     static_cast<std::uint64_t>(values.integer("seed")),
+                     {values, "senders", ranks},
+                     {values, "receivers", ranks}};
+    std::int64_t bytes = 0;  // of a field whose blocks are all as large as the largest
+    if (__builtin_mul_overflow(sizes.most(), element_bytes * ranks, &bytes) ||
+        __builtin_mul_overflow(bytes, std::int64_t{ranks}, &bytes)) {
+        refuse("count", std::to_string(values.integer("count")), "blocks of less than 2^63 bytes in all");
+    }
+    return sizes;
+}
+
 [[nodiscard]] inline CollectiveOperation alltoallv_operation() {
     const Key spread{.name = "spread", .integers = 1, .least = 0, .most = Spread::one};
-    CollectiveOperation operation{"alltoallv", {count_key(), spread, Key::integer("seed", 0, std::int64_t{1})}, {}};
+    CollectiveOperation operation{"alltoallv",
+                                  {count_key(), spread, Key::integer("seed", 0, std::int64_t{1}),
+                                   Weights::key("senders"), Weights::key("receivers")},
+                                  {}};
     for (const AlltoallAlgorithm& algorithm : alltoall_algorithms) {
         operation.algorithms.push_back({algorithm.name, algorithm.keys(),
                                         [](Rank ranks, const Values& values) -> std::unique_ptr<ContentSchedule> {
-                                            static_cast<void>(count_of(values, 2 * std::int64_t{ranks} * ranks));
-                                            const DrawnSizes sizes{values.integer("count"),
-                                                                   Spread{values.integer("spread")},
-                                                                   static_cast<std::uint64_t>(values.integer("seed"))};
-                                            return std::make_unique<DrawnAlltoall>(make_alltoall(values, ranks), sizes);
+                                            return std::make_unique<DrawnAlltoall>(make_alltoall(values, ranks),
+                                                                                   drawn_sizes(values, ranks));
                                         }});
     }
     return operation;

@@ -12,7 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "../contents.hpp"
 #include "../schedule.hpp"
+#include "../weights.hpp"
 #include "communicator.hpp"
 #include "work.hpp"
 
@@ -50,12 +52,14 @@ public:
 class GroupSchedule final : public StepRounds {
 public:
     /// \param largest, smallest schedules of the two sizes; the second may be null if there is one size only
+    /// \param weights of the groups: messages have so much more or less than those of the schedules
     GroupSchedule(Communicator communicator, std::shared_ptr<const Schedule> largest,
-                  std::shared_ptr<const Schedule> smallest)
+                  std::shared_ptr<const Schedule> smallest, Weights weights = {})
         : communicator_{communicator},
           of_all_{communicator.whole()},
           largest_{std::move(largest)},
-          smallest_{std::move(smallest)} {}
+          smallest_{std::move(smallest)},
+          weights_{std::move(weights)} {}
 
     [[nodiscard]] std::int64_t rounds() const override {
         return std::max(largest_->rounds(), smallest_ ? smallest_->rounds() : 0);
@@ -94,12 +98,16 @@ private:
     }
     [[nodiscard]] Transfer outside(const Communicator::Place& at, Transfer transfer) const {
         transfer.peer = communicator_.rank(at.group, transfer.peer);
+        if (!weights_.even()) {
+            transfer.bytes = element_bytes * Weights::times(weights_.of(at.group), transfer.bytes / element_bytes);
+        }
         return transfer;
     }
 
     Communicator communicator_;
     bool of_all_;  // so that nothing is translated
     std::shared_ptr<const Schedule> largest_, smallest_;
+    Weights weights_;
 };
 
 /// An exchange in split phase: what is begun is its first round; where it has more, they follow at its end, because

@@ -22,6 +22,7 @@
 #include "../programs/roles.hpp"
 #include "../programs/storage.hpp"
 #include "../programs/work.hpp"
+#include "../weights.hpp"
 #include "kind.hpp"
 #include "nested.hpp"
 #include "shared_grid.hpp"
@@ -59,6 +60,7 @@ inline constexpr std::int64_t most_work = 1'000'000'000'000'000;  ///< [ps] of a
     return {{.name = "name", .optional = true},
             {.name = "communicator", .optional = true},
             {.name = "begin", .optional = true},
+            Weights::key("groups"),
             word("one_sided.synchronisation", {"fence", "post-start", "passive", "lock"}),
             word("one_sided.scope", {"all", "neighbours"}),
             word("one_sided.opens", {"before", "after"})};
@@ -242,6 +244,7 @@ public:
         std::string label;  ///< of what is begun or ended; empty: the step is whole
         std::unique_ptr<Workload> largest{}, smallest{};
         std::optional<Communicator> communicator{};
+        Weights groups{};
         std::optional<Work> work{};
         std::optional<Synchronisation> one_sided{};
         std::string partner{};  ///< the role that it sends to, or receives from
@@ -425,13 +428,17 @@ private:
         const WorkloadKind& kind = workload_kind(step.kind);
         Values own;
         for (const auto& [name, value] : values.all()) {
-            const bool of_step = name == "name" || name == "communicator" || name == "begin";
+            const bool of_step = name == "name" || name == "communicator" || name == "begin" || name == "groups";
             if (!of_step && !name.starts_with("one_sided.")) own.set(name, value);
         }
         step.largest = kind.make(own, step.communicator->largest(), permissions_);
         if (step.communicator->smallest() != step.communicator->largest()) {
             step.smallest = kind.make(own, step.communicator->smallest(), permissions_);
         }
+        if (values.find("groups") != nullptr && !values.is("operation", "alltoallv")) {
+            refuse("groups", "weights", "only with operation alltoallv");
+        }
+        step.groups = {values, "groups", step.communicator->groups()};
         step.one_sided = detail::synchronisation(values, costs_.one_sided);
         if (step.one_sided && !role_.empty()) refuse("one_sided", "puts in a role", "messages of two sides");
         if (step.label.empty() && !step.one_sided) return;
@@ -453,7 +460,8 @@ private:
     [[nodiscard]] static std::shared_ptr<const StepRounds> rounds_of(const Step& step, ScheduleOf&& schedule_of) {
         std::shared_ptr<const Schedule> largest = schedule_of(*step.largest), smallest;
         if (step.smallest) smallest = schedule_of(*step.smallest);
-        auto group = std::make_shared<GroupSchedule>(*step.communicator, std::move(largest), std::move(smallest));
+        auto group =
+            std::make_shared<GroupSchedule>(*step.communicator, std::move(largest), std::move(smallest), step.groups);
         if (step.one_sided) {
             return std::make_shared<OneSidedRounds>(std::move(group), barrier(*step.communicator), *step.one_sided);
         }

@@ -14,6 +14,8 @@ HALO = "kind=halo grid=26x13x3 decomposition=8x2"
 ALLREDUCE = "kind=allreduce count=7 repeats=3"
 LIBRARY = ("library", "nonblocking", "persistent")
 
+WEIGHTS = f"senders={','.join(map(str, range(16)))} receivers={','.join(str(i % 5) for i in range(16))}"
+
 COLLECTIVES = [
     *(f"operation=barrier algorithm={name}" for name in ("dissemination", "tree")),
     *(f"operation=broadcast count=50 root=3 algorithm={name}" for name in ("binomial", "scatter-allgather")),
@@ -46,6 +48,10 @@ WORKLOADS = [
     "kind=collective operation=allgather algorithm=recursive-doubling count=5",
     "kind=collective operation=neighbourhood count=3 dims=4x2x2 algorithm=sweeps",
     "kind=collective operation=alltoall count=5 algorithm=multi-leader group=4 radix=1",
+    *(
+        f"kind=collective operation=alltoallv count=50 spread={spread} {WEIGHTS} algorithm={name}"
+        for spread, name in ((0, "ring-k radix=3"), (200000, "bruck"))
+    ),
 ]
 
 

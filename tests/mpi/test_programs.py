@@ -56,6 +56,8 @@ def put_in_all_ways(exchange: dict[str, Any]) -> list[Any]:
 
 
 VARIABLE = {"spread": "30 %", "seed": 3}
+WEIGHED = {"count": 40, "spread": "0 %", "senders": [1, 2, 3], "receivers": [5, 0, 1], "groups": [3, 1, 2, 0]}
+"""Blocks by their ends and by the group of three that they are in; some are empty."""
 EXAMPLES: dict[str, list[Any]] = {
     "halo": [WIDE],
     **{f"halo by {calls}": [{**WIDE, "calls": calls}] for calls in schedules.words("halo", "calls")},
@@ -120,7 +122,13 @@ EXAMPLES: dict[str, list[Any]] = {
         {"algorithm": "bruck", **VARIABLE},
         {"algorithm": "pairwise", **VARIABLE},
         {"algorithm": "sliding-window", "radix": 2, **VARIABLE},
-    ),
+    )
+    + [
+        {"alltoallv": {**WEIGHED, "algorithm": "burst", "communicator": "columns"}},
+        {"alltoallv": {**WEIGHED, **VARIABLE, "algorithm": "bruck", "communicator": "columns", "begin": "some"}},
+        WORK,
+        {"end": {"of": "some"}},
+    ],
     "neighbourhood": [
         {"neighbourhood": {"algorithm": "direct", "count": 11, "dims": [4, 3]}},
         {"neighbourhood": {"algorithm": "sweeps", "count": 11, "dims": [2, 3, 2], "begin": "wide"}},

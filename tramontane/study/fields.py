@@ -123,19 +123,22 @@ def _whole_numbers(value: object, least: int = 1, most: int = 2**31 - 1) -> tupl
 
 @dataclass(frozen=True)
 class Wholes:
-    """A list of different whole numbers, at least `least`; where that is negative, none is 0."""
+    """A list of whole numbers, different ones or any, at least `least`; where that is negative, none is 0."""
 
     least: int = 0
+    different: bool = True
 
     @property
     def allowed(self) -> str:
         """What may be written, as the end of an error line."""
-        return f"a list of different whole numbers, {'none 0' if self.least < 0 else f'each {self.least} or more'}"
+        kind = "different whole numbers" if self.different else "whole numbers"
+        return f"a list of {kind}, {'none 0' if self.least < 0 else f'each {self.least} or more'}"
 
     def read(self, value: object) -> object:
         """Return the numbers as a tuple or raise the error that says what is allowed."""
         whole = _whole_numbers(value, self.least)
-        if whole is None or len(set(whole)) < len(whole) or (self.least < 0 and 0 in whole):
+        twice = whole is not None and self.different and len(set(whole)) < len(whole)
+        if whole is None or twice or (self.least < 0 and 0 in whole):
             raise problem(f"found {show(value)}", self.allowed)
         return whole
 
@@ -144,7 +147,7 @@ class Wholes:
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         numbers = {"type": "integer", "minimum": self.least}
-        return {"type": "array", "items": numbers, "minItems": 1, "uniqueItems": True}
+        return {"type": "array", "items": numbers, "minItems": 1} | ({"uniqueItems": True} if self.different else {})
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,9 @@ _OF_STEPS = {"kind", "operation", "name", "communicator", "begin", "decompositio
 _SHORT = 12
 """Digits of a digest that tell tables apart."""
 
+_WEIGHTS = {"senders", "receivers", "groups"}
+"""Keys with a number for each rank or group."""
+
 Origins = Mapping[str, Mapping[str, Any]]
 """From what tables were made, by digest, as `patterns.origins` tells it."""
 
@@ -143,11 +146,18 @@ def _operation(workload: Any) -> str:
 
 def _keys(workload: Communication, origins: Origins) -> str:
     told = [
-        _table(value, origins) if name == "table" else f"{name} {_value(value, _dimension(workload, name))}"
+        _table(value, origins) if name == "table" else f"{name} {_told(workload, name, value)}"
         for name, value in workload.canonical().items()
         if name not in _OF_STEPS
     ]
     return f" ({', '.join(told)})" if told else ""
+
+
+def _told(workload: Communication, name: str, value: Any) -> str:
+    if name not in _WEIGHTS:
+        return _value(value, _dimension(workload, name))
+    mean = sum(value) / len(value)
+    return f"of {len(value)} weights, {min(value) / mean:.3g} to {max(value) / mean:.3g} times their mean"
 
 
 def _table(digest: str, origins: Origins) -> str:

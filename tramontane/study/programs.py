@@ -31,6 +31,7 @@ from tramontane.study.workloads import (
     Pattern,
     RanksOrNode,
     Transposition,
+    Weights,
     in_numbers,
 )
 
@@ -195,12 +196,23 @@ class CollectiveStep(StepOf, Collective):
     transposes: Annotated[str, Choice(TRANSPOSES)] | None = Field(
         None,
         description="An all-to-all between two layouts of the program's `spectral` model: its blocks and ranks, "
-        "instead of `count` and `communicator`.",
+        "instead of `count` and `communicator`. Blocks of alltoall are the mean; those of alltoallv differ, instead of "
+        "`spread`, `senders`, `receivers` and `groups`.",
     )
+    groups: Weights | None = Field(
+        None,
+        description="Weights of the communicator's groups, one each: blocks of a group are as much more or less than "
+        "`count` as its weight is than the mean of all. Only for alltoallv. Default: all alike.",
+    )
+
+    def schedule_keys(self) -> dict[str, Any]:
+        """Return the keys of its kind."""
+        return {key: value for key, value in super().schedule_keys().items() if key != "groups"}
 
     def step_keys(self) -> dict[str, Any]:
         """Return all keys, as the compiled description reads them; it is called by its operation."""
-        return {"name": self.operation, **super().step_keys()}
+        groups = {"groups": list(self.groups)} if self.groups else {}
+        return {"name": self.operation, **super().step_keys(), **groups}
 
 
 class PatternStep(PutStep, Pattern):

@@ -25,6 +25,7 @@ from tramontane.study.fields import (
     Text,
     WholeList,
     WholeOrWord,
+    Wholes,
 )
 from tramontane.study.messages import problem
 from tramontane.study.settings import Settings
@@ -54,6 +55,7 @@ GRID = WholeList(("nx", "ny", "nz"), instead="the name of a grid in configs/work
 Grid = Annotated[tuple[int, int, int], GRID]
 Decomposition = Annotated[tuple[int, int], WholeList(("cx", "cy"))]
 DIMS = WholeList(("nx", "ny", "nz"), optional=2)
+Weights = Annotated[tuple[int, ...], Wholes(0, different=False)]
 HaloDecomposition = Annotated[tuple[int, int] | Literal["bisection"], WholeList(("cx", "cy"), word=BISECTION)]
 
 
@@ -341,6 +343,15 @@ class Collective(Communication):
         examples=["50 %"],
     )
     seed: NonNegative | None = Field(None, description="Seed of these factors. Only for alltoallv. Default: 1.")
+    senders: Weights | None = Field(
+        None,
+        description="Weights of the ranks, one each, for what they send: blocks are as much more or less than `count` "
+        "as the weight is than the mean of all. Only for alltoallv. Default: all alike.",
+        examples=[[18, 20, 22, 20]],
+    )
+    receivers: Weights | None = Field(
+        None, description="The same for what they receive; both multiply. Only for alltoallv. Default: all alike."
+    )
     root: NonNegative | None = Field(
         None, description="Rank that has, or gets, the data. Only for broadcast, reduce, gather, scatter. Default: 0."
     )
