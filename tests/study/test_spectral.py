@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tramontane.errors import InputError
 from tramontane.study import Point, load_point
-from tramontane.study.spectral import AMOUNTS, TRANSPOSES, Spectral, legendre, waves
+from tramontane.study.spectral import AMOUNTS, BACK, TRANSPOSES, Spectral, legendre, of_bands, waves
 from tramontane.substrates.simulator import schedule
 
 
@@ -49,17 +49,85 @@ def test_ranks_have_all_that_there_is_and_little_more(half: int, levels: int, fi
         TRANSPOSES[1]: 4 * int(waves(half).sum()) * levels * fields,
         TRANSPOSES[2]: half * (half + 1) * levels * fields,
     }
-    for transposes, partners in zip(TRANSPOSES, (along, latitudes, along), strict=True):
+    for transposes, partners in zip(TRANSPOSES[:3], (along, latitudes, along), strict=True):
         got = model.block(transposes) * parts * partners
         assert everything[transposes] <= got < everything[transposes] + parts * partners
-    for of, whole in zip(AMOUNTS[:2], (1, fields), strict=True):
-        assert 0 <= model.amount(of) * parts - model.points * levels * whole < parts
+    assert 0 <= model.amount(AMOUNTS[0]) * parts - model.points * levels < parts
+    # with the most that a set has of latitudes, and of levels
+    assert model.points * levels * fields <= model.amount(AMOUNTS[1]) * parts
 
 
-def point(tmp_path: Path, model: str, steps: str, ranks: int = 24, more: str = "") -> Point:
+@given(st.integers(8, 200), st.data())
+def test_bands_of_latitudes_have_all_and_are_as_even_as_whole_latitudes_can_be(half: int, data: st.DataObject) -> None:
+    sets = data.draw(st.integers(1, half))
+    points, kept = of_bands(half, sets)
+    assert points.sum() == 4 * half * (half + 9)
+    assert kept.sum() == 2 * waves(half).sum()
+    assert points.min() > 0
+    # Each end of a band is off by half a latitude at most, so both together by one.
+    assert np.abs(points - points.sum() / sets).max() <= 4 * half + 16
+
+
+def slow_blocks(model: Spectral, transposes: str) -> dict[tuple[int, int], int]:
+    """Return the doubles of each message, counted one latitude and one wave number after the other."""
+    half, (sets, along) = model.half, model.sets
+    points = [4 * min(i, 2 * half - 1 - i) + 20 for i in range(2 * half)]
+    kept = [int(waves(half)[min(i, 2 * half - 1 - i)]) for i in range(2 * half)]
+    before = np.cumsum([0, *points])
+    band = [int((before[i] + before[i + 1]) / 2 * sets // before[-1]) for i in range(2 * half)]
+    owner = [m % sets if m // sets % 2 == 0 else sets - 1 - m % sets for m in range(half)]
+    levels = np.bincount(np.arange(model.levels * model.fields) % along, minlength=along)
+    found = {}
+    for w in range(sets):
+        own = [i for i in range(2 * half) if band[i] == w]
+        for v in range(along):
+            rank = w * along + v
+            if transposes == TRANSPOSES[1]:
+                for other in range(sets):
+                    common = sum(1 for i in own for m in range(kept[i]) if owner[m] == other)
+                    found[rank, other * along + v] = 2 * common * int(levels[v])
+            for other in range(along if transposes != TRANSPOSES[1] else 0):
+                if transposes == TRANSPOSES[0]:
+                    found[rank, w * along + other] = round(sum(points[i] for i in own) / along * levels[other])
+                else:
+                    coefficients = sum(2 * (half - m) for m in range(half) if owner[m] == w)
+                    found[rank, w * along + other] = round(coefficients / along * levels[v])
+    return found
+
+
+@pytest.mark.parametrize("transposes", TRANSPOSES)
+@pytest.mark.parametrize(("latitudes", "levels", "fields", "parts"), [(40, 8, 2, 24), (90, 7, 3, 60), (64, 5, 1, 32)])
+def test_blocks_are_those_of_a_slow_count(
+    tmp_path: Path, transposes: str, latitudes: int, levels: int, fields: int, parts: int
+) -> None:
+    model = Spectral(latitudes=latitudes, levels=levels, fields=fields, parts=parts)
+    steps = f"[{{alltoallv: {{transposes: {transposes}, algorithm: burst}}}}]"
+    text = f"{{latitudes: {latitudes}, levels: {levels}, fields: {fields}, parts: {parts}}}"
+    sent = schedule(point(tmp_path, text, steps, parts, machine="dragonfly-S").workload, parts).transfers(0, "send")
+    got = {
+        (int(a), int(b)): int(c) // 8
+        for a, b, c in zip(sent["source"], sent["destination"], sent["bytes"], strict=True)
+    }
+    known = slow_blocks(model, BACK.get(transposes, transposes))
+    if transposes in BACK:
+        known = {(b, a): size for (a, b), size in known.items()}
+    assert set(got) == {pair for pair in known if pair[0] != pair[1]}
+    off = {pair: abs(got[pair] - known[pair]) for pair in got}
+    if BACK.get(transposes, transposes) == TRANSPOSES[1]:
+        # Of a latitude that does not keep all wave numbers a set has its share, give or take one wave number.
+        most_latitudes = 2 * model.half / model.sets[0] * 4
+        most_levels = -(-levels * fields // model.sets[1])
+        assert max(off.values()) <= 2 * most_latitudes * most_levels
+        assert sum(got.values()) == pytest.approx(sum(known[pair] for pair in got), rel=0.02)
+    else:
+        # The mean is rounded up before it is multiplied by weights of at most 2.
+        assert max(off.values()) <= 4
+
+
+def point(tmp_path: Path, model: str, steps: str, ranks: int = 24, more: str = "", machine: str = "torus-S") -> Point:
     yaml = tmp_path / "x.yaml"
     yaml.write_text(
-        f"ranks: {ranks}\nmachine: torus-S\nworkload:\n  kind: program\n  spectral: {model}\n  steps: {steps}\n{more}"
+        f"ranks: {ranks}\nmachine: {machine}\nworkload:\n  kind: program\n  spectral: {model}\n  steps: {steps}\n{more}"
     )
     return load_point(yaml)
 
