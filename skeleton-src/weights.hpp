@@ -28,11 +28,12 @@ public:
         }
         std::int64_t sum = 0;
         for (const std::int64_t each : given) sum += each;
+        if (sum == 0) refuse(key, "only zeros", "weights, some of them more than 0");
         __extension__ using Wide = __int128;
         for (const std::int64_t each : given) {
-            const Wide share = sum == 0 ? 0 : (static_cast<Wide>(each) * many * one + sum / 2) / sum;
-            if (sum == 0 || share > most_share * one) {
-                refuse(key, std::to_string(each), "weights of " + std::to_string(most_share) + " times their mean");
+            const Wide share = (static_cast<Wide>(each) * many * one + sum / 2) / sum;
+            if (share > most_share * one) {
+                refuse(key, std::to_string(each), "at most " + std::to_string(most_share) + " times the mean of all");
             }
             shares_.push_back(static_cast<std::int64_t>(share));
         }

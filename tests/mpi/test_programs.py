@@ -115,15 +115,15 @@ EXAMPLES: dict[str, list[Any]] = {
         {"algorithm": "leaders", "group": 5},
         {"algorithm": "multi-leader", "group": 5},
     ),
-    "blocks of any size": twice(
-        "alltoallv",
-        {"algorithm": "ring-k", "radix": 2, **VARIABLE},
-        {"algorithm": "burst", **VARIABLE},
-        {"algorithm": "bruck", **VARIABLE},
-        {"algorithm": "pairwise", **VARIABLE},
-        {"algorithm": "sliding-window", "radix": 2, **VARIABLE},
-    )
-    + [
+    "blocks of any size": [
+        *twice(
+            "alltoallv",
+            {"algorithm": "ring-k", "radix": 2, **VARIABLE},
+            {"algorithm": "burst", **VARIABLE},
+            {"algorithm": "bruck", **VARIABLE},
+            {"algorithm": "pairwise", **VARIABLE},
+            {"algorithm": "sliding-window", "radix": 2, **VARIABLE},
+        ),
         {"alltoallv": {**WEIGHED, "algorithm": "burst", "communicator": "columns"}},
         {"alltoallv": {**WEIGHED, **VARIABLE, "algorithm": "bruck", "communicator": "columns", "begin": "some"}},
         WORK,

@@ -434,36 +434,48 @@ def test_an_algorithm_has_the_same_keys_in_every_operation() -> None:
     assert max(cases.values()) == 1
 
 
+def sizes_of_blocks(own: Workload, ranks: int, count: int, spread: float, **more: Any) -> dict[tuple[int, int], int]:
+    """Return the size of each block of an all-to-all, followed on its way."""
+    keys = workload("alltoallv", own, count=count, spread=int(1e6 * spread), seed=3, **more)
+    found: dict[tuple[int, int], int] = {}
+    schedule = Schedule(keys, ranks)
+    transit: dict[tuple[int, int, int], int] = {}
+    for number in range(schedule.rounds):
+        arrived: dict[tuple[int, int, int], int] = {}
+        for message in matched(schedule, number):
+            for sent, received in zip(message.sent, message.received, strict=True):
+                key = sent.origin, sent.destination
+                (_, size), *_ = received.box
+                if sent.origin != message.source:
+                    assert transit.pop((message.source, *key)) == size
+                if received.destination == message.destination:
+                    assert key not in found
+                    found[key] = size
+                else:
+                    arrived[message.destination, *key] = size
+        transit |= arrived
+    assert not transit
+    return found
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 3, 7, 8])
 @pytest.mark.parametrize("algorithm", DIRECT_ALLTOALLS, ids=shown)
 def test_blocks_of_different_sizes_get_where_they_belong(algorithm: Workload, ranks: int) -> None:
     """Every block once, of the same size by every algorithm, whatever way it takes; the sizes differ by the spread."""
     count, spread = 100, 0.4
-
-    def blocks(own: Workload) -> dict[tuple[int, int], int]:
-        keys = workload("alltoallv", own, count=count, spread=int(1e6 * spread), seed=3)
-        found: dict[tuple[int, int], int] = {}
-        schedule = Schedule(keys, ranks)
-        transit: dict[tuple[int, int, int], int] = {}
-        for number in range(schedule.rounds):
-            arrived: dict[tuple[int, int, int], int] = {}
-            for message in matched(schedule, number):
-                for sent, received in zip(message.sent, message.received, strict=True):
-                    key = sent.origin, sent.destination
-                    (_, size), *_ = received.box
-                    if sent.origin != message.source:
-                        assert transit.pop((message.source, *key)) == size
-                    if received.destination == message.destination:
-                        assert key not in found
-                        found[key] = size
-                    else:
-                        arrived[message.destination, *key] = size
-            transit |= arrived
-        assert not transit
-        return found
-
-    sizes = blocks(algorithm)
-    assert sizes == blocks({"algorithm": "burst"})
+    sizes = sizes_of_blocks(algorithm, ranks, count, spread)
+    assert sizes == sizes_of_blocks({"algorithm": "burst"}, ranks, count, spread)
     assert sorted(sizes) == [(y, z) for y in range(ranks) for z in range(ranks) if y != z]
     assert all((1 - spread) * count <= size <= (1 + spread) * count for size in sizes.values())
     assert ranks < 7 or len(set(sizes.values())) > ranks
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 7, 8])
+@pytest.mark.parametrize("algorithm", DIRECT_ALLTOALLS, ids=shown)
+def test_blocks_go_with_the_weights_of_their_ends(algorithm: Workload, ranks: int) -> None:
+    senders, receivers = [3 * (i % 3) + 1 for i in range(ranks)], [*range(1, ranks + 1)]
+    sizes = sizes_of_blocks(algorithm, ranks, 1000, 0, senders=senders, receivers=receivers)
+    assert sorted(sizes) == [(y, z) for y in range(ranks) for z in range(ranks) if y != z]
+    means = sum(senders) / ranks * sum(receivers) / ranks
+    for (y, z), size in sizes.items():
+        assert size == pytest.approx(1000 * senders[y] * receivers[z] / means, abs=1)

@@ -44,6 +44,25 @@ def jobs(*workloads: str, allocations: tuple[str, ...] = ("", "")) -> str:
             program("{alltoallv: {algorithm: ring-k, radix: 2, count: 9}}"),
             "workload.steps[0].spread: missing, but operation alltoallv needs it; allowed: a share, e.g. 10 %",
         ),
+        *(
+            (
+                program(f"{{{operation}: {{algorithm: ring-k, radix: 2, count: 9, {keys}}}}}"),
+                f"workload.steps[0].{said}",
+            )
+            for operation, keys, said in (
+                ("alltoallv", "spread: 0 %, senders: [1, 2]", "senders: found 2 weights; allowed: 8, one each"),
+                ("alltoallv", "spread: 0 %, groups: [1, 2]", "groups: found 2 weights; allowed: 1, one each"),
+                ("alltoallv", "spread: 0 %, senders: [1, -2]", "senders: found [1, -2]; allowed: a list of whole num"),
+                ("alltoallv", "spread: 0 %, receivers: 3", "receivers: found 3; allowed: a list of whole numbers"),
+                (
+                    "alltoallv",
+                    "spread: 0 %, receivers: [0, 0, 0, 0, 0, 0, 0, 0]",
+                    "receivers: found only zeros; allowed: weights, some of them more than 0",
+                ),
+                ("alltoall", "groups: [1]", "groups: found weights; allowed: only with operation alltoallv"),
+                ("alltoall", "senders: [1]", "senders: found [1], but operation alltoall has none; allowed: only wi"),
+            )
+        ),
         (
             jobs(ALLREDUCE, program(OVERLAP, LOST)),
             "workload.jobs[1].workload.steps[1].communicator: found 'lost'",

@@ -25,6 +25,12 @@ def test_shares_are_told_as_they_are_written(share: str) -> None:
     assert sentence(blocks) == f"alltoallv (algorithm burst, count 1, spread {share}, seed 7)"
 
 
+def test_weights_are_told_by_how_far_they_go() -> None:
+    blocks = {"algorithm": "burst", "count": 9, "spread": "0 %", "senders": [1, 2, 3, 2], "groups": [7]}
+    told = "senders of 4 weights, 0.5 to 1.5 times their mean, groups of 1 weights, 1 to 1 times their mean"
+    assert sentence({"alltoallv": blocks}) == f"alltoallv (algorithm burst, count 9, spread 0 %, {told})"
+
+
 def test_shares_of_work_are_told_as_they_are_written() -> None:
     work = {"time": "10 us", "imbalance": "12.5 %", "noise": "0.25 %"}
     assert sentence({"work": work}) == "work for 10 us, imbalance 12.5 %, noise 0.25 %"
