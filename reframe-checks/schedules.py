@@ -152,7 +152,7 @@ class Measured(rfm.RunOnlyRegressionTest):
         lines = [line for line in self._text(self.stdout).splitlines() if line.startswith("{")]
         self.measured = lines[0] if lines else "{}"
         result = json.loads(self.measured)
-        said = complaint(self._text(self.stderr)) or f"{len(lines)} lines of results"
+        said = self.complaint() or f"{len(lines)} lines of results"
         return sn.all(
             [
                 sn.assert_eq(len(lines), 1, f"no single result of {self.num_tasks} ranks: {said}"),
@@ -164,6 +164,10 @@ class Measured(rfm.RunOnlyRegressionTest):
     def further(self, result: dict[str, Any]) -> list[Any]:
         """Return what else is to be true of a result."""
         return []
+
+    def complaint(self) -> str:
+        """Return what the program has complained of first; empty if it has not."""
+        return complaint(self._text(self.stderr))
 
     @run_after("performance")
     def note(self) -> None:
@@ -289,6 +293,12 @@ class Files(Measured):
             sn.assert_ge(result.get("values"), self.cells * self.levels, "{0} values, not {1} of a variable"),
             sn.assert_false(wrong, wrong),
         ]
+
+    def complaint(self) -> str:
+        """Return what the program has complained of first; empty if it has not."""
+        prefix = f"{pnetcdf.NAME}: "
+        lines = self._text(self.stderr).splitlines()
+        return next((line.removeprefix(prefix) for line in lines if line.startswith(prefix)), "")
 
     @run_before("performance")
     def set_values(self) -> None:

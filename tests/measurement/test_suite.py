@@ -180,6 +180,16 @@ def test_files_hold_what_was_written_however_many_ranks_and_cells(
 
 
 @needs_openmpi
+@needs_pnetcdf
+def test_what_a_program_for_files_complains_of_is_the_reason(here: Path, reframe: Reframe) -> None:
+    run = reframe(here, "-t", "grist", "-n", "groups-of-3", "-S", "Files.ranks=2", "-r")
+    assert run.status == 1
+    [case] = run.cases
+    assert case["fail_phase"] == "sanity"
+    assert "no single result of 2 ranks: group: found 3, allowed: at most 2, all ranks" in case["fail_reason"]
+
+
+@needs_openmpi
 def test_without_pnetcdf_files_are_skipped_with_the_line_that_installs_it(
     here: Path, reframe: Reframe, tmp_path: Path
 ) -> None:
