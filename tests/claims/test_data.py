@@ -21,6 +21,7 @@ Z-9a-1 Z-9a-2 Z-9b Z-9c Z-9d Z-10a-1 Z-10a-2 Z-10b Z-10c
 B-6 B-6b B-7 B-7b B-11 B-12 B-epoch W-T1 W-T2 W-T2r W-list W-6 W-6r W-7 W-8a W-8b W-8c W-SWO
 D-1-s D-1a D-1b D-1c D-1d D-2 D-3 D-4 D-5 D-6
 J-SE J-SE-s J-loc J-DG J-DG-s J-vx J-F1 J-F1r J-bit J-bit-DG
+T-1 T-2 T-3 T-4 T-5 T-6 T-7
 """
 
 
@@ -52,7 +53,8 @@ def _is_there(claim: claims.Claim, curve: str, values: Mapping[str, str]) -> boo
     path = ROOT / "configs" / "experiments" / f"{experiment}.yaml"
     if own is not None and own.variable.startswith("step_"):  # steps are a dimension of results, no swept one
         step = texts.pop("step")
-        assert f"name: {step.split()[-1]}" in path.read_text(encoding="utf-8")  # after the role
+        named = [word for word in step.split() if not word.endswith("-sweep")]  # of halos, which have two phases
+        assert f"name: {named[-1]}" in path.read_text(encoding="utf-8")  # after the role
     loaded = load_experiment(path)
     return any(
         all(any(fnmatch.fnmatchcase(str(value), text) for value in dims.get(key, [])) for key, text in texts.items())
