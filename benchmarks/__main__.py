@@ -2,10 +2,11 @@
 
 Every number is the median of repeated runs, each in a process of its own, in CPU time: other work on the machine
 disturbs that less than it disturbs the clock on the wall. The points of `benchmarks/points/long` take minutes to hours
-and are run once, on request; otherwise the table says what they are expected to take. Five rows are no points: how
+and are run once, on request; otherwise the table says what they are expected to take. Six rows are no points: how
 much longer a packet-hop takes at 10^6 ranks than at 10^3, a message where 48 ranks share a node than where each has its
-own, and a program than its parts alone, how much memory each of 10^6 ranks takes that do nothing, and what the whole
-paper is expected to take. One point is run with two threads as well, in wall time beside one thread's.
+own, and a program than its parts alone, how much memory each of 10^6 ranks takes that do nothing, what the whole
+paper is expected to take, and what it takes to make a grid, its parts and their halos, which is run like the long
+points. One point is run with two threads as well, in wall time beside one thread's.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 from ruamel.yaml import YAML
 
-from benchmarks.measure import gain, idle_rank_bytes, measure_apart
+from benchmarks.measure import apart, gain, idle_rank_bytes, measure_apart, partition
 from benchmarks.paper import hours
 from tramontane.study import Point, load_point
 from tramontane.study.cost import estimate
@@ -29,6 +30,8 @@ EXPERIMENTS = HERE.parent / "configs" / "experiments"
 CORES = 2
 WIDEST = 400  # of the table in a file [characters]: nothing in it is folded
 SHARED = "dragonfly-MM-1e4"  # the point that is run with as many threads, too
+GRID = "grid-G9-1e4"
+LEVEL, PARTS, WIDTH = 9, 10_000, 2  # of that: 2,621,442 cells (Wang et al. 2020), METIS's parts, layers of their halos
 AT_LEAST = ("hops_per_s", "over_sst_macro", "over_smpi")
 COLUMNS = {
     "M hops/s": ("hops_per_s", 1e-6, 2),
@@ -135,9 +138,9 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print JSON lines instead of a table")
     arguments = parser.parse_args()
     files = {path.stem: path for path in sorted((HERE / "points").glob("**/*.yaml"))}
-    unknown = set(arguments.only or ()) - set(files)
+    unknown = set(arguments.only or ()) - {*files, GRID}
     if unknown:
-        parser.error(f"unknown point {', '.join(sorted(unknown))}; allowed: {', '.join(files)}")
+        parser.error(f"unknown point {', '.join(sorted(unknown))}; allowed: {', '.join(files)}, {GRID}")
     reference, targets = read("reference.yaml"), read("targets.yaml")
     lines: list[list[str]] = []
 
@@ -154,6 +157,8 @@ def main() -> None:
 
     rows: dict[str, Row] = {}
     for name in arguments.only or files:
+        if name == GRID:
+            continue
         point, long = load_point(files[name]), files[name].parent.name == "long"
         measured = not long or arguments.long or bool(arguments.only)
         if measured:
@@ -165,6 +170,8 @@ def main() -> None:
         show(name, row, measured)
         if name == SHARED:
             show(f"{name}, {CORES} threads", {"over_one_thread": gain(point, CORES, arguments.repeats)}, True)
+    if arguments.long or GRID in (arguments.only or ()):
+        show(GRID, apart(partition, LEVEL, PARTS, WIDTH), True)
     for name, row in derive(rows).items():
         show(name, row, name != "paper")
     if not arguments.json:

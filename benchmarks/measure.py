@@ -8,23 +8,37 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from tramontane import _simulator
+from tramontane.study import pattern_makers
 from tramontane.study.points import Point
+from tramontane.substrates.simulator import as_simulated
 
 Result = TypeVar("Result")
 
 
-def measure(canonical: dict[str, Any], threads: int = 1) -> dict[str, Any]:
-    """Simulate a canonical point and add CPU time [s] of all threads and peak memory [B] of this process."""
+def measure(keys: dict[str, Any], threads: int = 1) -> dict[str, Any]:
+    """Simulate a point as the extension reads it; add CPU time [s] of all threads and the process's peak memory [B]."""
     start = time.process_time()
-    result: dict[str, Any] = _simulator.simulate(canonical, threads)
-    result["cpu_s"] = time.process_time() - start
-    result["peak_rss_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return result
+    result: dict[str, Any] = _simulator.simulate(keys, threads)
+    return result | _taken(start)
+
+
+def partition(level: int, parts: int, width: int) -> dict[str, Any]:
+    """Make an icosahedral grid of hexagons, METIS's parts and their halos; return how many links, and what it took."""
+    start, begin = time.process_time(), time.perf_counter()
+    cells, pairs = pattern_makers.icosahedral(level, "hexagons")
+    part = pattern_makers.partition(cells, pairs, parts, seed=1)
+    links = len(pattern_makers.domains(cells, pairs, part, width)["source"])
+    return {"links": links, "wall_s": time.perf_counter() - begin} | _taken(start)
+
+
+def _taken(start: float) -> dict[str, Any]:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return {"cpu_s": time.process_time() - start, "peak_rss_bytes": peak}
 
 
 def measure_apart(point: Point, threads: int = 1) -> dict[str, Any]:
     """Measure a point in a fresh process."""
-    return apart(measure, point.canonical(), threads)
+    return apart(measure, as_simulated(point), threads)
 
 
 def gain(point: Point, threads: int, repeats: int) -> float:
@@ -38,7 +52,7 @@ def gain(point: Point, threads: int, repeats: int) -> float:
 
 def idle_rank_bytes(point: Point) -> float:
     """Return what a rank of a point takes as long as nothing is sent [B], network included."""
-    return apart(idle_bytes, point.canonical()) / point.ranks
+    return apart(idle_bytes, as_simulated(point)) / point.ranks
 
 
 def idle_bytes(canonical: dict[str, Any]) -> int:
