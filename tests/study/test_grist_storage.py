@@ -111,6 +111,12 @@ def test_the_curve_alone_misses_what_it_was_not_fitted_to() -> None:
     assert found[[1, 2]] == pytest.approx(PLAIN[[1, 2]])
     assert found[[3, 6]] / PLAIN[[3, 6]] - 1 == pytest.approx([0.16, 0.71], abs=0.005)
 
+    def off(parameters: Floats) -> Floats:
+        return np.asarray(parameters[0] * geometric(parameters[1], NODES)[1:] / PLAIN[1:] - 1)
+
+    fit = least_squares(off, [9.8, 0.6], bounds=([0, 0], [100, 0.9999]))
+    assert np.abs(off(fit.x)).max() == pytest.approx(0.08, abs=0.005)  # of all rows from 24 readers on
+
 
 def test_three_rows_allow_for_any_saturation() -> None:
     plain, grouped = _fitted(ceiling, 1.9, 7)
