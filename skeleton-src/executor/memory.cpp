@@ -25,11 +25,12 @@ namespace {
 
 }  // namespace
 
-Memory::Memory(const ContentSchedule& schedule, Rank rank, Fault fault)
+Memory::Memory(const ContentSchedule& schedule, Rank rank, Fault fault, bool packs)
     : schedule_{schedule},
       field_{schedule.field()},
       rank_{rank},
       fault_{fault},
+      packs_{packs},
       period_{schedule.rounds() / schedule.repeats()},
       faulty_round_{-1},
       phase_names_{schedule.phases()} {
@@ -128,6 +129,7 @@ void Memory::plan_rounds() {
             }
         }
         plan_sums(number, plan);
+        if (!packs_) require_boxes(number, plan);
         if (round.receives > 0) {
             faulty_round_ = number;
         }
@@ -137,8 +139,19 @@ void Memory::plan_rounds() {
     }
     areas_.push_back(
         {{{0, passing_most}, {0, 1}, {0, 1}}, std::vector<double>(static_cast<std::size_t>(passing_most))});
-    sending_.resize(static_cast<std::size_t>(sending_most));
-    receiving_.resize(static_cast<std::size_t>(receiving_most));
+    if (packs_) sending_.resize(static_cast<std::size_t>(sending_most));
+    if (packs_ || fault_ != Fault::none) receiving_.resize(static_cast<std::size_t>(receiving_most));
+}
+
+void Memory::require_boxes(std::int64_t number, const RoundPlan& plan) const {
+    const Round round = schedule_.round(rank_, number);
+    const auto of_field = [](const Part& each) { return each.area == 0; };
+    const bool boxes = field_ && schedule_.in_place() && plan.sums.empty() &&
+                       plan.packed.size() == static_cast<std::size_t>(round.sends) &&
+                       plan.unpacked.size() == static_cast<std::size_t>(round.receives) &&
+                       std::all_of(plan.packed.begin(), plan.packed.end(), of_field) &&
+                       std::all_of(plan.unpacked.begin(), plan.unpacked.end(), of_field);
+    if (!boxes) throw std::logic_error("a message is no box of a field, and has to be packed");
 }
 
 void Memory::plan_sums(std::int64_t number, RoundPlan& plan) {
@@ -221,15 +234,22 @@ void Memory::pack(std::int64_t round) {
         }
         write_contribution(round / period_);
     }
+    if (!packs_) return;
     for (const Part& each : plan(round).packed) {
-        stage(each);
+        stage(each, sending_);
     }
 }
 
 void Memory::unpack(std::int64_t round) {
     const RoundPlan& now = plan(round);
     if (fault_ != Fault::none && round == schedule_.rounds() - period_ + faulty_round_) {
+        // What is in its place already is taken out once more, to be corrupted as if it had been packed.
+        for (const Part& each : now.unpacked) {
+            if (!packs_) stage(each, receiving_);
+        }
         corrupt(receiving_.data(), now.received, now.receive_at.size() > 1 ? now.receive_at[1] : now.received);
+    } else if (!packs_) {
+        return;
     }
     for (const Part& each : now.unpacked) {
         unstage(each);
@@ -245,6 +265,18 @@ const double* Memory::outgoing(std::int64_t round, std::int32_t index) const {
 
 double* Memory::incoming(std::int64_t round, std::int32_t index) {
     return receiving_.data() + plan(round).receive_at[static_cast<std::size_t>(index)];
+}
+
+Layout Memory::outgoing_layout(std::int64_t round, std::int32_t index) {
+    return layout(plan(round).packed[static_cast<std::size_t>(index)]);
+}
+
+Layout Memory::incoming_layout(std::int64_t round, std::int32_t index) {
+    return layout(plan(round).unpacked[static_cast<std::size_t>(index)]);
+}
+
+Layout Memory::layout(const Part& part) {
+    return {areas_[part.area].values.data() + part.first, part.extent, part.stride_y, part.stride_z};
 }
 
 void Memory::begin_allreduce(std::int64_t repeat) {
@@ -275,8 +307,8 @@ void Memory::copy(const Copy& each) {
     }
 }
 
-void Memory::stage(const Part& part) {
-    double* to = sending_.data() + part.staged;
+void Memory::stage(const Part& part, std::vector<double>& buffer) const {
+    double* to = buffer.data() + part.staged;
     for (std::int64_t z = 0; z < part.extent[2]; ++z) {
         for (std::int64_t y = 0; y < part.extent[1]; ++y) {
             const double* const from =

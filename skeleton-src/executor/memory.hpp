@@ -20,8 +20,9 @@ namespace tramontane::executor {
 class Memory final : public Payload, public CheckedData {
 public:
     /// \param schedule must outlive this
+    /// \param packs whether messages are packed; else each has to be one box of a field that stays in its place
     /// \throws std::invalid_argument if ranks or grid are beyond what a pattern can tell apart
-    Memory(const ContentSchedule& schedule, Rank rank, Fault fault = Fault::none);
+    Memory(const ContentSchedule& schedule, Rank rank, Fault fault = Fault::none, bool packs = true);
 
     /// Writes the pattern of a repetition to what the rank holds at first, and nothing() everywhere else.
     void fill(std::int64_t repetition);
@@ -38,6 +39,9 @@ public:
     void unpack(std::int64_t round) override;
     [[nodiscard]] const double* outgoing(std::int64_t round, std::int32_t index) const override;
     [[nodiscard]] double* incoming(std::int64_t round, std::int32_t index) override;
+    [[nodiscard]] bool packs() const override { return packs_; }
+    [[nodiscard]] Layout outgoing_layout(std::int64_t round, std::int32_t index) override;
+    [[nodiscard]] Layout incoming_layout(std::int64_t round, std::int32_t index) override;
 
     /// For a library's own allreduce: the vector that goes in, and where the result is wanted.
     /// \param repeat number of the allreduce in the repetition
@@ -78,7 +82,7 @@ private:
     struct RoundPlan {
         std::vector<std::int64_t> send_at, receive_at;  ///< in the staging buffers, by index
         std::int64_t sent = 0, received = 0;            ///< elements
-        std::vector<Part> packed, unpacked;
+        std::vector<Part> packed, unpacked;             ///< where nothing is packed: by index, too
         std::vector<Sum> sums;
     };
 
@@ -99,8 +103,12 @@ private:
     void plan_rounds();
     void plan_sums(std::int64_t round, RoundPlan& plan);
 
+    /// \throws std::logic_error if a message is no box of the field
+    void require_boxes(std::int64_t round, const RoundPlan& plan) const;
+    [[nodiscard]] Layout layout(const Part& part);
+
     void copy(const Copy& copy);
-    void stage(const Part& part);
+    void stage(const Part& part, std::vector<double>& buffer) const;
     void unstage(const Part& part);
     void add(const Sum& sum);
     void corrupt(double* values, std::int64_t count, std::int64_t message);
@@ -115,6 +123,7 @@ private:
     std::optional<Grid> field_;  ///< without one, a vector is summed
     Rank rank_;
     Fault fault_;
+    bool packs_;
     std::int64_t period_;        ///< rounds after which the plan repeats
     std::int64_t faulty_round_;  ///< the last one in which this rank receives; -1: none
     std::vector<std::string> phase_names_;

@@ -58,7 +58,7 @@ public:
     DataOperation(const Options& options, const ContentSchedule& schedule, Rank rank, std::int64_t longest)
         : schedule_{schedule}, rank_{rank} {
         if (options.real_data) {
-            memory_.emplace(schedule, rank, options.fault);
+            memory_.emplace(schedule, rank, options.fault, !options.workload->by_datatypes());
         } else {
             outgoing_.emplace(longest);
             incoming_.emplace(longest);

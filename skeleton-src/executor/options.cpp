@@ -73,6 +73,10 @@ Options read_options(const std::vector<std::string>& arguments, Rank ranks) {
         refuse_key("implementation", options.implementation_name + " of a workload that no library's operation does",
                    "schedule");
     }
+    if (options.by_library() && options.workload->by_datatypes()) {
+        refuse("buffers", "datatypes with implementation=" + options.implementation_name,
+               "explicit, or implementation=schedule");
+    }
     options.setup = program.find("setup") == nullptr ? "" : program.word("setup");
     options.directory = program.find("directory") == nullptr ? "" : program.word("directory");
     options.real_data = program.is("data", "real");

@@ -2,11 +2,20 @@
 /// Where the bytes of messages come from and go to.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "schedule.hpp"
 
 namespace tramontane::executor {
+
+/// Where a message stands that is not packed: rows of elements at equal distances, in planes at equal distances.
+struct Layout {
+    double* first;
+    std::array<std::int64_t, 3> extent;  ///< elements of a row, rows of a plane, planes
+    std::int64_t stride_y;               ///< from a row to the next one [elements]
+    std::int64_t stride_z;               ///< from a plane to the next one [elements]
+};
 
 /// Data of one rank, as the exchange of a round needs them. Calls come in the order of a run: for every phase, its
 /// begin, its rounds, its end; for every round, pack, any of outgoing and incoming, unpack. Of a
@@ -25,6 +34,11 @@ public:
     /// Where the `index`-th message to be sent (received) in a round stands, packed.
     [[nodiscard]] virtual const double* outgoing(std::int64_t round, std::int32_t index) const = 0;
     [[nodiscard]] virtual double* incoming(std::int64_t round, std::int32_t index) = 0;
+
+    /// Whether messages are packed. Else nobody may ask where they stand packed, but how they lie, which never changes.
+    [[nodiscard]] virtual bool packs() const { return true; }
+    [[nodiscard]] virtual Layout outgoing_layout(std::int64_t /*round*/, std::int32_t /*index*/) { return {}; }
+    [[nodiscard]] virtual Layout incoming_layout(std::int64_t /*round*/, std::int32_t /*index*/) { return {}; }
 };
 
 /// All messages leave from one piece of memory and arrive in another: for simulators, and for times without copies.

@@ -40,6 +40,7 @@ public:
     }
     [[nodiscard]] double imbalance() const override { return largest_share(grid_[0], grid_[1], decomposition_); }
     [[nodiscard]] std::optional<DecompositionLimits> limits() const override { return halo_bounds(grid_).limits(); }
+    [[nodiscard]] bool by_datatypes() const override { return values().is("buffers", "datatypes"); }
     [[nodiscard]] Collective collective() const override { return Collective::neighbours; }
 
 private:
@@ -84,6 +85,7 @@ public:
     [[nodiscard]] std::vector<std::byte> setup() const override {
         return HaloTable::make(grid_, width_, Bisection{grid_, ranks()});
     }
+    [[nodiscard]] bool by_datatypes() const override { return values().is("buffers", "datatypes"); }
     [[nodiscard]] double imbalance() const override {
         return static_cast<double>(area_ * ranks()) / static_cast<double>(grid_[0] * grid_[1]);
     }
@@ -98,7 +100,8 @@ private:
 [[nodiscard]] inline WorkloadKind halo_kind() {
     return {"halo",
             {Key::integer("width", 1), grid_key(), decomposition_key({"bisection"}),
-             Key::word("calls", halo_calls(), halo_calls().front())},
+             Key::word("calls", halo_calls(), halo_calls().front()),
+             Key::word("buffers", {"explicit", "datatypes"}, "explicit")},
             "",
             [](Values values, Rank ranks, const Permissions&) -> std::unique_ptr<Workload> {
                 if (values.is("decomposition", "bisection")) {

@@ -40,6 +40,7 @@ public:
                     jobs_.push_back(
                         {job.word("name"), static_cast<Rank>(first), job.integer("start"),
                          workload_kind(inner.word("kind")).make(inner, static_cast<Rank>(own), permissions)});
+                    refuse_datatypes(*jobs_.back().workload, "job");
                 });
             });
             first += own;

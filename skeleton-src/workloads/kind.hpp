@@ -14,6 +14,7 @@
 #include "../contents.hpp"
 #include "../decomposition.hpp"
 #include "../keys.hpp"
+#include "../refusal.hpp"
 #include "../schedule.hpp"
 
 namespace tramontane {
@@ -53,6 +54,10 @@ public:
     /// How far a decomposition may cut the grid; nothing where there is none.
     [[nodiscard]] virtual std::optional<DecompositionLimits> limits() const { return std::nullopt; }
 
+    /// Whether MPI shall take messages from the field and bring them there by datatypes, so that nothing is packed. Then
+    /// each message is one box of a field that stays in its place.
+    [[nodiscard]] virtual bool by_datatypes() const { return false; }
+
     /// Whether its phases are steps, with work among them.
     [[nodiscard]] virtual bool has_steps() const { return false; }
 
@@ -66,6 +71,14 @@ private:
     Values values_;
     Rank ranks_;
 };
+
+/// Refuses what a workload within another one can't have: its messages carry stamps and stand in no field.
+/// \param within what it is
+inline void refuse_datatypes(const Workload& workload, const std::string& within) {
+    if (!workload.by_datatypes()) return;
+    refuse("buffers", "datatypes in a " + within + ", whose messages are of no field",
+           "explicit; datatypes only where the halo is the whole workload");
+}
 
 /// What is let pass although no model would do it.
 struct Permissions {

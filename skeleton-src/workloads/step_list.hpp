@@ -439,6 +439,7 @@ private:
             refuse("groups", "weights", "only with operation alltoallv");
         }
         step.groups = {values, "groups", step.communicator->groups()};
+        refuse_datatypes(*step.largest, "step");
         step.one_sided = detail::synchronisation(values, costs_.one_sided);
         if (step.one_sided && !role_.empty()) refuse("one_sided", "puts in a role", "messages of two sides");
         if (step.label.empty() && !step.one_sided) return;

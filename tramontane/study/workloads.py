@@ -233,6 +233,12 @@ class Halo(Communication):
         "all sends, then one receive after another; irecv-send: all receives, then one send after another; sendrecv: "
         "one direction after another, which tiles of a bisection do not have. Default: irecv-isend.",
     )
+    buffers: Annotated[str, Choice(schedules.words("halo", "buffers"))] | None = Field(
+        None,
+        description="explicit: messages are packed and unpacked; datatypes: the MPI library takes them from the field "
+        "and brings them there, by a datatype of each message. Simulated messages are the same: what either costs a "
+        "byte is stated in `machine.overhead`. Only where the halo is the whole workload. Default: explicit.",
+    )
 
     @model_validator(mode="after")
     def _narrow(self) -> Self:
@@ -246,10 +252,9 @@ class Halo(Communication):
     def _library(self) -> Self:
         if self.algorithm is not None and self.decomposition == BISECTION:
             raise problem(f"found {BISECTION} with algorithm {self.algorithm}", "[cx, cy]", key="decomposition")
-        if self.algorithm is not None and self.calls is not None:
-            raise problem(
-                f"found {self.calls} with algorithm {self.algorithm}", "nothing: the library decides", key="calls"
-            )
+        for key in ("calls", "buffers"):
+            if self.algorithm is not None and (found := getattr(self, key)) is not None:
+                raise problem(f"found {found} with algorithm {self.algorithm}", "nothing: the library decides", key=key)
         return self
 
 
