@@ -77,7 +77,7 @@ private:
 inline void refuse_datatypes(const Workload& workload, const std::string& within) {
     if (!workload.by_datatypes()) return;
     refuse("buffers", "datatypes in a " + within + ", whose messages are of no field",
-           "explicit; datatypes only where the halo is the whole workload");
+           "explicit, or a halo of its own");
 }
 
 /// What is let pass although no model would do it.

@@ -1,16 +1,29 @@
 """What the program does with real MPI: more ranks than processors, small sizes, every element checked."""
 
 import json
+import re
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.mpi.conftest import Program
+from tests.preload import preloaded
 from tramontane import _simulator
+from tramontane.study import schedules
 
 RANKS = 16
 TRANSPOSITION = "kind=transposition grid=37x23x9"  # nothing divides anything
 HALO = "kind=halo grid=26x13x3 decomposition=8x2"
+BISECTED = "kind=halo grid=26x13x3 width=5 decomposition=bisection"
+BY_DATATYPES = [
+    f"{HALO} width=1",
+    *(f"{HALO} width=7 calls={calls}" for calls in schedules.words("halo", "calls")),  # over several neighbours
+    f"{HALO} width=40",  # around the grid, and further
+    BISECTED,
+    f"{BISECTED} calls=isend-recv",
+]
 ALLREDUCE = "kind=allreduce count=7 repeats=3"
 LIBRARY = ("library", "nonblocking", "persistent")
 
@@ -41,7 +54,8 @@ WORKLOADS = [
     f"{HALO} width=7",  # over several neighbours
     f"{HALO} width=40",  # around the grid, and further
     *(f"{HALO} width=7 implementation={name}" for name in LIBRARY),
-    "kind=halo grid=26x13x3 width=5 decomposition=bisection",
+    BISECTED,
+    *(f"{line} buffers=datatypes" for line in BY_DATATYPES),
     *(f"{ALLREDUCE} algorithm={name}" for name in ("recursive-doubling", "ring", "rabenseifner")),
     *(f"{ALLREDUCE} algorithm=recursive-k radix={radix}" for radix in (2, 3, 16)),
     *(f"{ALLREDUCE} implementation={name}" for name in LIBRARY),
@@ -79,6 +93,7 @@ def test_collectives_arrive_on_any_number_of_ranks(any_mpi: Program, line: str) 
         (f"{TRANSPOSITION} algorithm=burst", 4 * 37 * 23 * 9),
         # 8 blocks in x and 2 in y, each with 2 times 7 points more: after one sweep, after both, and that again.
         (f"{HALO} width=7", 3 * (26 + 8 * 14) * (13 + 2 * (13 + 2 * 14))),
+        (f"{HALO} width=7 buffers=datatypes", 3 * (26 + 8 * 14) * (13 + 2 * (13 + 2 * 14))),
         (f"{ALLREDUCE} algorithm=ring", 4 * 7 * RANKS),
         (f"{ALLREDUCE} implementation=library", 4 * 7 * RANKS),
         # What all ranks have in the end, twice; of the leaders, what they hold between the phases, too.
@@ -106,6 +121,9 @@ def test_nothing_is_left_unchecked(any_mpi: Program, line: str, elements: int) -
         "kind=halo grid=26x13x3 width=7",
         "kind=halo grid=26x13x3 width=7 implementation=library",
         "kind=halo grid=26x24x3 width=4 decomposition=bisection",
+        "kind=halo grid=26x13x3 width=7 buffers=datatypes",
+        "kind=halo grid=26x13x3 width=7 buffers=datatypes calls=sendrecv",
+        "kind=halo grid=26x24x3 width=4 buffers=datatypes decomposition=bisection",
         f"{ALLREDUCE} algorithm=recursive-k radix=3",
         f"{ALLREDUCE} algorithm=rabenseifner",
         f"{ALLREDUCE} implementation=library",
@@ -150,6 +168,53 @@ def test_messages_are_those_of_the_schedule(any_mpi: Program, line: str, workloa
     assert printed["bytes"] == sum(length for _, length in totals)
 
 
+@pytest.mark.parametrize("line", BY_DATATYPES)
+def test_datatypes_carry_the_messages_of_explicit_buffers(any_mpi: Program, line: str) -> None:
+    packed, typed = (any_mpi(RANKS, f"{line} buffers={buffers}") for buffers in ("explicit", "datatypes"))
+    for key in ("messages", "bytes", "elements_checked"):
+        assert packed[key] == typed[key] > 0
+
+
+#: Counts types that are made and freed; what a handle is differs between libraries, but not how it is handed on.
+COUNTS_TYPES = """\
+#include <stdio.h>
+static long made, committed, freed;
+int MPI_Type_create_hvector(int count, int length, long stride, void* of, void* type) {
+    ++made;
+    return NEXT(int (*)(int, int, long, void*, void*), "MPI_Type_create_hvector")(count, length, stride, of, type);
+}
+int MPI_Type_commit(void* type) {
+    ++committed;
+    return NEXT(int (*)(void*), "MPI_Type_commit")(type);
+}
+int MPI_Type_free(void* type) {
+    ++freed;
+    return NEXT(int (*)(void*), "MPI_Type_free")(type);
+}
+int MPI_Finalize(void) {
+    fprintf(stderr, "types: %ld made, %ld committed, %ld freed\\n", made, committed, freed);
+    return NEXT(int (*)(void), "MPI_Finalize")();
+}
+"""
+
+
+@pytest.mark.parametrize("repetitions", [1, 3])
+def test_a_message_has_one_type_at_either_end_until_all_is_done(
+    any_mpi: Program, tmp_path: Path, repetitions: int
+) -> None:
+    library = replace(any_mpi.library, variables=any_mpi.library.variables | preloaded(tmp_path, COUNTS_TYPES))
+    line = f"{HALO} width=7 calls=sendrecv warmup=1 repetitions={repetitions}"
+    counts = {}
+    for buffers in ("explicit", "datatypes"):
+        done = Program(library, any_mpi.path).start(RANKS, *line.split(), f"buffers={buffers}")
+        assert done.status == 0, done.stderr
+        told = re.findall(r"types: (\d+) made, (\d+) committed, (\d+) freed", done.stderr)
+        assert len(told) == RANKS
+        counts[buffers] = [sum(map(int, numbers)) for numbers in zip(*told, strict=True)]
+    ends = 2 * json.loads(done.stdout)["messages"]
+    assert counts == {"explicit": [0, 0, 0], "datatypes": [2 * ends, ends, 2 * ends]}  # a type of planes for each
+
+
 def test_times_are_those_of_phases_and_ranks(any_mpi: Program) -> None:
     line = f"{TRANSPOSITION} algorithm=burst warmup=1 repetitions=4"
     done = any_mpi.start(RANKS, *line.split())
@@ -170,6 +235,7 @@ def test_without_data_nothing_is_verified(any_mpi: Program) -> None:
     for line in (
         f"{TRANSPOSITION} algorithm=bruck",
         f"{HALO} width=7 implementation=library",
+        f"{HALO} width=7 buffers=datatypes",
         f"{ALLREDUCE} algorithm=ring",
     ):
         printed = any_mpi(RANKS, f"{line} data=null")
@@ -189,6 +255,15 @@ def test_without_data_nothing_is_verified(any_mpi: Program) -> None:
         ("kind=halo width=0 grid=8x8x8", "width: found '0', allowed: an integer from 1"),
         ("kind=halo width=1 grid=8x8", "workload.grid: found '8x8', allowed: three integers from 1"),
         ("kind=halo width=1 grid=8x8x8 decomposition=3x1", "workload.decomposition: found [3, 1], that is 3 processes"),
+        ("kind=halo width=1 grid=8x8x8 buffers=packed", "buffers: found 'packed', allowed: explicit, datatypes"),
+        (
+            "kind=halo width=1 grid=8x8x8 buffers=datatypes implementation=library",
+            "buffers: found datatypes with implementation=library, allowed: explicit, or implementation=schedule",
+        ),
+        (
+            "kind=program steps.0.kind=halo steps.0.width=1 steps.0.grid=8x8x8 steps.0.buffers=datatypes",
+            "workload.steps.0.buffers: found datatypes in a step, whose messages are of no field, allowed: explicit",
+        ),
         ("kind=transposition algorithm=ring grid=8x8x8", "algorithm: found 'ring', allowed: ring-k, burst, bruck"),
         ("kind=allreduce algorithm=ring ranks=3", "ranks: found that 2 were started, allowed: 3"),
         ("kind=allreduce algorithm=ring repetitions=0", "repetitions: found '0', allowed: an integer from 1"),

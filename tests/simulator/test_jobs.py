@@ -17,6 +17,7 @@ US = 1e-6
 TORUS = {"topology": "torus", "geometry": [4, 4, 2], "nodes_per_switch": 2}
 LINE = {"topology": "torus", "geometry": [2, 1, 1], "nodes_per_switch": 4}
 TRANSPOSITION = {"kind": "transposition", "algorithm": "ring-k", "radix": 4, "grid": [64, 64, 32]}
+HALO = {"kind": "halo", "width": 1, "grid": [8, 8, 8]}
 SHIFTS = {"kind": "random-shifts", "bytes": "100 KB", "rounds": 3}
 
 
@@ -104,6 +105,7 @@ def test_ranks_of_a_node_are_of_one_job() -> None:
         ([job("a", 4, SHIFTS)], {"mapping": {"nodes": [0, 1, 2, 3]}}, "found some, beside jobs", "block"),
         ([job("a", 4, {"kind": "jobs", "jobs": []})], {}, "jobs", "random-shifts"),
         ([job("a", 4, TRANSPOSITION | {"algorithm": "library", "radix": None})], {}, "found 'library'", "ring-k"),
+        ([job("a", 4, HALO | {"buffers": "datatypes"})], {}, "found datatypes in a job", "explicit"),
         (
             [job("a", 4, SHIFTS)],
             {"substrate": "sstmacro"},

@@ -206,6 +206,7 @@ def test_threads_never_matter_and_every_byte_arrives(steps: list[Any], ranks: in
             "found optimal in a program",
             "whole",
         ),
+        ([HALO | {"buffers": "datatypes"}], "found datatypes in a step", "explicit, or a halo of its own"),
         ([HALO | {"decomposition": [3, 1]}], "found [3, 1], that is 3 processes", "cx * cy = 2"),
         ([{"kind": "program", "steps": []}], "program", "transposition"),
         ([{"hallo": {"width": 2}}], "hallo", "halo"),

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.no_cover
 
 ROOT = Path(__file__).parents[2]
 FILES = {file.stem: file for file in list_experiments(ROOT)}
-MEASURED = {"fig06-real-machine", "grist-mpi", "homme-mpi", "lm-mpi", "monc-mpi"}
+MEASURED = {"fig06-real-machine", "grist-mpi", "homme-mpi", "lm-mpi", "lm-mpi-buffers", "monc-mpi"}
 """Experiments that a real machine runs, of whatever size it is."""
 PAPER = {name for name in FILES if name.startswith("fig")} - MEASURED
 """Experiments that make a figure of the paper."""

@@ -522,6 +522,25 @@ def test_what_cannot_be_bisected(write: Write, line: Line, workload: str, expect
     assert expected in line(load_point, path)
 
 
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        (
+            "calls: sendrecv, algorithm: library",
+            "workload.calls: found sendrecv with algorithm library; allowed: nothing:",
+        ),
+        (
+            "buffers: explicit, algorithm: library-persistent",
+            "workload.buffers: found explicit with algorithm library-persistent; allowed: nothing: the library decides",
+        ),
+        ("buffers: packed", "workload.buffers: found 'packed'; allowed: explicit, datatypes"),
+    ],
+)
+def test_how_a_halo_is_sent_is_said_of_our_own_messages(write: Write, line: Line, keys: str, expected: str) -> None:
+    path = write(f"ranks: 4\nworkload: {{kind: halo, width: 3, grid: [144, 72, 4], {keys}}}\nsubstrate: mpi\n")
+    assert expected in line(load_point, path)
+
+
 def test_the_bound_of_the_paper(write: Write, line: Line) -> None:
     """Z is divided by cx: 300 columns do not fit 256 levels (statement Z-T3)."""
     text = (

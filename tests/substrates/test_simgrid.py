@@ -143,6 +143,18 @@ def test_puts_have_the_messages_of_the_simulator_and_pay_for_calls(way: dict[str
 
 
 @needs_simgrid
+def test_datatypes_change_nothing_that_is_simulated() -> None:
+    explicit, typed = (
+        point(ranks=8, workload=SWAP | {"buffers": buffers}, machine=EIGHT) for buffers in ("explicit", "datatypes")
+    )
+    for substrate in (SimGrid(), get("simulator")):
+        ours, theirs = substrate.run(explicit), substrate.run(typed)
+        assert [ours[key] for key in ("time_s", "messages", "bytes")] == [
+            theirs[key] for key in ("time_s", "messages", "bytes")
+        ]
+
+
+@needs_simgrid
 def test_a_storage_takes_the_time_of_its_closed_form() -> None:
     storage = {"bandwidth": "1 GB/s", "node_bandwidth": "1 GB/s", "latency": "1 ms"}
     steps = [{"write": {"bytes": "1 MB"}}, {"read": {"total": "2 MB"}}]

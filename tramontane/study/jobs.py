@@ -13,6 +13,7 @@ from tramontane.study.programs import Program
 from tramontane.study.settings import Settings
 from tramontane.study.units import Time
 from tramontane.study.workloads import (
+    DATATYPES,
     OPTIMAL,
     Allreduce,
     Collective,
@@ -48,6 +49,10 @@ class Job(Settings):
             raise problem("found one-sided steps in a job", "messages", key="workload.steps")
         if any(self.workload.accesses()):
             raise problem("found steps that read or write in a job", "other steps", key="workload.steps")
+        if isinstance(self.workload, Halo) and self.workload.buffers == DATATYPES:
+            raise problem(
+                f"found {DATATYPES} in a job, whose messages are of no field", "explicit", key="workload.buffers"
+            )
         if self.workload.is_search:
             raise problem(f"found {OPTIMAL} in a job", "a whole number", key="workload.radix")
         return self

@@ -38,6 +38,8 @@ ALLREDUCE_ALGORITHMS = schedules.words("allreduce", "algorithm")
 COLLECTIVES = schedules.words("collective", "operation")
 BISECTION = "bisection"
 OPTIMAL = "optimal"
+DATATYPES = "datatypes"
+"""Buffers of a halo that is not packed."""
 MOST_ROUNDS = 10
 """How often a halo may go round the grid, which is periodic."""
 MOST_RADICES = 1000
