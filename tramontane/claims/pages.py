@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tramontane.campaign.plan import check_scale
-from tramontane.claims import uncertainty
+from tramontane.claims import maps, uncertainty
 from tramontane.claims.crossings import crossings
 from tramontane.claims.evaluation import evaluate
 from tramontane.claims.times import times
@@ -14,8 +14,20 @@ from tramontane.errors import InputError
 from tramontane.support.files import write_if_changed
 
 _MARKED = re.compile(
-    r"<!-- (?P<kind>claims|verdicts|times|crossings|shares): (?P<asked>[^>\n]*?) -->\n.*?<!-- end -->", flags=re.DOTALL
+    r"<!-- (?P<kind>claims|verdicts|times|crossings|shares|map): (?P<asked>[^>\n]*?) -->\n.*?<!-- end -->",
+    flags=re.DOTALL,
 )
+
+_MOST = 100
+#: Least and largest number of words of each kind, the scale among them.
+_WORDS = {
+    "claims": (1, _MOST),
+    "verdicts": (1, _MOST),
+    "times": (2, 2),
+    "crossings": (2, 2),
+    "shares": (2, 3),
+    "map": (1 + maps.WORDS, _MOST),
+}
 
 #: What a table of a page shows: verdicts or times, the scale, and which ones.
 Asked = tuple[str, str, tuple[str, ...]]
@@ -36,6 +48,8 @@ def fill(page: Path, root: Path) -> tuple[int, bool]:
             tables[kind, scale, names] = times(root, scale, *names)
         elif kind == "crossings":
             tables[kind, scale, names] = crossings(root, scale, *names)
+        elif kind == "map":
+            tables[kind, scale, names] = maps.ratios(root, scale, names)
         elif kind == "shares":
             size = int(names[1]) if len(names) == 2 and names[1].isdigit() else None
             tables[kind, scale, names] = uncertainty.markdown(uncertainty.answer(names[0], root, scale, size))
@@ -60,7 +74,8 @@ def asked(page: Path) -> list[Asked]:
 
     A table stands between a first line and ``<!-- end -->``. The first line is ``<!-- claims: laptop Z-5b Z-5c -->``
     (no statement means all), ``verdicts`` instead of ``claims`` for a table without evidence, or
-    ``<!-- times: laptop fig05b-topologies -->``; ``crossings`` likewise.
+    ``<!-- times: laptop fig05b-topologies -->``; ``crossings`` likewise; a ``map`` names more
+    (:mod:`tramontane.claims.maps`).
 
     Raises
     ------
@@ -76,14 +91,14 @@ def asked(page: Path) -> list[Asked]:
         raise InputError(page, "", None, "a Markdown page", problem=problem) from None
     allowed = (
         "<!-- claims: SCALE [IDS] -->, verdicts: the same, times or crossings: SCALE EXPERIMENT, "
-        "or shares: SCALE SAMPLE [DRAWS]; a line <!-- end --> after it"
+        f"shares: SCALE SAMPLE [DRAWS], or map: SCALE {maps.EXPECTED}; a line <!-- end --> after it"
     )
     if not found:
         raise InputError(page, "", None, allowed, problem="no table of claims or times")
     for kind, words in found:
         if not words:
             raise InputError(page, "", None, allowed, problem="a table without a scale")
-        if (kind in ("times", "crossings") and len(words) != 2) or (kind == "shares" and len(words) not in (2, 3)):
+        if not _WORDS[kind][0] <= len(words) <= _WORDS[kind][1]:
             raise InputError(page, "", " ".join(words), allowed)
     return [(kind, words[0], tuple(words[1:])) for kind, words in found]
 
