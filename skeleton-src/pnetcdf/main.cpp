@@ -6,8 +6,8 @@
 /// after the other, as in parts of a grid whose cells are numbered otherwise; so each rank has many requests, and those
 /// of a group are neighbours (Wang et al. 2020, section 4).
 ///
-/// Exit status: 0; 1 if data are wrong or the run failed; 2 for a mistake in the arguments. What went wrong is one line
-/// on standard error. A file has its name only once it is whole.
+/// Exit status: 0; 1 if data are wrong or the run failed; 2 for a mistake in the arguments, and for a file that can't
+/// be written there. What went wrong is one line on standard error. A file has its name only once it is whole.
 #include <fcntl.h>
 #include <mpi.h>
 #include <pnetcdf.h>
@@ -16,8 +16,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <stdexcept>
@@ -26,6 +28,7 @@
 
 #include "keys.hpp"
 #include "refusal.hpp"
+#include "writes.hpp"
 
 namespace {
 
@@ -110,6 +113,14 @@ void agree(MPI_Comm among, const Failure& own) {
     throw Failed({text.data(), status});
 }
 
+/// A file that can't be written whole. \param error what the operating system said
+[[nodiscard]] Failure unwritable(const Options& options, int error) {
+    const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+    return {"file: found '" + options.file + (full ? "' without room (" : "' that can't be written (") +
+                std::strerror(error) + "); allowed: one in a folder with room, that can be written",
+            2};
+}
+
 /// One value, which says where it belongs: they are 1, 2, ... in the order of the file.
 [[nodiscard]] double value_of(const Options& options, MPI_Offset variable, MPI_Offset cell, MPI_Offset level) {
     return static_cast<double>(1 + (variable * options.cells + cell) * options.levels + level);
@@ -179,11 +190,21 @@ public:
         }
         if (form == "blocking") note(ncmpi_end_indep_data(id_));
     }
+    /// Closes it. Everybody must call it, or nobody.
     void close() {
         note(ncmpi_close(id_));
         id_ = -1;
     }
-    [[nodiscard]] const Failure& failure() const { return failure_; }
+    /// What failed on this rank. What the operating system said of a write is worth more than what became of it.
+    [[nodiscard]] Failure failure() const {
+        return write_error() != 0 ? unwritable(options_, write_error()) : failure_;
+    }
+    /// Bytes of the file once everything is written, as PnetCDF laid it out.
+    [[nodiscard]] MPI_Offset bytes() {
+        MPI_Offset begin = 0;
+        note(ncmpi_inq_varoffset(id_, ids_.back(), &begin));
+        return begin + 8 * options_.cells * options_.levels;
+    }
     [[nodiscard]] long long requests() const { return requests_; }
 
 private:
@@ -193,6 +214,7 @@ private:
             id_ = -1;
             return;
         }
+        watch_writes(path_);
         int dims[2] = {0, 0};
         note(ncmpi_def_dim(id_, "cell", options_.cells, &dims[0]));
         note(ncmpi_def_dim(id_, "level", options_.levels, &dims[1]));
@@ -233,11 +255,11 @@ private:
                levels == options_.levels;
     }
     void refuse(const std::string& found) {
-        failure_ = {"file: found " + found + " in '" + path_ + "'; allowed: what `do=write` has written", 2};
+        failure_ = {"file: found " + found + " in '" + options_.file + "'; allowed: what `do=write` has written", 2};
     }
     void note(int error, int status = 1) {
         if (error == NC_NOERR || !failure_.line.empty()) return;
-        failure_ = {"'" + path_ + "': " + ncmpi_strerror(error), status};
+        failure_ = {"'" + options_.file + "': " + ncmpi_strerror(error), status};
     }
 
     MPI_Comm among_;
@@ -342,6 +364,42 @@ struct Communicators {
     }
 };
 
+/// Says that there is no room, or nothing can be written there, before anything is.
+void check_room(const Options& options, const std::string& path, int rank) {
+    Failure own{};
+    if (rank == 0) {
+        const long double bytes = 8.0L * static_cast<long double>(options.variables) *
+                                  static_cast<long double>(options.levels) * static_cast<long double>(options.cells);
+        const int file = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+        int failed = file < 0 ? errno : 0;
+        struct statvfs room{};
+        if (failed == 0 && fstatvfs(file, &room) != 0) failed = errno;
+        const auto free = static_cast<long double>(room.f_bavail) * static_cast<long double>(room.f_frsize);
+        if (failed == 0 && bytes > free) failed = ENOSPC;
+        if (file >= 0) {
+            close(file);
+            unlink(path.c_str());
+        }
+        if (failed != 0) own = unwritable(options, failed);
+    }
+    agree(MPI_COMM_WORLD, own);
+}
+
+/// Takes all the room that a file will need, its header's too, so that a disk does not fill up while it is written.
+/// Only now, because creating a file throws away what had its name. Everybody must call it.
+void take_room(const Options& options, const std::string& path, File* file, int rank) {
+    Failure own{};
+    if (rank == 0) {
+        const MPI_Offset bytes = file->bytes();
+        const int there = open(path.c_str(), O_RDWR | O_CLOEXEC);
+        int failed = there < 0 ? errno : posix_fallocate(there, 0, static_cast<off_t>(bytes));
+        // Some file systems tell only now.
+        if (there >= 0 && close(there) != 0 && failed == 0) failed = errno;
+        own = failed != 0 ? unwritable(options, failed) : file->failure();
+    }
+    agree(MPI_COMM_WORLD, own);
+}
+
 struct Outcome {
     double seconds = 0;
     long long requests = 0;
@@ -350,13 +408,20 @@ struct Outcome {
 /// Writes or reads all variables of a file in a form. \param fields values of each variable
 [[nodiscard]] Outcome transfer(const Options& options, const Communicators& by, const std::string& path,
                                const std::vector<Run>& runs, std::vector<std::vector<double>>& fields, bool writes) {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Barrier(MPI_COMM_WORLD);
-    const double begin = MPI_Wtime();
+    double begin = MPI_Wtime();
     std::unique_ptr<Merged> merged;
     if (options.group > 0) merged = std::make_unique<Merged>(by.group, runs, options.levels);
     std::unique_ptr<File> file;
     if (by.hosts != MPI_COMM_NULL) file = std::make_unique<File>(by.hosts, path, options, writes);
     agree(MPI_COMM_WORLD, file ? file->failure() : Failure{});
+    if (writes) {  // which counts as no time of writing
+        const double before = MPI_Wtime();
+        take_room(options, path, file.get(), rank);
+        begin += MPI_Wtime() - before;
+    }
     for (MPI_Offset variable = 0; variable < options.variables; ++variable) {
         std::vector<double>& own = fields[static_cast<std::size_t>(variable)];
         if (!merged) {
@@ -367,35 +432,14 @@ struct Outcome {
         if (file) file->access(variable, "blocking", merged->runs(), sorted, writes);
         if (!writes) own = merged->scattered(sorted);
     }
-    if (file && file->failure().line.empty()) file->close();
+    // Closing takes all who have it open: they must know before whether one of them has to give up.
+    agree(MPI_COMM_WORLD, file ? file->failure() : Failure{});
+    if (file) file->close();
     agree(MPI_COMM_WORLD, file ? file->failure() : Failure{});
     Outcome own{MPI_Wtime() - begin, file ? file->requests() : 0}, all;
     MPI_Allreduce(&own.seconds, &all.seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     MPI_Allreduce(&own.requests, &all.requests, 1, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
     return all;
-}
-
-/// Says that the disk is full before anything is written; room may still go until then.
-void take_room(const Options& options, const std::string& path, int rank) {
-    Failure own{};
-    if (rank == 0) {
-        const long double bytes = 8.0L * static_cast<long double>(options.variables) *
-                                  static_cast<long double>(options.levels) * static_cast<long double>(options.cells);
-        const int file = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
-        int failed = file < 0 ? errno : 0;
-        struct statvfs room{};
-        if (failed == 0 && fstatvfs(file, &room) != 0) failed = errno;
-        const auto free = static_cast<long double>(room.f_bavail) * static_cast<long double>(room.f_frsize);
-        if (failed == 0) failed = bytes > free ? ENOSPC : posix_fallocate(file, 0, static_cast<off_t>(bytes));
-        if (file >= 0) close(file);
-        unlink(path.c_str());
-        if (failed != 0) {
-            own = {"file: found '" + options.file + "' without room (" + std::strerror(failed) +
-                       "); allowed: one in a folder with room, that can be written",
-                   2};
-        }
-    }
-    agree(MPI_COMM_WORLD, own);
 }
 
 struct Checked {
@@ -421,7 +465,7 @@ struct Checked {
 
 [[nodiscard]] int run(const Options& options, int rank, int ranks) {
     const std::string path = options.writes ? options.file + ".part" : options.file;
-    if (options.writes) take_room(options, path, rank);
+    if (options.writes) check_room(options, path, rank);
     const std::vector<Run> runs = runs_of(options, rank, ranks);
     const Communicators by{options.group, rank};
     std::vector<std::vector<double>> fields(static_cast<std::size_t>(options.variables));
@@ -466,13 +510,32 @@ struct Checked {
     } catch (const Failed&) {
         if (options.writes && rank == 0) unlink(path.c_str());
         throw;
+    } catch (const std::exception&) {  // of this rank alone, which ends the others
+        if (options.writes) unlink(path.c_str());
+        throw;
     }
     return 0;
+}
+
+/// Chooses among Open MPI's ways to files, unless the environment says something else; called before MPI begins.
+///
+/// Its own, OMPIO, takes a write that failed for a done one, with lines on standard error; and for a pointer into the
+/// file that all ranks share, and that nobody here uses, it has a semaphore by the file's name, for which a run waits
+/// forever if another with that name was killed. So it is ROMIO where there is one; where there is none, OMPIO with
+/// such a pointer for each rank, and without threads whose writes we would not see (writes.hpp).
+void prepare_library() {
+    setenv("OMPI_MCA_io_ompio_priority", "1", 0);
+    setenv("OMPI_MCA_io_ompio_delete_priority", "1", 0);
+    setenv("OMPI_MCA_sharedfp", "^sm,lockedfile", 0);
+    setenv("OMPI_MCA_fcoll_vulcan_async_io", "2", 0);
+    // Too large a file for this user: an error, not the end.
+    std::signal(SIGXFSZ, SIG_IGN);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+    prepare_library();
     MPI_Init(&argc, &argv);
     int rank = 0, ranks = 1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -22,8 +22,12 @@ NAME = "tramontane-pnetcdf"
 ENVIRONMENT = "openmpi"
 """The MPI library that Debian's PnetCDF is built with; two in one program do not work."""
 INSTALL = "apt-get install libpnetcdf-dev"
-_SOURCE = Path(SHARE, "skeleton-src", "pnetcdf", "main.cpp")
 _OPTIONS = ("-std=c++20", "-O2", "-DOMPI_SKIP_MPICXX", f"-I{SHARE / 'skeleton-src'}")
+
+
+def sources() -> list[Path]:
+    """Return the files that are compiled into the program."""
+    return sorted(Path(SHARE, "skeleton-src", "pnetcdf").glob("*.cpp"))
 
 
 def missing(library: Library) -> str | None:
@@ -46,10 +50,10 @@ def build(library: Library) -> Path:
     lacking = missing(library)
     if lacking:
         raise ValueError(lacking)
-    folder = Path(BUILDS, "pnetcdf", digest([_SOURCE, *headers()], [library.compiler, *_OPTIONS]))
+    folder = Path(BUILDS, "pnetcdf", digest([*sources(), *headers()], [library.compiler, *_OPTIONS]))
     made = once(
         folder,
-        lambda empty: link(library.compiler, _OPTIONS, [_SOURCE], ["-lpnetcdf", "-o", NAME], empty),
+        lambda empty: link(library.compiler, _OPTIONS, sources(), ["-lpnetcdf", "-o", NAME], empty),
     )
     return (made / NAME).absolute()
 
