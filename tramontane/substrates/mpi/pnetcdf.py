@@ -4,7 +4,10 @@
 demand and once, in ``build/pnetcdf/``, and runs it. Other keys: `cells`, `levels`, `variables`, `run` and `fault`.
 """
 
+import contextlib
+import glob
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +15,7 @@ from typing import Any
 
 from tramontane.study.points import DEFAULT_SYSTEM, SystemChoice
 from tramontane.substrates.building import digest, link, once
-from tramontane.substrates.mpi.launch import start
+from tramontane.substrates.mpi.launch import Ended, start
 from tramontane.substrates.mpi.libraries import Library, library_of
 from tramontane.substrates.mpi.program import first_line, headers, last_object
 from tramontane.support.layout import BUILDS, SHARE
@@ -21,6 +24,8 @@ from tramontane.support.processes import print_outcome
 NAME = "tramontane-pnetcdf"
 ENVIRONMENT = "openmpi"
 """The MPI library that Debian's PnetCDF is built with; two in one program do not work."""
+UNFINISHED = ".part"
+"""Ends the name of a file that is not whole yet (skeleton-src/pnetcdf/main.cpp)."""
 INSTALL = "apt-get install libpnetcdf-dev"
 _OPTIONS = ("-std=c++20", "-O2", "-DOMPI_SKIP_MPICXX", f"-I{SHARE / 'skeleton-src'}")
 
@@ -64,21 +69,46 @@ def run(ranks: int, arguments: list[str]) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If something is missing, or the program refuses its arguments.
+        If something is missing, or the program refuses its arguments, a disk without room among them.
     RuntimeError
-        If it can't be built, fails, or finds values that nobody wrote.
+        If it can't be built, fails, does not end, or finds values that nobody wrote.
     """
     library = library_of(SystemChoice(name=DEFAULT_SYSTEM, environment=ENVIRONMENT))
-    done = start(library, ranks, [str(build(library)), *arguments])
+    built = build(library)
+    try:
+        done = start(library, ranks, [str(built), *arguments])
+    except BaseException:
+        _remove_unfinished(arguments)
+        raise
     printed = last_object(done.stdout)
     if done.status == 0 and printed is not None:
         return printed
     prefix = f"{NAME}: "
     lines = [line.removeprefix(prefix) for line in done.stderr.splitlines() if line.startswith(prefix)]
-    said = lines[0] if lines else first_line(done.stderr)
-    if done.status == 2:
-        raise ValueError(said)
-    raise RuntimeError(said)
+    if lines and done.status == 2:
+        raise ValueError(lines[0])
+    _remove_unfinished(arguments)
+    raise RuntimeError(lines[0] if lines else f"{NAME} {_how(done)}")
+
+
+def _how(done: Ended) -> str:
+    """Return how a run ended that said nothing itself; launchers return 128 and the signal that ended a rank."""
+    number = done.status - 128 if done.status > 128 else -done.status
+    if number in set(signal.Signals):
+        return f"was ended by {signal.Signals(number).name}"
+    return f"ended with status {done.status}: {first_line(done.stderr) or 'it said nothing'}"
+
+
+def _remove_unfinished(arguments: list[str]) -> None:
+    """Remove what a program that was stopped, or crashed, could not remove itself."""
+    given = dict(word.split("=", 1) for word in arguments if "=" in word)
+    if given.get("do") == "write" and "file" in given:
+        unfinished = Path(given["file"] + UNFINISHED)
+        # Beside it is what Open MPI's OMPIO keeps for each rank, where there is no ROMIO.
+        names = [f"{glob.escape(unfinished.name)}{end}" for end in ("", ".data.*", ".metadata.*")]
+        for left in [path for name in names for path in unfinished.parent.glob(name)]:
+            with contextlib.suppress(OSError):  # which is not what the user has to know
+                left.unlink()
 
 
 def main(arguments: list[str]) -> int:
@@ -90,4 +120,6 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    # Asked to end, it stops the ranks and removes their file, as when it is interrupted.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     sys.exit(main(sys.argv[1:]))
