@@ -18,7 +18,8 @@ WANTED = """
 Z-T1 Z-T2 Z-T3 Z-A1 Z-H1 W-T3 B-F9 B-F8 J-T1
 Z-5a-1 Z-5a-2 Z-5a-3 Z-5a-4 Z-6 Z-5b Z-5c Z-5d Z-7 Z-8a Z-5e Z-8b Z-5f Z-8c
 Z-9a-1 Z-9a-2 Z-9b Z-9c Z-9d Z-10a-1 Z-10a-2 Z-10b Z-10c
-B-6 B-6b B-7 B-7b B-11 B-12 B-epoch W-T1 W-T2 W-T2r W-list W-6 W-6r W-7 W-8a W-8b W-8c W-SWO
+B-6 B-6b B-7 B-7b B-10 B-11 B-12 B-12b B-epoch B-copy B-95 B-vol B-save
+W-T1 W-T2 W-T2r W-list W-6 W-6r W-7 W-8a W-8b W-8c W-SWO
 D-1-s D-1a D-1b D-1c D-1d D-2 D-3 D-4 D-5 D-6
 J-SE J-SE-s J-loc J-DG J-DG-s J-vx J-F1 J-F1r J-bit J-bit-DG
 T-1 T-2 T-3 T-4 T-5 T-6 T-7
