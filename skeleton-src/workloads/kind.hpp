@@ -54,8 +54,8 @@ public:
     /// How far a decomposition may cut the grid; nothing where there is none.
     [[nodiscard]] virtual std::optional<DecompositionLimits> limits() const { return std::nullopt; }
 
-    /// Whether MPI shall take messages from the field and bring them there by datatypes, so that nothing is packed. Then
-    /// each message is one box of a field that stays in its place.
+    /// Whether MPI shall take messages from the field and bring them there by datatypes, so that nothing is packed.
+    /// Then each message is one box of a field that stays in its place.
     [[nodiscard]] virtual bool by_datatypes() const { return false; }
 
     /// Whether its phases are steps, with work among them.
