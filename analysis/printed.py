@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ MARKER, SIZE, WIDTH = "x", 5.5, 1.1
 
 def marks(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     """Return rows ``series, x, y [s]`` of printed times where the dataset has points."""
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for told in _told(dataset):
         if spec.x != "ranks" or told["variable"] != spec.y or not set(spec.line_dimensions) <= set(told["select"]):
             continue
@@ -37,7 +37,7 @@ def marks(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
 
 def of_steps(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     """Return rows ``label, x, step, time [s]`` of printed times of a role's steps where the dataset has points."""
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for told in _told(dataset):
         step = str(told["select"].get("step", "")).split(" ")
         if told["variable"] != STEPS["time_s"].name or step[0] != (spec.role or step[0]):
@@ -68,13 +68,13 @@ def draw(axes: "Axes", found: pd.DataFrame, looks: Mapping[str, style.SeriesStyl
         _line(axes, own, looks[str(name)].colour)
     if found.empty:
         return []
-    look = {"color": "0.3", "marker": MARKER, "linestyle": "", "markersize": SIZE, "markeredgewidth": WIDTH}
-    return [Line2D([], [], label=LABEL, **look)]
+    return [Line2D([], [], color="0.3", marker=MARKER, linestyle="", ms=SIZE, mew=WIDTH, label=LABEL)]
 
 
 def _line(axes: "Axes", own: pd.DataFrame, colour: str) -> None:
     axes.plot(own["x"], own["y"], linestyle="", marker=MARKER, color=colour, ms=SIZE, mew=WIDTH, zorder=4)
 
 
-def _told(dataset: xr.Dataset) -> list[dict[str, dict[str, str]]]:
-    return json.loads(dataset.attrs.get("printed_json") or "[]")
+def _told(dataset: xr.Dataset) -> list[dict[str, Any]]:
+    told: list[dict[str, Any]] = json.loads(dataset.attrs.get("printed_json") or "[]")
+    return told

@@ -319,6 +319,11 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& gi
         if (keeping.wanted) throw std::invalid_argument("machine.model: pisces-16 keeps no checkpoint");
         return pisces16::simulate(machine, schedule, given, poll);
     }
+    if (machine.hardware_progress && schedule.receives_in_turn()) {
+        // A network interface would have to wait for a busy rank to post its next receive.
+        throw std::invalid_argument(
+            "machine.protocol.progress: found hardware with receives in turn (calls: isend-recv), allowed: calls");
+    }
     if (keeping.wanted && (given.waiting_bins > 0 || !given.timeline.empty())) {
         throw std::invalid_argument("statistics.waiting: keeps no checkpoint");
     }

@@ -172,7 +172,6 @@ protected:
     TRAMONTANE_RULE Step take_early(Node& node, std::uint32_t rank, Ticks now);
     [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE bool is_next(const Node& node, std::uint32_t rank,
                                                                  const Transaction& e);
-    [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE bool next_is_here(Node& node, std::uint32_t rank);
     [[gnu::noinline]] TRAMONTANE_RULE Step take_next(Node& node, std::uint32_t rank, Ticks now, Ticks time);
     /// Whether a message that came before its receive waits in the library; else a network interface keeps it.
     [[nodiscard]] TRAMONTANE_RULE bool is_unexpected(const Transaction& e) const {

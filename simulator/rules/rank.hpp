@@ -264,16 +264,6 @@ TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::is_next(const Node& node,
     return node.left.receives > 0 && e.source() == own().source_of_next(node, rank);
 }
 
-/// Whether the message of the receive that is posted was here before.
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::next_is_here(Node& node, std::uint32_t rank) {
-    const auto& pool = engine_.transactions;
-    for (Index i = node.early_of(node.round).top(); i != none; i = pool[i].next) {
-        if (pool[i].round == node.round && is_next(node, rank, pool[i])) return true;
-    }
-    return false;
-}
-
 /// Posts the next receive in turn, and takes messages that were here before.
 template <class Own, class Engine, class Switches>
 TRAMONTANE_RULE NodeRecords::Step NodeRules<Own, Engine, Switches>::take_next(Node& node, std::uint32_t rank, Ticks now,
@@ -461,10 +451,6 @@ template <class Own, class Engine, class Switches>
         if (node.state == RankState::waits) {
             if (engine_.parameters.hardware_progress && may_send(node)) {  // the NIC has taken an acknowledgement
                 node.state = RankState::sends;
-                return Step::until(time);
-            }
-            if (engine_.parameters.hardware_progress && node.window == in_turn && next_is_here(node, rank)) {
-                node.state = RankState::posts_in_turn;  // the NIC has taken the payload of the receive before it
                 return Step::until(time);
             }
             if (const Ticks end = unpacked(node, rank, now); end > now) {  // what the NIC has taken

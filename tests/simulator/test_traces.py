@@ -49,8 +49,14 @@ def points(draw: st.DrawFn) -> dict[str, Any]:
     drawn = random_point(draw(st.integers(0, POINTS - 1)))
     drawn["machine"]["protocol"]["negligible_size"] = 0
     drawn["machine"]["packet"], drawn["machine"]["buffer"] = 1000, 4 * 1000 * draw(st.sampled_from([1, 2, 6]))
+    calls = list(CALLS)
     if draw(st.booleans()):
         drawn["machine"]["protocol"]["progress"] = "hardware"
+        # Where ranks are busy with messages, a round's network interface answers some later than a trace's.
+        drawn["machine"].pop("overhead", None)
+        calls.remove("isend-recv")
+    if drawn["ranks"] == 2:  # neighbours twice: a trace tells the two messages apart by tags, a round does not
+        calls = [each for each in calls if each != "isend-recv"]
     if draw(st.booleans()):
         halo, barrier, allreduce = PROGRAMS
         grid = {"decomposition": [drawn["ranks"], 1]}
@@ -58,7 +64,7 @@ def points(draw: st.DrawFn) -> dict[str, Any]:
             {"kind": "work", "time": draw(st.integers(0, 90)) * 10**6 + 1000, "imbalance": 0, "noise": 0},
             halo | grid | {"begin": "h"},
             {"kind": "work", "time": draw(st.integers(0, 90)) * 10**6 + 1000},
-            draw(st.sampled_from([barrier, allreduce, *[halo | grid | {"calls": calls} for calls in CALLS]])),
+            draw(st.sampled_from([barrier, allreduce, *[halo | grid | {"calls": each} for each in calls]])),
             {"kind": "end", "of": "h"},
         ]
         drawn["workload"] = {"kind": "program", "repeat": draw(st.integers(1, 3)), "steps": steps}

@@ -493,8 +493,8 @@ def printed_times(root: Path) -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {}
     for path in list_claims(root):
         for claim in load_claims(path, root).claims.values():
-            for check in claim.checks if claim.experiment else ():
-                for name, times in check.told.items() if isinstance(check, Printed) else ():
+            for check in (each for each in claim.checks if claim.experiment and isinstance(each, Printed)):
+                for name, times in check.told.items():
                     if (curve := claim.curves.get(name)) is not None:
                         seconds = {ranks: time / check.runs for ranks, time in times.items()}
                         told = {"variable": curve.variable, "select": curve.select, "seconds": seconds}

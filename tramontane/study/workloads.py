@@ -232,8 +232,9 @@ class Halo(Communication):
     calls: Annotated[str, Choice(schedules.words("halo", "calls"))] | None = Field(
         None,
         description="Calls of MPI that a sweep is made of. irecv-isend: all receives, all sends, one wait; isend-recv: "
-        "all sends, then one receive after another; irecv-send: all receives, then one send after another; sendrecv: "
-        "one direction after another, which tiles of a bisection do not have. Default: irecv-isend.",
+        "all sends, then one receive after another, which progress by hardware does not know; irecv-send: all "
+        "receives, then one send after another; sendrecv: one direction after another, which tiles of a bisection do "
+        "not have. Default: irecv-isend.",
     )
     buffers: Annotated[str, Choice(schedules.words("halo", "buffers"))] | None = Field(
         None,
