@@ -7,8 +7,8 @@
 /// Rounds are numbered alike on all ranks and a message sent in round r is received in round r; a rank without work in
 /// a round just has no transfers in it. A substrate executes a round as the paper's skeleton does (section 3): post all
 /// receives, then all sends, in order of their index, then wait for all of them. With a window, it posts that many
-/// sends and another one whenever one of them is complete (as MPI_Waitany says). A round may receive in turn instead: it
-/// posts all sends, then one receive after another (MPI_Recv).
+/// sends and another one whenever one of them is complete (as MPI_Waitany says). A round may receive in turn instead:
+/// it posts all sends, then one receive after another (MPI_Recv).
 ///
 /// A round may also be work between messages; or leave its messages under way (split phase), for a later round to wait
 /// for them. In a one-sided exchange rounds stand for the calls of a window. And a round may read or write.

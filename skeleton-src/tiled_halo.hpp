@@ -28,8 +28,7 @@ template <class Table>
 class TiledHaloOf final : public ContentSchedule {
 public:
     /// \pre width >= 1, calls are not sendrecv: tiles have no directions
-    TiledHaloOf(const Grid& grid, Rank ranks, std::int64_t width, Table table,
-                HaloCalls calls = HaloCalls::irecv_isend)
+    TiledHaloOf(const Grid& grid, Rank ranks, std::int64_t width, Table table, HaloCalls calls = HaloCalls::irecv_isend)
         : grid_{grid}, width_{width}, shares_{grid, ranks}, table_{std::move(table)}, calls_{calls} {}
 
     [[nodiscard]] Rank ranks() const override { return shares_.ranks(); }

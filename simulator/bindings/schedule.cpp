@@ -456,7 +456,8 @@ void bind_schedule(nb::module_& module) {
         .def_ro("sends", &Round::sends)
         .def_ro("receives", &Round::receives)
         .def_ro("window", &Round::window, "Sends that may be under way at a time; 0: all.")
-        .def_ro("in_turn", &Round::in_turn, "It posts its receives after its sends, each when the one before it is complete.")
+        .def_ro("in_turn", &Round::in_turn,
+                "It posts its receives after its sends, each when the one before it is complete.")
         .def_ro("waits", &Round::waits, "For all of its transfers; else a later round does.")
         .def_ro("work", &Round::work, "Of the rank's processor [ps].")
         .def_ro("bytes", &Round::bytes, "That it reads or writes.")

@@ -14,8 +14,8 @@ namespace {
 constexpr std::uint64_t most_sends = std::uint64_t{1} << 33;  // 48 GiB
 
 auto fields(const Round& r) {
-    return std::tuple(r.phase, r.sends, r.receives, r.window, r.in_turn, r.waits, r.work, r.ends, r.sends_only, r.call, r.access,
-                      r.window_number, r.put_cost, r.bytes);
+    return std::tuple(r.phase, r.sends, r.receives, r.window, r.in_turn, r.waits, r.work, r.ends, r.sends_only, r.call,
+                      r.access, r.window_number, r.put_cost, r.bytes);
 }
 
 /// Numbers different values in the order in which they come.

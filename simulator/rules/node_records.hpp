@@ -98,7 +98,8 @@ struct NodeRecords {
         Left left;
         std::int32_t next_send = 0;
         std::int32_t sends = 0;
-        /// Sends at a time; sends_freely: all; in_turn: all, but receives one by one; else all, and the round is left open.
+        /// Sends at a time; sends_freely: all; in_turn: all, but receives one by one; else all, and the round is left
+        /// open.
         std::int32_t window = 0;
         std::int16_t phase = -1;
         RankState state = RankState::begins_round;

@@ -336,8 +336,8 @@ TRAMONTANE_RULE Ticks NodeRules<Own, Engine, Switches>::looking(Node& node, std:
     const Costs& costs = engine_.parameters.costs;
     Ticks work = 0;
     if (e.kind() == Kind::eager || e.kind() == Kind::eager_header || e.kind() == Kind::header) {
-        work += costs.match(open_receives(node, rank),
-                            left_of(node, rank, e.round) != nullptr && is_next(node, rank, e));
+        work +=
+            costs.match(open_receives(node, rank), left_of(node, rank, e.round) != nullptr && is_next(node, rank, e));
     }
     if (e.carries_payload()) work += costs.receive(e.is_eager_payload() ? e.bytes : size(e.peer, e));
     return work;

@@ -45,8 +45,7 @@ public:
         return names;
     }
     [[nodiscard]] bool receives_in_turn() const override {
-        return std::any_of(jobs_.begin(), jobs_.end(),
-                           [](const Job& job) { return job.schedule->receives_in_turn(); });
+        return std::any_of(jobs_.begin(), jobs_.end(), [](const Job& job) { return job.schedule->receives_in_turn(); });
     }
 
     [[nodiscard]] Round round(Rank rank, std::int64_t number) const override {

@@ -68,7 +68,9 @@ TEST_CASE("what cannot be is refused in one line") {
 
 TEST_CASE("of several mistakes the one is told that explains the others") {
     const std::string misspelt = refusal({"kind=halo", "wdith=2", "grid=8x8x8"});
-    REQUIRE(misspelt == "workload.wdith: found an unknown key, allowed: the keys kind, width, grid, decomposition");
+    REQUIRE(misspelt ==
+            "workload.wdith: found an unknown key, allowed: the keys kind, width, grid, "
+            "decomposition, calls, buffers");
     REQUIRE(refusal({"kind=halo", "grid=8x8x8"}) == "workload.width: found nothing, allowed: an integer from 1");
     REQUIRE(refusal({"kind=allreduce", "algorithm=ring", "radix=2"}) ==
             "workload.radix: found '2', but algorithm ring has none, allowed: only with recursive-k");
