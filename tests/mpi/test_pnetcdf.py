@@ -162,7 +162,13 @@ def test_what_can_not_be_is_a_line_and_leaves_nothing(
 
 
 @pytest.mark.usefixtures("_ways")
-@pytest.mark.parametrize("form", ["blocking", "nonblocking", "collective", "grouped group=2"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        *(pytest.param(form, marks=pytest.mark.long) for form in ("blocking", "nonblocking")),
+        *("collective", "grouped group=2"),
+    ],
+)
 @pytest.mark.parametrize(
     "how",
     [
