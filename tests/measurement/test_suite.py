@@ -155,11 +155,12 @@ def test_a_tag_chooses_the_checks_of_one_system(reframe: Reframe, key: str) -> N
     experiments = [load_experiment(path) for path in list_experiments(ROOT)]
     own = tuple(f"{experiment.name}-" for experiment in experiments if key in experiment.references)
     expected = [("Schedule", name) for name in cases(ROOT) if name.startswith(own)]
-    assert {name.split("-")[2] for _, name in expected} == {"smoke", "laptop"}
+    assert expected
     files = [("Files", form) for form in FORMS] if key == "W" else []
     by_tag = reframe(ROOT, "--system", "generic", "-t", SYSTEMS[key], "-l")
     assert sorted(listed(by_tag.said)) == sorted(expected + files), by_tag.said
     small = [(kind, name) for kind, name in expected + files if kind == "Files" or "-smoke-" in name]
+    assert len(files) < len(small) < len(expected + files)
     for tags in ((SYSTEMS[key], "CI"), ("CI", SYSTEMS[key])):
         both = reframe(ROOT, "--system", "generic", *(word for tag in tags for word in ("-t", tag)), "-l")
         assert sorted(listed(both.said)) == sorted(small), both.said
