@@ -65,7 +65,7 @@ help:
 	@echo '                 PROFILE=default|slurm  BUILD=cmake|spack  DEVICE=cpu|gpu|auto (docs/gpu.md)'
 	@echo 'make test        run every test; PYTEST_ARGS="-k ..." chooses; CPP_TESTS=address|thread with sanitizers'
 	@echo 'make test-cpp    C++ tests with sanitizers and by a second compiler; clang-tidy on what changed since BASE=...'
-	@echo 'make test-long   all of that at length: clang-tidy on everything, ten times as many examples of each property'
+	@echo 'make test-long   all of that at length: clang-tidy on everything, ten times as many examples, coverage'
 	@echo 'make trust       run the tests that docs/trust.md rests on, and fill its table'
 	@echo 'make fuzz        broken points, schedules and traces by libFuzzer, with sanitizers; SECONDS=N for each'
 	@echo 'make uncertainty which statements hold on which plausible machines; STUDY=zheng2018 SCALE=laptop DRAWS=N'
@@ -100,7 +100,7 @@ lint-clang: test-thread
 
 test-long: setup
 	@$(MAKE) --no-print-directory test-cpp BASE=all
-	@$(MAKE) --no-print-directory test PYTEST_ARGS='--hypothesis-profile=long $(PYTEST_ARGS)'
+	@$(MAKE) --no-print-directory test PYTEST_ARGS='--hypothesis-profile=long --cov --cov-report= $(PYTEST_ARGS)'
 
 fuzz: setup
 	@sh workflow/scripts/fuzz.sh '$(SECONDS)'

@@ -91,7 +91,7 @@ def test_a_program_leads_to_a_figure(scratch: Path) -> None:
     assert all(f"| {series} | 64 |" in table for series in ("plain", "overlap", "overlap by hardware"))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_table_leads_to_a_figure(scratch: Path) -> None:
     for kind, text in steps(PATTERNS):
         if kind == "file":

@@ -149,7 +149,7 @@ def listed(said: str) -> list[tuple[str, str]]:
 
 
 @needs_openmpi
-@pytest.mark.parametrize("key", SYSTEMS)
+@pytest.mark.parametrize("key", [key if key == "W" else pytest.param(key, marks=pytest.mark.long) for key in SYSTEMS])
 def test_a_tag_chooses_the_checks_of_one_system(reframe: Reframe, key: str) -> None:
     """Those of experiments that refer to the system's paper, wherever any check runs, and no others."""
     experiments = [load_experiment(path) for path in list_experiments(ROOT)]

@@ -33,9 +33,8 @@ def test_all_parameters_of_the_paper_together_make_possible_points_of_every_figu
         assert len({entry.point.id for entry in points if entry.point}) == len(points)
 
 
-@pytest.mark.parametrize(
-    "name", ["wang2020", *(pytest.param(name, marks=pytest.mark.long) for name in ("brown2018", "dwd2004"))]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["wang2020", "brown2018", "dwd2004"])
 def test_all_draws_of_the_other_papers_make_possible_points(name: str) -> None:
     study = load_study(name, ROOT)
     made = draws.drawn(study, ROOT, "laptop", 16)

@@ -131,7 +131,7 @@ def killed(point: Point, file: Path, lives: int = 1, threads: int = 1) -> None:
 
 
 @pytest.mark.parametrize("name", POINTS)
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_a_killed_point_goes_on_with_the_same_bits(
     tmp_path: Path, name: str, threads: int, capfd: pytest.CaptureFixture[str]
 ) -> None:
