@@ -2,7 +2,7 @@
 
 Left, time against the number of processes, as in every scaling figure. Right, a bar for each number of processes and
 series: what each step takes of a rank's time, the mean over ranks, as a part of the slowest series' time at this
-number; work is hatched. With one number of processes there are only bars, one below the other. Legends of many entries
+number, or of the series' own time where bars would be too short to be read; work is hatched. With one number of processes there are only bars, one below the other. Legends of many entries
 stand below the panels.
 """
 
@@ -36,6 +36,8 @@ BELOW, LINE = 8, 0.14
 #: Where a legend below a panel has the middle of its top, in parts of the axes.
 UNDER = (0.5, -0.2)
 HATCH = "////"
+#: Where a series takes less than this part of the slowest one's time, bars show shares of each series' own time.
+READABLE = 0.25
 #: Colours that can be told apart by everybody; more steps take others.
 COLOURS = 10
 
@@ -202,6 +204,9 @@ def _draw_bars(axes: "Axes", shares: pd.DataFrame, x_text: str) -> "list[Artist]
     steps, colours, works = _looks(shares)
     labels, numbers_of_ranks = list(dict.fromkeys(shares["label"])), sorted(shares["x"].unique())
     width = ROOM / len(labels)
+    whole = shares.groupby(["label", "x"])["part"].sum()
+    spread = len(labels) > 1 and whole.min() < 100 * READABLE
+    column = "share" if spread else "part"
     for number, label in enumerate(labels):
         own = shares[shares["label"] == label]
         places = own["x"].map({x: place for place, x in enumerate(numbers_of_ranks)})
@@ -210,7 +215,7 @@ def _draw_bars(axes: "Axes", shares: pd.DataFrame, x_text: str) -> "list[Artist]
         for place, (_, row) in zip(places, own.iterrows(), strict=True):
             axes.bar(
                 place,
-                row["part"],
+                row[column],
                 0.92 * width,
                 bottom=bottom[place],
                 color=colours[row["step"]],
@@ -218,13 +223,13 @@ def _draw_bars(axes: "Axes", shares: pd.DataFrame, x_text: str) -> "list[Artist]
                 edgecolor="white",
                 linewidth=0.3,
             )
-            bottom[place] += row["part"]
+            bottom[place] += row[column]
         if len(labels) > 1:
             for place, top in bottom.items():
                 axes.annotate(str(number + 1), (place, top), xytext=(0, 1), textcoords="offset points", ha="center")
     axes.set_xticks(range(len(numbers_of_ranks)), [formatting.number(x) for x in numbers_of_ranks])
-    whole = "a rank's time" if len(labels) == 1 else "the slowest's time"
-    axes.set(xlabel=x_text, ylabel=f"Part of {whole} (%)", ylim=(0, 110))
+    of = "a rank's time" if len(labels) == 1 or spread else "the slowest's time"
+    axes.set(xlabel=x_text, ylabel=f"Part of {of} (%)", ylim=(0, 110))
     axes.set_yticks([0, 25, 50, 75, 100])
     axes.tick_params(axis="x", which="minor", bottom=False)
     entries = _entries(steps, colours, works)

@@ -20,12 +20,14 @@ PHASES = ("model work", "model halo x-sweep", "model halo y-sweep", "disk write"
 TIMES = (0.5, 0.2, 0.1, 0.7)
 
 
-def forecast(factory: Factory, ranks: tuple[int, ...], role: str | None = "model") -> xr.Dataset:
-    """Two series, of which the second takes twice as long."""
+def forecast(
+    factory: Factory, ranks: tuple[int, ...], role: str | None = "model", slower: float = 2.0
+) -> xr.Dataset:
+    """Two series, of which the second takes twice as long, or so many times."""
     figure = {"kind": "steps"} | ({} if role is None else {"role": role})
     dataset = factory(("old", "new"), ranks, figure=figure)
     dims = (*dataset["time_s"].dims, "step")
-    times = np.multiply.outer([[1.0] * len(ranks), [2.0] * len(ranks)], TIMES)
+    times = np.multiply.outer([[1.0] * len(ranks), [slower] * len(ranks)], TIMES)
     work = np.where(np.arange(len(PHASES)) == 0, times, 0.0)
     units = {"units": "s", "long_name": "time of a step"}
     return dataset.assign_coords(step=list(PHASES)).assign(
@@ -73,4 +75,15 @@ def test_one_number_of_processes_has_bars_alone(
     lengths = [patch.get_width() for patch in bars_drawn] if len(ranks) == 1 else []
     assert sum(lengths[:2]) in (0, pytest.approx(50))
     assert sum(lengths[2:]) in (0, pytest.approx(100))
+    plt.close(figure)
+
+
+@pytest.mark.parametrize(("slower", "height"), [(3.9, 100 / 3.9), (4.1, 100)])
+def test_bars_that_would_be_short_are_shares_of_their_own_time(factory: Factory, slower: float, height: float) -> None:
+    dataset = forecast(factory, (64, 256), slower=slower)
+    figure = compose(steps.panels(dataset, spec_of(dataset)))
+    axes = figure.axes[-1]
+    first = [patch for patch in axes.patches if isinstance(patch, Rectangle)][:2]
+    assert sum(patch.get_height() for patch in first) == pytest.approx(height)
+    assert axes.get_ylabel() == f"Part of {'a rank' if height == 100 else 'the slowest'}'s time (%)"
     plt.close(figure)
