@@ -2,8 +2,8 @@
 
 Left, time against the number of processes, as in every scaling figure. Right, a bar for each number of processes and
 series: what each step takes of a rank's time, the mean over ranks, as a part of the slowest series' time at this
-number, or of the series' own time where bars would be too short to be read; work is hatched. With one number of processes there are only bars, one below the other. Legends of many entries
-stand below the panels.
+number, or of the series' own time where bars would be too short to be read; work is hatched. With one number of
+processes there are only bars, one below the other. Legends of many entries stand below the panels.
 """
 
 from dataclasses import replace

@@ -20,9 +20,7 @@ PHASES = ("model work", "model halo x-sweep", "model halo y-sweep", "disk write"
 TIMES = (0.5, 0.2, 0.1, 0.7)
 
 
-def forecast(
-    factory: Factory, ranks: tuple[int, ...], role: str | None = "model", slower: float = 2.0
-) -> xr.Dataset:
+def forecast(factory: Factory, ranks: tuple[int, ...], role: str | None = "model", slower: float = 2.0) -> xr.Dataset:
     """Two series, of which the second takes twice as long, or so many times."""
     figure = {"kind": "steps"} | ({} if role is None else {"role": role})
     dataset = factory(("old", "new"), ranks, figure=figure)
