@@ -35,6 +35,10 @@ struct Stretch {
     std::uint32_t peer;  ///< who it waited for; itself where it did not wait
     Ticks begin, end;
     Cause cause;
+    /// Where it waited: the last rank whose doing, not the network, decided when the message that ended it came, and
+    /// the moment. Else the rank and its begin.
+    std::uint32_t origin;
+    Ticks since;
 };
 
 /// The causes that held up a message, each until when, from its sender's last work before it was posted on.
@@ -43,6 +47,12 @@ public:
     void begin(std::uint32_t sender) {
         count_ = 0;
         sender_ = sender;
+    }
+    /// A rank posts the message, or answers it when it has waited for the rank.
+    void turn(std::uint32_t rank, Ticks now) {
+        if (count_ > 0 && now <= until_[count_ - 1]) return;
+        origin_ = rank;
+        since_ = now;
     }
     void add(Ticks until, Cause cause) {
         if (count_ > 0 && until <= until_[count_ - 1]) return;
@@ -54,6 +64,8 @@ public:
         }
     }
     [[nodiscard]] std::uint32_t sender() const { return sender_; }
+    [[nodiscard]] std::uint32_t origin() const { return origin_; }
+    [[nodiscard]] Ticks since() const { return since_; }
 
     /// Calls `f(from, to, cause)` for each part of a stretch of time; what comes after the last entry is the network's.
     template <class F>
@@ -68,12 +80,13 @@ public:
     }
 
 private:
-    static constexpr std::size_t most = 20;  // a pulled message has 17 at most
+    static constexpr std::size_t most = 19;  // a pulled message has 17 at most
 
     // What is always looked at comes first.
-    std::uint32_t sender_ = 0;
+    std::uint32_t sender_ = 0, origin_ = 0;
     std::uint8_t count_ = 0;
     std::array<Cause, most> cause_;
+    Ticks since_ = 0;
     std::array<Ticks, most> until_;
 };
 static_assert(sizeof(Diary) == 192);
@@ -139,19 +152,21 @@ public:
     void work(std::uint32_t rank, Ticks begin, Ticks end, std::vector<Stretch>& told) {
         ranks_[rank].work_begin = begin;
         ranks_[rank].work_end = end;
-        tell(told, {rank, rank, begin, end, Cause::work});
+        tell(told, {rank, rank, begin, end, Cause::work, rank, begin});
     }
     void busy(std::uint32_t rank, Ticks begin, Ticks end, std::vector<Stretch>& told) const {
-        tell(told, {rank, rank, begin, end, Cause::busy});
+        tell(told, {rank, rank, begin, end, Cause::busy, rank, begin});
     }
     void idle(std::uint32_t rank, Ticks now) { ranks_[rank].idle_since = now; }
     [[nodiscard]] Ticks idle_since(std::uint32_t rank) const { return ranks_[rank].idle_since; }
     /// A rank idled until a message came.
-    void charge(std::uint32_t rank, Index item, Ticks from, Ticks to, std::vector<Stretch>& told) {
+    /// \param other end of a transfer that is the rank's own
+    void charge(std::uint32_t rank, std::uint32_t other, Index item, Ticks from, Ticks to, std::vector<Stretch>& told) {
         const Diary& diary = diaries_[item];
+        const std::uint32_t peer = diary.sender() == rank ? other : diary.sender();
         diary.each(from, to, [&](Ticks begin, Ticks end, Cause cause) {
             ranks_[rank].sums[static_cast<std::size_t>(cause)] += end - begin;
-            tell(told, {rank, diary.sender(), begin, end, cause});
+            tell(told, {rank, peer, begin, end, cause, diary.origin(), diary.since()});
         });
     }
 
@@ -167,6 +182,7 @@ private:
 
     void late(Diary& diary, std::uint32_t rank, Ticks now, Cause cause) const {
         const OfRank& own = ranks_[rank];
+        diary.turn(rank, now);
         diary.add(own.work_begin, cause);
         diary.add(std::min(own.work_end, now), Cause::imbalance);
         diary.add(now, cause);

@@ -280,12 +280,14 @@ nb::dict describe_waiting(const std::vector<std::array<double, causes>>& waiting
     return result;
 }
 
-/// A tuple for each stretch: rank, what it did or why it waited, whom for, begin and end [s].
+/// A tuple for each stretch: rank, what it did or why it waited, whom for, begin and end [s]; which rank decided last
+/// when that came, and when [s].
 nb::list describe_timeline(const std::vector<Stretch>& timeline) {
     nb::list result;
     for (const Stretch& each : timeline) {
         result.append(nb::make_tuple(each.rank, cause_names[static_cast<std::size_t>(each.cause)], each.peer,
-                                     to_seconds(each.begin), to_seconds(each.end)));
+                                     to_seconds(each.begin), to_seconds(each.end), each.origin,
+                                     to_seconds(each.since)));
     }
     return result;
 }
@@ -409,6 +411,18 @@ struct Task {
     const std::unique_ptr<Schedule> schedule;
     const Run run;
 };
+
+/// The node of each rank, as the topology calls it; the first of its NICs where a node has several.
+std::vector<NodeId> nodes_of_ranks(const nb::dict& point) {
+    const Task task(point);
+    const auto topology = make_topology(task.machine);
+    const auto ranks = static_cast<std::uint32_t>(task.schedule->ranks());
+    const Places places(task.run.places, ranks, task.machine);
+    const Allocation allocation(task.run.allocation, places.nodes(), *topology, task.run.seed, places.nics());
+    std::vector<NodeId> nodes(ranks);
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) nodes[rank] = allocation.node(places.node_of(places.of(rank)));
+    return nodes;
+}
 
 std::uint64_t idle_bytes_of_point(const nb::dict& point) {
     const Task task(point);
@@ -607,6 +621,8 @@ void bind_simulation(nb::module_& module) {
     module.def(
         "accelerator", [] { return tramontane::device::accelerator().name(); },
         "The name of this machine's accelerator.\n\nRaises ValueError, which says why there is none.");
+    module.def("nodes_of_ranks", &tramontane::bindings::nodes_of_ranks, "point"_a,
+               "The node that each rank of a canonical point is on.");
     module.def("idle_bytes", &tramontane::bindings::idle_bytes_of_point, "point"_a,
                "Memory that a canonical point takes before anything is sent [B]; 0 where the system does not tell.");
     module.def("earliest_ends", &tramontane::bindings::earliest_ends_of_point, "point"_a,

@@ -126,7 +126,7 @@ def test_timelines_say_the_same() -> None:
     for rank, own in by_rank.items():
         assert all(before[4] <= after[3] for before, after in pairwise(own))
         for cause in WAITING:
-            total = sum(end - begin for _, what, _, begin, end in own if what == cause)
+            total = sum(end - begin for _, what, _, begin, end, *_ in own if what == cause)
             assert total == pytest.approx(counted["waiting"][f"{cause}_s"][rank], rel=1e-9, abs=1e-15)
 
 

@@ -18,6 +18,7 @@ from tramontane.cli.calibrate import calibrate
 from tramontane.cli.claims import claims
 from tramontane.cli.collate import collate
 from tramontane.cli.compare import compare
+from tramontane.cli.critical_path import critical_path
 from tramontane.cli.describe import describe
 from tramontane.cli.estimate import estimate
 from tramontane.cli.exit import FAILURE, MISTAKE, fail
@@ -70,6 +71,7 @@ app.command()(run)
 app.command(context_settings={"ignore_unknown_options": True})(trace)
 app.command()(timeline)
 app.command()(utilisation)
+app.command("critical-path")(critical_path)
 app.command()(estimate)
 app.command()(reproduce)
 app.command()(claims)

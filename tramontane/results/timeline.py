@@ -39,6 +39,11 @@ class Stretch(NamedTuple):
         Whom it waited for; itself where it did not wait.
     begin, end : float
         When [s].
+    origin : int
+        Where it waited: the last rank that, and not the network, decided when the message came that ended it; else the
+        rank itself.
+    since : float
+        When that rank posted the message, or answered it [s]; else the begin.
     """
 
     rank: int
@@ -46,6 +51,8 @@ class Stretch(NamedTuple):
     peer: int
     begin: float
     end: float
+    origin: int
+    since: float
 
 
 def trace_events(stretches: Sequence[Stretch], title: str) -> dict[str, Any]:

@@ -122,6 +122,10 @@ class Simulator:
         told = [Stretch(*each) for each in result.pop("timeline")]
         return _with_loads(result, point), told
 
+    def nodes(self, point: Point) -> list[int]:
+        """Return the node that each rank is on; of a node with several network interfaces, the first of these."""
+        return list(_extension().nodes_of_ranks(as_simulated(point)))
+
     def _run(self, point: Point, simulate: Callable[..., dict[str, Any]]) -> dict[str, Any]:
         def run(chosen: Point, *limit: Any) -> dict[str, Any]:
             return {

@@ -1,0 +1,153 @@
+"""Critical paths: through late senders and late receivers, without a gap, over the links of their messages."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from tests.simulator.test_recorded import POINTS, random_point
+from tests.simulator.test_traces import trace
+from tramontane import _simulator
+from tramontane.cli import app
+from tramontane.errors import InputError
+from tramontane.results.critical_path import (
+    Part,
+    critical_path,
+    shares,
+    shares_of_pairs,
+    shares_of_ranks,
+)
+from tramontane.results.timeline import Stretch
+from tramontane.study.points import Point
+from tramontane.substrates.simulator import Simulator
+
+pytestmark = pytest.mark.usefixtures("tables")
+
+US = 1e-6
+LINE = {"topology": "torus", "geometry": {"sizes": [3], "wraps": [0]}, "nodes_per_switch": 1}
+
+
+def path_of(folder: Path, text: str, ranks: int, **net: Any) -> list[Part]:
+    """Return the path of a GOAL text on a line of three switches."""
+    point = Point.model_validate({"ranks": ranks, "workload": trace(folder, text), "machine": LINE | net})
+    result, stretches = Simulator().timeline(point, range(ranks))
+    path = critical_path(stretches)
+    assert path[-1].end == pytest.approx(result["time_s"], rel=1e-12)
+    return path
+
+
+def check_whole(path: list[Part]) -> None:
+    assert path[0].begin == 0
+    assert all(before.end == after.begin for before, after in pairwise(path))
+    assert sum(shares(path).values()) == pytest.approx(1)
+
+
+def test_a_chain_of_late_senders_leads_to_the_work_that_held_them_up(tmp_path: Path) -> None:
+    text = """num_ranks 3
+rank 0 {\nw: calc 100000\ns: send 64b to 1\ns requires w\n}
+rank 1 {\nv: calc 90000\nr: recv 64b from 0\nr requires v\ns: send 64b to 2\ns requires r\n}
+rank 2 {\nr: recv 64b from 1\n}
+"""
+    path = path_of(tmp_path, text, 3)
+    check_whole(path)
+    assert path[0][:2] == ("work", 0)
+    assert path[0].end == pytest.approx(100 * US)
+    [first, *others] = shares_of_ranks(path).items()
+    assert first[0] == 0
+    assert sum(share for _, share in others) < 0.01  # rank 1 had worked less; they take what comes
+    assert set(shares_of_pairs(path)) == {(0, 1), (1, 2)}
+
+
+def test_a_late_receiver_is_on_the_path_of_what_it_pulls(tmp_path: Path) -> None:
+    text = """num_ranks 2
+rank 0 {\ns: send 100000b to 1\n}
+rank 1 {\nw: calc 500000\nr: recv 100000b from 0\nr requires w\n}
+"""
+    path = path_of(tmp_path, text, 2)
+    check_whole(path)
+    assert path[0][:2] == ("work", 1)
+    assert path[0].end == pytest.approx(500 * US)
+    assert list(shares_of_ranks(path)) == [1]
+    [(pair, share)] = shares_of_pairs(path).items()
+    assert sorted(pair) == [0, 1]
+    assert share == pytest.approx(1 - 500 * US / path[-1].end)
+
+
+def test_a_queue_in_front_of_an_interface_is_on_the_path(tmp_path: Path) -> None:
+    """The small message is behind a large one of its sender: 1 MB at 10 GB/s."""
+    text = """num_ranks 3
+rank 0 {\na: send 1000000b to 1\nb: send 64b to 2\nb requires a\n}
+rank 1 {\nr: recv 1000000b from 0\n}
+rank 2 {\nr: recv 64b from 0\nw: calc 200000\nw requires r\n}
+"""
+    path = path_of(tmp_path, text, 3, protocol={"eager_limit": "10 MB", "short_limit": "10 MB"})
+    check_whole(path)
+    assert path[-1][:2] == ("work", 2)
+    assert shares(path)["nic_queue"] * path[-1].end == pytest.approx(100 * US, rel=0.05)
+
+
+@settings(max_examples=40)
+@given(number=st.integers(0, POINTS - 1), threads=st.integers(1, 2))
+def test_a_path_has_no_gap_and_no_rank_that_is_not_there(number: int, threads: int) -> None:
+    point = random_point(number) | {"start_jitter": 0}
+    result = _simulator.simulate(point, threads, timeline=list(range(point["ranks"])))
+    stretches = [Stretch(*each) for each in result["timeline"]]
+    if not stretches:  # messages of no bytes that cost nothing
+        return
+    path = critical_path(stretches)
+    check_whole(path)
+    assert path[-1].end <= result["time_s"] * (1 + 1e-12)
+    assert all(max(part.rank, part.origin, part.peer) < point["ranks"] for part in path)
+    assert all(part.peer != part.rank for part in path if part.what in ("nic_queue", "network"))
+    assert path == critical_path(
+        Stretch(*each) for each in _simulator.simulate(point, 3, timeline=list(range(point["ranks"])))["timeline"]
+    )
+
+
+def test_without_ranks_there_is_no_path() -> None:
+    with pytest.raises(ValueError, match="no rank did anything"):
+        critical_path([])
+
+
+def test_the_command_names_ranks_and_links(tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("source,target,bytes\n0,2,200000\n")
+    file = tmp_path / "p.yaml"
+    file.write_text(
+        "ranks: 3\nmachine: {topology: torus, geometry: {sizes: [3], wraps: [0]}, nodes_per_switch: 1}\n"
+        "workload: {kind: pattern, file: one.csv}\n"
+    )
+    told = CliRunner().invoke(app, ["critical-path", str(file), "--output", str(tmp_path / "path.json")])
+    assert told.exit_code == 0, told.output
+    lines = told.stdout.splitlines()
+    assert re.fullmatch(r"[\d.e-]+ s; the critical path has \d+ parts, through [12] of 3 ranks", lines[0])
+    assert [line.split("  ")[-1] for line in lines if "switch" in line] in (
+        ["switch (0) to (1)", "switch (1) to (2)"],  # as the receiver saw it
+        ["switch (2) to (1)", "switch (1) to (0)"],  # as the sender saw the acknowledgement
+    )
+    parts = json.loads((tmp_path / "path.json").read_text())["parts"]
+    assert parts[0]["begin"] == 0
+    assert {part["what"] for part in parts} <= {"network", "nic_queue", "busy", "nothing"}
+
+
+@pytest.mark.parametrize(
+    ("ranks", "machine", "line"),
+    [
+        (5000, "dragonfly-MM", "ranks: found 5000; allowed: at most 4096, for a path"),
+        (4, "{topology: torus, geometry: [4, 1, 1], model: pisces-16}", "no timeline of model pisces-16"),
+    ],
+)
+def test_what_has_no_path_is_told_in_one_line(tmp_path: Path, ranks: int, machine: str, line: str) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text(f"ranks: {ranks}\nmachine: {machine}\nworkload: {{kind: allreduce, algorithm: ring}}\n")
+    told = CliRunner().invoke(app, ["critical-path", str(file), "--output", str(tmp_path / "path.json")])
+    assert isinstance(told.exception, InputError)
+    assert line in str(told.exception)
+    assert not (tmp_path / "path.json").exists()

@@ -1,0 +1,64 @@
+"""``tramontane critical-path``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tramontane.cli.options import Threads, to_write
+
+MOST_RANKS = 4096
+"""Ranks of a point; what all of them did is kept."""
+MOST = 8
+"""Ranks and links that are named."""
+
+
+def critical_path(
+    point_file: Annotated[Path, typer.Argument(help="A point; see docs/configuration.md.", metavar="POINT.yaml")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where all parts go, as JSON.", metavar="FILE.json")
+    ] = None,
+    threads: Threads = 1,
+) -> None:
+    """Simulate a point and tell what its time went to along the path that decided it, through ranks and links."""
+    import json
+    from collections import Counter
+    from itertools import pairwise
+
+    from tramontane.errors import InputError, display_path
+    from tramontane.extension import simulator
+    from tramontane.results import critical_path as paths
+    from tramontane.results.timeline import WAITING
+    from tramontane.study import load_point
+    from tramontane.study.link_names import LinkNames
+    from tramontane.substrates.simulator import Simulator
+    from tramontane.support.files import write_atomically
+
+    if output is not None:
+        to_write("--output", output)
+    point = load_point(point_file)
+    if point.ranks > MOST_RANKS:
+        raise InputError(str(display_path(point_file)), "ranks", point.ranks, f"at most {MOST_RANKS}, for a path")
+    result, stretches = Simulator(threads).timeline(point, range(point.ranks))
+    path = paths.critical_path(stretches)
+    nodes, machine = Simulator().nodes(point), point.canonical()["machine"]
+    names = LinkNames(point.network.topology, point.network.facts)
+    links: Counter[tuple[int, int]] = Counter()
+    for (source, target), share in paths.shares_of_pairs(path).items():
+        for link in pairwise(simulator().minimal_route(machine, nodes[source], nodes[target])):
+            links[link] += share  # type: ignore[assignment]  # a share, not a count
+
+    ranks = len({part.rank for part in path})
+    print(f"{result['time_s']:.6g} s; the critical path has {len(path)} parts, through {ranks} of {point.ranks} ranks")
+    for what, share in paths.shares(path).items():
+        print(f"{share:6.1%}  {WAITING.get(what, what)}")
+    print("at work or busy")
+    for rank, share in list(paths.shares_of_ranks(path).items())[:MOST]:
+        print(f"{share:6.1%}  rank {rank}")
+    if links:
+        print("messages under way, by the links of minimal routes")
+    for (source, target), share in links.most_common(MOST):
+        print(f"{share:6.1%}  {names.switch(source)} to {names.switch(target).removeprefix('switch ')}")
+    if output is not None:
+        told = {"time_s": result["time_s"], "parts": [part._asdict() for part in path]}
+        write_atomically(output, json.dumps(told))

@@ -1,0 +1,119 @@
+"""The critical path of a run: what its end waited for, back to its start, through ranks and messages.
+
+It begins at the rank that ends last. Where a rank worked, or was busy with messages, the path stays with it. Where it
+waited, the path goes on at the rank that last decided when the message came that ended the wait, by posting it late or
+by answering it late, and takes the message's way in between. So the parts of the path follow each other without a gap
+from the start of the run to its end, and what makes one of them shorter may make the run shorter.
+"""
+
+import bisect
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import NamedTuple, TypeVar
+
+from tramontane.results.timeline import Stretch
+
+ON_THE_WAY = ("nic_queue", "network")
+"""Parts of a path in which a message was under way."""
+NOTHING = "nothing"
+"""Of a path: its rank had not started, or nothing is told of it."""
+_Key = TypeVar("_Key")
+
+
+class Part(NamedTuple):
+    """A part of a critical path.
+
+    Attributes
+    ----------
+    what : str
+        "work", "busy", "nic_queue", "network"; or "nothing", before a rank starts.
+    rank, origin : int
+        Who worked; where a message was under way, who got it and who had posted or answered it. Both are one rank where
+        it pulled the message from `peer`, or waited for an acknowledgement of that.
+    peer : int
+        The other end of the message; else the rank.
+    begin, end : float
+        When [s].
+    """
+
+    what: str
+    rank: int
+    origin: int
+    peer: int
+    begin: float
+    end: float
+
+
+def critical_path(stretches: Iterable[Stretch]) -> list[Part]:
+    """Return the parts of the critical path, the first one first.
+
+    Parameters
+    ----------
+    stretches : iterable of Stretch
+        Of all ranks, by rank and begin; those of a rank do not overlap.
+
+    Raises
+    ------
+    ValueError
+        If there are none.
+    """
+    by_rank = {rank: list(own) for rank, own in groupby(stretches, key=lambda each: each.rank)}
+    if not by_rank:
+        raise ValueError("critical path: no rank did anything")
+    begins = {rank: [each.begin for each in own] for rank, own in by_rank.items()}
+    rank = max(by_rank, key=lambda each: by_rank[each][-1].end)
+    time = by_rank[rank][-1].end
+    parts: list[Part] = []
+
+    def add(what: str, begin: float, of: Stretch | None = None) -> None:
+        nonlocal time
+        if begin < time:
+            origin, peer = (of.origin, of.peer) if of else (rank, rank)
+            parts.append(Part(what, rank, origin, peer, begin, time))
+            time = begin
+
+    while time > 0:
+        place = bisect.bisect_left(begins[rank], time) - 1 if rank in begins else -1
+        if place < 0:
+            add(NOTHING, 0.0)
+            break
+        last = by_rank[rank][place]
+        add(NOTHING, last.end)
+        if last.what in ("work", "busy") or last.since >= time:
+            add(last.what, last.begin)
+            continue
+        # Back along the message: what the rank waited for while it was under way, and before that the network.
+        while place >= 0 and time > last.since:
+            own = by_rank[rank][place]
+            if own.what not in ON_THE_WAY or (own.origin, own.since) != (last.origin, last.since) or own.end < time:
+                break
+            add(own.what, max(own.begin, last.since), last)
+            place -= 1
+        add("network", last.since, last)
+        rank = last.origin
+    return parts[::-1]
+
+
+def shares(path: Sequence[Part]) -> dict[str, float]:
+    """Return the share of each kind of part in the time of a path, the largest first."""
+    return _shares(((part.what, part.end - part.begin) for part in path), path)
+
+
+def shares_of_ranks(path: Sequence[Part]) -> dict[int, float]:
+    """Return the share that each rank worked, or was busy, in the time of a path, the largest first."""
+    return _shares(((part.rank, part.end - part.begin) for part in path if part.what in ("work", "busy")), path)
+
+
+def shares_of_pairs(path: Sequence[Part]) -> dict[tuple[int, int], float]:
+    """Return the share that messages from a rank to another were under way in the time of a path, the largest first."""
+    ends = ((part, part.peer if part.origin == part.rank else part.origin) for part in path if part.what in ON_THE_WAY)
+    return _shares((((source, part.rank), part.end - part.begin) for part, source in ends), path)
+
+
+def _shares(times: Iterable[tuple[_Key, float]], path: Sequence[Part]) -> dict[_Key, float]:
+    sums: defaultdict[_Key, float] = defaultdict(float)
+    for key, time in times:
+        sums[key] += time
+    whole = path[-1].end - path[0].begin
+    return {key: time / whole for key, time in sorted(sums.items(), key=lambda each: -each[1])}
