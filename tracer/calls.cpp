@@ -44,6 +44,17 @@ extern "C" int MPI_Init_thread(int* argc, char*** argv, int required, int* provi
 }
 SECOND_NAME(MPI_Init_thread, (int*, char***, int, int*))
 
+#if MPI_VERSION >= 4
+extern "C" int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session* session) {
+    if (std::getenv("TRAMONTANE_TRACE") != nullptr) {
+        std::fprintf(stderr,
+                     "tramontane-trace: found MPI_Session_init; allowed: MPI_Init, of a session nothing is told\n");
+    }
+    return TRAMONTANE_NEXT(MPI_Session_init)(info, handler, session);
+}
+SECOND_NAME(MPI_Session_init, (MPI_Info, MPI_Errhandler, MPI_Session*))
+#endif
+
 extern "C" int MPI_Finalize(void) {
     Tracer::own().finish();
     return TRAMONTANE_NEXT(MPI_Finalize)();
@@ -149,6 +160,21 @@ extern "C" int PMPI_Pcontrol(const int, ...) __attribute__((alias("MPI_Pcontrol"
 #define NAMED(name) name
 #endif
 
+#if MPI_VERSION >= 4
+// Messages in partitions count as one, which begins with MPI_Start: when which partition is ready is not told.
+TRACED(Psend_init,
+       (const void* buffer, int partitions, MPI_Count count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+        MPI_Info info, MPI_Request* request),
+       (buffer, partitions, count, type, to, tag, comm, info, request),
+       call.make_send(comm, to, tag, partitions* bytes_of(count, type), *request);)
+TRACED(Precv_init,
+       (void* buffer, int partitions, MPI_Count count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+        MPI_Info info, MPI_Request* request),
+       (buffer, partitions, count, type, from, tag, comm, info, request),
+       call.make_partitioned_receive(comm, from, tag, partitions* bytes_of(count, type), *request);)
+TRACED(Parrived, (MPI_Request request, int partition, int* flag), (request, partition, flag),
+       if (*flag == 0) call.vain();)
+#endif
 TRACED(Start, (MPI_Request * request), (request), call.start(*request);)
 TRACED(Startall, (int number, MPI_Request requests[]), (number, requests),
        for (int i = 0; i < number; ++i) call.start(requests[i]);)

@@ -116,7 +116,8 @@ struct Request {
     bool persistent = false;
     bool active = true;
     Communicator* communicator = nullptr;
-    std::int64_t peer = 0, tag = 0, bytes = 0;  ///< of a persistent send
+    std::int64_t peer = 0, tag = 0, bytes = 0;  ///< of a persistent send, or of a receive in partitions
+    bool partitioned = false;                   ///< its status says nothing of what came
     std::vector<std::uint8_t> starts{};         ///< what a start of a persistent collective is told of
 };
 

@@ -39,6 +39,7 @@ enum class Did : std::uint8_t {
     phase,
     threads,
     one_sided,
+    untold,  ///< something that a trace can't tell of
 };
 
 /// Of a one-sided call.
@@ -308,6 +309,16 @@ public:
         t_.did.all(Did::begin_receive,
                    t_.requests.add(number_of(request), {.kind = Request::receive, .communicator = &c}), c.number);
     }
+    /// A persistent receive in partitions: from whom, with which tag and how much is known.
+    void make_partitioned_receive(MPI_Comm comm, int from, int tag, std::int64_t bytes, const MPI_Request& request) {
+        if (from == MPI_PROC_NULL) return;
+        make_receive(comm, from, request);
+        Request& r = t_.requests[t_.requests.find(number_of(request))];
+        r.partitioned = true;
+        r.peer = r.communicator->peer(from);
+        r.tag = tag;
+        r.bytes = bytes;
+    }
     void make_send(MPI_Comm comm, int to, int tag, std::int64_t bytes, const MPI_Request& request) {
         if (to == MPI_PROC_NULL) return;
         Communicator& c = t_.communicator(comm);
@@ -358,6 +369,8 @@ public:
         if (t_.cancels) TRAMONTANE_NEXT(MPI_Test_cancelled)(&status, &cancelled);
         if (cancelled != 0) {
             t_.did.all(Did::drop, slot);
+        } else if (r.partitioned) {
+            t_.did.all(Did::end_receive, slot, r.peer, r.tag, r.bytes);
         } else if (r.kind == Request::receive) {
             t_.did.all(Did::end_receive, slot, r.communicator->peer(status.MPI_SOURCE), status.MPI_TAG,
                        received(status));
@@ -449,6 +462,7 @@ public:
         return 1 + t_.window(window).members[static_cast<std::size_t>(rank)];
     }
     void made_window(MPI_Win window) { t_.window(window); }
+    void untold() { t_.did.all(Did::untold); }
     void phase(int level) { t_.did.all(Did::phase, level < 0 ? 0 : level); }
 
     [[nodiscard]] Communicator& of(MPI_Comm comm) { return t_.communicator(comm); }

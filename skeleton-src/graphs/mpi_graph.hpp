@@ -489,6 +489,7 @@ private:
             case Did::phase:
                 return finished(single(builder_.mark(n[0], position_)));
             case Did::threads:
+            case Did::untold:
                 return;
             case Did::one_sided:
                 return one_sided(action, groups_[n[0]], windows_[n[0]]);

@@ -83,7 +83,8 @@ struct CallAction {
         communicator,   ///< number, members, and those of the other group
         phase,          ///< level
         threads,
-        one_sided  ///< what, window, ...
+        one_sided,  ///< what, window, ...
+        untold
     };
     enum class OneSided : std::uint8_t {
         put = 1,   ///< request, target, bytes
@@ -202,9 +203,9 @@ private:
     static CallAction action(TraceNumbers& numbers) {
         CallAction found;
         const std::int64_t number = numbers.next();
-        if (number < 1 || number > static_cast<int>(Did::one_sided)) {
+        if (number < 1 || number > static_cast<int>(Did::untold)) {
             throw Mistake{"action " + std::to_string(number) + " of a call",
-                          "1 to " + std::to_string(static_cast<int>(Did::one_sided))};
+                          "1 to " + std::to_string(static_cast<int>(Did::untold))};
         }
         found.did = static_cast<Did>(number);
         const auto take = [&](std::size_t count) {
@@ -244,6 +245,8 @@ private:
                 break;
             case Did::threads:
                 throw Mistake{"calls of several threads", "those of one thread a rank"};
+            case Did::untold:
+                throw Mistake{"MPI_Isendrecv, or MPI_Isendrecv_replace", "MPI_Isend and MPI_Irecv"};
             case Did::one_sided:
                 one_sided(found, numbers);
         }

@@ -63,6 +63,17 @@ int main(int argc, char** argv) {
     MPI_Request_free(&request);
     MPI_Sendrecv_c(out, 531, MPI_BYTE, next, 9, in, 600, MPI_BYTE, before, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Alltoall_c(out, 80, MPI_BYTE, in, 80, MPI_BYTE, MPI_COMM_WORLD);
+    MPI_Request halves[2];
+    MPI_Psend_init(out, 2, 268, MPI_BYTE, next, 9, MPI_COMM_WORLD, MPI_INFO_NULL, &halves[0]);
+    MPI_Precv_init(in, 4, 134, MPI_BYTE, before, 9, MPI_COMM_WORLD, MPI_INFO_NULL, &halves[1]);
+    for (int step = 0; step < 2; ++step) {
+        MPI_Startall(2, halves);
+        for (int part = 0; part < 2; ++part) MPI_Pready(part, halves[0]);
+        for (int there = 0; there == 0;) MPI_Parrived(halves[1], 3, &there);
+        MPI_Waitall(2, halves, MPI_STATUSES_IGNORE);
+    }
+    MPI_Request_free(&halves[0]);
+    MPI_Request_free(&halves[1]);
 #endif
     MPI_Finalize();
     return 0;
