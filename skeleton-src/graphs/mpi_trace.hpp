@@ -172,6 +172,12 @@ public:
                 }
             }
         }
+        // What a killed program leaves is as long as it had reserved.
+        if (!extent.whole && bytes.size() % page != 0) {
+            refuse_key(
+                where() + ", byte " + std::to_string(bytes.size()), "the end of the file",
+                "the end of the program, or whole pages of " + std::to_string(page) + " bytes where it was killed");
+        }
         return extent;
     }
     [[nodiscard]] std::string at(std::int64_t call) const { return where() + ", call " + std::to_string(call); }
@@ -183,7 +189,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t words_at = 20, head = 48;
+    static constexpr std::size_t words_at = 20, head = 48, page = 4096;
     using Did = CallAction::Did;
 
     [[nodiscard]] std::string where() const { return "rank " + std::to_string(rank_); }
