@@ -36,6 +36,8 @@ BELOW, LINE = 8, 0.14
 #: Where a legend below a panel has the middle of its top, in parts of the axes.
 UNDER = (0.5, -0.2)
 HATCH = "////"
+#: How wide a panel of two is, about, and the width of a digit in heights of its font [pt].
+PANEL, DIGIT = 200, 0.6
 #: Where a series takes less than this part of the slowest one's time, bars show shares of each series' own time.
 READABLE = 0.25
 #: Colours that can be told apart by everybody; more steps take others.
@@ -199,6 +201,7 @@ def _entries(
 
 
 def _draw_bars(axes: "Axes", shares: pd.DataFrame, x_text: str) -> "list[Artist]":
+    from matplotlib import rcParams  # noqa: PLC0415
     from matplotlib.patches import Patch  # noqa: PLC0415
 
     steps, colours, works = _looks(shares)
@@ -207,6 +210,7 @@ def _draw_bars(axes: "Axes", shares: pd.DataFrame, x_text: str) -> "list[Artist]
     whole = shares.groupby(["label", "x"])["part"].sum()
     spread = len(labels) > 1 and whole.min() < 100 * READABLE
     column = "share" if spread else "part"
+    size, room = rcParams["font.size"], PANEL * width / len(numbers_of_ranks)
     for number, label in enumerate(labels):
         own = shares[shares["label"] == label]
         places = own["x"].map({x: place for place, x in enumerate(numbers_of_ranks)})
@@ -226,7 +230,13 @@ def _draw_bars(axes: "Axes", shares: pd.DataFrame, x_text: str) -> "list[Artist]
             bottom[place] += row[column]
         if len(labels) > 1:
             for place, top in bottom.items():
-                axes.annotate(str(number + 1), (place, top), xytext=(0, 1), textcoords="offset points", ha="center")
+                axes.annotate(
+                    *(str(number + 1), (place, top)),
+                    xytext=(0, 1),
+                    textcoords="offset points",
+                    ha="center",
+                    fontsize=min(size, room / DIGIT),
+                )
     axes.set_xticks(range(len(numbers_of_ranks)), [formatting.number(x) for x in numbers_of_ranks])
     of = "a rank's time" if len(labels) == 1 or spread else "the slowest's time"
     axes.set(xlabel=x_text, ylabel=f"Part of {of} (%)", ylim=(0, 110))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -84,4 +86,19 @@ def test_bars_that_would_be_short_are_shares_of_their_own_time(factory: Factory,
     first = [patch for patch in axes.patches if isinstance(patch, Rectangle)][:2]
     assert sum(patch.get_height() for patch in first) == pytest.approx(height)
     assert axes.get_ylabel() == f"Part of {'a rank' if height == 100 else 'the slowest'}'s time (%)"
+    plt.close(figure)
+
+
+def test_numbers_of_many_bars_do_not_overlap() -> None:
+    rows = [
+        {"label": f"series {i}", "x": x, "step": "work", "time": 1.0, "share": 100.0, "part": 100.0, "work": True}
+        for i in range(8)
+        for x in (64, 256, 1024, 4096, 16384, 65536, 262144)
+    ]
+    figure, (_, axes) = plt.subplots(1, 2, figsize=(6.7, 2.2))
+    steps._draw_bars(axes, pd.DataFrame(rows), "ranks")
+    figure.canvas.draw()
+    boxes = sorted((text.get_window_extent() for text in axes.texts), key=lambda box: box.x0)
+    assert len(boxes) == 56
+    assert all(before.x1 <= after.x0 + 0.5 for before, after in pairwise(boxes))
     plt.close(figure)
