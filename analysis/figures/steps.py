@@ -37,7 +37,7 @@ BELOW, LINE = 8, 0.14
 UNDER = (0.5, -0.2)
 HATCH = "////"
 #: How wide a panel of two is, about, and the width of a digit in heights of its font [pt].
-PANEL, DIGIT = 200, 0.6
+PANEL, DIGIT = 200, 0.65
 #: Where a series takes less than this part of the slowest one's time, bars show shares of each series' own time.
 READABLE = 0.25
 #: Colours that can be told apart by everybody; more steps take others.

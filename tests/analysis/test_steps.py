@@ -96,6 +96,7 @@ def test_numbers_of_many_bars_do_not_overlap() -> None:
         for x in (64, 256, 1024, 4096, 16384, 65536, 262144)
     ]
     figure, (_, axes) = plt.subplots(1, 2, figsize=(6.7, 2.2))
+    figure.subplots_adjust(left=0.08, right=0.98, wspace=0.1)  # as wide as in a report
     steps._draw_bars(axes, pd.DataFrame(rows), "ranks")
     figure.canvas.draw()
     boxes = sorted((text.get_window_extent() for text in axes.texts), key=lambda box: box.x0)
