@@ -253,8 +253,29 @@ def test_collectives_are_expanded_as_a_point_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("collectives", "expected"),
+    [
+        ({"library": "mpich"}, [24, 80, 80, 4096, 4096, 4096, 4096]),  # of 8 KiB, halves are scattered and gathered
+        (
+            {"library": "mpich", "broadcast": {"algorithm": "chain", "segments": 1}},
+            [24, 80, 80, 4096, 4096, 4096, 4096],
+        ),
+        ({"library": "mpich", "allreduce": "recursive-doubling"}, [24, 80, 80, 8192, 8192]),
+        (None, [24, 80, 80, 8192, 8192]),
+    ],
+)
+def test_a_library_chooses_by_size(tmp_path: Path, collectives: object, expected: list[int]) -> None:
+    sums = [call(1 + i, 8, 0, 0, 0, 9, *b"allreduce", 1, *size) for i, size in enumerate([(80,), (128, 64)])]
+    calls = b"".join(sums) + call(3, 8, 0, 0, 0, 5, *b"bcast", 1, 24)
+    folder = written(tmp_path / "x", r0=calls, r1=calls)
+    keys = {} if collectives is None else {"collectives": collectives}
+    assert sorted(size for *_, size in messages(point(folder, 2, **keys)).elements()) == expected
+
+
+@pytest.mark.parametrize(
     ("collectives", "line"),
     [
+        ({"library": 3}, "found 3; allowed: mpich"),
         ({"sum": {}}, "found 'sum'; allowed: barrier, broadcast, "),
         ({"allreduce": 3}, "found 3; allowed: an algorithm, or a mapping of keys to values"),
         ({"allreduce": {"algorithm": "burst"}}, "found 'burst'; allowed: recursive-k, "),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tramontane.extension import simulator
+from tramontane.study.library_choice import chosen
 
 _DOUBLE = 8
 DEFAULTS: dict[str, dict[str, Any]] = {
@@ -25,6 +26,8 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "alltoall": {"algorithm": "ring-k", "radix": 1},
 }
 """The algorithm of each operation, if a point names no other."""
+LIBRARY = "library"
+"""In the place of an algorithm: the library that chooses one."""
 _ROOTED = ("broadcast", "reduce", "gather", "scatter")
 _SILENT = ("DESTROY_HANDLE", "DEALLOCATE", "DESTROY_HANDLE_AND_DEALLOCATE")
 """Calls that send nothing."""
@@ -35,9 +38,18 @@ Algorithms = tuple[tuple[str, tuple[tuple[str, Any], ...]], ...]
 """Keys of the algorithms of operations, as they may be looked up."""
 
 
-def frozen(algorithms: Mapping[str, Mapping[str, Any]]) -> Algorithms:
-    """Return the algorithms that a point names, and the default ones of other operations, to be looked up."""
-    return tuple((name, tuple((algorithms.get(name) or keys).items())) for name, keys in DEFAULTS.items())
+def frozen(algorithms: Mapping[str, Mapping[str, Any]], library: str | None = None) -> Algorithms:
+    """Return the algorithms that a point names, to be looked up.
+
+    Parameters
+    ----------
+    algorithms : mapping
+        Keys of those that are named, by operation.
+    library : str, optional
+        Who chooses those of all other operations, by size and ranks; see `library_choice`. By default they are fixed.
+    """
+    others = {name: {LIBRARY: library} for name in DEFAULTS} if library else DEFAULTS
+    return tuple((name, tuple((algorithms.get(name) or keys).items())) for name, keys in others.items())
 
 
 DEFAULT_ALGORITHMS = frozen({})
@@ -113,14 +125,18 @@ class Expansion:
 @functools.lru_cache(maxsize=1024)
 def schedule(exchange: Exchange, algorithms: Algorithms) -> Any:
     """Return the schedule of an exchange of blocks of one size; None if it sends nothing."""
-    keys = {"kind": "collective", "operation": exchange.operation, **dict(dict(algorithms)[exchange.operation])}
+    ranks = len(exchange.members)
+    how = dict(dict(algorithms)[exchange.operation])
+    if LIBRARY in how:
+        how = chosen(how[LIBRARY], exchange.operation, exchange.size, ranks)
+    keys = {"kind": "collective", "operation": exchange.operation, **how}
     if exchange.operation != "barrier":
         if exchange.size == 0:
             return None
         keys["count"] = -(-exchange.size // _DOUBLE)
         if exchange.operation in _ROOTED:
             keys["root"] = exchange.root
-    return simulator().schedule.Schedule(keys, len(exchange.members))
+    return simulator().schedule.Schedule(keys, ranks)
 
 
 def _direct(

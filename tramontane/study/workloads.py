@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from tramontane.errors import show
-from tramontane.study import collective_calls, patterns, schedules, traces
+from tramontane.study import collective_calls, library_choice, patterns, schedules, traces
 from tramontane.study.fields import (
     Choice,
     Count,
@@ -482,10 +482,16 @@ def _algorithms(given: object) -> collective_calls.Algorithms:
     if given is None:
         return collective_calls.DEFAULT_ALGORITHMS
     operations = ", ".join(collective_calls.DEFAULTS)
+    libraries = ", ".join(library_choice.LIBRARIES)
     if not isinstance(given, dict):
         raise problem(f"found {show(given)}", f"algorithms of {operations}", key="collectives")
+    library = given.get(collective_calls.LIBRARY)
+    if library is not None and library not in library_choice.LIBRARIES:
+        raise problem(f"found {show(library)}", libraries, key=f"collectives.{collective_calls.LIBRARY}")
     chosen = {}
     for operation, asked in given.items():
+        if operation == collective_calls.LIBRARY:
+            continue
         where = f"collectives.{operation}"
         keys = {"algorithm": asked} if isinstance(asked, str) else asked
         chosen[operation] = keys
@@ -504,7 +510,7 @@ def _algorithms(given: object) -> collective_calls.Algorithms:
             said = first.get("ctx", {})
             allowed = said.get("allowed", "an algorithm of docs/collectives.md")
             raise problem(said.get("problem", first["msg"].lower()), allowed, key=where) from None
-    return collective_calls.frozen(chosen)
+    return collective_calls.frozen(chosen, library)
 
 
 @dataclass(frozen=True)
@@ -546,7 +552,9 @@ class Trace(Tabled):
         None,  # type: ignore[arg-type]
         description="Algorithms by which collectives of a program or of OTF2 become messages, by operation ("
         + ", ".join(collective_calls.DEFAULTS)
-        + "): a name, or a mapping of keys. Default: those of docs/your-application.md.",
+        + "): a name, or a mapping of keys. As `library`: who chooses all others, by size and ranks, "
+        + " or ".join(library_choice.LIBRARIES)
+        + ". Default: those of docs/your-application.md.",
     )
     work_scale: Share = Field(
         schedules.default("trace", "work_scale"),
