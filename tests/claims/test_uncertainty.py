@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from tramontane.claims.boxes import find_box
 from tramontane.claims.draws import TOGETHER, Tried
 from tramontane.claims.samples import chosen, experiments
 from tramontane.claims.shares import influence, nearest_turn, shares, wilson
-from tramontane.claims.uncertainty import spell
+from tramontane.claims.uncertainty import about, spell
 from tramontane.errors import InputError
 from tramontane.study import expand
 from tramontane.study.expansion import ExpandedPoint
@@ -194,3 +195,9 @@ def test_values_are_spelled_with_their_units() -> None:
     assert spell("10000000 ps") == "10,000 ns"
     assert spell(0.123456) == "0.123"
     assert spell("crossbar fixed") == "crossbar fixed"
+
+
+@pytest.mark.parametrize(("name", "runs"), [("brown2018", "3 runs each"), ("dwd2004", "one run each")])
+def test_a_study_says_how_many_runs_a_machine_has(name: str, runs: str) -> None:
+    of: Any = SimpleNamespace(study=load_study(name, ROOT), scale="laptop", found=[], size=4)
+    assert f" {runs}. Of " in about(of)

@@ -363,9 +363,11 @@ def about(of: Answer) -> str:
     """Return at which size a study was made, and what many statements at once mean for their intervals."""
     counts = of.study.scales[of.scale].processes
     where = f"{', '.join(map(count, counts))} processes" if counts else "process counts of the experiments"
+    runs = of.study.scales[of.scale].values.get("members", 1)
+    each = "one run each" if runs == 1 else f"{count(runs)} runs each"
     missed = (1 - LEVEL) * len(of.found)
     drawn = f"{of.size} draws ({of.study.sample.method}, seed {of.study.sample.seed})"
     return (
-        f"Scale {of.scale}, {drawn}, {where}, one run each. Of {len(of.found)} intervals at 95 % about "
+        f"Scale {of.scale}, {drawn}, {where}, {each}. Of {len(of.found)} intervals at 95 % about "
         f"{missed:.1f} miss by chance; `--json` has those that hold together (interval_all)."
     )
