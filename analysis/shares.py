@@ -4,8 +4,8 @@
 
 reads what ``tramontane uncertainty`` writes (and ``claims --over SAMPLE --json`` prints) and writes as SVG, PNG and PDF
 
-- STEM: bars of shares, with intervals, and beside them a map of PAWN's index of each parameter. Indices that chance
-  alone may give are grey.
+- STEM: bars of shares, with intervals, and beside them a map of each parameter's index: PAWN's, or its mean effect
+  where one parameter a step was changed. Indices that chance alone may give are grey.
 - STEM-margins: for each statement the margin on each machine, against the parameter that decides most.
 - STEM-machines: the parameters of all machines as lines; those on which most statements hold stand out.
 """
@@ -19,6 +19,7 @@ import numpy as np
 
 from analysis import machine_lines, margins
 from analysis.style import context, inches, save
+from tramontane.claims.shares import PAWN
 from tramontane.errors import InputError
 from tramontane.study.reading import read_json
 
@@ -53,7 +54,7 @@ def draw_bars(study: Study, stem: Path) -> list[Path]:
         figure = plt.figure(figsize=(inches("page"), _ROW * max(4, len(shown)) + _AROUND), layout="constrained")
         bars, indices = figure.subplots(1, 2, width_ratios=[1, 2], sharey=True)
         _bars(bars, shown)
-        _indices(indices, shown)
+        _indices(indices, shown, study.get("index", PAWN))
         files = save(figure, stem)
         plt.close(figure)
     return files
@@ -75,7 +76,7 @@ def _bars(axes: "Axes", shown: Found) -> None:
     axes.invert_yaxis()
 
 
-def _indices(axes: "Axes", shown: Found) -> None:
+def _indices(axes: "Axes", shown: Found, index: str) -> None:
     names = list(dict.fromkeys(own["parameter"] for each in shown for own in each["influences"]))
     table = np.full((len(shown), max(1, len(names))), np.nan)
     for row, each in enumerate(shown):
@@ -86,11 +87,12 @@ def _indices(axes: "Axes", shown: Found) -> None:
         axes.text(0.5, 0.5, "too few machines for indices", transform=axes.transAxes, ha="center", va="center")
     axes.set_facecolor("#e4e4e4")
     axes.grid(visible=False)
-    drawn = axes.imshow(table, aspect="auto", cmap="viridis", vmin=0, vmax=1)
+    # An index has no unit and is at most 1; a mean effect is in the unit of the margins.
+    drawn = axes.imshow(table, aspect="auto", cmap="viridis", vmin=0, vmax=1 if index == PAWN else None)
     axes.set_xticks(range(len(names)), [name.replace("_", " ") for name in names], rotation=60, ha="right")
     axes.tick_params(labelleft=False)
     if names:
-        axes.figure.colorbar(drawn, ax=axes, label="PAWN index; grey: no more than chance")
+        axes.figure.colorbar(drawn, ax=axes, label=f"{index}; grey: no more than chance")
 
 
 def read_study(path: str | Path) -> Study:

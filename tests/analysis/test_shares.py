@@ -9,6 +9,7 @@ import pytest
 from analysis import report
 from analysis.page import shares as page_shares
 from analysis.shares import main
+from tramontane.claims.screening import MEAN_EFFECT
 
 
 def claim(name: str, evaluated: int) -> dict[str, Any]:
@@ -61,6 +62,15 @@ def test_statements_margins_and_machines_are_drawn_by_name(tmp_path: Path, capsy
         assert all(word in drawn for word in words), name
         assert "Z-5z" not in drawn
     assert len(capsys.readouterr().out.splitlines()) == 9
+
+
+def test_a_screening_shows_mean_effects(tmp_path: Path) -> None:
+    file = tmp_path / "shares.json"
+    file.write_text(json.dumps(study(index=MEAN_EFFECT)))
+    assert main([str(file), str(tmp_path / "shares")]) == 0
+    drawn = (tmp_path / "shares.svg").read_text()
+    assert "mean effect on the margin" in drawn
+    assert "PAWN" not in drawn
 
 
 def test_what_is_not_decided_yet_is_not_drawn(tmp_path: Path) -> None:

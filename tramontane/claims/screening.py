@@ -11,6 +11,8 @@ from tramontane.claims.shares import LEVEL, Influence
 
 Floats = NDArray[np.float64]
 
+MEAN_EFFECT = "mean effect on the margin"
+"""What figures call the index."""
 LEAST = 0.1
 """Of the largest mean effect on a statement: a parameter with less, on all statements, may stay as it is."""
 _FEWEST = 2

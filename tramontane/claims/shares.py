@@ -17,6 +17,8 @@ from tramontane.study.sampling import Parameter
 Floats = NDArray[np.float64]
 
 LEVEL = 0.95
+PAWN = "PAWN index"
+"""What figures call the index."""
 RESAMPLES = 40
 """Bootstrap samples of an index of sensitivity."""
 ORDERS = 100

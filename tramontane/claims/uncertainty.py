@@ -13,8 +13,8 @@ from tramontane.claims import draws
 from tramontane.claims.boxes import Box
 from tramontane.claims.draws import Tried, joined, tried
 from tramontane.claims.matching import Match, base_place, matches, own_match
-from tramontane.claims.screening import LEAST, effects, without_influence
-from tramontane.claims.shares import LEVEL, Share, influence, shares
+from tramontane.claims.screening import LEAST, MEAN_EFFECT, effects, without_influence
+from tramontane.claims.shares import LEVEL, PAWN, Share, influence, shares
 from tramontane.claims.waves import CENTRES, WAVE, near
 from tramontane.errors import InputError
 from tramontane.study.sampling import Parameter
@@ -170,6 +170,7 @@ def as_data(of: Answer, only: Sequence[str] = ()) -> dict[str, Any]:
         "size": of.size,
         "waves": [len(each[0].margins) for each in of.later],
         "about": about(of),
+        "index": MEAN_EFFECT if of.study.sample.method == "morris" else PAWN,
         "parameters": [
             {
                 "name": name,
