@@ -11,7 +11,7 @@ def _is_power_of_two(number: int) -> bool:
 
 
 def _mpich(operation: str, size: int, ranks: int) -> str:
-    """Thakur et al. 2005, sections 4 to 8; a broadcast's allgather is always a ring here."""
+    """Thakur et al. 2005; a broadcast's allgather is always a ring here."""
     # Of what has several algorithms: up to which size [B] it takes which one.
     steps: list[tuple[float, str]] = {
         "barrier": [(math.inf, "dissemination")],
