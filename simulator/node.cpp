@@ -93,6 +93,8 @@ void Nodes::AnyEvent::reach(const Nodes& nodes, const Event& event) {
 
 void Nodes::MessageArrival::fetch(const Nodes& nodes, const Event& event) {
     nodes.engine_.transactions.prefetch(event.item);
+    if (nodes.waiting_) [[unlikely]]
+        nodes.waiting_->prefetch(nodes.places_.rank_at(nodes.engine_.place_of(event)), event.item);
     AnyEvent::fetch(nodes, event);
 }
 

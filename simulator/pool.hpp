@@ -51,9 +51,11 @@ public:
         }
         const Index i = free_.back();
         free_.pop_back();
-        if (free_.size() >= ahead) prefetch(free_[free_.size() - ahead]);
+        prefetch(coming());
         return i;
     }
+    /// What is taken after some others, if nothing is given back until then; none if that is a new record.
+    [[nodiscard]] Index coming() const { return free_.size() >= ahead ? free_[free_.size() - ahead] : none; }
 
     [[gnu::always_inline]] void give_back(Index i) {
         --used_;

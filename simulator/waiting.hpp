@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "pages.hpp"
 #include "pool.hpp"
 #include "ticks.hpp"
 
@@ -45,22 +46,23 @@ struct Stretch {
 class alignas(64) Diary {
 public:
     void begin(std::uint32_t sender) {
-        count_ = 0;
+        causes_ = 0;
         sender_ = sender;
     }
     /// A rank posts the message, or answers it when it has waited for the rank.
     void turn(std::uint32_t rank, Ticks now) {
-        if (count_ > 0 && now <= until_[count_ - 1]) return;
+        if (count() > 0 && now <= until_[count() - 1]) return;
         origin_ = rank;
         since_ = now;
     }
     void add(Ticks until, Cause cause) {
-        if (count_ > 0 && until <= until_[count_ - 1]) return;
-        if (count_ > 0 && cause_[count_ - 1] == cause) {
-            until_[count_ - 1] = until;
-        } else if (count_ < most) {
-            until_[count_] = until;
-            cause_[count_++] = cause;
+        const std::size_t n = count();
+        if (n > 0 && until <= until_[n - 1]) return;
+        if (n > 0 && this->cause(n - 1) == cause) {
+            until_[n - 1] = until;
+        } else if (n < most) {
+            until_[n] = until;
+            causes_ += (std::uint64_t{1} << counted) + (static_cast<std::uint64_t>(cause) << bits * n);
         }
     }
     [[nodiscard]] std::uint32_t sender() const { return sender_; }
@@ -70,10 +72,10 @@ public:
     /// Calls `f(from, to, cause)` for each part of a stretch of time; what comes after the last entry is the network's.
     template <class F>
     void each(Ticks from, Ticks to, F&& f) const {
-        for (std::size_t i = 0; i < count_ && from < to; ++i) {
+        for (std::size_t i = 0; i < count() && from < to; ++i) {
             const Ticks end = std::min(until_[i], to);
             if (end <= from) continue;
-            f(from, end, cause_[i]);
+            f(from, end, cause(i));
             from = end;
         }
         if (from < to) f(from, to, Cause::network);
@@ -81,11 +83,14 @@ public:
 
 private:
     static constexpr std::size_t most = 19;  // a pulled message has 17 at most
+    static constexpr std::size_t bits = 3, counted = most * bits;
 
-    // What is always looked at comes first.
+    [[nodiscard]] std::size_t count() const { return causes_ >> counted; }
+    [[nodiscard]] Cause cause(std::size_t i) const { return static_cast<Cause>(causes_ >> bits * i & 7U); }
+
+    // The first line has what is always looked at, and five causes: most messages have no more.
+    std::uint64_t causes_ = 0;  // three bits each, and how many there are in the bits above
     std::uint32_t sender_ = 0, origin_ = 0;
-    std::uint8_t count_ = 0;
-    std::array<Cause, most> cause_;
     Ticks since_ = 0;
     std::array<Ticks, most> until_;
 };
@@ -96,7 +101,7 @@ class Diaries {
 public:
     Diaries() : chunks_(new std::atomic<Diary*>[of_all / of_chunk]()) {}
     ~Diaries() {
-        for (std::size_t i = 0; i < of_all / of_chunk; ++i) delete[] chunks_[i].load();
+        for (std::size_t i = 0; i < of_all / of_chunk; ++i) Release{}(chunks_[i].load());
     }
     Diaries(const Diaries&) = delete;
     Diaries& operator=(const Diaries&) = delete;
@@ -109,12 +114,17 @@ public:
         return diaries[item % of_chunk];
     }
 
+    void prefetch(Index item) const {
+        const Diary* diaries = chunks_[item / of_chunk].load(std::memory_order_acquire);
+        if (diaries != nullptr) prefetch_line(&diaries[item % of_chunk]);
+    }
+
 private:
-    static constexpr std::size_t of_chunk = 1024;
+    static constexpr std::size_t of_chunk = 8192;
     static constexpr std::size_t of_all = std::size_t{1} << 32;
 
     static Diary* make(std::atomic<Diary*>& chunk) {
-        std::unique_ptr<Diary[]> made(new Diary[of_chunk]);
+        Pages<Diary> made = allocate_pages<Diary>(of_chunk);
         Diary* known = nullptr;
         return chunk.compare_exchange_strong(known, made.get()) ? made.release() : known;
     }
@@ -130,16 +140,18 @@ public:
     /// \param told ranks whose stretches are kept
     /// \param all whether all ranks' waiting is counted; else only that of those that are told
     Waiting(std::uint32_t ranks, const std::vector<std::uint32_t>& told, bool all)
-        : all_(all), ranks_(ranks), told_(ranks, 0) {
-        for (const std::uint32_t rank : told) told_[rank] = 1;
+        : all_(all), ranks_(ranks), told_(ranks / bits + 1, 0) {
+        for (const std::uint32_t rank : told) told_[rank / bits] |= std::uint64_t{1} << rank % bits;
     }
 
     /// Whether a diary of messages between two ranks is needed.
-    [[nodiscard]] bool heeds(std::uint32_t a, std::uint32_t b) const { return all_ || (told_[a] | told_[b]) != 0; }
-    [[nodiscard]] bool heeds(std::uint32_t rank) const { return heeds(rank, rank); }
+    [[nodiscard]] bool heeds(std::uint32_t a, std::uint32_t b) const { return all_ || tells(a) || tells(b); }
+    [[nodiscard]] bool heeds(std::uint32_t rank) const { return all_ || tells(rank); }
 
     /// A rank hands over the first message of a transfer; before it is ready, it is late.
-    void post(std::uint32_t rank, Index item, Ticks now) {
+    template <class T>
+    void post(std::uint32_t rank, Index item, Ticks now, const Pool<T>& transactions) {
+        diaries_.prefetch(transactions.coming());
         Diary& diary = diaries_[item];
         diary.begin(rank);
         late(diary, rank, now, Cause::late_sender);
@@ -157,7 +169,9 @@ public:
     void busy(std::uint32_t rank, Ticks begin, Ticks end, std::vector<Stretch>& told) const {
         tell(told, {rank, rank, begin, end, Cause::busy, rank, begin});
     }
-    void idle(std::uint32_t rank, Ticks now) { ranks_[rank].idle_since = now; }
+    void idle(std::uint32_t rank, Ticks now) {
+        if (heeds(rank)) ranks_[rank].idle_since = now;
+    }
     [[nodiscard]] Ticks idle_since(std::uint32_t rank) const { return ranks_[rank].idle_since; }
     /// A rank idled until a message came.
     /// \param other end of a transfer that is the rank's own
@@ -170,15 +184,26 @@ public:
         });
     }
 
+    /// Brings what the arrival of a message will touch into the cache.
+    void prefetch(std::uint32_t rank, Index item) const {
+        if (!heeds(rank)) return;
+        diaries_.prefetch(item);
+        prefetch_line(&ranks_[rank]);
+    }
+
     [[nodiscard]] const Sums& sums(std::uint32_t rank) const { return ranks_[rank].sums; }
     [[nodiscard]] std::uint32_t ranks() const { return static_cast<std::uint32_t>(ranks_.size()); }
 
 private:
-    struct OfRank {
+    static constexpr std::uint32_t bits = 64;
+
+    struct alignas(64) OfRank {
         Sums sums{};
         Ticks work_begin = 0, work_end = 0;  ///< its last work
         Ticks idle_since = 0;
     };
+
+    [[nodiscard]] bool tells(std::uint32_t rank) const { return (told_[rank / bits] >> rank % bits & 1) != 0; }
 
     void late(Diary& diary, std::uint32_t rank, Ticks now, Cause cause) const {
         const OfRank& own = ranks_[rank];
@@ -188,14 +213,14 @@ private:
         diary.add(now, cause);
     }
     void tell(std::vector<Stretch>& told, const Stretch& stretch) const {
-        if (told_[stretch.rank] == 0 || stretch.end <= stretch.begin) return;
+        if (!tells(stretch.rank) || stretch.end <= stretch.begin) return;
         if (told.size() == max_stretches) throw std::runtime_error("timeline: more than 20 million stretches");
         told.push_back(stretch);
     }
 
     const bool all_;
     std::vector<OfRank> ranks_;
-    std::vector<std::uint8_t> told_;
+    std::vector<std::uint64_t> told_;  // a bit a rank: it stays in the nearest cache
     Diaries diaries_;
 };
 

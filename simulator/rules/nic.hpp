@@ -93,7 +93,7 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::hand_over(std::uint32_t r
     Transaction& e = engine_.transactions[item];
     const Parameters& p = engine_.parameters;
     const bool asks = e.kind() == Kind::get || e.kind() == Kind::eager_get;
-    if (asks && memory_until_ == nullptr && waiting_ == nullptr) {
+    if (asks && memory_until_ == nullptr && (waiting_ == nullptr || !waiting_->heeds(rank, e.peer))) {
         now += p.node_latency + checked_product(control_bytes, p.node_slot);
         --node(places_.of(e.peer)).unanswered;
         const std::uint32_t asked = rank;

@@ -424,7 +424,7 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::post_first(Node& node, st
     Transaction& e = engine_.transactions[item];
     e.address(static_cast<std::uint32_t>(t.peer), node.round, static_cast<std::uint32_t>(node.next_send), kind);
     if (waiting_ && waiting_->heeds(rank, e.peer)) [[unlikely]]
-        waiting_->post(rank, item, time);
+        waiting_->post(rank, item, time, engine_.transactions);
     post(rank, item, bytes, time);
 }
 
