@@ -33,17 +33,21 @@ public:
     Follower& follower;
 
     void append_ready(std::uint32_t operation) {
-        state_(operations, operation) = 0;
-        std::uint32_t& link =
-            follower.last_ready == 0 ? follower.first_ready : state_(operations, follower.last_ready - 1);
-        link = follower.last_ready = operation + 1;
+        state_(operations, operation).number = 0;
+        if (follower.last_ready == 0) {
+            follower.first_ready = operation + 1;
+        } else {
+            state_(operations, follower.last_ready - 1).number = operation + 1;
+        }
+        follower.last_ready = operation + 1;
     }
     /// The first operation that is ready, which starts now. \pre there is one
     std::uint32_t start_ready() {
         const std::uint32_t operation = follower.first_ready - 1;
-        follower.first_ready = state_(operations, operation);
+        OperationState& state = state_(operations, operation);
+        follower.first_ready = state.number;
         if (follower.first_ready == 0) follower.last_ready = 0;
-        state_(operations, operation) = GraphState::started;
+        state.number = OperationState::started;
         return operation;
     }
     [[nodiscard]] bool receive_is_ready() const {
@@ -52,27 +56,29 @@ public:
 
     /// The operation ends when the processor is free.
     void let_end(std::uint32_t operation) {
-        state_(operations, operation) = follower.ending;
+        state_(operations, operation).number = follower.ending;
         follower.ending = operation + 1;
     }
     void end_all() {
         while (follower.ending != 0) {
             const std::uint32_t operation = follower.ending - 1;
-            follower.ending = state_(operations, operation);
+            follower.ending = state_(operations, operation).number;
             end(operation);
         }
     }
     void end(std::uint32_t operation) {
-        state_(operations, operation) = GraphState::ended;
+        OperationState& state = state_(operations, operation);
+        state.number = OperationState::ended;
         ++follower.ended;
-        release(operation, false);
-    }
-    /// What waited for the start, or the end, of an operation waits for one less; it may be ready.
-    void release(std::uint32_t operation, bool by_start) {
-        for (const GraphTable::Dependent& each : operations.dependents(operation)) {
-            if ((each.on_start != 0) != by_start) continue;
-            if (++state_(operations, each.operation) == operations.needs[each.operation]) append_ready(each.operation);
+        if (state.only != 0) {
+            release(state.only - 1);
+        } else if (state.by_end != 0) {
+            release_all(operation, false);
         }
+    }
+    /// An operation has started, and what waited for that waits for one less.
+    void show_start(std::uint32_t operation) {
+        if (state_(operations, operation).by_start != 0) release_all(operation, true);
     }
 
     /// \param receive its number
@@ -90,15 +96,25 @@ public:
     /// Puts to this rank end when they come, which may have been before; what is pulled from it is not its own to wait
     /// for.
     void leave_to_others(std::uint32_t operation) {
-        std::uint32_t& state = state_(operations, operation);
+        OperationState& state = state_(operations, operation);
         if (operations.is_send(operation)) {
             end(operation);
-        } else if (state != GraphState::ended) {
-            state = GraphState::started;
+        } else if (state.number != OperationState::ended) {
+            state.number = OperationState::started;
         }
     }
 
 private:
+    void release_all(std::uint32_t operation, bool by_start) {
+        for (const GraphTable::Dependent& each : operations.dependents(operation)) {
+            if ((each.on_start != 0) == by_start) release(each.operation);
+        }
+    }
+    /// An operation waits for one less; it may be ready.
+    void release(std::uint32_t operation) {
+        if (--state_(operations, operation).number == 0) append_ready(operation);
+    }
+
     GraphState& state_;
 };
 
@@ -199,7 +215,7 @@ bool Nodes::start_operation(Node& node, std::uint32_t rank, Ticks now) {
         resume_after(node, rank, now, work);
         return true;
     }
-    own.release(operation, true);
+    own.show_start(operation);
     const std::int64_t told = own.operations.works[own.operations.work_of(operation)];
     if (told < 0) {
         leave_phase(node, now);
@@ -233,11 +249,13 @@ bool Nodes::post_receives(Node& node, std::uint32_t rank, Ticks now) {
         const std::uint32_t receive = own.start_ready();
         if (has_puts_ && own.how_comes(receive) == How::pulled) {
             pull(node, rank, receive, now);
-            own.release(receive, true);
+            own.show_start(receive);
             continue;
         }
-        if (const Index item = graph_->early(own.operations, receive); item != none) here.push_back({item, receive});
-        own.release(receive, true);
+        if ((*graph_)(own.operations, receive).comes_early != 0) {
+            here.push_back({graph_->early(own.operations, receive), receive});
+        }
+        own.show_start(receive);
     }
     std::sort(here.begin(), here.end(), [&](const Here& a, const Here& b) {
         return engine_.transactions[a.item].next < engine_.transactions[b.item].next;
@@ -289,7 +307,7 @@ void Nodes::post_operation(Node& node, std::uint32_t rank, std::uint32_t operati
     const bool carries_payload = kind == Kind::eager || kind == Kind::data;
     if (!carries_payload) ++node.unanswered;
     post_first(node, rank, {t.target, t.tag, t.bytes}, kind, carries_payload ? t.bytes : control_bytes, now);
-    own.release(operation, true);
+    own.show_start(operation);
     if (kind != Kind::header && how != How::acknowledged_put) own.end(operation);
 }
 
@@ -342,6 +360,7 @@ Nodes::Taken Nodes::take_for_operation(std::uint32_t rank, Index item, Ticks now
     }
     const bool is_posted = graph_->is_posted(own.operations, receive);
     if (!is_posted) {  // an eager message goes into a buffer now, and out of it when the receive is posted
+        (*graph_)(own.operations, receive).comes_early = 1;
         graph_->early(own.operations, receive) = item;
         e.next = own.follower.early++;
         return {e.kind() == Kind::eager ? engine_.parameters.copy(e.bytes) : 0, nothing_done};
@@ -369,7 +388,7 @@ std::string Nodes::waiting_operations(std::uint32_t rank, int limit) const {
         named.push_back(rank);
         const Operations own = graph_->of(rank);
         std::uint32_t operation = 0;
-        while (operation < own.count() && (*graph_)(own, operation) != GraphState::started) ++operation;
+        while (operation < own.count() && (*graph_)(own, operation).number != OperationState::started) ++operation;
         if (operation == own.count()) break;
         const bool receives = own.is_receive(operation);
         const Rank peer = receives ? own.receives[operation].source : own.sends[own.send_of(operation)].target;

@@ -23,31 +23,48 @@ struct Follower {
     std::uint32_t early = 0;      ///< messages that came before their receive was posted, so far
 };
 
+/// How far an operation is, and who waits for it. The table says that, too; but what is asked for with each message
+/// stands here, in a line of its own, so that few pages of the table are looked at.
+struct OperationState {
+    static constexpr std::uint32_t started = (1U << 29) - 2, ended = started + 1;
+
+    /// How many of those that it waits for are not done; where it is ready, the next one that is, plus 1; that it has
+    /// started; that it has ended.
+    std::uint32_t number : 29;
+    std::uint32_t by_start : 1;     ///< others wait until it has started, ...
+    std::uint32_t by_end : 1;       ///< ... or until it has ended
+    std::uint32_t comes_early : 1;  ///< a receive that has not been posted, whose message is here
+    std::uint32_t only;             ///< the one that waits for its end, plus 1; 0: there are none, or several
+};
+static_assert(sizeof(OperationState) == 8 && GraphTable::most_of_rank < std::int64_t{OperationState::started});
+
 /// Of all ranks; the parts of a simulation share it, and each writes what is its ranks'.
 class GraphState {
 public:
-    static constexpr std::uint32_t started = std::numeric_limits<std::uint32_t>::max() - 1, ended = started + 1;
-
     explicit GraphState(const GraphSchedule& schedule_)
         : schedule{schedule_},
           followers{std::make_shared<Follower[]>(static_cast<std::size_t>(schedule_.ranks()))},
-          operations_{allocate_zeros<std::uint32_t>(static_cast<std::size_t>(schedule_.table().operations()))},
-          early_{allocate_zeros<Index>(static_cast<std::size_t>(schedule_.table().header().receives))} {}
+          operations_{allocate_pages<OperationState>(static_cast<std::size_t>(schedule_.table().operations()))},
+          early_{allocate_zeros<Index>(static_cast<std::size_t>(schedule_.table().header().receives))} {
+        for (std::uint32_t rank = 0; rank < static_cast<std::uint32_t>(schedule_.table().ranks()); ++rank) {
+            const GraphTable::Operations own = of(rank);
+            for (std::uint32_t i = 0; i < own.count(); ++i) (*this)(own, i) = begin(own, i);
+        }
+    }
 
     [[nodiscard]] GraphTable::Operations of(std::uint32_t rank) const {
         return schedule.table().of(static_cast<Rank>(rank));
     }
-    /// Of an operation of a rank, in turn: how many of those that it waits for are done; the next one that is ready,
-    /// plus 1; that it has started; that it has ended.
-    [[nodiscard]] std::uint32_t& operator()(const GraphTable::Operations& own, std::uint32_t operation) {
+    /// Of an operation of a rank.
+    [[nodiscard]] OperationState& operator()(const GraphTable::Operations& own, std::uint32_t operation) {
         return operations_[own.first + operation];
     }
-    /// The message of a receive that has not been posted; none: it has not come.
+    /// The message of a receive that has not been posted, where it has come early.
     [[nodiscard]] Index& early(const GraphTable::Operations& own, std::uint32_t receive) {
         return early_[own.first_receive + receive];
     }
     [[nodiscard]] bool is_posted(const GraphTable::Operations& own, std::uint32_t receive) const {
-        return operations_[own.first + receive] >= started;
+        return operations_[own.first + receive].number >= OperationState::started;
     }
 
     void keep(StateFile& file) {
@@ -60,7 +77,21 @@ public:
     const std::shared_ptr<Follower[]> followers;  // by rank
 
 private:
-    Pages<std::uint32_t> operations_;
+    [[nodiscard]] static OperationState begin(const GraphTable::Operations& own, std::uint32_t operation) {
+        OperationState state{own.needs[operation], 0, 0, 0, 0};
+        std::uint32_t by_end = 0;
+        for (const GraphTable::Dependent& each : own.dependents(operation)) {
+            if (each.on_start != 0) {
+                state.by_start = 1;
+            } else {
+                state.by_end = 1;
+                state.only = ++by_end == 1 ? each.operation + 1 : 0;
+            }
+        }
+        return state;
+    }
+
+    Pages<OperationState> operations_;
     Pages<Index> early_;
 };
 

@@ -76,7 +76,7 @@ private:
     friend NodeRules;
 
     // A rank that follows a graph of operations; see graph_rank.cpp.
-    static constexpr std::uint32_t nothing_done = GraphState::ended;
+    static constexpr std::uint32_t nothing_done = OperationState::ended;
     struct Taken {
         Ticks copying;
         std::uint32_t done;  ///< operation, or nothing_done
