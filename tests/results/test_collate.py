@@ -164,6 +164,33 @@ def test_a_file_holds_what_was_written(project: Path, execute: Callable[..., Any
     assert read.attrs == dataset.attrs | {DIGEST: digest(dataset)}
 
 
+def test_single_links_and_causes_of_waiting_stand_where_they_were_counted(
+    project: Path, execute: Callable[..., Any], tmp_path: Path
+) -> None:
+    file = project / "configs" / "experiments" / "tiny.yaml"
+    counted = "rec-3: {workload.radix: 3, statistics: {links: hottest, waiting: 4}}"
+    file.write_text(file.read_text().replace("rec-3: {workload.radix: 3}", counted))
+    execute(project, substrate=Simulator())
+    dataset = dataset_of(project)
+    own, other = dataset.sel(series="rec-3", ranks=8), dataset.sel(series="rec-2", ranks=8)
+    loads = own["single_link_load"].dropna("single_link").values
+    assert list(loads) == sorted(loads, reverse=True)
+    assert loads[0] == own["link_max_load"].max()
+    assert own["single_link_name"].values[0].startswith(f"{own['single_link_class'].values[0]} link, ")
+    assert set(other["single_link_name"].values) == {""}
+    assert other["single_link_load"].isnull().all()
+    assert own["waiting_s"].dims == ("cause", "rank_bin")
+    assert own["cause"].values.tolist() == ["late sender", "late receiver", "imbalance of work", "NIC queue", "network"]
+    waited = own["waiting_s"].sum("cause").values
+    assert len(waited) == 4
+    assert all(waited > 0)
+    assert all(waited <= float(own["time_s"]))
+    assert other["waiting_s"].isnull().all()
+    write(dataset, tmp_path / "tiny.nc")
+    with xr.open_dataset(tmp_path / "tiny.nc", engine="h5netcdf") as read:
+        xr.testing.assert_identical(read.load(), dataset.assign_attrs({DIGEST: digest(dataset)}))
+
+
 def with_delays(project: Path, execute: Callable[..., Any], congestion: bool) -> None:
     """Run the points; all but the last get delays and, where wanted, a matrix of up to 4 bins."""
     execute(project)

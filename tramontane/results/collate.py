@@ -12,8 +12,20 @@ from tramontane.results.manifest import Manifest, manifest
 from tramontane.results.published import MARK
 from tramontane.results.revisions import CURRENT, REVISION, counts_as, tally
 from tramontane.results.store import Store
+from tramontane.results.timeline import WAITING
 from tramontane.study import Expansion, Experiment
-from tramontane.study.quantities import JOBS, LINKS, OPTIONAL, PHASE_TIME, QUANTITIES, STEPS, Quantity
+from tramontane.study.quantities import (
+    JOBS,
+    LINKS,
+    OPTIONAL,
+    PHASE_TIME,
+    QUANTITIES,
+    SINGLE_LINK_NAMES,
+    SINGLE_LINKS,
+    STEPS,
+    WAITING_TIME,
+    Quantity,
+)
 
 _DELAY_PACKETS = Quantity("delay_packets", "1", "Packets by their queueing delay")
 _DELAY_TOTALS = {
@@ -64,7 +76,9 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
         Over the swept parameters in order of declaration: the `QUANTITIES` as float64 (NaN where there is no result),
         ``id``, ``status`` (ok, failed, missing or excluded) and, over ``phase`` too, ``phase_time_s``. Where records
         have them: ``step_time_s``, ``step_work_s`` and ``step_busy_s`` over ``step``; ``link_packets``, ``link_bytes``,
-        ``link_load``, ``_used_load``, ``_max_load``, ``_busy_s`` and ``link_peak_queue`` over ``link``; ``best_radix``;
+        ``link_load``, ``_used_load``, ``_max_load``, ``_busy_s`` and ``link_peak_queue`` over ``link``;
+        ``single_link_name``, ``_class``, ``_load``, ``_peak_queue``, ``_switch`` and ``_port`` over ``single_link``,
+        the busiest first; ``waiting_s`` over ``cause`` and ``rank_bin``; ``best_radix``;
         ``repeats_simulated``, ``repeats_left_out`` and ``steady_error``; ``delay_sum``,
         ``delay_max`` and, over ``delay_bin``, ``delay_packets``; and over ``source_bin`` and ``destination_bin``
         ``congestion_packets``, ``_sum``, ``_max`` and ``_mean``. The same manifest and records give the same dataset.
@@ -116,7 +130,7 @@ def _dataset(dims: dict[str, list[Any]], rows: list["_Row"], places: list[tuple[
     if phases:
         dataset = dataset.assign_coords(phase=_coordinate("phase", phases))
         dataset[PHASE_TIME.name] = ((*dims, "phase"), phase_times, _attributes(PHASE_TIME))
-    for of in (_parts, _delays, _congestion):
+    for of in (_parts, _single_links, _waiting, _delays, _congestion):
         dataset = dataset.assign(of(dims, rows, places))
     return dataset
 
@@ -131,6 +145,8 @@ class _Row(NamedTuple):
     numbers: dict[str, float] = {}  # noqa: RUF012 (never written to)
     phases: dict[str, float] = {}  # noqa: RUF012
     parts: dict[str, dict[str, dict[str, float]]] = {}  # noqa: RUF012
+    single_links: list[dict[str, Any]] = []  # noqa: RUF012
+    waiting: dict[str, list[float]] = {}  # noqa: RUF012
     delays: dict[str, Any] = {}  # noqa: RUF012
     congestion: dict[str, Any] = {}  # noqa: RUF012
     provenance: dict[str, Any] = {}  # noqa: RUF012
@@ -167,6 +183,8 @@ def _row_of(identity: str, result: Mapping[str, Any], congestion: dict[str, Any]
             }
             for part, known in _PARTS.items()
         },
+        sorted(result.get("single_links", ()), key=lambda link: -link["load"]),
+        result.get("waiting", {}),
         result.get("delays", {}),
         congestion,
         provenance,
@@ -190,6 +208,45 @@ def _parts(dims: Mapping[str, list[Any]], rows: list[_Row], places: list[tuple[i
             {quantity.name: ((*dims, part), values[key], _attributes(quantity)) for key, quantity in known.items()}
         )
     return dataset
+
+
+def _single_links(dims: Mapping[str, list[Any]], rows: list[_Row], places: list[tuple[int, ...]]) -> xr.Dataset:
+    """Return the links that records tell one by one, the busiest first; where there are fewer, names are empty."""
+    most = max((len(row.single_links) for row in rows), default=0)
+    if most == 0:
+        return xr.Dataset()
+    shape = (*(len(values) for values in dims.values()), most)
+    texts = {key: np.full(shape, "", dtype=object) for key in SINGLE_LINK_NAMES}
+    numbers = {key: np.full(shape, np.nan) for key in SINGLE_LINKS}
+    for row, place in zip(rows, places, strict=True):
+        for number, link in enumerate(row.single_links):
+            for values in (texts, numbers):
+                for key, of_key in values.items():
+                    of_key[(*place, number)] = link[key]
+    over = (*dims, "single_link")
+    return xr.Dataset(
+        {
+            f"single_link_{key}": (over, texts[key].astype(str), {"long_name": words})
+            for key, words in SINGLE_LINK_NAMES.items()
+        }
+        | {quantity.name: (over, numbers[key], _attributes(quantity)) for key, quantity in SINGLE_LINKS.items()}
+    )
+
+
+def _waiting(dims: Mapping[str, list[Any]], rows: list[_Row], places: list[tuple[int, ...]]) -> xr.Dataset:
+    """Return how long ranks waited by cause, in bins of ranks; records with fewer bins end in NaN."""
+    bins = max((len(times) for row in rows for times in row.waiting.values()), default=0)
+    if bins == 0:
+        return xr.Dataset()
+    values = np.full((*(len(each) for each in dims.values()), len(WAITING), bins), np.nan)
+    for row, place in zip(rows, places, strict=True):
+        for number, cause in enumerate(WAITING):
+            times = row.waiting.get(f"{cause}_s", [])
+            values[(*place, number)][: len(times)] = times
+    return xr.Dataset(
+        {WAITING_TIME.name: ((*dims, "cause", "rank_bin"), values, _attributes(WAITING_TIME))},
+        {"cause": _coordinate("cause", list(WAITING.values()))},
+    )
 
 
 def _delays(dims: Mapping[str, list[Any]], rows: list[_Row], places: list[tuple[int, ...]]) -> xr.Dataset:

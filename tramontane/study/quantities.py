@@ -67,6 +67,19 @@ LINKS = {
 }
 """What is known of classes of links, likewise: variables over `link`."""
 
+SINGLE_LINKS = {
+    "load": Quantity("single_link_load", "1", "Load of a link", "bytes over what it could carry; the busiest first"),
+    "peak_queue": Quantity("single_link_peak_queue", "byte", "Longest queue of a link", "that a packet found"),
+    "switch": Quantity("single_link_switch", "1", "Switch that a link leaves"),
+    "port": Quantity("single_link_port", "1", "Port by which a link leaves its switch"),
+}
+"""What is known of single links, likewise: variables over `single_link`, a link's place in the order of loads."""
+
+SINGLE_LINK_NAMES = {"name": "Name of a link", "class": "Class of a link"}
+"""Texts of single links, likewise; variables `single_link_name` and `single_link_class`."""
+
+WAITING_TIME = Quantity("waiting_s", "s", "Waiting of a rank", "by cause; mean over the ranks of a bin")
+
 JOBS = {
     "time_s": Quantity("job_time_s", "s", "Time of a job", "from its start to its end, beside the others"),
     "alone_s": Quantity("job_alone_s", "s", "Time of a job alone", "on the same nodes, while the others' stay idle"),
