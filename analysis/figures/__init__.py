@@ -44,7 +44,7 @@ FAMILIES: dict[str, Family] = {
     "scaling": Family(scaling.panels, scaling.numbers),
     "delay-distribution": Family(delays.panels, delays.numbers),
     "congestion-matrix": Family(congestion.panels, congestion.numbers),
-    "links": Family(links.panels, links.numbers),
+    "links": Family(links.panels, links.numbers, links.summaries),
     "pattern": Family(pattern.panels, pattern.numbers),
     "radix": Family(radix.panels, radix.numbers),
     "steps": Family(steps.panels, steps.numbers),

@@ -1,36 +1,62 @@
-"""Which links are busy: for each series and class of links, the load of the busiest one, and the mean of those used.
+"""Which links are busy and why ranks wait: for each series the load of the busiest link of each class, and its causes.
 
-The largest value along the horizontal dimension is drawn: that is where a network is fullest.
+Of several dimensions that make lines, each value of the first has panels of its own. On the left are loads: a bar is
+that of the busiest link of a class, the mark in it the mean of those that carry something. On the right is what part of
+the communication time a rank waits, by cause, and beside it that time. The largest value along the horizontal dimension
+is drawn: that is where a network is fullest.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from analysis import caption
-from analysis.figures.panel import Drawn, Panel, empty
+from analysis import caption, table
+from analysis.figures.panel import SOFT, Drawn, Panel, empty
 from analysis.spec import FigureSpec
 from analysis.table import Table, figure_table
-from tramontane.study.quantities import LINKS
+from tramontane.results.revisions import MEMBER
+from tramontane.study.quantities import LINKS, SINGLE_LINKS, WAITING_TIME
 from tramontane.support import formatting
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.gridspec import SubplotSpec
 
 _SHOWN = ("used_load", "max_load", "peak_queue")
+_SHARE = "share"
+_TOLD = ("single_link_name", "single_link_class", SINGLE_LINKS["load"].name, SINGLE_LINKS["peak_queue"].name)
+#: The class of links to nodes.
+EJECTION = "ejection"
+#: Causes of less than this part of the time have no entry in the legend.
+_LEAST = 0.001
+#: Links of a series that are named.
+NAMED = 3
+#: Height of a series' bars, and of the words around a panel [in].
+ROW, AROUND = 0.27, 0.75
+#: Height of a line of a legend, in heights of a series; a legend's columns.
+LINE, COLUMNS = 0.55, 3
+#: Part of a row that bars take.
+ROOM = 0.82
+#: Colours of link classes, from dark to light; more classes than these can tell apart take others.
+SHADES, MOST_SHADES = "mako", 6
+#: Colours of links to nodes, and of means.
+TO_NODES, MEAN = "#888888", "#EE6677"
+#: The rest of the time, in which a rank does not wait.
+NOT_WAITING, PALE = "not waiting", "#dddddd"
 
 
 def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
-    """Return bars of the busiest link of each class, and marks at the mean of those that carry something.
+    """Return panels of loads, each followed by one of waiting if that was counted.
 
     Parameters
     ----------
     dataset
-        A collated dataset of points with ``statistics: {links: hottest}``.
+        A collated dataset of points with ``statistics: {links: hottest}``, and ``waiting: 1`` for the causes.
     spec
         Its ``figure`` block.
 
@@ -39,43 +65,32 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
     ValueError
         If no point tells single links.
     """
-    rows = link_table(dataset, spec)
-
-    def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
-        import seaborn  # noqa: PLC0415 - slow to import
-
-        axes = figure.add_subplot(cell)
-        used = rows[rows["max_load"] > 0]
-        names = list(dict.fromkeys(used["label"]))
-        if not names:
-            empty(axes)
-            return [Drawn(axes)]
-        handles: list[Artist] = []
-        ticks: list[tuple[float, str]] = []
-        at = 0.0
-        for name, colour in zip(names, seaborn.color_palette("colorblind", len(names)), strict=True):
-            own = used[used["label"] == name]
-            places = at + np.arange(len(own))
-            handles.append(axes.bar(places, 100 * own["max_load"], 0.85, color=colour, label=name).patches[0])
-            handles[-1].set_label(name)
-            axes.hlines(100 * own["used_load"], places - 0.4, places + 0.4, color="black", linewidth=1)
-            ticks += zip(places.tolist(), own["link"], strict=True)
-            at = float(places[-1]) + 2
-        handles += axes.plot([], [], color="black", linewidth=1, label="mean of those used")
-        axes.set_xticks([place for place, _ in ticks], [text for _, text in ticks], rotation=60, ha="right")
-        axes.tick_params(axis="x", which="minor", bottom=False)
-        axes.set(ylabel="Load of the busiest link (%)", ylim=(0, 1.1 * max(100 * rows["max_load"].max(), 1e-9)))
-        return [Drawn(axes, handles)]
-
-    return [Panel(draw, spec.letter, note=caption.gap_note(dataset))]
+    loads = link_table(dataset, spec)
+    waits = waiting_table(dataset, spec)
+    note = caption.gap_note(dataset)
+    used = loads[loads["max_load"] > 0]
+    most = 100 * float(used["max_load"].max()) if len(used) else 100.0
+    found = []
+    for place, group in enumerate(list(dict.fromkeys(used["group"])) or [""]):
+        own, waiting = used[used["group"] == group], waits[waits["group"] == group]
+        # Legends of both panels take the same room above the bars, so that bars of one series stand side by side.
+        entries = max(own["link"].nunique() + 1, waiting["cause"].nunique() + 1 if len(waiting) else 0)
+        room = 0.3 + LINE * -(-entries // COLUMNS)
+        height = AROUND + ROW * (max(own["label"].nunique(), 2) + room)
+        titles = (f"{group}: {words}" if group else words for words in ("load of links", "why ranks wait"))
+        letter, gaps = (spec.letter, note) if place == 0 else ("", "")
+        found.append(Panel(_loads(own, room, most), letter, next(titles), "" if len(waiting) else gaps, height))
+        if len(waiting):
+            found.append(Panel(_waits(waiting, room), "", next(titles), gaps, height))
+    return found
 
 
 def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
-    """Return the same as a table, with the longest queues."""
+    """Return the loads as a table, with the longest queues."""
     rows = link_table(dataset, spec)
     cells = [
         [
-            str(row["label"]),
+            _series(row),
             formatting.number(row["x"]),
             str(row["link"]),
             f"{100 * row['used_load']:.1f}",
@@ -90,20 +105,181 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
     )
 
 
+def summaries(dataset: xr.Dataset, spec: FigureSpec) -> list[Table]:
+    """Return why ranks wait, and which links are the busiest, as tables; those that were counted."""
+    found = []
+    waits = waiting_table(dataset, spec)
+    if len(waits):
+        causes = list(dict.fromkeys(waits["cause"]))
+        rows = []
+        for (_, _), own in waits.groupby(["group", "label"], sort=False):
+            shares = own.set_index("cause")["share"]
+            first = own.iloc[0]
+            time = formatting.seconds(float(first["time"]))
+            rows.append([_series(first), time, *(f"{100 * shares[cause]:.1f}" for cause in causes)])
+        headings = ["Series", "Communication time", *(f"{cause}, %" for cause in causes)]
+        found.append(Table(headings, rows, "Why ranks wait, mean over all, in parts of the communication time"))
+    names = hottest_table(dataset, spec)
+    if len(names):
+        rows = []
+        for (_, _), own in names.groupby(["group", "label"], sort=False):
+            cells = [
+                f"{row['name']}: {100 * row['load']:.1f} %, {row['queue'] / 1000:.1f} kB" for _, row in own.iterrows()
+            ]
+            rows.append([_series(own.iloc[0]), *cells, *[""] * (NAMED - len(cells))])
+        places = [f"{place}. link" for place in range(1, NAMED + 1)]
+        found.append(Table(["Series", *places], rows, "The busiest links between switches: load and longest queue"))
+    return found
+
+
 def link_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
-    """Rows ``label, x, link, used_load, max_load, peak_queue [B]`` of each series at its largest x; medians."""
+    """Rows ``group, label, x, link, used_load, max_load, peak_queue [B]`` of each series at its largest x; medians."""
     variables = {key: LINKS[key].name for key in _SHOWN}
     if variables["max_load"] not in dataset:
         raise ValueError("figure.kind: found 'links', but no point tells single links, allowed: another kind")
     parts = []
-    for link in dataset["link"].values:
-        of_link = dataset.sel(link=link, drop=True)
-        columns = {}
-        for key, name in variables.items():
-            columns[key] = figure_table(of_link, spec.model_copy(update={"y": name, "y_scale": "linear"}))
-        rows = columns["used_load"][["series", "label", "x"]].assign(link=str(link))
-        parts.append(rows.assign(**{key: table["y"].to_numpy() for key, table in columns.items()}))
-    rows = pd.concat(parts).dropna(subset=["used_load"])
-    order = {label: place for place, label in enumerate(dict.fromkeys(rows["label"]))}
-    rows = rows[rows["x"] == rows.groupby("label")["x"].transform("max")]
-    return rows.assign(order=rows["label"].map(order)).sort_values("order", kind="stable").drop(columns="order")
+    for group, of_group, own in _groups(dataset, spec):
+        for link in of_group["link"].values:
+            of_link = of_group.sel(link=link, drop=True)
+            columns = {
+                key: figure_table(of_link, own.model_copy(update={"y": name, "y_scale": "linear"}))
+                for key, name in variables.items()
+            }
+            rows = columns["used_load"][["label", "x"]].assign(group=group, link=str(link))
+            parts.append(rows.assign(**{key: found["y"].to_numpy() for key, found in columns.items()}))
+    return _largest(pd.concat(parts).dropna(subset=["used_load"]))
+
+
+def waiting_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
+    """Rows ``group, label, x, cause, share, time [s]``: the part of the time for each cause; none if not counted."""
+    if WAITING_TIME.name not in dataset:
+        return pd.DataFrame({"group": [], "label": []})
+    parts = []
+    for group, of_group, own in _groups(dataset, spec):
+        linear = own.model_copy(update={"y_scale": "linear"})
+        times = figure_table(of_group, linear)["y"].to_numpy()
+        shares = of_group[WAITING_TIME.name].mean("rank_bin") / of_group["time_s"]
+        for cause in dataset["cause"].values:
+            of_cause = of_group.assign({_SHARE: shares.sel(cause=cause, drop=True)})
+            rows = figure_table(of_cause, linear.model_copy(update={"y": _SHARE}))
+            parts.append(rows[["label", "x"]].assign(group=group, cause=str(cause), share=rows["y"], time=times))
+    return _largest(pd.concat(parts).dropna(subset=["share"]))
+
+
+def hottest_table(dataset: xr.Dataset, spec: FigureSpec, most: int = NAMED) -> pd.DataFrame:
+    """Rows ``group, label, x, name, load, queue [B]`` of the links between switches that carry most; of one member."""
+    rows = []
+    if SINGLE_LINKS["load"].name not in dataset:
+        return pd.DataFrame({"group": [], "label": []})
+    for group, of_group, own in _groups(dataset, spec):
+        first = of_group.isel({MEMBER: 0}, drop=True) if MEMBER in of_group.dims else of_group
+        series = [table.series_names(first[name], own.line_dimensions, first) for name in _TOLD]
+        for told in zip(*series, strict=True):
+            label = table.line_label(told[0][0], spec)
+            variables = dict(zip(_TOLD, (variable for _, variable in told), strict=True))
+            for place, x in enumerate(first[spec.x].values.tolist()):
+                name, kind, load, queue = (
+                    variable.isel({spec.x: place}).squeeze(drop=True).to_numpy() for variable in variables.values()
+                )
+                between = np.flatnonzero((kind != EJECTION) & (load > 0))[:most]
+                rows += [(group, label, x, name[at], load[at], queue[at]) for at in between]
+    return _largest(pd.DataFrame(rows, columns=["group", "label", "x", "name", "load", "queue"]))
+
+
+def _groups(dataset: xr.Dataset, spec: FigureSpec) -> Iterator[tuple[str, xr.Dataset, FigureSpec]]:
+    """Yield what has panels of its own: its name, its part of the dataset, and what makes lines within it."""
+    first, *rest = spec.line_dimensions or ("",)
+    if not rest or first not in dataset.dims:
+        yield "", dataset, spec
+        return
+    for place, value in enumerate(dataset[first].values.tolist()):
+        name = table.line_label(table.series_name(dataset, first, value), spec)
+        yield name, dataset.isel({first: place}, drop=True), spec.model_copy(update={"lines": rest})
+
+
+def _largest(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of each series at its largest x, series by series in their order."""
+    keys = ["group", "label"]
+    rows = rows[rows["x"] == rows.groupby(keys)["x"].transform("max")]
+    order = {
+        key: place for place, key in enumerate(rows.drop_duplicates(keys)[keys].itertuples(index=False, name=None))
+    }
+    places = [order[key] for key in rows[keys].itertuples(index=False, name=None)]
+    return rows.assign(order=places).sort_values("order", kind="stable").drop(columns="order").reset_index(drop=True)
+
+
+def _series(row: "pd.Series[Any]") -> str:
+    return ", ".join(text for text in (str(row["group"]), str(row["label"])) if text)
+
+
+def _loads(rows: pd.DataFrame, room: float, most: float) -> "Callable[[Figure, SubplotSpec], list[Drawn]]":
+    """Return what draws the bars of each series below one another, a bar for each class."""
+
+    def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
+        import seaborn  # noqa: PLC0415 - slow to import
+
+        axes = figure.add_subplot(cell)
+        if rows.empty:
+            empty(axes)
+            return [Drawn(axes)]
+        classes = list(dict.fromkeys(rows["link"]))
+        between = [name for name in classes if name != EJECTION]
+        palette = SHADES if len(between) <= MOST_SHADES else "husl"
+        colours: dict[str, Any] = {EJECTION: TO_NODES} if EJECTION in classes else {}
+        colours |= dict(zip(between, seaborn.color_palette(palette, len(between)), strict=True))
+        for place, (_, own) in enumerate(rows.groupby("label", sort=False)):
+            high = ROOM / len(own)
+            at = place - ROOM / 2 + high * (np.arange(len(own)) + 0.5)
+            axes.barh(at, 100 * own["max_load"], 0.9 * high, color=[colours[name] for name in own["link"]])
+            means = 100 * own["used_load"]
+            axes.vlines(means, at - 0.45 * high, at + 0.45 * high, color="white", linewidth=2)
+            axes.vlines(means, at - 0.45 * high, at + 0.45 * high, color=MEAN, linewidth=1)
+        axes.set(xlabel="Load of the busiest link (%)", xlim=(0, min(1.05 * most, 102)))
+        mark = axes.plot([], [], color=MEAN, linewidth=1, label="mean")
+        _name_rows(axes, list(dict.fromkeys(rows["label"])), room, [*_entries(colours), *mark])
+        return [Drawn(axes)]
+
+    return draw
+
+
+def _waits(rows: pd.DataFrame, room: float) -> "Callable[[Figure, SubplotSpec], list[Drawn]]":
+    """Return what draws for each series a bar of causes, and its time beside it."""
+
+    def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
+        import seaborn  # noqa: PLC0415 - slow to import
+
+        axes = figure.add_subplot(cell)
+        causes = list(dict.fromkeys(rows["cause"]))
+        colours = dict(zip(causes, seaborn.color_palette("colorblind", len(causes)), strict=True))
+        for place, (_, own) in enumerate(rows.groupby("label", sort=False)):
+            shares = 100 * own["share"].to_numpy()
+            left = np.cumsum(shares) - shares
+            axes.barh(place, shares, ROOM, left, color=[colours[cause] for cause in own["cause"]])
+            axes.barh(place, max(100 - shares.sum(), 0), ROOM, shares.sum(), color=PALE)
+            time = formatting.seconds(float(own["time"].iloc[0]))
+            axes.annotate(
+                time, (100, place), (3, 0), textcoords="offset points", va="center", fontsize="small", color=SOFT
+            )
+        axes.set(xlabel="Part of the communication time (%)", xlim=(0, 100))
+        met = {cause: colours[cause] for cause in causes if rows.loc[rows["cause"] == cause, "share"].max() > _LEAST}
+        _name_rows(axes, list(dict.fromkeys(rows["label"])), room, _entries({**met, NOT_WAITING: PALE}))
+        return [Drawn(axes)]
+
+    return draw
+
+
+def _name_rows(axes: "Axes", labels: list[str], room: float, entries: "Sequence[Artist]") -> None:
+    """Name the rows of a panel, and put its legend into the room above them."""
+    axes.set_yticks(range(len(labels)), labels)
+    axes.tick_params(axis="y", which="both", length=0)
+    axes.set_ylim(len(labels) - 0.5, -0.5 - room)
+    axes.grid(visible=False, axis="y")
+    columns = min(COLUMNS, len(entries))
+    looks = {"frameon": False, "fontsize": "small", "handlelength": 1, "handletextpad": 0.4, "columnspacing": 0.8}
+    axes.legend(handles=entries, loc="upper left", ncols=columns, **looks)
+
+
+def _entries(colours: "Mapping[str, Any]") -> "list[Artist]":
+    from matplotlib.patches import Patch  # noqa: PLC0415 - slow to import
+
+    return [Patch(facecolor=colour, label=name) for name, colour in colours.items()]

@@ -1,4 +1,4 @@
-"""Bars of busy links: the largest x, medians of members, and only what carried something."""
+"""Busy links and waiting: the largest x, medians of members, only what carried something, and links by name."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from analysis.figures import FAMILIES, links
+from analysis.figures import draw, links, numbers, panels, summaries
 from analysis.spec import FigureSpec, spec_of
+
+CAUSES = ["late sender", "network"]
 
 
 @pytest.fixture
@@ -27,6 +29,34 @@ def dataset() -> xr.Dataset:
     )
 
 
+@pytest.fixture
+def waiting(dataset: xr.Dataset) -> xr.Dataset:
+    """The same with two cases of each machine, of which the second machine has one; with causes and single links."""
+    both = xr.concat([dataset, dataset], xr.DataArray(["ring-4", "burst"], dims="case", name="case"))
+    both = both.transpose("machine", "case", ...)
+    both["status"] = both["status"].astype(object)
+    both["status"][1, 1] = "excluded"
+    both["link_max_load"][1, 1] = both["link_used_load"][1, 1] = np.nan
+    time = np.array([[1.0, 2.0], [4.0, np.nan]])[:, :, None] * np.ones(2)
+    both["time_s"] = (("machine", "case", "ranks"), time, {"units": "s"})
+    waited = time[..., None, None] * np.array([[0.2, 0.4], [0.5, 0.5]])  # of two bins of ranks
+    both["waiting_s"] = (("machine", "case", "ranks", "cause", "rank_bin"), waited, {"units": "s"})
+    over = ("machine", "case", "ranks", "single_link")
+    shape = (2, 2, 2, 3)
+    told = {
+        "single_link_name": np.broadcast_to(["ejection link, x", "a link, y", "b link, z"], shape),
+        "single_link_class": np.broadcast_to(["ejection", "a", "b"], shape),
+        "single_link_load": np.broadcast_to([0.5, 0.4, 0.0], shape),
+        "single_link_peak_queue": np.broadcast_to([1e3, 2e3, 0.0], shape),
+    }
+    both = both.assign({name: (over, values) for name, values in told.items()}).assign_coords(cause=CAUSES)
+    figure = json.loads(dataset.attrs["figure_json"]) | {
+        "lines": ["machine", "case"],
+        "labels": {"burst": "all at once"},
+    }
+    return both.assign_attrs(figure_json=json.dumps(figure))
+
+
 def test_rows_are_of_the_largest_x(dataset: xr.Dataset) -> None:
     rows = links.link_table(dataset, spec_of(dataset))
     assert set(rows["x"]) == {100.0}
@@ -36,10 +66,53 @@ def test_rows_are_of_the_largest_x(dataset: xr.Dataset) -> None:
 
 
 def test_the_table_says_percent_and_kilobytes(dataset: xr.Dataset) -> None:
-    table = FAMILIES["links"].numbers(dataset, spec_of(dataset))
-    assert [row[2:] for row in table.rows][1] == ["a", "2.0", "4.0", "4.0"]
+    assert [row[2:] for row in numbers(dataset).rows][1] == ["a", "2.0", "4.0", "4.0"]
 
 
 def test_no_single_links_are_refused(dataset: xr.Dataset) -> None:
     with pytest.raises(ValueError, match="no point tells single links"):
         links.link_table(dataset.drop_vars("link_max_load"), FigureSpec(kind="links", x="ranks", y="time_s"))
+
+
+def test_without_causes_and_names_there_are_loads_only(dataset: xr.Dataset) -> None:
+    axes = draw(dataset).axes
+    assert [own.get_title(loc="left") for own in axes] == ["load of links"]
+    assert [text.get_text() for text in axes[0].get_yticklabels()] == ["torus-S", "fattree-S"]
+    assert summaries(dataset) == []
+
+
+def test_each_machine_has_its_loads_beside_its_causes(waiting: xr.Dataset) -> None:
+    axes = draw(waiting).axes
+    assert [own.get_title(loc="left") for own in axes] == [
+        "torus-S: load of links",
+        "torus-S: why ranks wait",
+        "fattree-S: load of links",
+        "fattree-S: why ranks wait",
+    ]
+    for loads, causes in (axes[:2], axes[2:]):
+        assert loads.get_ylim() == causes.get_ylim(), "rows of one series stand side by side"
+        assert [text.get_text() for text in loads.get_yticklabels()] == [
+            text.get_text() for text in causes.get_yticklabels()
+        ]
+    assert axes[0].get_xlim() == axes[2].get_xlim(), "loads of networks can be compared"
+    assert [text.get_text() for text in axes[1].get_yticklabels()] == ["ring-4", "all at once"]
+    assert [text.get_text() for text in axes[3].get_yticklabels()] == ["ring-4"]
+    assert [patch.get_width() for patch in axes[1].patches[:3]] == pytest.approx([30, 50, 20])
+    assert [text.get_text() for text in axes[1].texts] == ["1 s", "2 s"]
+
+
+def test_causes_and_the_busiest_links_are_tables(waiting: xr.Dataset) -> None:
+    causes, busiest = summaries(waiting)
+    assert causes.headings == ["Series", "Communication time", "late sender, %", "network, %"]
+    assert causes.rows == [
+        ["torus-S, ring-4", "1 s", "30.0", "50.0"],
+        ["torus-S, all at once", "2 s", "30.0", "50.0"],
+        ["fattree-S, ring-4", "4 s", "30.0", "50.0"],
+    ]
+    assert busiest.rows[0] == ["torus-S, ring-4", "a link, y: 40.0 %, 2.0 kB", "", ""], "links to nodes are not named"
+
+
+def test_what_has_carried_nothing_is_an_empty_panel(dataset: xr.Dataset) -> None:
+    dataset["link_max_load"] = 0 * dataset["link_max_load"]
+    assert len(panels(dataset)) == 1
+    assert [text.get_text() for text in draw(dataset).axes[0].texts] == ["no results yet"]
