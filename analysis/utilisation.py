@@ -8,7 +8,8 @@ load of each class of links over time; and why ranks waited. Where switches and 
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,11 @@ MOST_GROUPS = 48
 
 def loads_of(layout: Layout, result: dict[str, Any]) -> Loads:
     """Return the load of each of the layout's links; 0 of those that no packet went by."""
-    known = {(link["switch"], link["port"]): link["load"] for link in result["single_links"]}
+    return by_place(layout, {(link["switch"], link["port"]): link["load"] for link in result["single_links"]})
+
+
+def by_place(layout: Layout, known: Mapping[tuple[int, int], float]) -> Loads:
+    """Return the load of each of the layout's links, where loads are known by switch and port; 0 of others."""
     ends = zip(layout.links.source.tolist(), layout.links.port.tolist(), strict=True)
     return np.array([known.get(end, 0.0) for end in ends])
 
@@ -59,15 +64,30 @@ def draw(machine: Machine, result: dict[str, Any]) -> "Figure":
         return compose(_totals(result, "ab"), width="page", columns=2)
     layout = Layout(machine)
     loads = loads_of(layout, result)
-    colours = _colours(float(max(loads.max(initial=0.0), 1e-9)))
-    panels = [
-        Panel(lambda figure, cell: _groups(figure, cell, layout, loads, colours), "a", "between groups", aspect=0.9),
-        Panel(
-            lambda figure, cell: _group(figure, cell, layout, loads, colours), "b", "in the busiest group", aspect=0.9
-        ),
-        *_totals(result, "cd"),
-    ]
+    between, within = maps(layout, loads, colours_up_to(float(loads.max(initial=0.0))))
+    panels = [replace(between, letter="a"), replace(within, letter="b"), *_totals(result, "cd")]
     return compose(panels, width="page", columns=2)
+
+
+def maps(layout: Layout, loads: Loads, colours: "ScalarMappable", name: str = "") -> tuple[Panel, Panel]:
+    """Return the panels of the links between the groups of a network, and of those in its busiest group.
+
+    Parameters
+    ----------
+    layout
+        Where switches and links stand.
+    loads
+        Of each of its links.
+    colours
+        Of loads; panels with the same have one colour bar.
+    name
+        Of the network, for the titles.
+    """
+    titles = (f"{name}: {words}" if name else words for words in ("between groups", "in the busiest group"))
+    return (
+        Panel(lambda figure, cell: _groups(figure, cell, layout, loads, colours), title=next(titles), aspect=0.9),
+        Panel(lambda figure, cell: _group(figure, cell, layout, loads, colours), title=next(titles), aspect=0.9),
+    )
 
 
 def _totals(result: dict[str, Any], letters: str) -> list[Panel]:
@@ -78,11 +98,12 @@ def _totals(result: dict[str, Any], letters: str) -> list[Panel]:
     ]
 
 
-def _colours(most: float) -> "ScalarMappable":
+def colours_up_to(most: float) -> "ScalarMappable":
+    """Return the colours of loads from 0 to `most`."""
     from matplotlib.cm import ScalarMappable  # noqa: PLC0415 - slow to import
     from matplotlib.colors import Normalize  # noqa: PLC0415
 
-    return ScalarMappable(Normalize(0, most), COLOURS)
+    return ScalarMappable(Normalize(0, max(most, 1e-9)), COLOURS)
 
 
 def _lines(axes: "Axes", lines: list[Places], loads: Loads, colours: "ScalarMappable", width: float) -> None:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 _SHOWN = ("used_load", "max_load", "peak_queue")
 _SHARE = "share"
-_TOLD = ("single_link_name", "single_link_class", SINGLE_LINKS["load"].name, SINGLE_LINKS["peak_queue"].name)
+CLASS = "single_link_class"
+_TOLD = ("single_link_name", CLASS, SINGLE_LINKS["load"].name, SINGLE_LINKS["peak_queue"].name)
 #: The class of links to nodes.
 EJECTION = "ejection"
 #: Causes of less than this part of the time have no entry in the legend.
@@ -123,12 +124,14 @@ def summaries(dataset: xr.Dataset, spec: FigureSpec) -> list[Table]:
     if len(names):
         rows = []
         for (_, _), own in names.groupby(["group", "label"], sort=False):
+            first = own.iloc[0]
             cells = [
-                f"{row['name']}: {100 * row['load']:.1f} %, {row['queue'] / 1000:.1f} kB" for _, row in own.iterrows()
+                f"{row['name']}: {100 * row['load']:.1f} %, {row['queue'] / 1000:.0f} kB" for _, row in own.iterrows()
             ]
-            rows.append([_series(own.iloc[0]), *cells, *[""] * (NAMED - len(cells))])
-        places = [f"{place}. link" for place in range(1, NAMED + 1)]
-        found.append(Table(["Series", *places], rows, "The busiest links between switches: load and longest queue"))
+            rows.append([_series(first), str(first["link"]), *cells, *[""] * (NAMED - len(cells))])
+        headings = ["Series", "Links", "Busiest", *("Next",) * (NAMED - 1)]
+        title = "The busiest links between switches, from switch to switch: load and longest queue"
+        found.append(Table(headings, rows, title))
     return found
 
 
@@ -167,7 +170,10 @@ def waiting_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
 
 
 def hottest_table(dataset: xr.Dataset, spec: FigureSpec, most: int = NAMED) -> pd.DataFrame:
-    """Rows ``group, label, x, name, load, queue [B]`` of the links between switches that carry most; of one member."""
+    """Rows ``group, label, x, link, name, load, queue [B]``: of each series the links between switches that carry most.
+
+    They are those of the first member, of the class of the busiest one; names are those of their switches.
+    """
     rows = []
     if SINGLE_LINKS["load"].name not in dataset:
         return pd.DataFrame({"group": [], "label": []})
@@ -181,9 +187,11 @@ def hottest_table(dataset: xr.Dataset, spec: FigureSpec, most: int = NAMED) -> p
                 name, kind, load, queue = (
                     variable.isel({spec.x: place}).squeeze(drop=True).to_numpy() for variable in variables.values()
                 )
-                between = np.flatnonzero((kind != EJECTION) & (load > 0))[:most]
-                rows += [(group, label, x, name[at], load[at], queue[at]) for at in between]
-    return _largest(pd.DataFrame(rows, columns=["group", "label", "x", "name", "load", "queue"]))
+                between = np.flatnonzero((kind != EJECTION) & (load > 0))
+                for at in between[kind[between] == kind[between[:1]]][:most]:
+                    words = str(name[at]).removeprefix(f"{kind[at]} link, ").removeprefix("switch ")
+                    rows.append((group, label, x, str(kind[at]), words, load[at], queue[at]))
+    return _largest(pd.DataFrame(rows, columns=["group", "label", "x", "link", "name", "load", "queue"]))
 
 
 def _groups(dataset: xr.Dataset, spec: FigureSpec) -> Iterator[tuple[str, xr.Dataset, FigureSpec]]:

@@ -15,6 +15,7 @@ FIGURE_KINDS = {
     "delay-distribution": "share of packets by how long they were delayed, a line for each series",
     "congestion-matrix": "congestion between ranks, a matrix for each series",
     "links": "load of each class of links and of its busiest link, and why ranks wait, bars for each series",
+    "link-map": "where the busy links of each machine lie: links coloured by their load",
     "pattern": "who sends how much to whom, drawn from the schedule",
     "radix": "statistics of the best radix over all points",
     "steps": "a program's time against a swept number, and the share of each of its steps",
