@@ -364,7 +364,7 @@ Packed pack_goal(const std::string& path) {
     }());
 }
 
-/// What Python makes of what ranks say of a collective call: nothing, a schedule, or what each sends to each.
+/// What Python makes of what ranks say of a collective call: nothing, a schedule, what each sends to each, or a number.
 TracedExchange exchange_of(const nb::object& found) {
     if (found.is_none()) return {};
     if (nb::isinstance<CheckedSchedule>(found)) {
@@ -372,6 +372,7 @@ TracedExchange exchange_of(const nb::object& found) {
                 .sizes = {},
                 .keeper = std::make_shared<const nb::object>(found)};
     }
+    if (nb::isinstance<nb::int_>(found)) return {.kept = nb::cast<std::int64_t>(found)};
     return {.schedule = nullptr, .sizes = nb::cast<std::vector<std::vector<std::int64_t>>>(found), .keeper = {}};
 }
 
@@ -381,9 +382,9 @@ nb::object as_tuple_of(std::span<const std::int64_t> numbers) {
     return nb::tuple(list);
 }
 
-Packed pack_mpi_trace(const std::vector<std::string>& files, const nb::callable& say) {
-    return as_array(packed_mpi_trace(files, [&](const std::string& name, const TracedRanks& members, std::int64_t root,
-                                                const std::vector<std::span<const std::int64_t>>& said) {
+Packed pack_mpi_trace(const std::vector<std::string>& files, const nb::callable& say, bool alike) {
+    const auto exchange = [&](const std::string& name, const TracedRanks& members, std::int64_t root,
+                              const std::vector<std::span<const std::int64_t>>& said) {
         const std::vector<std::int64_t> ranks(members.begin(), members.end());
         nb::list sizes;
         for (const auto& each : said) sizes.append(as_tuple_of(each));
@@ -393,7 +394,8 @@ Packed pack_mpi_trace(const std::vector<std::string>& files, const nb::callable&
             if (!error.matches(PyExc_ValueError)) throw;
             throw std::invalid_argument(nb::str(error.value()).c_str());
         }
-    }));
+    };
+    return as_array(packed_mpi_trace(files, exchange, alike));
 }
 
 nb::tuple extent_of_trace(const std::string& file, std::int64_t rank) {
@@ -564,12 +566,16 @@ void bind_schedule(nb::module_& module) {
           "found and what is allowed.");
 
     m.def(
-        "pack_mpi_trace", &pack_mpi_trace, "files"_a, "say"_a,
+        "pack_mpi_trace", &pack_mpi_trace, "files"_a, "say"_a, "alike"_a = false,
         "The table of operations of a trace that `tramontane trace` has written; ValueError as for ``pack_goal``.\n\n"
         "Parameters\n----------\n"
         "files : list of str\n    Of all ranks, in order; their headers are not looked at.\n"
         "say : callable\n    Makes a schedule, rows of what each sends to each, or None of a collective call's name,\n"
-        "    the ranks, the root's place, and the sizes that each rank tells.");
+        "    the ranks, the root's place, and the sizes that each rank tells. Or a number: the call stays one then, "
+        "as\n"
+        "    with ``GraphBuilder.keep``.\n"
+        "alike : bool\n    Whether each call has work before it, if only of no time, so that ranks that call alike do\n"
+        "    alike.");
     m.def("extent_of_trace", &extent_of_trace, "file"_a, "rank"_a,
           "Calls of a rank's file, how long they took [ns], and whether the program ended its use of MPI.");
 
@@ -587,6 +593,9 @@ void bind_schedule(nb::module_& module) {
              "Return the operation's number within its rank.")
         .def("work", &GraphBuilder::work, "picoseconds"_a, "position"_a,
              "Return the operation's number within its rank.")
+        .def("keep", &GraphBuilder::keep, "number"_a, "tag"_a, "position"_a,
+             "Return the operation's number within its rank: a collective call that stays one. The table has it as\n"
+             "work of -((number + 1) << 32 | tag); nobody can simulate it.")
         .def(
             "depend",
             [](GraphBuilder& builder, std::uint32_t later, std::uint32_t earlier, bool on_start) {

@@ -87,6 +87,17 @@ public:
         }
         return add({GraphTable::mark_of(level), 0, 0, static_cast<std::uint32_t>(position), Kind::work, How::sent});
     }
+    /// A collective call that stays one; see `GraphTable::kept_of`.
+    std::uint32_t keep(std::int64_t number, std::int64_t tag, std::int64_t position) {
+        if (number < 0 || number >= most_tag) {
+            refuse_key(where(position), "collective " + std::to_string(number), "0 to " + std::to_string(most_tag - 1));
+        }
+        if (tag < 0 || tag > most_tag) {
+            refuse_key(where(position), "tag " + std::to_string(tag), "0 to " + std::to_string(most_tag));
+        }
+        return add(
+            {GraphTable::kept_of(number, tag), 0, 0, static_cast<std::uint32_t>(position), Kind::work, How::sent});
+    }
     /// What a rank was said to do, as work, turns out to be a receive.
     void amend(std::uint32_t operation, std::int64_t source, std::int64_t tag, std::int64_t bytes) {
         Operation& own = operations_[ranks_[static_cast<std::size_t>(rank_)].first + operation];

@@ -15,7 +15,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <span>
 #include <string>
 #include <tuple>
@@ -26,99 +25,11 @@
 #include "../refusal.hpp"
 #include "../schedule.hpp"
 #include "builder.hpp"
+#include "mpi_groups.hpp"
 #include "mpi_trace.hpp"
 #include "scratch.hpp"
 
 namespace tramontane {
-
-using TracedRanks = std::vector<Rank>;
-
-/// A communicator, or the group of a window, as one of its ranks sees it.
-struct TracedGroup {
-    std::uint32_t id = 0;  ///< the same at all ranks
-    const TracedRanks* members = nullptr;
-    const TracedRanks* peers = nullptr;  ///< those that messages go to
-    std::uint32_t place = 0;             ///< of the rank among the members
-
-    [[nodiscard]] bool is_one() const { return members == peers; }
-};
-
-/// Groups of a trace: those of the same ranks are told apart by how often they came before.
-class TracedGroups {
-public:
-    explicit TracedGroups(Rank ranks) : ranks_{ranks} {
-        TracedRanks everybody(static_cast<std::size_t>(ranks));
-        std::iota(everybody.begin(), everybody.end(), 0);
-        const auto [own, is_new] = known_.emplace(Key{everybody, everybody}, 0);
-        id(0, 1, own->first.first);
-    }
-
-    [[nodiscard]] Rank ranks() const { return ranks_; }
-    /// Of the first group; the ranks of the others that messages go to are the same.
-    [[nodiscard]] const TracedRanks& members(std::uint32_t id) const { return *members_[id]; }
-
-    /// \param seen how often the rank has made each before
-    TracedGroup make(const CallAction& made, Rank rank, std::unordered_map<std::uint32_t, std::uint32_t>& seen) {
-        TracedRanks members = checked(made.list), peers = checked(made.others);
-        if (peers.empty()) peers = members;
-        const bool is_first = members <= peers;
-        const auto found = known_.try_emplace(is_first ? Key{members, peers} : Key{peers, members},
-                                              static_cast<std::uint32_t>(known_.size()));
-        const Key& key = found.first->first;
-        const TracedRanks& own = is_first ? key.first : key.second;
-        const auto place = static_cast<std::uint32_t>(std::find(own.begin(), own.end(), rank) - own.begin());
-        if (place == own.size()) throw Mistake{"a communicator without the rank itself", "those that it is in"};
-        const TracedRanks& other = is_first ? key.second : key.first;
-        const std::uint32_t number = found.first->second;
-        return {id(number, ++seen[number], key.first), &own, members == peers ? &own : &other, place};
-    }
-
-private:
-    using Key = std::pair<TracedRanks, TracedRanks>;
-
-    [[nodiscard]] TracedRanks checked(const std::vector<std::int64_t>& told) const {
-        TracedRanks found;
-        for (const std::int64_t rank : told) {
-            if (rank < 0 || rank >= ranks_) {
-                throw Mistake{"rank " + std::to_string(rank) + " of a communicator",
-                              "0 to " + std::to_string(ranks_ - 1)};
-            }
-            found.push_back(static_cast<Rank>(rank));
-        }
-        return found;
-    }
-    std::uint32_t id(std::uint32_t key, std::uint32_t count, const TracedRanks& members) {
-        const auto found = ids_.try_emplace({key, count}, static_cast<std::uint32_t>(members_.size()));
-        if (found.second) members_.push_back(&members);
-        return found.first->second;
-    }
-
-    Rank ranks_;
-    std::map<Key, std::uint32_t> known_;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> ids_;
-    std::vector<const TracedRanks*> members_;
-};
-
-/// The groups that a rank knows by their numbers.
-class KnownGroups {
-public:
-    KnownGroups(TracedGroups& all, Rank rank) : all_{all}, rank_{rank} {}
-
-    void make(const CallAction& made) { known_[made.numbers[0]] = all_.make(made, rank_, seen_); }
-    [[nodiscard]] const TracedGroup& operator[](std::int64_t number) const {
-        const auto found = known_.find(number);
-        if (found == known_.end()) {
-            throw Mistake{"communicator " + std::to_string(number), "those that a call has made"};
-        }
-        return found->second;
-    }
-
-private:
-    TracedGroups& all_;
-    Rank rank_;
-    std::unordered_map<std::int64_t, TracedGroup> known_;
-    std::unordered_map<std::uint32_t, std::uint32_t> seen_;
-};
 
 /// How far a rank is in what it has with others in a window.
 ///
@@ -172,6 +83,7 @@ struct TracedExchange {
     const Schedule* schedule = nullptr;              ///< of as many ranks as the group has; null: nothing, or
     std::vector<std::vector<std::int64_t>> sizes{};  ///< what each sends to each [B]
     std::shared_ptr<const void> keeper{};            ///< of the schedule
+    std::int64_t kept = -1;                          ///< or the number by which it stays a collective
 };
 
 /// Makes one of what the ranks of a group say of a call: name, members, root and the sizes that each tells.
@@ -390,12 +302,15 @@ private:
 /// Follows one rank through its calls and tells what it does.
 class MpiCaller {
 public:
-    MpiCaller(GraphBuilder& builder, TracedGroups& groups, const MpiMeetings& meetings, TracedTags& tags, Rank rank)
+    /// \param alike there is work before each call, if only of no time: ranks that call alike do alike
+    MpiCaller(GraphBuilder& builder, TracedGroups& groups, const MpiMeetings& meetings, TracedTags& tags, Rank rank,
+              bool alike)
         : builder_{builder},
           meetings_{meetings},
           tags_{tags},
           rank_{rank},
           ranks_{groups.ranks()},
+          alike_{alike},
           groups_{groups, rank} {
         builder_.begin_rank(rank, 0);
     }
@@ -403,7 +318,7 @@ public:
     /// \param before since the end of the last call [ns]
     void call(const TracedCall& call, std::int64_t before, std::int64_t position) {
         position_ = position;
-        if (before > 0 && !(polled_ && call.waits)) {
+        if ((before > 0 || alike_) && !(polled_ && call.waits)) {
             constexpr std::int64_t picoseconds = 1000;
             if (before > GraphBuilder::most_work / picoseconds) {
                 throw Mistake{"work of " + std::to_string(before) + " ns", "0 to 1000 s"};
@@ -610,6 +525,10 @@ private:
         const TracedRanks& members = *group.members;
         const auto own = static_cast<Rank>(group.place);
         const std::int64_t tag = tags_.of(group.id, Use::collective, 0);
+        if (exchange->kept >= 0) {
+            const std::uint32_t call = told(builder_.keep(exchange->kept, tag, position_), after);
+            return {.begun = {{call, true}}, .ended = {{call, false}}, .gate = gate_, .group = -1};
+        }
         const auto add = [&](bool sends, Rank place, std::int64_t bytes) {
             rounds.add({sends, members[static_cast<std::size_t>(place)], tag, bytes});
         };
@@ -752,6 +671,7 @@ private:
     const MpiMeetings& meetings_;
     TracedTags& tags_;
     Rank rank_, ranks_;
+    bool alike_;
     KnownGroups groups_;
     std::unordered_map<std::int64_t, Doing> requests_;
     std::unordered_map<std::int64_t, Window> windows_;
@@ -770,9 +690,10 @@ private:
 /// called.
 ///
 /// \param files of all ranks, in order; whoever calls has looked at their headers
+/// \param alike ranks that call alike do alike: each call has work before it, if only of no time
 /// \throws std::invalid_argument with rank, call or byte, what was found and what is allowed
-[[nodiscard]] inline Scratch<std::byte> packed_mpi_trace(const std::vector<std::string>& files,
-                                                         const SayExchange& say) {
+[[nodiscard]] inline Scratch<std::byte> packed_mpi_trace(const std::vector<std::string>& files, const SayExchange& say,
+                                                         bool alike) {
     std::vector<std::unique_ptr<RankTrace>> ranks;
     for (const std::string& file : files) {
         ranks.push_back(std::make_unique<RankTrace>(file, static_cast<Rank>(ranks.size())));
@@ -786,7 +707,7 @@ private:
     builder.set_ranks(std::ssize(ranks), static_cast<std::size_t>(GraphBuilder::most_ranks), 0);
     TracedTags tags;
     for (const auto& rank : ranks) {
-        MpiCaller caller{builder, groups, meetings, tags, rank->rank()};
+        MpiCaller caller{builder, groups, meetings, tags, rank->rank(), alike};
         rank->walk([&](const TracedCall& call, std::int64_t before, std::int64_t position) {
             caller.call(call, before, position);
         });

@@ -42,6 +42,11 @@ public:
     /// Work that says which part of its program a rank has come to, and takes no time.
     [[nodiscard]] static constexpr std::int64_t mark_of(std::int64_t level) { return -1 - level; }
     [[nodiscard]] static constexpr std::int64_t level_of(std::int64_t mark) { return -1 - mark; }
+    /// Work that stands for a collective call that nobody has made messages of, below all marks: its number among those
+    /// that whoever reads the trace knows, and the tag that its messages are to have. Schedules have none.
+    [[nodiscard]] static constexpr std::int64_t kept_of(std::int64_t number, std::int64_t tag) {
+        return -((number + 1) << 32 | tag);
+    }
 
     struct Header {
         std::array<char, 8> format;

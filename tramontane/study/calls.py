@@ -13,7 +13,7 @@ from tramontane.study.operations import Operation, Rank
 
 _POLLS = re.compile(r"p?mpi_(test|iprobe|improbe|request_get_status)", re.IGNORECASE)
 _WAITS = re.compile(r"p?mpi_(test|iprobe|improbe|request_get_status|wait|probe|mprobe)", re.IGNORECASE)
-_FIRST_TAG = 1 << 30
+FIRST_TAG = 1 << 30
 """Tags of communicators other than that of all ranks, and of collectives, by communicator and tag."""
 
 
@@ -39,13 +39,18 @@ class Tags:
         """Return the number; tag None is that of collectives."""
         if self._world is None and members == self._everybody:
             self._world = communicator
-        if communicator is not None and communicator == self._world and isinstance(tag, int) and tag < _FIRST_TAG:
+        if communicator is not None and communicator == self._world and isinstance(tag, int) and tag < FIRST_TAG:
             return tag
-        return _FIRST_TAG + self._known.setdefault((communicator, tag), len(self._known))
+        return FIRST_TAG + self._known.setdefault((communicator, tag), len(self._known))
 
 
 class Caller:
     """Follows one rank through its calls.
+
+    Parameters
+    ----------
+    alike : bool
+        Whether each call has work before it, if only of no time: ranks that call alike do alike then.
 
     Attributes
     ----------
@@ -61,7 +66,8 @@ class Caller:
         Collective calls: operation, communicator, name, root, and what the rank says of sizes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, alike: bool = False) -> None:
+        self._alike = alike
         self.rank = Rank()
         self.position = 0
         self.started: list[Operation] = []
@@ -72,7 +78,7 @@ class Caller:
 
     def begin(self, name: str, since: int) -> None:
         """Begin a call, so long after the end of the last one [ps]; what passes between polls in vain is no work."""
-        if since > 0 and not (self._polled and _WAITS.match(name)):
+        if (since > 0 or self._alike) and not (self._polled and _WAITS.match(name)):
             self.rank.work(self.position, since)
         self.started, self.ended = [], []
 

@@ -28,6 +28,8 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 """The algorithm of each operation, if a point names no other."""
 LIBRARY = "library"
 """In the place of an algorithm: the library that chooses one."""
+SCAN = "scan"
+"""What the catalogue has no algorithm of: each rank sends to the next one."""
 _ROOTED = ("broadcast", "reduce", "gather", "scatter")
 _SILENT = ("DESTROY_HANDLE", "DEALLOCATE", "DESTROY_HANDLE_AND_DEALLOCATE")
 """Calls that send nothing."""
@@ -63,18 +65,18 @@ class Exchange:
     ----------
     operation : str
         As the catalogue calls it.
-    members : tuple of int
+    members : sequence of int
         The ranks.
     root : int
         Place of the root among them; 0 where there is none.
     size : int
-        Of a block [B].
+        Of a block [B]; in a scan, of what each sends to the next.
     sizes : tuple of tuples of int, optional
         What each sends to each [B], where blocks differ; it is sent directly then.
     """
 
     operation: str
-    members: tuple[int, ...]
+    members: Sequence[int]
     root: int = 0
     size: int = 0
     sizes: tuple[tuple[int, ...], ...] | None = None
@@ -106,6 +108,9 @@ class Expansion:
             return
         members = exchange.members
         own = members.index(rank)
+        if exchange.operation == SCAN:
+            yield from _along(exchange, own, self.tag)
+            return
         if exchange.sizes is not None:
             yield from _direct(exchange.sizes, members, own, self.tag)
             return
@@ -139,9 +144,16 @@ def schedule(exchange: Exchange, algorithms: Algorithms) -> Any:
     return simulator().schedule.Schedule(keys, ranks)
 
 
-def _direct(
-    sizes: tuple[tuple[int, ...], ...], members: tuple[int, ...], own: int, tag: int
-) -> Iterator[list[Message]]:
+def _along(exchange: Exchange, own: int, tag: int) -> Iterator[list[Message]]:
+    """Yield the messages of a scan; empty ones are none."""
+    members, size = exchange.members, exchange.size
+    messages: list[Message] = [("receive", members[own - 1], tag, size)] if own > 0 else []
+    messages += [("send", other, tag, size) for other in members[own + 1 : own + 2]]
+    if messages and size > 0:
+        yield messages
+
+
+def _direct(sizes: tuple[tuple[int, ...], ...], members: Sequence[int], own: int, tag: int) -> Iterator[list[Message]]:
     """Yield the messages that a rank gets and sends at once, to the next ranks first; empty ones are none."""
     number = len(members)
     away = range(1, number)
@@ -272,7 +284,7 @@ def _chain(members: tuple[int, ...], size: int) -> Exchange:
     """Return a scan, in which each rank sends to the next one [B]."""
     number = len(members)
     rows = tuple(tuple(size if other == own + 1 else 0 for other in range(number)) for own in range(number))
-    return Exchange("scan", members, sizes=rows)
+    return Exchange(SCAN, members, size=size, sizes=rows)
 
 
 def _each(total: int, members: int) -> int:

@@ -7,13 +7,14 @@ memory; here are their headers, and what becomes of collectives.
 import functools
 import re
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tramontane.errors import InputError
 from tramontane.extension import simulator
-from tramontane.study.collective_calls import Algorithms, from_sizes, schedule
+from tramontane.study.collective_calls import Algorithms, Exchange, from_sizes, schedule
 
 VERSION = 1
 SUFFIX = ".trace"
@@ -96,6 +97,39 @@ def read(path: Path, algorithms: Algorithms) -> memoryview:
     """
     files = [str(file) for file, _ in _files(path)]
     return memoryview(simulator().schedule.pack_mpi_trace(files, functools.partial(_said, algorithms)))
+
+
+def read_kept(path: Path, check: Callable[[Exchange, int], None]) -> tuple[memoryview, list[Exchange]]:
+    """Return the table of operations of a trace whose collectives stay such; see :func:`read`.
+
+    Ranks that call alike do alike: each call has work before it, if only of no time.
+
+    Parameters
+    ----------
+    path : Path
+        Its folder.
+    check : function
+        Refuses what a call exchanges, among so many ranks in all (ValueError: found and allowed, comma between).
+
+    Returns
+    -------
+    memoryview
+        The table.
+    list of Exchange
+        Those that it has the numbers of.
+    """
+    files = [str(file) for file, _ in _files(path)]
+    kept: list[Exchange] = []
+
+    def keep(name: str, members: tuple[int, ...], root: int, said: list[tuple[int, ...]]) -> int | None:
+        exchange = from_sizes(name, members, root if root < len(members) else 0, said)
+        if exchange is None:
+            return None
+        check(exchange, len(files))
+        kept.append(exchange)
+        return len(kept) - 1
+
+    return memoryview(simulator().schedule.pack_mpi_trace(files, keep, alike=True)), kept
 
 
 def _said(algorithms: Algorithms, name: str, members: tuple[int, ...], root: int, said: list[tuple[int, ...]]) -> Any:

@@ -21,7 +21,7 @@ class Operation:
     Attributes
     ----------
     kind : str
-        "send", "receive", "work", or "collective".
+        "send", "receive", "work", "collective", or "kept": a collective that stays one.
     position : int
         Of what it was made from, in its file and rank.
     needs : list of (Operation, bool)
@@ -29,9 +29,9 @@ class Operation:
     peer : int
         The other rank.
     tag : int
-        Of the message.
+        Of the message, or of those that a collective that stays one is to have.
     amount : int
-        Bytes, or work [ps].
+        Bytes, or work [ps], or the number of a collective that stays one.
     collective : Expansion, optional
         What is done in its place.
     """
@@ -114,8 +114,10 @@ def _tell(builder: Any, number: int, rank: Rank) -> None:
     ends: dict[Operation, list[tuple[int, bool]]] = {}
 
     def told(operation: Operation, needs: Sequence[tuple[int, bool]]) -> int:
-        if operation.kind == "work" or operation.peer == number:  # a message to oneself passes no network
-            own: int = builder.work(operation.amount if operation.kind == "work" else 0, operation.position)
+        if operation.kind == "kept":
+            own: int = builder.keep(operation.amount, operation.tag, operation.position)
+        elif operation.kind == "work" or operation.peer == number:  # a message to oneself passes no network
+            own = builder.work(operation.amount if operation.kind == "work" else 0, operation.position)
         elif operation.kind == "send":
             own = builder.send(operation.peer, operation.tag, operation.amount, operation.position)
         else:

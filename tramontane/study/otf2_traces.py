@@ -2,12 +2,13 @@
 
 import functools
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tramontane.errors import InputError
 from tramontane.study.calls import Caller, Members, Mistake, Tags, meet
-from tramontane.study.collective_calls import Algorithms, Exchange, Expansion, from_totals
+from tramontane.study.collective_calls import DEFAULT_ALGORITHMS, Algorithms, Exchange, Expansion, from_totals
 from tramontane.study.operations import Operation, pack
 from tramontane.support.otf2 import PER_SECOND, archive, library, quietly
 
@@ -15,8 +16,8 @@ from tramontane.support.otf2 import PER_SECOND, archive, library, quietly
 class _Reader(Caller):
     """Follows one rank through its events."""
 
-    def __init__(self, otf2: Any, tags: Tags, members: Members) -> None:
-        super().__init__()
+    def __init__(self, otf2: Any, tags: Tags, members: Members, *, alike: bool) -> None:
+        super().__init__(alike=alike)
         self._otf2, self.tags, self.members = otf2, tags, members
         self._depth = 0
         self._since: int | None = None
@@ -137,6 +138,35 @@ def read(path: Path, algorithms: Algorithms) -> memoryview:
     ValueError
         If operations can't be; :func:`tramontane.study.traces.pack` makes one line of it, with rank and event.
     """
+    readers = _met(path, algorithms)
+    return pack([reader.rank for reader in readers], "event")
+
+
+def read_kept(path: Path, check: Callable[[Exchange, int], None]) -> tuple[memoryview, list[Exchange]]:
+    """Return the table of operations of an archive whose collectives stay such, and what these exchange.
+
+    Ranks that call alike do alike: each call has work before it, if only of no time.
+
+    Parameters
+    ----------
+    path : Path
+        Its anchor file.
+    check : function
+        Refuses what a call exchanges, among so many ranks in all (ValueError: found and allowed, comma between).
+    """
+    readers = _met(path, DEFAULT_ALGORITHMS, check)
+    numbers: dict[Exchange, int] = {}
+    for reader in readers:
+        for each in reader.rank.operations:
+            what = each.collective
+            if what is not None and what.exchange is not None and len(what.exchange.members) > 1:
+                number = numbers.setdefault(what.exchange, len(numbers))
+                each.kind, each.amount, each.tag, each.collective = "kept", number, what.tag, None
+    return pack([reader.rank for reader in readers], "event"), list(numbers)
+
+
+def _met(path: Path, algorithms: Algorithms, check: Callable[[Exchange, int], None] | None = None) -> "list[_Reader]":
+    """Return what all ranks do and know of each other; with a check, ranks that call alike do alike."""
     otf2 = library(path)
     try:
         with quietly():
@@ -144,7 +174,7 @@ def read(path: Path, algorithms: Algorithms) -> memoryview:
     except Exception as error:  # the library has several
         raise _unreadable(path, error) from None
     with quietly(), trace as opened:
-        readers = _follow(otf2, opened, path)
+        readers = _follow(otf2, opened, path, alike=check is not None)
     for number, reader in enumerate(readers):
         done = {own for own, *_ in reader.meetings}
         for each in reader.rank.operations:
@@ -152,15 +182,22 @@ def read(path: Path, algorithms: Algorithms) -> memoryview:
                 raise ValueError(
                     f"rank {number}, event {each.position}: found a collective that never ends, allowed: ends"
                 )
-    meet(readers, "event", readers[0].members, readers[0].tags, _exchange, algorithms)
-    return pack([reader.rank for reader in readers], "event")
+
+    def say(name: str, members: tuple[int, ...], root: int, said: list[tuple[int, int]]) -> Exchange | None:
+        exchange = from_totals(name, members, root, [sent for sent, _ in said], [received for _, received in said])
+        if exchange is not None and check is not None:
+            check(exchange, len(readers))
+        return exchange
+
+    meet(readers, "event", readers[0].members, readers[0].tags, say, algorithms)
+    return readers
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:
     return InputError(path, "", None, "an OTF2 archive that is whole", problem=f"can't be read: {error}")
 
 
-def _follow(otf2: Any, trace: Any, path: Path) -> list[_Reader]:
+def _follow(otf2: Any, trace: Any, path: Path, *, alike: bool) -> list[_Reader]:
     groups = trace.definitions.groups
     everybody = [
         group
@@ -180,7 +217,7 @@ def _follow(otf2: Any, trace: Any, path: Path) -> list[_Reader]:
         return known[communicator]
 
     tags = Tags(len(numbers))
-    readers = [_Reader(otf2, tags, members) for _ in numbers]
+    readers = [_Reader(otf2, tags, members, alike=alike) for _ in numbers]
     resolution = trace.timer_resolution
     events = iter(trace.events)
     while True:
@@ -202,10 +239,6 @@ def _follow(otf2: Any, trace: Any, path: Path) -> list[_Reader]:
             where = f"rank {numbers[location]}, event {reader.position}"
             raise InputError(path, where, None, error.args[1], problem=f"found {error.args[0]}") from None
     return readers
-
-
-def _exchange(name: str, members: tuple[int, ...], root: int, said: list[tuple[int, int]]) -> Exchange | None:
-    return from_totals(name, members, root, [sent for sent, _ in said], [received for _, received in said])
 
 
 def write(schedule: Any, ranks: int, file: Path, title: str) -> None:

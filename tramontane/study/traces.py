@@ -6,18 +6,20 @@ in :mod:`tramontane.study.otf2_traces`, and our own traces of MPI programs are r
 """
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tramontane.errors import InputError
 from tramontane.extension import simulator
 from tramontane.study import mpi_traces, otf2_traces
-from tramontane.study.collective_calls import DEFAULT_ALGORITHMS, Algorithms
+from tramontane.study.collective_calls import DEFAULT_ALGORITHMS, Algorithms, Exchange
 from tramontane.support import otf2
 
 WHAT = "a trace in GOAL, text or binary, the anchor file of one in OTF2 (.otf2), or the folder of tramontane trace"
 _HEADER = struct.Struct("<8x5q")
+_T = TypeVar("_T")
 
 
 def pack(path: Path, algorithms: Algorithms = DEFAULT_ALGORITHMS) -> memoryview:
@@ -35,14 +37,53 @@ def pack(path: Path, algorithms: Algorithms = DEFAULT_ALGORITHMS) -> memoryview:
     InputError
         If the file can't be read, or has something that can't be; the line says of which rank, and where in the file.
     """
+    return _packed(
+        path, lambda: mpi_traces.read(path, algorithms), lambda: otf2_traces.read(path, algorithms), lambda: _goal(path)
+    )
+
+
+def pack_kept(path: Path, check: Callable[[Exchange, int], None]) -> tuple[memoryview, list[Exchange]]:
+    """Return the binary form of a trace whose collectives stay such, where it says which they are.
+
+    Parameters
+    ----------
+    path : Path
+        A file, or a folder of `tramontane trace`.
+    check : function
+        Refuses what a call exchanges, among so many ranks in all (ValueError: found and allowed, comma between).
+
+    Returns
+    -------
+    memoryview
+        The table, in which some work stands for collectives (``GraphTable::kept_of``).
+    list of Exchange
+        Those that it has the numbers of; none of GOAL, in which they are messages.
+
+    Raises
+    ------
+    InputError
+        See :func:`pack`.
+    """
+    return _packed(
+        path,
+        lambda: mpi_traces.read_kept(path, check),
+        lambda: otf2_traces.read_kept(path, check),
+        lambda: (_goal(path), list[Exchange]()),
+    )
+
+
+def _goal(path: Path) -> memoryview:
+    return memoryview(simulator().schedule.pack_goal(str(path)))
+
+
+def _packed(path: Path, ours: Callable[[], _T], archive: Callable[[], _T], goal: Callable[[], _T]) -> _T:
+    """Return what is read of a trace by what reads its form (InputError)."""
     try:
         if mpi_traces.is_trace(path):
-            return mpi_traces.read(path, algorithms)
+            return ours()
         if path.stat().st_size == 0:
             raise InputError(path, "", None, WHAT, problem="found nothing")
-        if path.suffix == otf2.SUFFIX:
-            return otf2_traces.read(path, algorithms)
-        return memoryview(simulator().schedule.pack_goal(str(path)))
+        return archive() if path.suffix == otf2.SUFFIX else goal()
     except OSError as error:
         raise InputError(path, "", None, WHAT, problem=f"{error.strerror}") from None
     except ValueError as error:
