@@ -7,14 +7,22 @@ from typing import Any
 
 import pytest
 
-from tramontane import _simulator
+from tests.study import mpi_calls
+from tests.study.mpi_calls import Calls, collective
+from tramontane import _simulator, cli
 from tramontane.errors import InputError
-from tramontane.study import traces
+from tramontane.study import Point, traces
+from tramontane.study.calls import FIRST_TAG
+from tramontane.study.collective_calls import DEFAULT_ALGORITHMS, Algorithms, frozen
 from tramontane.study.extrapolation import extrapolated
+from tramontane.substrates.simulator import Simulator
 
 TRACED = (16, 36, 64)
 Messages = Counter[tuple[int, int, int, int]]
 Amount = Callable[[int], int]
+Grid = tuple[int, int]
+#: What a rank of a grid does beside its halo: its calls, its place, the grid.
+More = Callable[[Calls, Grid, Grid], None]
 
 
 def goal(folder: Path, ranks: int, workload: dict[str, Any]) -> Path:
@@ -24,12 +32,22 @@ def goal(folder: Path, ranks: int, workload: dict[str, Any]) -> Path:
     return file
 
 
-def messages(file: Path) -> Messages:
-    """Return source, target, tag and bytes of all messages."""
+def foretold(known: list[Path], ranks: int, algorithms: Algorithms = DEFAULT_ALGORITHMS) -> Path:
+    file = known[0].parent / "foretold.goal"
+    file.write_text("".join(extrapolated(known, ranks, algorithms).texts()))
+    return file
+
+
+def counts(file: Path, algorithms: Algorithms = DEFAULT_ALGORITHMS) -> traces.Counts:
     table = file.with_suffix(".pattern")
-    table.write_bytes(traces.pack(file))
-    ranks = traces.counts(table).ranks
-    told = _simulator.schedule.Schedule({"kind": "trace", "table": str(table)}, ranks)
+    table.write_bytes(traces.pack(file, algorithms))
+    return traces.counts(table)
+
+
+def messages(file: Path, algorithms: Algorithms = DEFAULT_ALGORITHMS) -> Messages:
+    """Return source, target, tag and bytes of all messages."""
+    ranks = counts(file, algorithms).ranks
+    told = _simulator.schedule.Schedule({"kind": "trace", "table": str(file.with_suffix(".pattern"))}, ranks)
     found: Messages = Counter()
     for rank in range(ranks):
         for i in range(told.round(rank, 0).sends):
@@ -72,27 +90,147 @@ def neighbours(folder: Path, side: int, size: Amount, work: Amount, *, periodic:
 )
 def test_neighbours_on_a_grid(tmp_path: Path, size: Amount, work: Amount, periodic: bool) -> None:
     known = [neighbours(tmp_path, side, size, work, periodic=periodic) for side in (4, 6, 8)]
-    text, noise = extrapolated(known, 144)
-    foretold = tmp_path / "foretold.goal"
-    foretold.write_text(text)
     wanted = neighbours(tmp_path, 12, size, work, periodic=periodic)
-    assert messages(foretold) == messages(wanted)
-    assert noise == pytest.approx(0, abs=1e-9)
-    as_run = []
-    for file in (foretold, wanted):
-        table = file.with_suffix(".pattern")
-        table.write_bytes(traces.pack(file))
-        counts = traces.counts(table)
-        as_run.append(counts)
-    assert as_run[0] == as_run[1]
+    assert extrapolated(known, 144).noise == pytest.approx(0, abs=1e-9)
+    found = foretold(known, 144)
+    assert messages(found) == messages(wanted)
+    assert counts(found) == counts(wanted)
 
 
 def test_a_halo_of_ours(tmp_path: Path) -> None:
     halo = {"kind": "halo", "width": 2, "grid": [96, 96, 4]}
-    text, _ = extrapolated([goal(tmp_path, ranks, halo) for ranks in TRACED], 144)
-    foretold = tmp_path / "foretold.goal"
-    foretold.write_text(text)
-    assert messages(foretold) == messages(goal(tmp_path, 144, halo))
+    known = [goal(tmp_path, ranks, halo) for ranks in TRACED]
+    assert messages(foretold(known, 144)) == messages(goal(tmp_path, 144, halo))
+
+
+def traced(folder: Path, grid: Grid, more: More, halo: Amount | None = lambda _: 960) -> Path:
+    """Write the trace of a model: twice a halo to the four next ranks, as far as the grid goes, and more."""
+    rows, columns = grid
+    to = folder / f"trace-{rows * columns}"
+    for rank in range(rows * columns):
+        calls = Calls(rank, rows * columns)
+        row, column = divmod(rank, columns)
+        for _ in range(2):
+            ends = []
+            for tag, (down, right) in enumerate(((1, 0), (-1, 0), (0, 1), (0, -1))):
+                if halo is None or not (0 <= row + down < rows and 0 <= column + right < columns):
+                    continue
+                peer, size = (row + down) * columns + column + right, halo(columns if down else rows)
+                calls("Irecv", mpi_calls.begin_receive(1 + tag))
+                calls("Isend", mpi_calls.begin_send(11 + tag, peer, tag, size))
+                ends += [mpi_calls.end_receive(1 + tag, peer, tag ^ 1, size), mpi_calls.end_send(11 + tag)]
+            calls("Waitall", *ends, after=720_000 // (rows * columns))
+            more(calls, (row, column), grid)
+        calls.write(to)
+    return to
+
+
+def of_everybody(calls: Calls, place: Grid, grid: Grid) -> None:
+    """Call what models do: one after the other, and an allreduce beside work."""
+    ranks = grid[0] * grid[1]
+    calls("Bcast", collective("bcast", 4000))
+    calls("Iallreduce", collective("allreduce", 8, request=30))
+    calls("Allreduce", collective("allreduce", 20_000))
+    calls("Wait", mpi_calls.end_send(30))
+    calls("Barrier", collective("barrier"))
+    calls("Reduce", collective("reduce", 8 * ranks, root=ranks - 1))
+    calls("Allgather", collective("allgather", 576 * 64 // ranks))
+    calls("Alltoall", collective("alltoall", 8 * 144**2 * 16 // ranks**2))
+    calls("Gather", collective("gather", 16, root=3))
+    calls("Exscan", collective("exscan", 4))
+
+
+@pytest.mark.parametrize(
+    "algorithms",
+    [
+        DEFAULT_ALGORITHMS,
+        frozen({"allreduce": {"algorithm": "recursive-k", "radix": 4}, "barrier": {"algorithm": "tree"}}),
+        frozen({}, "mpich"),
+    ],
+    ids=["default", "named", "mpich"],
+)
+def test_halos_and_collectives_of_all_ranks(tmp_path: Path, algorithms: Algorithms) -> None:
+    def halo(side: int) -> int:
+        return 960 // side * 8
+
+    known = [traced(tmp_path, (side, side), of_everybody, halo) for side in (4, 6, 8)]
+    wanted = traced(tmp_path, (12, 12), of_everybody, halo)
+    assert messages(foretold(known, 144, algorithms)) == messages(wanted, algorithms)
+
+
+def test_a_clock_that_does_not_tick_between_calls(tmp_path: Path) -> None:
+    def sums(calls: Calls, place: Grid, grid: Grid) -> None:
+        calls("Barrier", collective("barrier"), after=0 if calls.rank % 3 == 0 else 100)
+        calls("Allreduce", collective("allreduce", 8), after=100 if calls.rank % 5 == 0 else 0)
+
+    known = [traced(tmp_path, (side, side), sums) for side in (4, 6, 8)]
+    assert messages(foretold(known, 144)) == messages(traced(tmp_path, (12, 12), sums))
+
+
+@pytest.mark.usefixtures("tables")
+def test_it_takes_as_long_as_the_trace_of_so_many_ranks(tmp_path: Path) -> None:
+    known = [traced(tmp_path, (side, side), of_everybody) for side in (4, 6, 8)]
+    wanted = traced(tmp_path, (12, 12), of_everybody)
+    net = {"topology": "torus", "geometry": [6, 6, 4], "nodes_per_switch": 1, "protocol": {"negligible_size": "0 B"}}
+    times = []
+    for file in (foretold(known, 144), wanted):
+        point = {"ranks": 144, "machine": net, "workload": {"kind": "trace", "file": str(file)}}
+        times.append(Simulator().run(Point.model_validate(point))["time_s"])
+    assert times[0] == pytest.approx(times[1], rel=1e-12)
+
+
+def of_lines(calls: Calls, place: Grid, grid: Grid) -> None:
+    """Call collectives of the rank's row and column, and of a second communicator of all ranks."""
+    (row, column), (rows, columns) = place, grid
+    own_row = calls.split(1, range(row * columns, (row + 1) * columns))
+    own_column = calls.split(2, range(column, rows * columns, columns))
+    others = calls.split(3, range(rows * columns))
+    calls("Allreduce", collective("allreduce", 8, of=others))
+    calls("Bcast", collective("bcast", 3600 // rows * 8, root=columns - 1, of=own_row))
+    calls("Alltoall", collective("alltoall", 8 * 1728000 // (rows * columns * rows), of=own_column))
+    calls("Allreduce", collective("allreduce", 80))
+
+
+def without_others(found: Messages) -> Messages:
+    """Return messages without the tags of communicators other than that of all ranks."""
+    named: Messages = Counter()
+    for (source, target, tag, size), count in found.items():
+        named[source, target, min(tag, FIRST_TAG), size] += count
+    return named
+
+
+@pytest.mark.parametrize(
+    ("grids", "wanted"),
+    [
+        (((4, 4), (6, 6), (8, 8)), (12, 12)),
+        (((3, 3), (3, 4), (4, 4)), (4, 5)),
+        (((3, 3), (4, 3), (4, 4)), (5, 4)),
+        (((1, 4), (1, 6), (1, 9)), (1, 12)),
+    ],
+)
+def test_rows_and_columns(tmp_path: Path, grids: tuple[Grid, ...], wanted: Grid) -> None:
+    known = [traced(tmp_path, grid, of_lines) for grid in grids]
+    whole = traced(tmp_path, wanted, of_lines)
+    assert extrapolated(known, wanted[0] * wanted[1]).grid == wanted
+    found = foretold(known, wanted[0] * wanted[1])
+    assert without_others(messages(found)) == without_others(messages(whole))
+
+
+def test_collectives_alone(tmp_path: Path) -> None:
+    """Without neighbours, communicators say what the grid is; without these, ranks lie on a line."""
+
+    def transposed(calls: Calls, place: Grid, grid: Grid) -> None:
+        (row, _), (rows, columns) = place, grid
+        own = calls.split(1, range(row * columns, (row + 1) * columns))
+        calls("Alltoall", collective("alltoall", 8 * 14400 // (rows * columns), of=own))
+
+    for number, more in enumerate((of_everybody, transposed)):
+        folder = tmp_path / f"{number}"
+        folder.mkdir()
+        known = [traced(folder, (side, side), more, None) for side in (4, 6, 8)]
+        wanted = traced(folder, (12, 12), more, None)
+        assert without_others(messages(foretold(known, 144))) == without_others(messages(wanted))
+    assert extrapolated([tmp_path / "0" / f"trace-{ranks}" for ranks in TRACED], 7).grid == (1, 7)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +244,7 @@ def test_a_halo_of_ours(tmp_path: Path) -> None:
         (
             TRACED,
             {"kind": "collective", "operation": "barrier", "algorithm": "dissemination"},
-            "allowed: the same neighbours on a grid as in that of 16 ranks; collectives have others",
+            "allowed: the same neighbours on a grid as in that of 16 ranks; collectives have others where they are",
         ),
         ((16, 36), {"kind": "halo", "width": 2, "grid": [96, 96, 4]}, "found 2; allowed: traces of 3 numbers of ranks"),
         (TRACED, {"kind": "halo", "width": 2, "grid": [100, 96, 4]}, "allowed: one size at all such ranks, or one"),
@@ -118,3 +256,114 @@ def test_what_is_refused(tmp_path: Path, ranks: tuple[int, ...], workload: dict[
         extrapolated(files, 144)
     assert line in str(told.value)
     assert "\n" not in str(told.value)
+
+
+def half(calls: Calls, place: Grid, grid: Grid) -> None:
+    ranks = range(grid[0] * grid[1])
+    own = calls.split(1, [rank for rank in ranks if rank % 2 == calls.rank % 2])
+    calls("Allreduce", collective("allreduce", 8, of=own))
+
+
+def pairs(calls: Calls, place: Grid, grid: Grid) -> None:
+    first = calls.rank - calls.rank % 2
+    calls("Bcast", collective("bcast", 8, of=calls.split(1, [first, first + 1])))
+
+
+def backwards(calls: Calls, place: Grid, grid: Grid) -> None:
+    calls("Barrier", collective("barrier", of=calls.split(1, range(grid[0] * grid[1])[::-1])))
+
+
+def sizes_of_blocks(calls: Calls, place: Grid, grid: Grid) -> None:
+    calls("Gatherv", collective("gatherv", 8 * calls.rank))
+
+
+def wandering_root(calls: Calls, place: Grid, grid: Grid) -> None:
+    calls("Bcast", collective("bcast", 8, root=grid[0] // 2))
+
+
+def odd_size(calls: Calls, place: Grid, grid: Grid) -> None:
+    calls("Allreduce", collective("allreduce", {4: 8, 6: 80, 8: 16}[grid[0]]))
+
+
+def more_in_one(calls: Calls, place: Grid, grid: Grid) -> None:
+    calls("Barrier", collective("barrier" if grid[0] < 8 else "allreduce", *([8] if grid[0] == 8 else [])))
+
+
+def regions(calls: Calls, place: Grid, grid: Grid) -> None:
+    if calls.rank == 2:
+        calls("Pcontrol", mpi_calls.region(5))
+
+
+def puts(calls: Calls, place: Grid, grid: Grid) -> None:
+    calls("Put", *([mpi_calls.put(1, 8)] if calls.rank == 3 else []))
+    calls("Win_fence", mpi_calls.fence())
+
+
+@pytest.mark.parametrize(
+    ("more", "line"),
+    [
+        (
+            half,
+            "trace-16: rank 0: found allreduce of a communicator of 8 of 16 ranks on a grid of 4 x 4; allowed: communi",
+        ),
+        (
+            pairs,
+            "trace-16: rank 0: found broadcast of a communicator of 2 of 16 ranks on a grid of 4 x 4; allowed: commun",
+        ),
+        (
+            backwards,
+            "trace-16: rank 15, call 8: found barrier of a communicator of 16 of 16 ranks; allowed: communicat",
+        ),
+        (
+            sizes_of_blocks,
+            "trace-16: rank 0, call 7: found gather of blocks of different sizes among 16 ranks; allowed",
+        ),
+        (
+            wandering_root,
+            "trace-16: rank 0, broadcast of all ranks: found roots 2, 3, 4; allowed: one root at all such",
+        ),
+        (odd_size, "trace-16: rank 0, allreduce of all ranks: found 8 B, 80 B, 16 B; allowed: one size at all such ra"),
+        (more_in_one, "trace-64: rank 0: found allreduce of all ranks where rank 0 of"),
+        (regions, "trace-16: rank 2: found a region; allowed: messages, collectives and work"),
+        (puts, "trace-16: rank 3: found a one-sided call; allowed: messages, collectives and work"),
+    ],
+)
+def test_calls_that_are_refused(tmp_path: Path, more: More, line: str) -> None:
+    known = [traced(tmp_path, (side, side), more) for side in (4, 6, 8)]
+    with pytest.raises(InputError) as told:
+        extrapolated(known, 144)
+    assert line in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+def test_numbers_of_ranks_that_have_no_such_grid(tmp_path: Path) -> None:
+    known = [traced(tmp_path, (side, side), of_everybody) for side in (4, 6, 8)]
+    with pytest.raises(InputError) as told:
+        extrapolated(known, 47)
+    assert str(told.value) == "--ranks: found 47; allowed: a number of ranks on a grid like 4 x 4, 6 x 6, 8 x 8"
+
+
+def test_the_command_takes_algorithms(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    known = [str(traced(tmp_path, (side, side), of_everybody)) for side in (4, 6, 8)]
+    to = tmp_path / "more.goal"
+
+    def run(collectives: str) -> tuple[int, str]:
+        words = ["extrapolate", *known, "--ranks", "100", "--output", str(to), "--collectives", collectives]
+        monkeypatch.setattr("sys.argv", ["tramontane", *words])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        return int(ended.value.code or 0), capfd.readouterr().err
+
+    status, said = run("{allreduce: rabenseifner, alltoall: {algorithm: bruck, radix: 2}}")
+    assert status == 0
+    assert said == (
+        "100 ranks on a grid of 10 x 10; a rank calls broadcast 2 x, allreduce 4 x, barrier 2 x, reduce 2 x, "
+        "allgather 2 x, alltoall 2 x, gather 2 x, scan 2 x; work differs by 0% at most from what it is fitted by\n"
+    )
+    algorithms = frozen({"allreduce": {"algorithm": "rabenseifner"}, "alltoall": {"algorithm": "bruck", "radix": 2}})
+    assert to.read_text() == foretold([Path(each) for each in known], 100, algorithms).read_text()
+    assert run("{allreduce: burst}")[1].startswith("--collectives: allreduce: found 'burst'; allowed: recursive-k, ")
+    assert run("ring")[1] == "--collectives: found 'ring'; allowed: a mapping of keys to values\n"
+    assert run("{sum: ring}")[1].startswith("--collectives: found 'sum'; allowed: barrier, broadcast, ")

@@ -9,6 +9,7 @@ import pytest
 
 from tramontane.errors import InputError
 from tramontane.study import Point, otf2_traces, traces
+from tramontane.study.extrapolation import extrapolated
 from tramontane.substrates.simulator import Simulator, schedule
 
 otf2 = pytest.importorskip("otf2")
@@ -33,8 +34,9 @@ WORKLOADS = [
 ]
 
 
-def result(workload: dict[str, Any], ranks: int = 8) -> dict[str, Any]:
-    return Simulator().run(Point.model_validate({"ranks": ranks, "workload": workload, "machine": NET}))
+def result(workload: dict[str, Any], ranks: int = 8, geometry: list[int] | None = None) -> dict[str, Any]:
+    machine = NET | ({"geometry": geometry} if geometry else {})
+    return Simulator().run(Point.model_validate({"ranks": ranks, "workload": workload, "machine": machine}))
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=["collective", "program"])
@@ -216,3 +218,45 @@ def test_mistakes_are_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]
     with pytest.raises(InputError, match=r"no.otf2: can't be read"):
         traces.pack(tmp_path / "no.otf2")
     assert capfd.readouterr().err == "", "the library tells of it, too"
+
+
+def on_a_grid(folder: Path, rows: int, columns: int) -> Path:
+    """Write a model: a halo in a communicator of its own, and collectives of all ranks and of rows."""
+    ranks = rows * columns
+    program = Program(folder / f"{ranks}" / "x", ranks)
+    grid = program.communicator(*range(ranks))
+    lines = [program.communicator(*range(row * columns, (row + 1) * columns)) for row in range(rows)]
+    operations = otf2.CollectiveOp
+    for rank in range(ranks):
+        row, column = divmod(rank, columns)
+        near = [
+            (row + down) * columns + column + right
+            for down, right in ((1, 0), (-1, 0), (0, 1), (0, -1))
+            if 0 <= row + down < rows and 0 <= column + right < columns
+        ]
+        program.call(rank, "MPI_Init")
+        for _ in range(2):
+            for request, peer in enumerate(near):
+                program.call(rank, "MPI_Irecv", ("mpi_irecv_request", request), work=100)
+                program.call(rank, "MPI_Isend", ("mpi_isend", peer, grid, 7, 800, 10 + request))
+            ends = [("mpi_irecv", peer, grid, 7, 800, request) for request, peer in enumerate(near)]
+            ends += [("mpi_isend_complete", 10 + request) for request in range(len(near))]
+            program.call(rank, "MPI_Waitall", *ends, work=5000)
+            sums = ("mpi_collective_end", operations.ALLREDUCE, program.world, 0, 80 * ranks, 80 * ranks)
+            program.call(rank, "MPI_Allreduce", sums, work=200)
+            told = (2400 * (columns - 1), 0) if column == 0 else (0, 2400)
+            program.call(rank, "MPI_Bcast", ("mpi_collective_end", operations.BCAST, lines[row], 0, *told))
+            program.call(rank, "MPI_Barrier", ("mpi_collective_end", operations.BARRIER, program.world, 0, 0, 0))
+        program.call(rank, "MPI_Finalize", work=70)
+    return Path(program.workload()["file"])
+
+
+def test_more_ranks_than_were_traced(tmp_path: Path) -> None:
+    for ranks in (9, 12, 16, 20):
+        (tmp_path / f"{ranks}").mkdir()
+    known = [on_a_grid(tmp_path, *grid) for grid in ((3, 3), (3, 4), (4, 4))]
+    whole, foretold = on_a_grid(tmp_path, 4, 5), tmp_path / "foretold.goal"
+    foretold.write_text("".join(extrapolated(known, 20).texts()))
+    ours, theirs = (result({"kind": "trace", "file": str(file)}, 20, [5, 4, 1]) for file in (foretold, whole))
+    assert [ours[key] for key in ("messages", "bytes")] == [theirs[key] for key in ("messages", "bytes")]
+    assert ours["time_s"] == pytest.approx(theirs["time_s"], rel=1e-9)

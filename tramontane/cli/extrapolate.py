@@ -2,17 +2,28 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tramontane.cli.options import to_write
+
+if TYPE_CHECKING:
+    from tramontane.study.collective_calls import Algorithms
 
 
 def extrapolate(
     files: Annotated[list[Path], typer.Argument(help="Traces of three numbers of ranks or more.", metavar="TRACE...")],
     ranks: Annotated[int, typer.Option("--ranks", min=1, help="How many there are to be.", metavar="N")],
     output: Annotated[Path, typer.Option("--output", "-o", help="GOAL.", metavar="FILE")],
+    collectives: Annotated[
+        str | None,
+        typer.Option(
+            "--collectives",
+            help="Algorithms of collectives, as in a point: '{allreduce: rabenseifner}'.",
+            metavar="MAPPING",
+        ),
+    ] = None,
 ) -> None:
     """Write what more ranks would do than were traced, if they have neighbours on a grid, as GOAL."""
     from tramontane.errors import display_path
@@ -21,7 +32,30 @@ def extrapolate(
     from tramontane.support.formatting import plural
 
     to_write("--output", output)
-    text, noise = extrapolation.extrapolated(files, ranks)
-    write_atomically(output, text)
+    found = extrapolation.extrapolated(files, ranks, _algorithms(collectives))
+    write_atomically(output, found.texts())
     print(display_path(output))
-    print(f"{plural(ranks, 'rank')}; work differs by {noise:.0%} at most from what it is fitted by", file=sys.stderr)
+    rows, columns = found.grid
+    calls = "; a rank calls " + ", ".join(f"{name} {count} x" for name, count in found.calls().items())
+    print(
+        f"{plural(ranks, 'rank')} on a grid of {rows} x {columns}{calls * bool(found.calls())}; "
+        f"work differs by {found.noise:.0%} at most from what it is fitted by",
+        file=sys.stderr,
+    )
+
+
+def _algorithms(collectives: str | None) -> "Algorithms":
+    """Return the algorithms that the option names (InputError)."""
+    from pydantic_core import PydanticCustomError
+
+    from tramontane.errors import InputError
+    from tramontane.study import reading, workloads
+
+    option = "--collectives"
+    given = None if collectives is None else reading.parse_yaml(option, collectives)
+    try:
+        return workloads.algorithms_of(given)
+    except PydanticCustomError as error:
+        said = error.context or {}
+        key = said["key"].removeprefix("collectives").removeprefix(".")
+        raise InputError(option, key, None, said["allowed"], problem=said["problem"]) from None

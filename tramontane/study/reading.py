@@ -22,7 +22,11 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
     InputError
         If the file is missing, unreadable, empty, too large or deep, not YAML, has a key twice or holds no mapping.
     """
-    text = _text_of(path, "YAML", bounded_yaml.MOST_BYTES)
+    return parse_yaml(path, _text_of(path, "YAML", bounded_yaml.MOST_BYTES))
+
+
+def parse_yaml(path: str | Path, text: str) -> dict[str, Any]:
+    """Return what a text says that stands in a file, or in an option; see :func:`read_yaml`."""
     try:
         data = bounded_yaml.load(text)
     except bounded_yaml.RefusedError as error:

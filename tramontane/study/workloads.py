@@ -477,8 +477,19 @@ class Expanded(Settings):
     )
 
 
-def _algorithms(given: object) -> collective_calls.Algorithms:
-    """Return what a point says of collectives (PydanticCustomError)."""
+def algorithms_of(given: object) -> collective_calls.Algorithms:
+    """Return by which algorithms collectives of a trace become messages.
+
+    Parameters
+    ----------
+    given : object
+        What a point says as `collectives`.
+
+    Raises
+    ------
+    PydanticCustomError
+        With problem, allowed and key, for what can't be.
+    """
     if given is None:
         return collective_calls.DEFAULT_ALGORITHMS
     operations = ", ".join(collective_calls.DEFAULTS)
@@ -531,7 +542,7 @@ class Trace(Tabled):
     @classmethod
     def _by_table(cls, data: dict[str, Any]) -> dict[str, Any]:
         """Put the digest of the operations in the place of the file and of what makes operations of its collectives."""
-        algorithms = _algorithms(data.get("collectives"))
+        algorithms = algorithms_of(data.get("collectives"))
         if "collectives" in data and data.get("file") is None:
             raise problem("found a table, in which collectives are messages", "a file", key="collectives")
         rest = {key: value for key, value in data.items() if key != "collectives"}

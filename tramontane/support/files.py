@@ -4,12 +4,13 @@ import contextlib
 import json
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 
-def write_atomically(path: Path, content: str | bytes | memoryview) -> None:
-    """Write `content` to `path` so that nobody, at no time, sees half of it.
+def write_atomically(path: Path, content: str | bytes | memoryview | Iterator[str]) -> None:
+    """Write `content`, or its parts one after the other, to `path` so that nobody, at no time, sees half of it.
 
     The temporary file lies in the same folder, because a rename is atomic inside one file system only.
     """
@@ -17,7 +18,8 @@ def write_atomically(path: Path, content: str | bytes | memoryview) -> None:
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content.encode() if isinstance(content, str) else content)
+            for part in content if isinstance(content, Iterator) else (content,):
+                stream.write(part.encode() if isinstance(part, str) else part)
             stream.flush()
             os.fsync(stream.fileno())  # or a power cut after the rename leaves an empty file under the name
         # mkstemp makes files only the owner can read; results are meant to be shared.
