@@ -294,7 +294,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "timeline": (("program.yaml",), ("--output", "--ranks", "--threads")),
     "utilisation": (("nope.yaml",), ("--output", "--threads")),
     "goal": (("program.yaml",), ("--output",)),
-    "extrapolate": (("trace.goal", "trace.goal"), ("--ranks", "--output", "--collectives")),
+    "extrapolate": (("trace.goal", "trace.goal"), ("--ranks", "--output", "--grid", "--collectives")),
     "estimate": (("fig09d",), ("--scale", "--where", "--json")),
     "compare": (
         ("nope.csv",),

@@ -336,6 +336,40 @@ def test_calls_that_are_refused(tmp_path: Path, more: More, line: str) -> None:
     assert "\n" not in str(told.value)
 
 
+def test_squares_do_not_tell_rows_from_columns(tmp_path: Path) -> None:
+    known = [traced(tmp_path, (side, side), of_everybody, lambda side: 960 // side * 8) for side in (4, 6, 8)]
+    with pytest.raises(InputError) as told:
+        extrapolated(known, 128)
+    assert str(told.value).endswith(
+        "trace-16: rank 0, recv 1 rows and 0 columns away, tag 1: found 1920 B, 1280 B, 960 B, of which 8 x 16 ranks "
+        "may have 960 B or 480 B; allowed: a trace more, with other rows than columns"
+    )
+    known.append(traced(tmp_path, (4, 6), of_everybody, lambda side: 960 // side * 8))
+    wanted = traced(tmp_path, (8, 16), of_everybody, lambda side: 960 // side * 8)
+    assert messages(foretold(known, 128)) == messages(wanted)
+    same = [traced(tmp_path, (side, side), of_everybody) for side in (4, 6, 8)]
+    assert messages(foretold(same, 128)) == messages(traced(tmp_path, (8, 16), of_everybody))
+
+
+def test_a_grid_may_be_named(tmp_path: Path) -> None:
+    """Where all traces have as many columns, only they know what is divided among these."""
+
+    def halo(side: int) -> int:
+        return 960 // side * 8
+
+    known = [traced(tmp_path, grid, of_lines, halo) for grid in ((4, 3), (5, 3), (6, 3))]
+    with pytest.raises(InputError) as told:
+        extrapolated(known, 20)
+    assert str(told.value) == (
+        "--ranks: found a grid of 5 x 4; allowed: a grid of 3 columns, as those of all traces (--grid), or a trace "
+        "with others"
+    )
+    wanted = traced(tmp_path, (8, 3), of_lines, halo)
+    found = tmp_path / "foretold.goal"
+    found.write_text("".join(extrapolated(known, 24, grid=(8, 3)).texts()))
+    assert without_others(messages(found)) == without_others(messages(wanted))
+
+
 def test_numbers_of_ranks_that_have_no_such_grid(tmp_path: Path) -> None:
     known = [traced(tmp_path, (side, side), of_everybody) for side in (4, 6, 8)]
     with pytest.raises(InputError) as told:
@@ -349,14 +383,16 @@ def test_the_command_takes_algorithms(
     known = [str(traced(tmp_path, (side, side), of_everybody)) for side in (4, 6, 8)]
     to = tmp_path / "more.goal"
 
-    def run(collectives: str) -> tuple[int, str]:
-        words = ["extrapolate", *known, "--ranks", "100", "--output", str(to), "--collectives", collectives]
+    def run(*more: str) -> tuple[int, str]:
+        words = ["extrapolate", *known, "--ranks", "100", "--output", str(to), *more]
         monkeypatch.setattr("sys.argv", ["tramontane", *words])
         with pytest.raises(SystemExit) as ended:
             cli.main()
         return int(ended.value.code or 0), capfd.readouterr().err
 
-    status, said = run("{allreduce: rabenseifner, alltoall: {algorithm: bruck, radix: 2}}")
+    status, said = run(
+        "--grid", "10x10", "--collectives", "{allreduce: rabenseifner, alltoall: {algorithm: bruck, radix: 2}}"
+    )
     assert status == 0
     assert said == (
         "100 ranks on a grid of 10 x 10; a rank calls broadcast 2 x, allreduce 4 x, barrier 2 x, reduce 2 x, "
@@ -364,6 +400,13 @@ def test_the_command_takes_algorithms(
     )
     algorithms = frozen({"allreduce": {"algorithm": "rabenseifner"}, "alltoall": {"algorithm": "bruck", "radix": 2}})
     assert to.read_text() == foretold([Path(each) for each in known], 100, algorithms).read_text()
-    assert run("{allreduce: burst}")[1].startswith("--collectives: allreduce: found 'burst'; allowed: recursive-k, ")
-    assert run("ring")[1] == "--collectives: found 'ring'; allowed: a mapping of keys to values\n"
-    assert run("{sum: ring}")[1].startswith("--collectives: found 'sum'; allowed: barrier, broadcast, ")
+    assert run("--collectives", "{allreduce: burst}")[1].startswith(
+        "--collectives: allreduce: found 'burst'; allowed: recursive-k, "
+    )
+    assert run("--collectives", "ring")[1] == "--collectives: found 'ring'; allowed: a mapping of keys to values\n"
+    assert run("--collectives", "{sum: ring}")[1].startswith(
+        "--collectives: found 'sum'; allowed: barrier, broadcast, "
+    )
+    for grid in ("10", "10x11", "10x-10"):
+        line = f"--grid: found '{grid}'; allowed: rows and columns of 100 ranks, such as 1x100\n"
+        assert run("--grid", grid) == (2, line)

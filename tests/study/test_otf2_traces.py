@@ -239,7 +239,7 @@ def on_a_grid(folder: Path, rows: int, columns: int) -> Path:
             for request, peer in enumerate(near):
                 program.call(rank, "MPI_Irecv", ("mpi_irecv_request", request), work=100)
                 program.call(rank, "MPI_Isend", ("mpi_isend", peer, grid, 7, 800, 10 + request))
-            ends = [("mpi_irecv", peer, grid, 7, 800, request) for request, peer in enumerate(near)]
+            ends: list[Any] = [("mpi_irecv", peer, grid, 7, 800, request) for request, peer in enumerate(near)]
             ends += [("mpi_isend_complete", 10 + request) for request in range(len(near))]
             program.call(rank, "MPI_Waitall", *ends, work=5000)
             sums = ("mpi_collective_end", operations.ALLREDUCE, program.world, 0, 80 * ranks, 80 * ranks)

@@ -1,5 +1,6 @@
 """``tramontane extrapolate``."""
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,6 +17,10 @@ def extrapolate(
     files: Annotated[list[Path], typer.Argument(help="Traces of three numbers of ranks or more.", metavar="TRACE...")],
     ranks: Annotated[int, typer.Option("--ranks", min=1, help="How many there are to be.", metavar="N")],
     output: Annotated[Path, typer.Option("--output", "-o", help="GOAL.", metavar="FILE")],
+    grid: Annotated[
+        str | None,
+        typer.Option("--grid", help="Rows and columns of the ranks; by default the squarest.", metavar="ROWSxCOLUMNS"),
+    ] = None,
     collectives: Annotated[
         str | None,
         typer.Option(
@@ -32,7 +37,7 @@ def extrapolate(
     from tramontane.support.formatting import plural
 
     to_write("--output", output)
-    found = extrapolation.extrapolated(files, ranks, _algorithms(collectives))
+    found = extrapolation.extrapolated(files, ranks, _algorithms(collectives), _grid(grid, ranks))
     write_atomically(output, found.texts())
     print(display_path(output))
     rows, columns = found.grid
@@ -42,6 +47,18 @@ def extrapolate(
         f"work differs by {found.noise:.0%} at most from what it is fitted by",
         file=sys.stderr,
     )
+
+
+def _grid(grid: str | None, ranks: int) -> tuple[int, int] | None:
+    """Return the rows and columns that the option names (InputError)."""
+    from tramontane.errors import InputError
+
+    if grid is None:
+        return None
+    sides = re.fullmatch(r"([1-9]\d{0,9})x([1-9]\d{0,9})", grid, re.ASCII)
+    if sides is None or int(sides[1]) * int(sides[2]) != ranks:
+        raise InputError("--grid", "", grid, f"rows and columns of {ranks} ranks, such as 1x{ranks}")
+    return int(sides[1]), int(sides[2])
 
 
 def _algorithms(collectives: str | None) -> "Algorithms":

@@ -72,7 +72,9 @@ class _Alike:
     amounts: list[list[list[int]]]
 
 
-def extrapolated(paths: Sequence[Path], ranks: int, algorithms: Algorithms = DEFAULT_ALGORITHMS) -> Extrapolation:
+def extrapolated(
+    paths: Sequence[Path], ranks: int, algorithms: Algorithms = DEFAULT_ALGORITHMS, grid: Grid | None = None
+) -> Extrapolation:
     """Return what more ranks do.
 
     Parameters
@@ -83,6 +85,8 @@ def extrapolated(paths: Sequence[Path], ranks: int, algorithms: Algorithms = DEF
         Of the trace that is wanted.
     algorithms : tuple
         By which collectives become messages; see :func:`tramontane.study.collective_calls.frozen`.
+    grid : Grid, optional
+        On which so many ranks lie; by default the squarest that lies as those of the traces.
 
     Raises
     ------
@@ -94,10 +98,8 @@ def extrapolated(paths: Sequence[Path], ranks: int, algorithms: Algorithms = DEF
         allowed = f"traces of {LEAST_TRACES} numbers of ranks or more"
         raise InputError(paths[0], "", None, allowed, problem=f"found {len({table.ranks for table in tables})}")
     grids = _grids(tables)
-    wanted = rank_grids.like(grids, ranks)
-    if wanted is None:
-        known = ", ".join(f"{rows} x {columns}" for rows, columns in grids)
-        raise InputError("--ranks", "", ranks, f"a number of ranks on a grid like {known}")
+    wanted = grid or _wanted(grids, ranks)
+    _check_known(grids, wanted)
     names = [Names(table, grid) for table, grid in zip(tables, grids, strict=True)]
     alike = _alike(tables, grids, names)
     fit = _Fit(tables, grids, wanted, names[0])
@@ -125,6 +127,25 @@ def _grids(tables: Sequence[Table]) -> list[Grid]:
             problem = f"found messages that go {other[0]} rows and {other[1]} columns in one of both"
             raise InputError(table.path, f"grid {grid[0]} x {grid[1]}", None, allowed, problem=problem)
     return [grid for grid, _ in fits]
+
+
+def _wanted(grids: Sequence[Grid], ranks: int) -> Grid:
+    """Return the grid of so many ranks (InputError)."""
+    found = rank_grids.like(grids, ranks)
+    if found is None:
+        known = ", ".join(f"{rows} x {columns}" for rows, columns in grids)
+        raise InputError("--ranks", "", ranks, f"a number of ranks on a grid like {known}")
+    return found
+
+
+def _check_known(grids: Sequence[Grid], wanted: Grid) -> None:
+    """Refuse a grid of other rows, or columns, if those of the traces are all as many (InputError)."""
+    rows, columns = wanted
+    for way, word in enumerate(("rows", "columns")):
+        known = {grid[way] for grid in grids}
+        if len(known) == 1 and wanted[way] not in known:
+            allowed = f"a grid of {known.pop()} {word}, as those of all traces (--grid), or a trace with others"
+            raise InputError("--ranks", "", None, allowed, problem=f"found a grid of {rows} x {columns}")
 
 
 def _alike(tables: Sequence[Table], grids: Sequence[Grid], names: Sequence[Names]) -> dict[Place, _Alike]:
@@ -170,8 +191,8 @@ class _Fit:
                 steps.append(self._call(operation, amounts, alike.path, where))
             elif operation.kind == "calc":
                 works = np.array([np.median(each) for each in amounts])
-                work, told = fitted_amounts.fitted(self._grids, works, self._wanted)
-                steps.append(Work(round(work / _PICOSECONDS)))
+                time, told = fitted_amounts.work(self._grids, works, self._wanted)
+                steps.append(Work(round(time / _PICOSECONDS)))
                 usual += works
                 off += np.abs(told - works)
             else:
@@ -200,10 +221,14 @@ class _Fit:
     def _size(self, sizes: list[list[int]], shares: Shares, path: Path, where: str) -> int:
         known = np.array([own[0] for own in sizes], dtype=np.float64)
         is_one = all(len(set(own)) == 1 for own in sizes)
-        size = fitted_amounts.size(self._grids, known, self._wanted, shares) if is_one else None
-        if size is None:
-            found = ", ".join(f"{np.median(own):.0f} B" for own in sizes)
-            grows = ", or grows with them" * (shares is fitted_amounts.of_collectives)
-            allowed = f"one size at all such ranks, or one that is divided among rows, columns or ranks{grows}"
-            raise InputError(path, where, None, allowed, problem=f"found {found}")
-        return round(size)
+        fits = fitted_amounts.sizes(self._grids, known, self._wanted, shares) if is_one else []
+        if len(fits) == 1:
+            return round(fits[0])
+        found = ", ".join(f"{np.median(own):.0f} B" for own in sizes)
+        grows = ", or grows with them" * (shares is fitted_amounts.of_collectives)
+        allowed = f"one size at all such ranks, or one that is divided among rows, columns or ranks{grows}"
+        if fits:
+            rows, columns = self._wanted
+            found += f", of which {rows} x {columns} ranks may have " + " or ".join(f"{size:.0f} B" for size in fits)
+            allowed = "a trace more, with other rows than columns"
+        raise InputError(path, where, None, allowed, problem=f"found {found}")

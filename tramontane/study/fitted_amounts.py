@@ -17,6 +17,8 @@ Shares = Callable[[Grid], tuple[float, ...]]
 Amounts = npt.NDArray[np.float64]
 _EXACT = 1e-9
 """Of sizes, relative."""
+_TIE = 1e-12
+"""Of what work is off by, relative."""
 
 
 def of_messages(grid: Grid) -> tuple[float, ...]:
@@ -32,55 +34,80 @@ def of_collectives(grid: Grid) -> tuple[float, ...]:
     return *of_messages(grid), ranks * rows, ranks * columns, ranks * ranks, 1 / rows, 1 / columns, 1 / ranks
 
 
-def fitted(
-    grids: Sequence[Grid], amounts: Amounts, wanted: Grid, shares: Shares = of_messages
-) -> tuple[float, Amounts]:
-    """Return an amount on another grid, and those known as they are fitted.
+def work(grids: Sequence[Grid], times: Amounts, wanted: Grid) -> tuple[float, Amounts]:
+    """Return work on another grid, and that which is known as it is fitted.
+
+    Where rows and columns fit alike, as on squares, both divide it by the same factor.
 
     Parameters
     ----------
     grids : sequence of Grid
         Those that are known.
-    amounts : array, shape (grids,)
-        On each of them, in bytes or time.
+    times : array, shape (grids,)
+        On each of them.
     wanted : Grid
         The other one.
-    shares : function
-        By what amounts may be divided.
     """
-    best, least = (0.0, amounts), math.inf
-    for which in range(len(shares(wanted))):
-        divisors = np.array([shares(grid)[which] for grid in grids])
-        mean = float((amounts * divisors).mean())
-        worst = float(np.abs(amounts * divisors - mean).max()) / mean if mean else 0.0
-        if worst < least - 1e-12:
-            best, least = (mean / shares(wanted)[which], mean / divisors), worst
-    return best
+    found: list[float] = []
+    best, least = times, math.inf
+    for divisors, divisor in _divisors(grids, wanted, of_messages):
+        mean = float((times * divisors).mean())
+        worst = float(np.abs(times * divisors - mean).max()) / mean if mean else 0.0
+        if worst < least - _TIE:
+            best, least, found = mean / divisors, worst, []
+        if worst < least + _TIE:
+            found.append(mean / divisor)
+    return math.prod(found) ** (1 / len(found)), best
 
 
-def size(grids: Sequence[Grid], sizes: Amounts, wanted: Grid, shares: Shares = of_messages) -> float | None:
-    """Return a size [B] on another grid, which may have a part that is the same everywhere; None if nothing fits.
+def sizes(grids: Sequence[Grid], known: Amounts, wanted: Grid, shares: Shares) -> list[float]:
+    """Return which sizes [B] it may be on another grid: none if nothing fits, several if rows and columns fit alike.
 
     Parameters
     ----------
-    grids, sizes, wanted, shares
-        As in :func:`fitted`.
+    grids : sequence of Grid
+        Those that are known.
+    known : array, shape (grids,)
+        On each of them [B].
+    wanted : Grid
+        The other one.
+    shares : function
+        By what sizes may be divided; they may have a part that is the same everywhere, too.
     """
-    found, told = fitted(grids, sizes, wanted, shares)
-    if _agree(told, sizes):
-        return found
-    for which in range(1, len(shares(wanted))):
-        whole = shares(grids[0])[which]
-        known = np.array([[1.0, whole / shares(grid)[which]] for grid in grids])
-        parts, *_ = np.linalg.lstsq(known, sizes)
-        found = float(parts @ (1.0, whole / shares(wanted)[which]))
-        if found >= 0 and _agree(known @ parts, sizes):
-            return found
-    return None
+    whole = [
+        mean / divisor
+        for divisors, divisor in _divisors(grids, wanted, shares)
+        for mean in [float((known * divisors).mean())]
+        if _agree(mean / divisors, known)
+    ]
+    if whole:
+        return _distinct(whole)
+    found = []
+    for divisors, divisor in _divisors(grids, wanted, shares)[1:]:
+        columns = np.stack([np.ones(len(grids)), divisors[0] / divisors], axis=1)
+        parts, *_ = np.linalg.lstsq(columns, known)
+        size = float(parts @ (1.0, divisors[0] / divisor))
+        if size >= 0 and _agree(columns @ parts, known):
+            found.append(size)
+    return _distinct(found)
 
 
-def _agree(told: Amounts, sizes: Amounts) -> bool:
-    return bool(np.abs(told - sizes).max() <= _EXACT * sizes.max())
+def _divisors(grids: Sequence[Grid], wanted: Grid, shares: Shares) -> list[tuple[Amounts, float]]:
+    """Return by what amounts may be divided, each on the grids that are known and on the other one."""
+    return list(zip(np.array([shares(grid) for grid in grids]).T, shares(wanted), strict=True))
+
+
+def _agree(told: Amounts, known: Amounts) -> bool:
+    return bool(np.abs(told - known).max() <= _EXACT * known.max())
+
+
+def _distinct(found: Sequence[float]) -> list[float]:
+    """Return those that differ by half a byte or more."""
+    distinct: list[float] = []
+    for size in found:
+        if all(abs(size - other) >= 0.5 for other in distinct):
+            distinct.append(size)
+    return distinct
 
 
 def root(lengths: Sequence[int], roots: Sequence[int], wanted: int) -> int | None:

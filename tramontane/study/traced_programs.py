@@ -59,7 +59,8 @@ class Operation:
             return f"{self.kind} of {self.group}"
         if self.kind == "calc":
             return "work"
-        return f"{self.kind} {self.away[0]} rows and {self.away[1]} columns away, tag {self.tag}"
+        where = f"tag {self.tag}" if self.tag < FIRST_TAG else "in another communicator than that of all ranks"
+        return f"{self.kind} {self.away[0]} rows and {self.away[1]} columns away, {where}"
 
 
 _WORK = Operation("calc")
