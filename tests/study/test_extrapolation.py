@@ -103,6 +103,26 @@ def test_a_halo_of_ours(tmp_path: Path) -> None:
     assert messages(foretold(known, 144)) == messages(goal(tmp_path, 144, halo))
 
 
+def test_an_order_of_its_own(tmp_path: Path) -> None:
+    """GOAL may tell first what comes last; messages match in the order in which they are told."""
+
+    def ring(ranks: int) -> Path:
+        text = f"num_ranks {ranks}\n"
+        for rank in range(ranks):
+            after, before = (rank + 1) % ranks, (rank - 1) % ranks
+            text += (
+                f"rank {rank} {{ a: send 80b to {after} b: send 16b to {after} c: calc 50 a requires b b requires c "
+            )
+            text += f"d: recv 80b from {before} e: recv 16b from {before} }}\n"
+        file = tmp_path / f"{ranks}.goal"
+        file.write_text(text)
+        return file
+
+    found = foretold([ring(ranks) for ranks in (3, 4, 5)], 7)
+    assert messages(found) == messages(ring(7))
+    assert counts(found) == counts(ring(7))
+
+
 def traced(folder: Path, grid: Grid, more: More, halo: Amount | None = lambda _: 960) -> Path:
     """Write the trace of a model: twice a halo to the four next ranks, as far as the grid goes, and more."""
     rows, columns = grid
