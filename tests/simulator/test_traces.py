@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import struct
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +18,7 @@ from hypothesis import strategies as st
 from tramontane import _simulator
 from tramontane.errors import InputError
 from tramontane.study import Point, load_point, patterns, schedules, traces
-from tramontane.substrates.simulator import Simulator
+from tramontane.substrates.simulator import Simulator, as_simulated
 
 from .test_recorded import POINTS, random_point
 
@@ -93,6 +97,37 @@ def test_a_workload_as_a_trace_takes_the_same_time(
     for key in ("work_s", "busy_s"):
         sums = sum(step[key] for step in wanted.get("steps", []))
         assert found["steps"][0][key] == pytest.approx(sums, rel=1e-9) or "steps" not in wanted
+
+
+def anonymous_memory(of: subprocess.Popen[str]) -> int:
+    """Return the most memory that belongs to no file of a process until it ends [B]."""
+    status, most = Path(f"/proc/{of.pid}/status"), 0
+    while of.poll() is None:
+        found = re.search(r"RssAnon:\s+(\d+) kB", status.read_text())
+        most = max(most, int(found[1]) * 1000 if found else 0)
+        time.sleep(0.002)
+    return most
+
+
+def test_a_trace_is_mapped_not_read(tmp_path: Path) -> None:
+    """So that 10^8 operations take less than 2 GB beside the file: what the second million takes is the measure."""
+    took = []
+    for repeats in (1200, 2400):
+        program = {"kind": "allreduce", "algorithm": "recursive-doubling", "repeats": repeats}
+        schedule = _simulator.schedule.Schedule(program, 64)
+        traces.write_goal(schedule, 64, tmp_path / "x.goal")
+        table = tmp_path / f"{repeats}.pattern"
+        table.write_bytes(traces.pack(tmp_path / "x.goal"))
+        point = Point.model_validate({"ranks": 64, "machine": {**PAIR, "nodes_per_switch": 32}, "workload": program})
+        told = as_simulated(point) | {"workload": {"kind": "trace", "table": str(table)}}
+        command = "import json, sys; from tramontane import _simulator; _simulator.simulate(json.loads(sys.argv[1]))"
+        child = subprocess.Popen([sys.executable, "-c", command, json.dumps(told)], text=True)
+        counts = traces.counts(table)
+        took.append((2 * counts.messages + counts.works, anonymous_memory(child)))
+        assert child.returncode == 0
+    (few, before), (many, after) = took
+    assert many - few > 900_000
+    assert (after - before) / (many - few) < 20
 
 
 def test_work_adds_up_along_dependencies_only(tmp_path: Path) -> None:
