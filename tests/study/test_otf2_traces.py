@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +60,110 @@ def test_what_we_write_comes_back(tmp_path: Path, workload: dict[str, Any]) -> N
         assert own[key] == other[key] == goal[key]
     assert other["time_s"] == pytest.approx(own["time_s"], rel=1e-9)
     assert goal["time_s"] == pytest.approx(own["time_s"], rel=1e-3)  # whole nanoseconds
+
+
+#: Debian's release of OTF2, its library and its tools, shares nothing with the one of the virtual environment.
+DEBIAN = "apt-get install --no-install-recommends python3-otf2 otf2-tools"
+SYSTEM_PYTHON = Path("/usr/bin/python3")
+
+
+def test_what_debians_library_writes_is_read(tmp_path: Path) -> None:
+    """Another release of OTF2 writes it in a process of its own; the same operations as a GOAL text by hand."""
+    has_otf2 = [SYSTEM_PYTHON, "-c", "import otf2"]
+    if not SYSTEM_PYTHON.exists() or subprocess.run(has_otf2, check=False, capture_output=True).returncode != 0:
+        pytest.skip(f"Debian's python3-otf2 not found; installed by: {DEBIAN}")
+    script = Path(__file__).with_name("written_by_debian.py")
+    subprocess.run(
+        [SYSTEM_PYTHON, script, tmp_path / "debian"], check=True, env={"PATH": "/usr/bin:/bin"}, cwd=tmp_path
+    )
+    text = """num_ranks 3
+rank 0 {
+w: calc 11000
+a: send 2000b to 1 tag 1
+a requires w
+v: calc 5000
+v irequires a
+b: send 600b to 2 tag 2
+b requires v
+u: calc 1000
+u requires a
+u requires b
+c: send 80b to 1 tag 3
+c requires u
+d: recv 80b from 1 tag 3
+d requires c
+z: calc 19000
+z requires d
+}
+rank 1 {
+w: calc 3000
+a: recv 2000b from 0 tag 1
+a requires w
+v: calc 13000
+v irequires a
+b: send 40b to 2 tag 4
+b requires a
+b requires v
+u: calc 1000
+u requires b
+c: recv 80b from 0 tag 3
+c requires u
+d: recv 80b from 2 tag 3
+d requires c
+e: send 80b to 2 tag 3
+e requires c
+f: send 80b to 0 tag 3
+f requires d
+f requires e
+z: calc 19000
+z requires f
+}
+rank 2 {
+w: calc 2000
+a: recv 600b from 0 tag 2
+a requires w
+v: calc 17000
+v requires a
+b: recv 40b from 1 tag 4
+b requires v
+u: calc 1000
+u requires b
+c: recv 80b from 1 tag 3
+c requires u
+d: send 80b to 1 tag 3
+d requires u
+z: calc 19000
+z requires c
+z requires d
+}
+"""
+    (tmp_path / "x.goal").write_text(text)
+    files = (tmp_path / "debian" / "traces.otf2", tmp_path / "x.goal")
+    debian, by_hand = (result({"kind": "trace", "file": str(file)}, 3) for file in files)
+    assert (debian["messages"], debian["bytes"]) == (7, 2000 + 600 + 40 + 4 * 80)
+    assert debian["steps"][0]["work_s"] == pytest.approx(
+        (36e-6 + 36e-6 + 39e-6) / 3, rel=1e-12
+    )  # without what is inside
+    for key in ("time_s", "messages", "bytes", "packets", "control_packets"):
+        assert debian[key] == by_hand[key], key
+
+
+def test_what_we_write_is_read_by_otf2_print(tmp_path: Path) -> None:
+    if shutil.which("otf2-print") is None:
+        pytest.skip(f"otf2-print not found; installed by: {DEBIAN}")
+    point = Point.model_validate({"ranks": 8, "workload": WORKLOADS[1], "machine": NET})
+    written = schedule(point.workload, 8)
+    otf2_traces.write(written, 8, tmp_path / "x.otf2", "x")
+    printed = subprocess.run(["otf2-print", tmp_path / "x.otf2"], check=True, capture_output=True, text=True)
+    lines = [line.split() for line in printed.stdout.splitlines()]
+    counts = Counter(words[0] for words in lines if words)
+    sent = sum(int(words[words.index("Length:") + 1].rstrip(",")) for words in lines if words[:1] == ["MPI_ISEND"])
+    own = result(WORKLOADS[1])
+    assert printed.stderr == ""
+    assert (counts["MPI_ISEND"], sent) == (own["messages"], own["bytes"])
+    for what in ("MPI_ISEND_COMPLETE", "MPI_IRECV_REQUEST", "MPI_IRECV"):
+        assert counts[what] == own["messages"]
+    assert counts["ENTER"] == counts["LEAVE"]
 
 
 class Program:
