@@ -8,9 +8,14 @@
 // `prepares_send`, `receives` and `busy` until an event, and `waits`. The protocol is, too; a message says which
 // receive (`round`) and which send (`index`) are its ends. What is put goes from interface to interface, and what is
 // pulled from the interface of its source, whatever the ranks at the other end do.
+//
+// A rank may have other processors beside processor 0 (`OtherCpu`). Each does one thing at a time, too, in the order in
+// which that became ready: it works beside processor 0, and hands messages over to that one, which does for them what
+// it does for its own.
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "graph_state.hpp"
@@ -27,29 +32,37 @@ using Kind = Transaction::Kind;
 class Own {
 public:
     Own(GraphState& state, std::uint32_t rank)
-        : operations(state.of(rank)), follower(state.followers[rank]), state_(state) {}
+        : operations(state.of(rank)), follower(state.followers[rank]), state_(state), rank_(rank) {}
 
     const Operations operations;
     Follower& follower;
 
     void append_ready(std::uint32_t operation) {
-        state_(operations, operation).number = 0;
-        if (follower.last_ready == 0) {
-            follower.first_ready = operation + 1;
-        } else {
-            state_(operations, follower.last_ready - 1).number = operation + 1;
-        }
-        follower.last_ready = operation + 1;
+        if (const std::uint32_t cpu = operations.cpu_of(operation); cpu > 0) [[unlikely]]
+            return append_ready(state_.cpu(rank_, cpu), operation);
+        append_ready(follower, operation);
     }
     /// The first operation that is ready, which starts now. \pre there is one
-    std::uint32_t start_ready() {
-        const std::uint32_t operation = follower.first_ready - 1;
+    std::uint32_t start_ready() { return start_ready(follower); }
+    std::uint32_t start_ready(auto& processor) {
+        const std::uint32_t operation = processor.first_ready - 1;
         OperationState& state = state_(operations, operation);
-        follower.first_ready = state.number;
-        if (follower.first_ready == 0) follower.last_ready = 0;
+        processor.first_ready = state.number;
+        if (processor.first_ready == 0) processor.last_ready = 0;
         state.number = OperationState::started;
         return operation;
     }
+    void append_ready(auto& processor, std::uint32_t operation) {
+        state_(operations, operation).number = 0;
+        if (processor.last_ready == 0) {
+            processor.first_ready = operation + 1;
+        } else {
+            state_(operations, processor.last_ready - 1).number = operation + 1;
+        }
+        processor.last_ready = operation + 1;
+    }
+    /// Whether there is something for processor 0 to do beside what has arrived.
+    [[nodiscard]] bool has_to_act() const { return follower.first_ready > 0 || follower.ended == operations.count(); }
     [[nodiscard]] bool receive_is_ready() const {
         return follower.first_ready > 0 && operations.is_receive(follower.first_ready - 1);
     }
@@ -116,12 +129,71 @@ private:
     }
 
     GraphState& state_;
+    std::uint32_t rank_;
 };
 
 }  // namespace
 
 /// Goes on until the rank is busy, waits for the network, or has ended.
 void Nodes::follow(Node& node, std::uint32_t rank, Ticks now) {
+    follow_first_cpu(node, rank, now);
+    if (graph_->other_cpus() > 0) [[unlikely]]
+        start_other_cpus(node, rank, now);
+}
+
+/// Processors beside processor 0 that are not busy start what is ready for them.
+void Nodes::start_other_cpus(Node& node, std::uint32_t rank, Ticks now) {
+    Own own(*graph_, rank);
+    for (bool goes_on = true; goes_on;) {
+        goes_on = false;
+        for (std::uint32_t number = 1; number <= graph_->other_cpus(); ++number) {
+            OtherCpu& cpu = graph_->cpu(rank, number);
+            while (cpu.working == 0 && cpu.first_ready > 0) {
+                goes_on = true;  // others may have waited for it
+                const std::uint32_t operation = own.start_ready(cpu);
+                if (own.operations.is_receive(operation) || own.operations.is_send(operation)) {
+                    own.append_ready(own.follower, operation);
+                    continue;
+                }
+                own.show_start(operation);
+                const std::int64_t told = own.operations.works[own.operations.work_of(operation)];
+                const Ticks work = from_picoseconds(graph_->schedule.scaled(told));
+                if (work == 0) {
+                    own.end(operation);
+                    continue;
+                }
+                totals_[static_cast<std::size_t>(node.phase)].work += work;
+                cpu.working = operation + 1;
+                const Address at = places_.address(places_.of(rank));
+                engine_.schedule(noise_.end(rank, now, work), engine_.switches + at.node,
+                                 node_code(EventKind::resume, number << places_.bits() | at.local));
+            }
+        }
+    }
+}
+
+/// What another processor than 0 worked at is done.
+void Nodes::other_cpu_goes_on(std::uint32_t place, std::uint32_t number, Ticks now) {
+    const std::uint32_t rank = places_.rank_at(place);
+    Node& node = this->node(place);
+    Own own(*graph_, rank);
+    OtherCpu& cpu = graph_->cpu(rank, number);
+    apply_returned_credits_of(place, now);
+    own.end(std::exchange(cpu.working, 0) - 1);
+    start_other_cpus(node, rank, now);
+    if (node.state == RankState::waits && own.has_to_act()) {
+        if (is_interrupted(rank, now)) {
+            node.state = RankState::busy;
+            resume_at(rank, noise_.end(rank, now, 0));
+        } else {
+            follow(node, rank, now);
+        }
+    }
+    wake_of(place, now);
+}
+
+/// What processor 0 does of it.
+void Nodes::follow_first_cpu(Node& node, std::uint32_t rank, Ticks now) {
     Own own(*graph_, rank);
     Follower& follower = own.follower;
     bool has_paid = false;  // the overhead of the message that is looked at next
@@ -143,6 +215,8 @@ void Nodes::follow(Node& node, std::uint32_t rank, Ticks now) {
     own.end_all();
     node.state = RankState::waits;
     while (true) {
+        if (graph_->other_cpus() > 0) [[unlikely]]
+            start_other_cpus(node, rank, now);
         if (follower.first_ready > 0 && !has_paid) {
             if (start_operation(node, rank, now)) return;
         } else if (follower.ended == own.operations.count()) {
@@ -377,7 +451,10 @@ Nodes::Taken Nodes::take_for_operation(std::uint32_t rank, Index item, Ticks now
 /// The same by a NIC that matches messages by itself; see take_by_hardware.
 void Nodes::take_for_operation_by_hardware(std::uint32_t rank, Index item, Ticks now) {
     const auto [copying, done] = take_for_operation(rank, item, now);
-    if (done != nothing_done) Own(*graph_, rank).end(done);
+    if (done == nothing_done) return;
+    Own(*graph_, rank).end(done);
+    if (graph_->other_cpus() > 0) [[unlikely]]
+        start_other_cpus(node(places_.of(rank)), rank, now);
 }
 
 /// Who waits for whom, from a rank on, until it is somebody who was named before.

@@ -37,6 +37,12 @@ struct OperationState {
     std::uint32_t only;             ///< the one that waits for its end, plus 1; 0: there are none, or several
 };
 static_assert(sizeof(OperationState) == 8 && GraphTable::most_of_rank < std::int64_t{OperationState::started});
+/// Another processor of a rank than 0, which does one thing at a time, in the order in which that became ready. Numbers
+/// are as in `Follower`.
+struct OtherCpu {
+    std::uint32_t first_ready = 0, last_ready = 0;
+    std::uint32_t working = 0;
+};
 
 /// Of all ranks; the parts of a simulation share it, and each writes what is its ranks'.
 class GraphState {
@@ -45,7 +51,9 @@ public:
         : schedule{schedule_},
           followers{std::make_shared<Follower[]>(static_cast<std::size_t>(schedule_.ranks()))},
           operations_{allocate_pages<OperationState>(static_cast<std::size_t>(schedule_.table().operations()))},
-          early_{allocate_zeros<Index>(static_cast<std::size_t>(schedule_.table().header().receives))} {
+          early_{allocate_zeros<Index>(static_cast<std::size_t>(schedule_.table().header().receives))},
+          other_cpus_{static_cast<std::uint32_t>(schedule_.table().highest_cpu())} {
+        if (other_cpus_ > 0) cpus_ = std::make_shared<OtherCpu[]>(cpus());
         for (std::uint32_t rank = 0; rank < static_cast<std::uint32_t>(schedule_.table().ranks()); ++rank) {
             const GraphTable::Operations own = of(rank);
             for (std::uint32_t i = 0; i < own.count(); ++i) (*this)(own, i) = begin(own, i);
@@ -67,10 +75,18 @@ public:
         return operations_[own.first + receive].number >= OperationState::started;
     }
 
+    /// Processors of a rank beside processor 0.
+    [[nodiscard]] std::uint32_t other_cpus() const { return other_cpus_; }
+    /// \pre 1 <= cpu <= other_cpus()
+    [[nodiscard]] OtherCpu& cpu(std::uint32_t rank, std::uint32_t cpu) {
+        return cpus_[std::size_t{rank} * other_cpus_ + cpu - 1];
+    }
+
     void keep(StateFile& file) {
         file.array(followers.get(), static_cast<std::size_t>(schedule.ranks()));
         file.array(operations_.get(), static_cast<std::size_t>(schedule.table().operations()));
         file.array(early_.get(), static_cast<std::size_t>(schedule.table().header().receives));
+        if (other_cpus_ > 0) file.array(cpus_.get(), cpus());
     }
 
     const GraphSchedule& schedule;
@@ -93,6 +109,9 @@ private:
 
     Pages<OperationState> operations_;
     Pages<Index> early_;
+    [[nodiscard]] std::size_t cpus() const { return static_cast<std::size_t>(schedule.ranks()) * other_cpus_; }
+    std::uint32_t other_cpus_;
+    std::shared_ptr<OtherCpu[]> cpus_;
 };
 
 }  // namespace tramontane

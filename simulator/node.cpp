@@ -107,7 +107,10 @@ void Nodes::Start::handle(Nodes& nodes, const Event& event, Ticks now) {
 }
 
 void Nodes::Resume::handle(Nodes& nodes, const Event& event, Ticks now) {
-    nodes.resume(nodes.engine_.place_of(event), now);
+    const std::uint32_t place = nodes.engine_.place_of(event);
+    if (const std::uint32_t cpu = what_of(event.code) >> nodes.places_.bits(); cpu > 0) [[unlikely]]
+        return nodes.other_cpu_goes_on(place, cpu, now);
+    nodes.resume(place, now);
 }
 
 void Nodes::MessageArrival::handle(Nodes& nodes, const Event& event, Ticks now) {

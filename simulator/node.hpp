@@ -88,6 +88,9 @@ private:
         return static_cast<std::uint32_t>(schedule_.receive(me, node.round, done).peer);
     }
     [[gnu::noinline]] void follow(Node& node, std::uint32_t rank, Ticks now);
+    void follow_first_cpu(Node& node, std::uint32_t rank, Ticks now);
+    void start_other_cpus(Node& node, std::uint32_t rank, Ticks now);
+    [[gnu::noinline]] void other_cpu_goes_on(std::uint32_t place, std::uint32_t number, Ticks now);
     void begin_graph(Node& node, std::uint32_t rank, Ticks now);
     void enter_phase(Node& node, std::int16_t phase, Ticks now);
     void leave_phase(const Node& node, Ticks now);

@@ -114,6 +114,14 @@ public:
         longest_ = std::max(longest_, picoseconds);
         return add({picoseconds, 0, 0, static_cast<std::uint32_t>(position), Kind::work, How::sent});
     }
+    /// The operation that was told last is of this processor of the rank.
+    void on_cpu(std::int64_t cpu, std::int64_t position) {
+        if (cpu < 0 || cpu > GraphTable::last_cpu) {
+            refuse_key(where(position), "cpu " + std::to_string(cpu), "0 to " + std::to_string(GraphTable::last_cpu));
+        }
+        operations_[operations_.size() - 1].cpu = static_cast<std::uint8_t>(cpu);
+        highest_cpu_ = std::max(highest_cpu_, cpu);
+    }
     /// \param on_start the later one waits until the earlier has started, else until it has ended
     void depend(std::uint32_t later, std::uint32_t earlier, bool on_start) {
         dependencies_.push_back({later, earlier, on_start});
@@ -147,7 +155,7 @@ public:
                                   .dependencies = static_cast<std::int64_t>(dependencies_.size()),
                                   .longest = longest_,
                                   .levels = std::ssize(levels_),
-                                  .one_sided = one_sided_ ? 1 : 0};
+                                  .special = GraphTable::special_of(one_sided_, highest_cpu_)};
         for (const OfRank& own : ranks_) {
             header.sends += own.sends;
             header.receives += own.receives;
@@ -169,6 +177,7 @@ public:
         put_begins(out, [](const OfRank& own) { return own.sends; });
         put_begins(out, [](const OfRank& own) { return own.receives; });
         put_begins(out, [](const OfRank& own) { return own.count() - own.sends - own.receives; });
+        if (highest_cpu_ > 0) put_cpus(out);
         return packed;
     }
 
@@ -182,6 +191,7 @@ private:
         std::uint32_t position;
         Kind kind;
         How how;
+        std::uint8_t cpu = 0;
         std::uint32_t number = 0;  ///< within its rank and kind
     };
     struct Dependency {
@@ -428,6 +438,16 @@ private:
                    "no operation that waits for itself");
     }
 
+    void put_cpus(Writer& out) const {
+        for (const OfRank& own : ranks_) {
+            for (const Kind kind : {Kind::receive, Kind::send, Kind::work}) {
+                for (std::size_t i = own.first; i < own.last; ++i) {
+                    if (operations_[i].kind == kind) out.put(operations_[i].cpu);
+                }
+            }
+        }
+    }
+
     void put_dependencies(Writer& out) const {
         Scratch<std::uint32_t> needs(operations_.size()), begins(operations_.size() + 1);
         std::size_t base = 0;
@@ -465,6 +485,7 @@ private:
     std::string place_;
     std::int64_t rank_ = 0;
     std::int64_t longest_ = 0;
+    std::int64_t highest_cpu_ = 0;
     bool one_sided_ = false;
     std::vector<OfRank> ranks_;
     std::vector<std::int64_t> levels_;  ///< in order

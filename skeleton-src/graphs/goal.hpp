@@ -9,8 +9,8 @@
 ///       l2 requires l1          // starts when l1 has ended; irequires: when it has started
 ///     }
 ///
-/// Operations of another `cpu` than 0, receives from any rank and of any tag are refused: what they do depends on time.
-/// `nic` is left to the machine. A message without a tag has tag 0.
+/// Receives from any rank and of any tag are refused: what they do depends on time. `nic` is left to the machine. A
+/// message without a tag has tag 0, an operation without a `cpu` is of processor 0.
 #pragma once
 
 #include <algorithm>
@@ -60,6 +60,10 @@ public:
 private:
     static constexpr std::int64_t picoseconds = 1000;  ///< of GOAL's unit, a nanosecond
 
+    struct Attributes {
+        std::int64_t tag = 0, cpu = 0;
+    };
+
     void statement(std::string_view word) {
         if (is_operation(word)) {
             operation(word);
@@ -91,8 +95,8 @@ private:
             if (time > GraphBuilder::most_work / picoseconds || time < 0) {
                 refuse_key(builder_.where(line), "work of " + std::to_string(time) + " ns", "0 to 1000 s");
             }
-            static_cast<void>(attributes());
-            return builder_.work(time * picoseconds, line);
+            const Attributes more = attributes();
+            return on_cpu(builder_.work(time * picoseconds, line), more, line);
         }
         std::string_view size = next();
         if (size.empty() || size.back() != 'b') refuse_here(size, "a number of bytes, such as 10b");
@@ -101,29 +105,32 @@ private:
         const bool sends = word == "send";
         expect(sends ? "to" : "from");
         const std::int64_t peer = number("a rank");
-        const std::int64_t tag = attributes();
-        return sends ? builder_.send(peer, tag, bytes, line) : builder_.receive(peer, tag, bytes, line);
+        const Attributes more = attributes();
+        return on_cpu(
+            sends ? builder_.send(peer, more.tag, bytes, line) : builder_.receive(peer, more.tag, bytes, line), more,
+            line);
+    }
+    std::uint32_t on_cpu(std::uint32_t told, const Attributes& more, std::int64_t line) {
+        builder_.on_cpu(more.cpu, line);
+        return told;
     }
 
-    /// Reads what may follow an operation. Returns its tag.
-    std::int64_t attributes() {
-        std::int64_t tag = 0;
+    /// Reads what may follow an operation.
+    Attributes attributes() {
+        Attributes found;
         while (true) {
             const auto [at, line] = std::pair{at_, line_};
             const std::string_view word = next();
             if (word == "tag") {
-                tag = number("a tag");
+                found.tag = number("a tag");
             } else if (word == "cpu") {
-                const std::int64_t cpu = number("0");
-                if (cpu != 0) {
-                    refuse_key(builder_.where(line_), "cpu " + std::to_string(cpu), "0: a rank has one processor");
-                }
+                found.cpu = number("a number");
             } else if (word == "nic") {
                 static_cast<void>(number("a number"));
             } else {
                 at_ = at;
                 line_ = line;
-                return tag;
+                return found;
             }
         }
     }

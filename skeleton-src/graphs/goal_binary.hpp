@@ -97,9 +97,6 @@ private:
         const std::int64_t peer = signed_of(read<std::uint32_t>(at + 5, where));
         const auto size = read<std::uint64_t>(at + 9, where);
         const std::int64_t tag = signed_of(read<std::uint32_t>(at + 17, where));
-        if (cpu != 0) {
-            refuse_key(builder_.where(number), "cpu " + std::to_string(cpu), "0: a rank has one processor");
-        }
         const auto amount = static_cast<std::int64_t>(std::min<std::uint64_t>(size, std::uint64_t{1} << 50));
         if (kind == 1) {
             builder_.send(peer, tag, amount, number);
@@ -110,6 +107,7 @@ private:
         } else {
             refuse_key(builder_.where(number), "kind " + std::to_string(kind), "1 (send), 2 (recv), 3 (calc)");
         }
+        builder_.on_cpu(cpu, number);
     }
 
     [[nodiscard]] static std::int64_t signed_of(std::uint64_t number) {

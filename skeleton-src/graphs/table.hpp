@@ -27,8 +27,9 @@ namespace tramontane {
 /// In the file, in the byte order of memory: header, levels, sends, work, receives; then 32-bit numbers: of each send
 /// the receive that it meets, of each operation how many others it waits for, then the others that wait for it (where
 /// they begin, by operation; and all of them below), and the first send, receive and work of each rank and the number
-/// of all. `GraphBuilder` makes it; its digest, which is checked by `tramontane.study.patterns`, says that it is whole.
-/// Here its size is checked.
+/// of all; and, where a rank has several processors, which of them does each operation, a byte each. `GraphBuilder`
+/// makes it; its digest, which is checked by `tramontane.study.patterns`, says that it is whole. Here its size is
+/// checked.
 class GraphTable {
 public:
     /// Who does what for data to get to its target.
@@ -51,10 +52,18 @@ public:
     struct Header {
         std::array<char, 8> format;
         std::int64_t ranks, sends, receives, works, dependencies;
-        std::int64_t longest;    ///< work [ps]
-        std::int64_t levels;     ///< parts of the program that are told apart, beside the rest
-        std::int64_t one_sided;  ///< 1: there are transfers that one side makes alone
+        std::int64_t longest;  ///< work [ps]
+        std::int64_t levels;   ///< parts of the program that are told apart, beside the rest
+        std::int64_t special;  ///< see `special_of`
     };
+    static constexpr std::int64_t last_cpu = 255;
+    /// What few tables have: transfers that one side makes alone, and operations of other processors than 0.
+    /// \param highest number of a processor
+    [[nodiscard]] static constexpr std::int64_t special_of(bool one_sided, std::int64_t highest) {
+        return (one_sided ? 1 : 0) + 2 * highest;
+    }
+    [[nodiscard]] static constexpr bool one_sided(const Header& h) { return h.special % 2 != 0; }
+    [[nodiscard]] static constexpr std::int64_t highest_cpu(const Header& h) { return h.special / 2; }
     struct Send {
         Rank target;
         std::int32_t tag;  ///< or `tag_of` a transfer that one side makes alone
@@ -83,7 +92,11 @@ public:
         const std::uint32_t* needs = nullptr;  ///< by operation: how many it waits for
         const std::uint32_t* dependents_begin = nullptr;
         const Dependent* all_dependents = nullptr;
+        const std::uint8_t* cpus = nullptr;  ///< by operation; null: all are of processor 0
 
+        [[nodiscard]] std::uint32_t cpu_of(std::uint32_t operation) const {
+            return cpus == nullptr ? 0 : cpus[operation];
+        }
         [[nodiscard]] std::uint32_t count() const {
             return static_cast<std::uint32_t>(receives.size() + sends.size() + works.size());
         }
@@ -132,6 +145,7 @@ public:
         take(sends_begin_, header_.ranks + 1);
         take(receives_begin_, header_.ranks + 1);
         take(works_begin_, header_.ranks + 1);
+        if (highest_cpu(header_) > 0) take(cpus_, operations());
     }
 
     [[nodiscard]] static std::size_t size(const Header& h) {
@@ -139,7 +153,8 @@ public:
         return sizeof h + count(h.levels) * sizeof(std::int64_t) + count(h.sends) * sizeof(Send) +
                count(h.works) * sizeof(std::int64_t) + count(h.receives) * sizeof(Receive) +
                sizeof(std::uint32_t) * (count(h.sends) + 2 * count(h.sends + h.receives + h.works) + 1 +
-                                        count(h.dependencies) + 3 * (count(h.ranks) + 1));
+                                        count(h.dependencies) + 3 * (count(h.ranks) + 1)) +
+               (highest_cpu(h) > 0 ? count(h.sends + h.receives + h.works) : 0);
     }
 
     [[nodiscard]] const Header& header() const { return header_; }
@@ -151,7 +166,9 @@ public:
         return {levels_, static_cast<std::size_t>(header_.levels)};
     }
     /// Whether there are transfers that one side makes alone.
-    [[nodiscard]] bool one_sided() const { return header_.one_sided != 0; }
+    [[nodiscard]] bool one_sided() const { return one_sided(header_); }
+    /// The highest number of a processor that a rank has.
+    [[nodiscard]] std::int64_t highest_cpu() const { return highest_cpu(header_); }
 
     /// Ranks beyond those of the table have nothing to do.
     [[nodiscard]] Operations of(Rank rank) const {
@@ -168,7 +185,8 @@ public:
                 .met = met_ + sends_begin_[rank],
                 .needs = needs_ + first,
                 .dependents_begin = dependents_begin_ + first,
-                .all_dependents = dependents_};
+                .all_dependents = dependents_,
+                .cpus = cpus_ == nullptr ? nullptr : cpus_ + first};
     }
 
 private:
@@ -176,6 +194,7 @@ private:
         for (const std::int64_t count : {h.sends, h.receives, h.works, h.dependencies, h.levels}) {
             if (count < 0 || count >= most) return false;
         }
+        if (h.special < 0 || highest_cpu(h) > last_cpu) return false;
         return h.ranks > 0 && h.ranks < most / 2 && h.sends == h.receives && h.sends + h.receives + h.works < most;
     }
 
@@ -192,6 +211,7 @@ private:
     const std::uint32_t* sends_begin_ = nullptr;
     const std::uint32_t* receives_begin_ = nullptr;
     const std::uint32_t* works_begin_ = nullptr;
+    const std::uint8_t* cpus_ = nullptr;  // null: all operations are of processor 0
 };
 
 /// The operations of a table, each as soon as those are done that it waits for.

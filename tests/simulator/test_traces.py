@@ -179,6 +179,115 @@ def test_messages_of_a_tag_meet_in_order(tmp_path: Path) -> None:
         run(trace(tmp_path, swapped))
 
 
+def alone(operations: str) -> str:
+    return f"num_ranks 2\nrank 0 {{ {operations} }}\nrank 1 {{ }}\n"
+
+
+@pytest.mark.parametrize(
+    ("operations", "us"),
+    [
+        ("calc 3000 cpu 1  calc 4000 cpu 2  calc 5000", 5),
+        ("calc 3000 cpu 1  calc 4000 cpu 1  calc 5000", 7),
+        ("a: calc 3000 cpu 1  b: calc 4000 cpu 2  c: calc 5000  c requires a  c requires b", 9),
+        # What is ready first goes first: c before b, which stands before it.
+        ("a: calc 1000  b: calc 3000 cpu 1  b requires a  c: calc 2000 cpu 1  d: calc 5000 d requires c", 7),
+        ("a: calc 1000  b: calc 3000 cpu 1  b requires a  c: calc 2000 cpu 1  d: calc 5000 d requires b", 10),
+        # The start of work on another cpu is when that one has time for it.
+        ("calc 6000 cpu 7  a: calc 1000 cpu 7  b: calc 2000  b irequires a", 8),
+        ("a: calc 0 cpu 3  b: calc 0 cpu 2  b requires a  c: calc 1000  c requires b", 1),
+    ],
+)
+def test_cpus_of_a_rank_work_at_once(tmp_path: Path, operations: str, us: int) -> None:
+    work = sum(map(int, re.findall(r"calc (\d+)", operations))) / 1000
+    for threads in (1, 2):
+        workload = trace(tmp_path, alone(operations))
+        found = Simulator(threads).run(Point.model_validate({"ranks": 2, "workload": workload, "machine": PAIR}))
+        assert found["time_s"] == pytest.approx(us * US, rel=1e-12)
+        assert found["steps"][0]["work_s"] == pytest.approx(work / 2 * US, rel=1e-12)  # of all cpus; a mean of ranks
+    half = run(trace(tmp_path, alone(operations), work_scale="50 %"))
+    assert half["time_s"] == pytest.approx(us * US / 2, rel=1e-12)
+
+
+def test_noise_interrupts_all_cpus(tmp_path: Path) -> None:
+    noise = {"duration": "1 us", "period": "10 us"}
+    first, other, both = (
+        run(trace(tmp_path, alone(text)), noise=noise)["time_s"]
+        for text in ("calc 50000", "calc 50000 cpu 1", "calc 50000  calc 50000 cpu 1")
+    )
+    assert first == other == both > 54 * US
+
+
+def test_work_of_other_cpus_holds_up_no_message(tmp_path: Path) -> None:
+    """A rendezvous advances while another cpu works, and waits for the end of work of processor 0."""
+    text = """num_ranks 2
+    rank 0 {{ send 1000000b to 1 }}
+    rank 1 {{ r: recv 1000000b from 0  w: calc 900000 cpu {cpu}  x: calc 100000 cpu {cpu}  x requires r }}
+    """
+    busy, free = (run(trace(tmp_path, text.format(cpu=cpu)))["time_s"] for cpu in (0, 1))
+    assert free == pytest.approx(1000 * US, rel=1e-9)  # the message is there before the first work has ended
+    assert busy > 1090 * US
+
+
+def test_messages_of_another_cpu_go_when_it_has_time(tmp_path: Path) -> None:
+    text = """num_ranks 2
+    rank 0 {{ a: calc 5000  b: calc 40000 cpu 1  s: send 64b to 1 cpu {cpu}  s requires a  {more} }}
+    rank 1 {{ r: recv 64b from 0 cpu 9  c: calc 50000  c requires r }}
+    """
+    late, chained, early = (
+        run(trace(tmp_path, text.format(cpu=cpu, more=more)))["time_s"]
+        for cpu, more in ((1, ""), (1, "s requires b"), (0, ""))
+    )
+    assert late == chained == pytest.approx(early + 35 * US, rel=1e-9)
+
+
+@st.composite
+def in_line(draw: st.DrawFn) -> tuple[str, str]:
+    """Operations of three ranks in turn, each after that before it; without and with numbers of cpus."""
+    told: list[list[str]] = [[], [], []]
+    for number in range(draw(st.integers(1, 20))):
+        a, b = draw(st.sampled_from([(i, j) for i in range(3) for j in range(3)]))
+        if a == b:
+            told[a].append(f"calc {draw(st.integers(0, 3000))}")
+        else:
+            size = draw(st.sampled_from([10_000, 100_000]))
+            told[a].append(f"send {size}b to {b} tag {number}")
+            told[b].append(f"recv {size}b from {a} tag {number}")
+
+    def text(cpu: Any) -> str:
+        ranks = []
+        for rank, operations in enumerate(told):
+            lines = [f"l{i}: {each}{cpu()}" for i, each in enumerate(operations)]
+            lines += [f"l{i} requires l{i - 1}" for i in range(1, len(operations))]
+            ranks.append(f"rank {rank} {{\n" + "\n".join(lines) + "\n}\n")
+        return "num_ranks 3\n" + "".join(ranks)
+
+    return text(str), text(lambda: draw(st.sampled_from(["", " cpu 1", " cpu 2", " cpu 200"])))
+
+
+@settings(max_examples=40)
+@given(drawn=in_line(), threads=st.integers(1, 2))
+def test_where_one_thing_is_done_at_a_time_the_cpu_does_not_matter(
+    tmp_path_factory: pytest.TempPathFactory, drawn: tuple[str, str], threads: int
+) -> None:
+    folder = tmp_path_factory.mktemp("cpus")
+    # Rendezvous with hardware progress: else processor 0 would look at what comes while another one works.
+    net = {"topology": "torus", "geometry": [3, 1, 1], "nodes_per_switch": 1, "protocol": {"progress": "hardware"}}
+    found = [
+        Simulator(threads).run(Point.model_validate({"ranks": 3, "workload": trace(folder, text), "machine": net}))
+        for text in drawn
+    ]
+    for key in ("time_s", "messages", "bytes", "packets", "control_packets", "hops"):
+        assert found[0][key] == found[1][key], key
+
+
+def test_a_timeline_is_of_one_cpu(tmp_path: Path) -> None:
+    point = Point.model_validate({"ranks": 2, "workload": trace(tmp_path, alone("calc 5 cpu 3")), "machine": PAIR})
+    (digest,) = patterns.named(point.canonical())
+    assert traces.counts(patterns.table(digest)).cpus == 4
+    with pytest.raises(InputError, match=r"^workload: no timeline of .*: found 4 cpus .*; allowed: a trace of one cpu"):
+        Simulator().timeline(point, range(2))
+
+
 def test_a_deadlock_says_who_waits_for_whom(tmp_path: Path) -> None:
     operations = "r: recv 8b from {other} tag {rank}  s: send 8b to {other} tag {other} s requires r"
     both = "num_ranks 2\n"
@@ -192,7 +301,7 @@ def test_a_deadlock_says_who_waits_for_whom(tmp_path: Path) -> None:
 OPERATION = struct.Struct("<IcIQIBBIIII")
 
 
-def binary(ranks: list[list[tuple[int, int, int, int, list[int], list[int]]]]) -> bytes:
+def binary(ranks: list[list[tuple[int, int, int, int, list[int], list[int]]]], cpu: int = 0) -> bytes:
     """Return GOAL in binary; of each operation kind, peer, bytes, tag, who waits for its end, who for its start."""
     parts = []
     for operations in ranks:
@@ -206,7 +315,7 @@ def binary(ranks: list[list[tuple[int, int, int, int, list[int], list[int]]]]) -
             at = len(listed)
             listed += [*ends, *starts]
             packed += OPERATION.pack(
-                count, bytes([kind]), peer, size, tag, 0, 0, len(ends), at, len(starts), at + len(ends)
+                count, bytes([kind]), peer, size, tag, cpu, 0, len(ends), at, len(starts), at + len(ends)
             )
         numbers = [len(operations), len(roots), *roots]
         parts.append(struct.pack(f"<{len(numbers)}I", *numbers) + packed + struct.pack(f"<{len(listed)}I", *listed))
@@ -227,6 +336,11 @@ def test_binary_and_text_are_one_trace(tmp_path: Path) -> None:
     )
     file = tmp_path / "x.bin"
     file.write_bytes(written)
+    on_cpu = tmp_path / "cpu.bin"
+    on_cpu.write_bytes(binary([[(3, 0, 70, 0, [1], []), (3, 0, 5, 0, [], [])], []], cpu=4))
+    assert bytes(traces.pack(on_cpu)) == bytes(
+        traces.pack(Path(trace(tmp_path, alone("a: calc 70 cpu 4 b: calc 5 cpu 4 b requires a"))["file"]))
+    )
     one, other = ({"kind": "trace", "file": str(file)}, trace(tmp_path, text))
     a, b = (Point.model_validate({"ranks": 2, "workload": each, "machine": PAIR}) for each in (one, other))
     assert a.id == b.id
@@ -257,7 +371,8 @@ HEAD = "num_ranks 2\n"
         (HEAD + "rank 0 {\nsend -5b to 1\n}", "rank 0, line 3: found -5 B; allowed: 0 to 1099511627776 B"),
         (HEAD + "rank 0 {\nrecv 5b from -1\n}", "rank 0, line 3: found a message from any rank; allowed: the number"),
         (HEAD + "rank 0 {\nrecv 5b from 1 tag -1\n}", "rank 0, line 3: found a message of any tag; allowed: a tag"),
-        (HEAD + "rank 0 {\ncalc 5 cpu 1\n}", "rank 0, line 3: found cpu 1; allowed: 0: a rank has one processor"),
+        (HEAD + "rank 0 {\ncalc 5 cpu 256\n}", "rank 0, line 3: found cpu 256; allowed: 0 to 255"),
+        (HEAD + "rank 0 {\ncalc 5 cpu -1\n}", "rank 0, line 3: found cpu -1; allowed: 0 to 255"),
         (
             HEAD + "rank 0 {\ncalc 1000000000001\n}",
             "rank 0, line 3: found work of 1000000000001 ns; allowed: 0 to 1000 s",

@@ -95,6 +95,15 @@ def trace(folder: Path) -> Point:
     return made(TORUS, {"kind": "trace", "file": str(file)}, 400)
 
 
+def trace_of_several_cpus(folder: Path) -> Point:
+    file = folder / "trace.goal"
+    trace(folder)
+    lines = file.read_text().splitlines()
+    works = [each.replace("calc 0", f"calc {i % 2000} cpu {i % 3}") for i, each in enumerate(lines)]
+    file.write_text("\n".join(works))
+    return made(TORUS, {"kind": "trace", "file": str(file)}, 400)
+
+
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(MINUTES, "0.001")
@@ -147,7 +156,7 @@ def test_a_killed_point_goes_on_with_the_same_bits(
 
 
 @pytest.mark.usefixtures("tables")
-@pytest.mark.parametrize("make", [program, jobs, pattern, trace])
+@pytest.mark.parametrize("make", [program, jobs, pattern, trace, trace_of_several_cpus])
 def test_newer_kinds_go_on_with_the_same_bits(tmp_path: Path, make: Callable[[Path], Point]) -> None:
     point, file = make(tmp_path), tmp_path / "p.checkpoint"
     clean = run_forked(point, Simulator())

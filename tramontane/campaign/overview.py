@@ -118,7 +118,7 @@ class Description:
 def _counted(trace: Counts) -> str:
     return (
         f"{plural(trace.ranks, 'rank')}, {plural(trace.messages, 'message')}, {plural(trace.works, 'piece')} of work, "
-        f"{trace.dependencies} dependencies"
+        f"{trace.dependencies} dependencies" + (f", {trace.cpus} cpus a rank" if trace.cpus > 1 else "")
     )
 
 

@@ -128,7 +128,10 @@ def read(path: Path) -> Table:
         If it can't be read, or has regions, one-sided calls, or collectives that are not those of a grid.
     """
     content, exchanges = traces.pack_kept(path, _check)
-    ranks, sends, receives, works, dependencies, _, levels, one_sided = _HEADER.unpack_from(content)
+    ranks, sends, receives, works, dependencies, _, levels, special = _HEADER.unpack_from(content)
+    allowed = "messages, collectives and work"
+    if special > 1:
+        raise InputError(path, "", None, allowed, problem="found operations of several cpus")
     at = _HEADER.size + 8 * levels
 
     def take(kind: npt.DTypeLike, count: int) -> npt.NDArray[np.void]:
@@ -143,11 +146,11 @@ def read(path: Path) -> Table:
     said, worked, got, _, _, waits, dependents, *begins = (take(kind, count) for kind, count in parts)
     kinds = dict(zip(("sends", "receives", "works"), begins, strict=True))
     table = Table(path, ranks, said, worked, got, waits, dependents, kinds, exchanges)  # type: ignore[arg-type]
-    if levels or one_sided:
+    if levels or special:
         what, kind = ("a region", "works") if levels else ("a one-sided call", "sends")
         is_such = (table.works < 0) & (table.works > _KEPT) if levels else table.sends["tag"] < 0
         where = f"rank {table.owner(kind, int(np.argmax(is_such)))}"
-        raise InputError(path, where, None, "messages, collectives and work", problem=f"found {what}")
+        raise InputError(path, where, None, allowed, problem=f"found {what}")
     return table
 
 

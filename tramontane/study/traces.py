@@ -18,7 +18,7 @@ from tramontane.study.collective_calls import DEFAULT_ALGORITHMS, Algorithms, Ex
 from tramontane.support import otf2
 
 WHAT = "a trace in GOAL, text or binary, the anchor file of one in OTF2 (.otf2), or the folder of tramontane trace"
-_HEADER = struct.Struct("<8x5q")
+_HEADER = struct.Struct("<8x8q")
 _T = TypeVar("_T")
 
 
@@ -100,19 +100,22 @@ class Counts:
     ----------
     ranks, messages, works, dependencies : int
         Numbers of each.
+    cpus : int
+        Processors of a rank.
     """
 
     ranks: int
     messages: int
     works: int
     dependencies: int
+    cpus: int = 1
 
 
 def counts(table: Path) -> Counts:
     """Return what there is in the binary form of a trace."""
     with table.open("rb") as stream:
-        ranks, messages, _, works, dependencies = _HEADER.unpack(stream.read(_HEADER.size))
-    return Counts(ranks, messages, works, dependencies)
+        ranks, messages, _, works, dependencies, _, _, special = _HEADER.unpack(stream.read(_HEADER.size))
+    return Counts(ranks, messages, works, dependencies, 1 + special // 2)
 
 
 def write_goal(schedule: Any, ranks: int, file: Path) -> None:

@@ -9,11 +9,13 @@ from typing import Any
 from tramontane.errors import InputError
 from tramontane.extension import simulator as _extension
 from tramontane.results.timeline import Stretch
+from tramontane.study import patterns, traces
 from tramontane.study.jobs import Jobs
 from tramontane.study.kinds import Workload
 from tramontane.study.link_names import LinkNames
 from tramontane.study.points import Point
 from tramontane.study.settings import filled
+from tramontane.study.workloads import Trace
 from tramontane.substrates import devices, spack
 from tramontane.substrates.checkpoints import Checkpoint
 from tramontane.substrates.search import is_search, search
@@ -113,11 +115,15 @@ class Simulator:
         Raises
         ------
         InputError
-            If the point has a search, or another model.
+            If the point has a search, another model, or a trace of ranks with several processors.
         """
         if is_search(point) or point.network.model != "default":
             found = "a search" if is_search(point) else f"model {point.network.model}"
             raise InputError("", "", found, "one run, of model default", problem=f"no timeline of {found}")
+        workload = point.workload
+        if isinstance(workload, Trace) and (cpus := traces.counts(patterns.table(str(workload.table))).cpus) > 1:
+            problem = f"no timeline of ranks that do several things at once: found {cpus} cpus in the trace"
+            raise InputError("", "workload", cpus, "a trace of one cpu", problem=problem)
         result = _extension().simulate(as_simulated(point), self._threads, timeline=list(ranks))
         told = [Stretch(*each) for each in result.pop("timeline")]
         return _with_loads(result, point), told
