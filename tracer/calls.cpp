@@ -46,10 +46,7 @@ SECOND_NAME(MPI_Init_thread, (int*, char***, int, int*))
 
 #if MPI_VERSION >= 4
 extern "C" int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session* session) {
-    if (std::getenv("TRAMONTANE_TRACE") != nullptr) {
-        std::fprintf(stderr,
-                     "tramontane-trace: found MPI_Session_init; allowed: MPI_Init, of a session nothing is told\n");
-    }
+    tramontane::tracer::tell_of_session();
     return TRAMONTANE_NEXT(MPI_Session_init)(info, handler, session);
 }
 SECOND_NAME(MPI_Session_init, (MPI_Info, MPI_Errhandler, MPI_Session*))

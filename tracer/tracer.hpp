@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -544,6 +545,21 @@ private:
     std::string_view name_;
     std::int64_t begin_ = 0, end_ = 0;
 };
+
+/// Says once, in one process of the run, that a session is no MPI_Init. Nobody has a rank yet, so the first process is
+/// known by what its launcher tells it.
+inline void tell_of_session() {
+    static std::atomic<bool> told{false};
+    if (std::getenv("TRAMONTANE_TRACE") == nullptr || told.exchange(true)) return;
+    for (const char* const name : {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}) {
+        const char* const rank = std::getenv(name);
+        if (rank != nullptr && std::strcmp(rank, "0") != 0) return;
+    }
+    std::fputs(
+        "tramontane-trace: found MPI_Session_init; allowed: MPI_Init: what is done outside of MPI_Init and "
+        "MPI_Finalize is not told\n",
+        stderr);
+}
 
 /// Statuses that a call fills in: the program's own, or ours where it wants none.
 inline MPI_Status* statuses_or_ours(MPI_Status* given, int number) {

@@ -3,6 +3,7 @@
 import shutil
 import struct
 import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -384,6 +385,43 @@ int main(int argc, char** argv) {
     MPI_Finalize();
 }
 """
+
+
+SESSION_LINE = (
+    "tramontane-trace: found MPI_Session_init; allowed: MPI_Init: what is done outside of MPI_Init and MPI_Finalize "
+    "is not told"
+)
+
+
+@pytest.mark.parametrize("with_init", [False, True])
+def test_a_program_with_sessions_runs_unharmed(
+    built: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_init: bool
+) -> None:
+    """MPICH has sessions, and Debian's Open MPI none; the line comes once, of all processes and sessions."""
+    library = built("mpich").library
+    for name, value in library.variables.items():
+        monkeypatch.setenv(name, value)
+    program = compiled(library, HERE / "session.c", tmp_path)
+    words = [*library.mpirun, "2", program, *(["with MPI_Init"] if with_init else [])]
+    command = [sys.executable, "-m", "tramontane", "trace", "--environment", "mpich", "--output", "told", "--", *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    printed = done.stdout.splitlines()
+    assert printed[:2] == 2 * ["sums 3 3"]
+    assert done.stderr.splitlines().count(SESSION_LINE) == 1
+    assert done.stderr.count("Session_init") == 1
+    if with_init:
+        assert (done.returncode, printed[2:]) == (0, ["told"])
+        found = messages(point(tmp_path / "told", 2))
+        assert world(found) == {(0, 1, 7, 4): 1}
+        assert sum(found.values()) == 3  # the second session's allreduce
+    else:
+        assert done.returncode == 2
+        assert printed[2:] == []
+        assert done.stderr.splitlines()[-1] == (
+            "tramontane trace: found no rank that calls MPI_Init; "
+            "allowed: a program that calls it, of that MPI library as a shared one"
+        )
+        assert not (tmp_path / "told").exists()
 
 
 def test_a_killed_run_leaves_a_trace(

@@ -27,12 +27,17 @@ def trace(
     from tramontane.support.formatting import plural
 
     status = tracing.trace(command, output, environment, strip=strip)
+    if not output.exists():
+        if status == 0:
+            allowed = "a program that calls it, of that MPI library as a shared one"
+            raise InputError("tramontane trace", "", None, allowed, problem="found no rank that calls MPI_Init")
+        raise typer.Exit(status if status > 0 else 128 - status)
     try:
         found = mpi_traces.summary(output)
     except InputError:
         if status == 0:
             raise
-        raise typer.Exit(status) from None
+        raise typer.Exit(status if status > 0 else 128 - status) from None
     print(display_path(output))
     ended = f"; {plural(found.cut, 'rank')} did not end, so what others expected of them is left out" * (found.cut > 0)
     print(

@@ -52,7 +52,7 @@ def trace(command: list[str], folder: Path, environment: str | None, *, strip: b
     command : list of str
         The launcher and its arguments.
     folder : Path
-        Where the trace goes; an older one there is removed.
+        Where the trace goes; an older one there is removed. There is none if no rank has called MPI_Init.
     environment : str, optional
         The MPI library, as the system `generic` calls it; by default that of the launcher.
     strip : bool
@@ -76,7 +76,10 @@ def trace(command: list[str], folder: Path, environment: str | None, *, strip: b
     folder.mkdir(parents=True)
     with tempfile.TemporaryDirectory(prefix="mpi-", ignore_cleanup_errors=True) as sessions:
         variables = {**dict.fromkeys(SESSIONS, sessions), **library.variables, **os.environ}
-        return _run(command, variables | _preloaded(tracer, folder, strip=strip))
+        status = _run(command, variables | _preloaded(tracer, folder, strip=strip))
+    if not any(folder.iterdir()):
+        folder.rmdir()
+    return status
 
 
 def _preloaded(tracer: Path, folder: Path, *, strip: bool) -> dict[str, str]:
