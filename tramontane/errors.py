@@ -60,6 +60,20 @@ class InputError(Exception):
         self.more = more
         super().__init__(str(self))
 
+    def at(self, place: str | Path) -> "InputError":
+        """Return the same of a point's file: as the source, if it has none, else as where the mistake shows."""
+        source, where = (self.source, str(display_path(place))) if str(self.source) else (place, self.where)
+        return InputError(
+            source,
+            self.key,
+            self.found,
+            self.allowed,
+            problem=self.problem,
+            hint=self.hint,
+            where=where,
+            more=self.more,
+        )
+
     @classmethod
     def of_line(cls, source: str | Path, error: ValueError) -> "InputError | None":
         """Return what a line of the extension says of a file, "<key>: found <found>, allowed: <allowed>"; else None."""

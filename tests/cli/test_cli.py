@@ -334,6 +334,42 @@ def test_a_point_that_fails_is_one_line_too(
     assert answer == Answer(1, "", "point.yaml: deadlock: rank 0 waits for rank 1\n")
 
 
+CIRCLE = """num_ranks 2
+rank 0 { r: recv 8b from 1 tag 0  s: send 8b to 1 tag 1 s requires r }
+rank 1 { r: recv 8b from 0 tag 1  s: send 8b to 0 tag 0 s requires r }
+"""
+
+
+@pytest.mark.parametrize("command", ["run", "utilisation", "critical-path", "timeline --output x.json"])
+def test_a_trace_that_can_not_end_is_a_mistake_of_its_file(
+    here: Path, tramontane: Callable[..., Answer], command: str
+) -> None:
+    (here / "circle.goal").write_text(CIRCLE)
+    (here / "p.yaml").write_text(
+        "ranks: 2\nmachine: {topology: torus, geometry: [2, 1, 1], nodes_per_switch: 1}\n"
+        "workload: {kind: trace, file: circle.goal}\n"
+    )
+    answer = tramontane(*command.split(), "p.yaml")
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err == (
+        "circle.goal: found 2 of 2 ranks that never end; rank 0 waits for a message from rank 1, tag 0; "
+        "rank 1 waits for a message from rank 0, tag 1; allowed: operations that all end, where a send above "
+        "machine.protocol.eager_limit waits for its receive (at p.yaml)\n"
+    )
+    assert not (here / "x.json").exists()
+
+
+def test_a_timeline_of_several_cpus_is_refused(here: Path, tramontane: Callable[..., Answer]) -> None:
+    (here / "cpus.goal").write_text("num_ranks 2\nrank 0 { calc 5 cpu 1 }\nrank 1 { }\n")
+    (here / "p.yaml").write_text(
+        "ranks: 2\nmachine: {topology: torus, geometry: [2, 1, 1], nodes_per_switch: 1}\n"
+        "workload: {kind: trace, file: cpus.goal}\n"
+    )
+    answer = tramontane("critical-path", "p.yaml")
+    assert answer.status == 2
+    assert answer.err.startswith("p.yaml: workload: no timeline of ranks that do several things at once: found 2 cpus")
+
+
 def test_a_point_on_its_own_keeps_a_checkpoint_that_goes_with_its_end(
     here: Path, tramontane: Callable[..., Answer]
 ) -> None:

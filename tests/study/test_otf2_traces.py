@@ -69,7 +69,7 @@ SYSTEM_PYTHON = Path("/usr/bin/python3")
 
 def test_what_debians_library_writes_is_read(tmp_path: Path) -> None:
     """Another release of OTF2 writes it in a process of its own; the same operations as a GOAL text by hand."""
-    has_otf2 = [SYSTEM_PYTHON, "-c", "import otf2"]
+    has_otf2 = [str(SYSTEM_PYTHON), "-c", "import otf2"]
     if not SYSTEM_PYTHON.exists() or subprocess.run(has_otf2, check=False, capture_output=True).returncode != 0:
         pytest.skip(f"Debian's python3-otf2 not found; installed by: {DEBIAN}")
     script = Path(__file__).with_name("written_by_debian.py")

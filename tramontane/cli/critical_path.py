@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from tramontane.cli.exit import of_point
 from tramontane.cli.options import Threads, to_write
 
 MOST_RANKS = 4096
@@ -39,7 +40,8 @@ def critical_path(
     point = load_point(point_file)
     if point.ranks > MOST_RANKS:
         raise InputError(str(display_path(point_file)), "ranks", point.ranks, f"at most {MOST_RANKS}, for a path")
-    result, stretches = Simulator(threads).timeline(point, range(point.ranks))
+    with of_point(point_file):
+        result, stretches = Simulator(threads).timeline(point, range(point.ranks))
     path = paths.critical_path(stretches)
     nodes, machine = Simulator().nodes(point), point.canonical()["machine"]
     names = LinkNames(point.network.topology, point.network.facts)

@@ -1,10 +1,24 @@
 """How a command ends that could not do what it was asked to do: one line, and a status."""
 
+import contextlib
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import NoReturn
 
 #: Exit status for mistakes in the input, and for points that did not run.
 MISTAKE, FAILURE = 2, 1
+
+
+@contextlib.contextmanager
+def of_point(file: Path) -> Iterator[None]:
+    """Have mistakes that show when a point runs name its file, too."""
+    from tramontane.errors import InputError
+
+    try:
+        yield
+    except InputError as error:
+        raise error.at(file) from None
 
 
 def fail(message: str, status: int) -> NoReturn:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from tramontane.cli.exit import of_point
 from tramontane.cli.options import Threads, to_write
 
 MOST_RANKS = 4096
@@ -41,7 +42,8 @@ def timeline(
         otf2.check(output)
     point = load_point(point_file)
     chosen = _numbers(ranks, point.ranks)
-    result, stretches = Simulator(threads).timeline(point, chosen)
+    with of_point(point_file):
+        result, stretches = Simulator(threads).timeline(point, chosen)
     title = f"{point_file.stem}: {result['time_s']:.6g} s"
     if output.suffix == otf2.SUFFIX:
         write_otf2(stretches, title, chosen, output)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from tramontane.cli.exit import of_point
 from tramontane.cli.options import Threads, to_write
 
 BINS = 64
@@ -37,7 +38,8 @@ def utilisation(
     # Of a large network the busiest links are told, and no map of all is drawn.
     links = EACH if written.machine is None or counts_each(written.network) else HOTTEST
     asked = {"congestion": 0, "links": links, "bins": BINS, "waiting": BINS}
-    result = Simulator(threads).run(Point.from_canonical(written.canonical() | {"statistics": asked}))
+    with of_point(point_file):
+        result = Simulator(threads).run(Point.from_canonical(written.canonical() | {"statistics": asked}))
     told = stem.with_name(stem.name + ".json")
     write_atomically(told, json.dumps(result))
     print(*hottest(result), sep="\n")

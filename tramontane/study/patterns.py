@@ -120,6 +120,15 @@ def kept_messages(columns: Mapping[str, Column], origin: str) -> str:
     return kept_content(packed({"tag": zero, "step": zero, **columns}, Path(origin)), origin)
 
 
+def file_of(digest: str) -> Path | None:
+    """Return from what file a table was made: the one this process has read, else the first one; None if unknown."""
+    if digest in _files_of:
+        return _files_of[digest]
+    note = note_of(_root(), digest)
+    said = read_json(note) if note.exists() else None
+    return Path(str(said["file"])) if isinstance(said, dict) and "file" in said else None
+
+
 def is_kept(digest: str) -> bool:
     """Return whether the project has a table; one process may see several projects."""
     return place(_root(), digest).exists()

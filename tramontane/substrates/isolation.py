@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tramontane.errors import InputError
 from tramontane.substrates import Keeper, Substrate, building, get
 from tramontane.support.processes import end_with_parent, processor_time
 
@@ -32,6 +33,20 @@ OUT_OF_MEMORY = "out of memory"
 
 class PointError(Exception):
     """A point did not run to its end; the message is one line."""
+
+
+class PointMistakeError(PointError):
+    """A point did not run to its end because of what it was given.
+
+    Attributes
+    ----------
+    mistake : InputError
+        That.
+    """
+
+    def __init__(self, mistake: InputError) -> None:
+        super().__init__(str(mistake))
+        self.mistake = mistake
 
 
 class PointKilledError(PointError):
@@ -107,7 +122,7 @@ def _be_the_child(point: "Point", substrate: Substrate, writing: int) -> None:
 
 
 def _answer(point: "Point", substrate: Substrate) -> bytes:
-    """Return the outcome of a run as JSON: ``{"result": ...}`` or ``{"error": ...}``."""
+    """Return the outcome of a run as JSON: ``{"result": ...}``, ``{"error": ...}`` or ``{"mistake": ...}``."""
     outcome: dict[str, Any]
     try:
         begun = processor_time() - building.spent()
@@ -116,6 +131,9 @@ def _answer(point: "Point", substrate: Substrate) -> bytes:
         cost = {"peak_rss_bytes": peak_memory(), "cpu_s": processor_time() - building.spent() - begun}
         outcome = {"result": {**cost, **result}}
         return json.dumps(outcome, allow_nan=False).encode()
+    except InputError as error:
+        outcome = {"mistake": {"source": str(error.source), "key": error.key, "found": None, "allowed": error.allowed}}
+        outcome["mistake"] |= {"problem": error.problem, "hint": error.hint}
     except MemoryError:
         outcome = {"error": OUT_OF_MEMORY}
     except Exception as error:
@@ -135,6 +153,8 @@ def _understand(answer: bytes, status: int) -> dict[str, Any]:
         outcome: dict[str, Any] = json.loads(answer)
     except ValueError:
         raise PointError(f"its process ended with status {status} and without a result") from None
+    if "mistake" in outcome:
+        raise PointMistakeError(InputError(**outcome["mistake"]))
     if "error" in outcome:
         raise PointError(outcome["error"])
     result: dict[str, Any] = outcome["result"]

@@ -1,7 +1,9 @@
 """The embedded packet-flow simulator (`simulator/`, C++)."""
 
+import contextlib
 import functools
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,9 @@ from tramontane.substrates import devices, spack
 from tramontane.substrates.checkpoints import Checkpoint
 from tramontane.substrates.search import is_search, search
 from tramontane.substrates.slowdown import with_slowdown
+
+#: Ranks that wait for each other, and no packet that waits.
+_CIRCLE = re.compile(r"deadlock: (?P<ranks>\d+ of \d+ ranks) never end(?P<who>(; rank \d+ waits for a [^;]*)+)")
 
 
 class Simulator:
@@ -124,7 +129,8 @@ class Simulator:
         if isinstance(workload, Trace) and (cpus := traces.counts(patterns.table(str(workload.table))).cpus) > 1:
             problem = f"no timeline of ranks that do several things at once: found {cpus} cpus in the trace"
             raise InputError("", "workload", cpus, "a trace of one cpu", problem=problem)
-        result = _extension().simulate(as_simulated(point), self._threads, timeline=list(ranks))
+        with _ends(point):
+            result = _extension().simulate(as_simulated(point), self._threads, timeline=list(ranks))
         told = [Stretch(*each) for each in result.pop("timeline")]
         return _with_loads(result, point), told
 
@@ -134,9 +140,11 @@ class Simulator:
 
     def _run(self, point: Point, simulate: Callable[..., dict[str, Any]]) -> dict[str, Any]:
         def run(chosen: Point, *limit: Any) -> dict[str, Any]:
+            with _ends(chosen):
+                simulated = simulate(as_simulated(chosen), self._threads, *limit)
             return {
                 "substrate": self.name,
-                **_with_loads(simulate(as_simulated(chosen), self._threads, *limit), chosen),
+                **_with_loads(simulated, chosen),
                 "imbalance": chosen.imbalance,
                 "model_revision": self.revision(chosen),
             }
@@ -154,6 +162,28 @@ class Simulator:
             known = point.network.model == "default"
             return search(point, run, earliest_ends if known else None)
         return run(point)
+
+
+@contextlib.contextmanager
+def _ends(point: Point) -> Iterator[None]:
+    """Take ranks of a trace that wait for each other for ever for what they are: a mistake in the input.
+
+    Whatever else never ends is ours: packets that wait for each other, and our own schedules.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        circle = _CIRCLE.fullmatch(str(error))
+        if circle is None or not isinstance(point.workload, Trace):
+            raise
+        digest = str(point.workload.table)
+        raise InputError(
+            patterns.file_of(digest) or f"trace {digest[:12]}",
+            "",
+            None,
+            "operations that all end, where a send above machine.protocol.eager_limit waits for its receive",
+            problem=f"found {circle['ranks']} that never end{circle['who']}",
+        ) from None
 
 
 def as_simulated(point: Point) -> dict[str, Any]:

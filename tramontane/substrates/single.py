@@ -8,7 +8,7 @@ from tramontane.errors import InputError
 from tramontane.study import Point, load_point
 from tramontane.study.cost import estimate
 from tramontane.substrates import Keeper, require
-from tramontane.substrates.isolation import PointError, run_fresh
+from tramontane.substrates.isolation import PointError, PointMistakeError, run_fresh
 from tramontane.support.formatting import about_bytes
 
 #: How the compiled extension refuses a key that only it can judge.
@@ -93,6 +93,8 @@ def run_point(
         raise TooLargeError(f"not run: about {about_bytes(needed)} of memory needed, {about_bytes(memory)} there")
     try:
         result = {"id": point.id, **run_fresh(point, point.substrate, threads, checkpoint, device)}
+    except PointMistakeError as error:
+        raise error.mistake.at(source) from None
     except PointError as error:
         told = _REFUSED.fullmatch(str(error))
         if told is None:
