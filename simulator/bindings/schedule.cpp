@@ -499,6 +499,9 @@ void bind_schedule(nb::module_& module) {
                     "One all-to-all among all ranks; ``sizes[i, j]`` doubles (int64) go from rank i to rank j.")
         .def_prop_ro("ranks", [](const CheckedSchedule& s) { return s.get().ranks(); })
         .def_prop_ro("rounds", [](const CheckedSchedule& s) { return s.get().rounds(); })
+        .def_prop_ro(
+            "is_graph", [](const CheckedSchedule& s) { return s.get().graph() != nullptr; },
+            "Whether it says by operation what is waited for; seen as rounds it is one, without an order.")
         .def_prop_ro("phases", [](const CheckedSchedule& s) { return s.get().phases(); })
         .def("round", &CheckedSchedule::round, "rank"_a, "round"_a)
         .def("send", &CheckedSchedule::sent<&Schedule::send>, "rank"_a, "round"_a, "index"_a,

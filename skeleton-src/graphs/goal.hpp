@@ -215,14 +215,18 @@ private:
 };
 
 /// Writes what a rank does in a schedule, round after round: each operation of a round waits for the end of the rounds
-/// that its rank waits for, which stands there as work that takes no time.
+/// that its rank waits for, which stands there as work that takes no time. Of a graph, its operations and what each
+/// waits for.
 ///
 /// Work is rounded to whole nanoseconds.
 class GoalWriter {
 public:
     /// \throws std::invalid_argument for what a graph can't say
     explicit GoalWriter(const Schedule& schedule) : schedule_{schedule} {
-        if (schedule.graph() != nullptr) refuse("kind", "'trace'", "any other: a trace has its file");
+        if (const GraphSchedule* const graph = schedule.graph(); graph != nullptr) {
+            if (graph->one_sided()) refuse("file", "one-sided calls", "messages of two sides: GOAL has no puts");
+            if (!graph->table().levels().empty()) refuse("file", "regions", "a trace without: GOAL has none");
+        }
         if (schedule.one_sided()) refuse("steps.one_sided", "puts", "messages of two sides: GOAL has no puts");
         if (schedule.reads_or_writes()) refuse("steps", "steps that read or write", "others: GOAL has no storage");
     }
@@ -230,6 +234,10 @@ public:
     [[nodiscard]] std::string rank(Rank rank) {
         text_ = "\nrank " + std::to_string(rank) + " {\n";
         last_ = gate_ = 0;
+        if (const GraphSchedule* const graph = schedule_.graph(); graph != nullptr) {
+            write(graph->table().of(rank), *graph, rank);
+            return std::move(text_) + "}\n";
+        }
         std::map<std::int64_t, Posted> open;
         for (std::int64_t number = 0; number < schedule_.rounds(); ++number) {
             const Round round = schedule_.round(rank, number);
@@ -238,7 +246,7 @@ public:
                        "an algorithm that posts all sends at once: GOAL names what is waited for");
             }
             if (round.work > 0) {
-                gate_ = add("calc " + std::to_string((round.work + 500) / 1000), gate_);
+                gate_ = add("calc " + std::to_string(nanoseconds(round.work)), gate_);
             } else if (round.ends > 0) {
                 end(round, open, number - round.ends);
             } else if (round.sends + round.receives > 0) {
@@ -251,6 +259,33 @@ public:
     }
 
 private:
+    /// Operations as they are numbered, so that they make the same table when they are read; labels are numbers plus 1.
+    void write(const GraphTable::Operations& own, const GraphSchedule& graph, Rank rank) {
+        for (std::uint32_t operation = 0; operation < own.count(); ++operation) {
+            text_ += "l" + std::to_string(operation + 1) + ": ";
+            if (own.is_receive(operation)) {
+                text_ += told("recv ", "from", graph.receive(rank, 0, static_cast<std::int32_t>(operation)));
+            } else if (own.is_send(operation)) {
+                text_ += told("send ", "to", graph.send(rank, 0, static_cast<std::int32_t>(own.send_of(operation))));
+            } else {
+                text_ += "calc " + std::to_string(nanoseconds(graph.scaled(own.works[own.work_of(operation)])));
+            }
+            if (const std::uint32_t cpu = own.cpu_of(operation); cpu > 0) text_ += " cpu " + std::to_string(cpu);
+            text_ += "\n";
+        }
+        for (std::uint32_t operation = 0; operation < own.count(); ++operation) {
+            for (const GraphTable::Dependent& each : own.dependents(operation)) {
+                depend(std::int64_t{each.operation} + 1, each.on_start != 0 ? "irequires" : "requires",
+                       std::int64_t{operation} + 1);
+            }
+        }
+    }
+    [[nodiscard]] static std::string told(const char* what, const char* way, const Transfer& t) {
+        return what + std::to_string(t.bytes) + "b " + way + " " + std::to_string(t.peer) + " tag " +
+               std::to_string(t.tag);
+    }
+    [[nodiscard]] static std::int64_t nanoseconds(std::int64_t picoseconds) { return (picoseconds + 500) / 1000; }
+
     struct Posted {
         std::int64_t first;  ///< label of the receives, behind which the sends are; the other way round in turn
         std::int32_t receives, sends;
@@ -260,9 +295,7 @@ private:
         const Posted posted{last_ + 1, round.receives, round.sends};
         std::int64_t before = gate_;
         const auto message = [&](const char* what, const char* way, const Transfer& t, bool in_turn) {
-            const std::int64_t label = add(what + std::to_string(t.bytes) + "b " + way + " " + std::to_string(t.peer) +
-                                               " tag " + std::to_string(t.tag),
-                                           before);
+            const std::int64_t label = add(told(what, way, t), before);
             if (in_turn) before = label;
         };
         const auto receives = [&] {

@@ -85,6 +85,11 @@ def sends(of: Point) -> list[list[tuple[int, int]]]:
     ]
 
 
+def as_goal(of: Point, file: Path) -> Path:
+    traces.write_goal(schedule(of.workload, of.ranks), of.ranks, file)
+    return file
+
+
 def world(found: Messages) -> Messages:
     """Return those of MPI_COMM_WORLD."""
     return Counter({message: count for message, count in found.items() if message[2] < OTHERS})
@@ -154,7 +159,7 @@ def test_calls_of_fortran(mpi: Program, traced: Any, tmp_path: Path) -> None:
     assert sizes.keys() == {8, 800}  # reductions of an integer, which is rounded up, and of 100 numbers
 
 
-def test_our_own_program_does_what_the_schedule_says(mpi: Program, traced: Any) -> None:
+def test_our_own_program_does_what_the_schedule_says(mpi: Program, traced: Any, tmp_path: Path) -> None:
     workload = {"kind": "transposition", "grid": [24, 12, 6], "algorithm": "ring-k", "radix": 2}
     asked = Point.model_validate({"ranks": 6, "workload": workload, "machine": NET})
     line = [*workload_arguments(asked.workload), "warmup=0", "repetitions=2", "ranks=6", "data=real", "verify=1"]
@@ -164,6 +169,9 @@ def test_our_own_program_does_what_the_schedule_says(mpi: Program, traced: Any) 
         executions, rest = divmod(len(theirs), len(said))
         assert (executions >= 2, rest) == (True, 0)
         assert theirs == said * executions, f"rank {rank}: one by one, in order"
+    replayed, again = point(folder, 6), point(as_goal(point(folder, 6), tmp_path / "again.goal"), 6)
+    assert again.id == replayed.id
+    assert Simulator().run(again)["time_s"] == Simulator().run(replayed)["time_s"]
 
 
 def written(folder: Path, version: int = mpi_traces.VERSION, run: int = 7, r0: bytes = b"", r1: bytes = b"") -> Path:
@@ -213,6 +221,11 @@ def test_puts_between_fences_take_the_time_of_a_one_sided_step(tmp_path: Path) -
     wanted = Simulator().run(Point.model_validate(asked | {"machine": NET | free}))
     assert found["time_s"] == pytest.approx(wanted["time_s"], rel=1e-9)
     assert (found["messages"], found["bytes"]) == (wanted["messages"], wanted["bytes"])
+    with pytest.raises(
+        ValueError, match=r"^workload.file: found one-sided calls, allowed: messages of two sides: GOAL"
+    ):
+        as_goal(point(tmp_path / "x", 2), tmp_path / "x.goal")
+    assert not (tmp_path / "x.goal").exists()
 
 
 def test_what_is_got_needs_no_rank_at_its_source(tmp_path: Path) -> None:
@@ -236,6 +249,8 @@ def test_regions_are_phases(tmp_path: Path) -> None:
     assert list(result["phases"]) == ["trace", "region-2", "region-5"]
     by_name = {step["name"]: step["work_s"] for step in result["steps"]}
     assert by_name == pytest.approx({"trace": 100e-9, "region-2": 50e-9, "region-5": 100e-9})
+    with pytest.raises(ValueError, match=r"^workload.file: found regions, allowed: a trace without: GOAL has none"):
+        as_goal(point(tmp_path / "x", 2), tmp_path / "x.goal")
 
 
 def test_collectives_are_expanded_as_a_point_says(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tramontane import _simulator
 from tramontane.errors import InputError
 from tramontane.study import Point, load_point, patterns, schedules, traces
-from tramontane.substrates.simulator import Simulator, as_simulated
+from tramontane.substrates.simulator import Simulator, as_simulated, schedule
 
 from .test_recorded import POINTS, random_point
 
@@ -278,6 +278,41 @@ def test_where_one_thing_is_done_at_a_time_the_cpu_does_not_matter(
     ]
     for key in ("time_s", "messages", "bytes", "packets", "control_packets", "hops"):
         assert found[0][key] == found[1][key], key
+
+
+def rewritten(workload: dict[str, Any], file: Path, ranks: int) -> dict[str, Any]:
+    """Return the same trace, written as GOAL."""
+    told = Point.model_validate({"ranks": ranks, "workload": workload, "machine": PAIR | {"geometry": [ranks, 1, 1]}})
+    traces.write_goal(schedule(told.workload, ranks), ranks, file)
+    return {"kind": "trace", "file": str(file)}
+
+
+@settings(max_examples=40)
+@given(drawn=in_line(), data=st.data())
+def test_a_trace_that_is_written_as_goal_is_the_same_point(
+    tmp_path_factory: pytest.TempPathFactory, drawn: tuple[str, str], data: st.DataObject
+) -> None:
+    """Operations, processors and dependencies of both kinds, also some twice."""
+    folder = tmp_path_factory.mktemp("goal")
+    lines = []
+    for line in drawn[1].splitlines():
+        words = line.split()
+        lines.append(line)
+        if words[1:2] == ["requires"]:
+            lines[-1] = data.draw(st.sampled_from([line, line.replace("requires", "irequires"), "", f"{line}\n{line}"]))
+    given = trace(folder, "\n".join(lines))
+    again = rewritten(given, folder / "again", 3)
+    assert bytes(traces.pack(Path(given["file"]))) == bytes(traces.pack(Path(again["file"])))
+
+
+def test_a_trace_is_written_as_goal_with_its_work_as_it_is_scaled(tmp_path: Path) -> None:
+    text = PING.format(size=10**6, how="requires")
+    whole, half = (
+        run(rewritten(trace(tmp_path, text, work_scale=scale), tmp_path / f"{scale}.goal", 2))["time_s"]
+        for scale in ("100 %", "50 %")
+    )
+    assert whole == run(trace(tmp_path, text))["time_s"]
+    assert half == run(trace(tmp_path, text, work_scale="50 %"))["time_s"] < whole
 
 
 def test_a_timeline_is_of_one_cpu(tmp_path: Path) -> None:

@@ -146,6 +146,13 @@ z requires d
     )  # without what is inside
     for key in ("time_s", "messages", "bytes", "packets", "control_packets"):
         assert debian[key] == by_hand[key], key
+    # Its work is of whole nanoseconds, so that GOAL says it all.
+    point = Point.model_validate({"ranks": 3, "workload": {"kind": "trace", "file": str(files[0])}, "machine": NET})
+    traces.write_goal(schedule(point.workload, 3), 3, tmp_path / "again.goal")
+    again = result({"kind": "trace", "file": str(tmp_path / "again.goal")}, 3)
+    assert again["time_s"] == debian["time_s"]
+    with pytest.raises(ValueError, match=r"workload.kind: found 'trace', allowed: any other in OTF2; a trace can be"):
+        otf2_traces.write(schedule(point.workload, 3), 3, tmp_path / "again.otf2", "again")
 
 
 def test_what_we_write_is_read_by_otf2_print(tmp_path: Path) -> None:

@@ -262,6 +262,8 @@ def write(schedule: Any, ranks: int, file: Path, title: str) -> None:
     InputError
         See :func:`tramontane.support.otf2.archive`.
     """
+    if schedule.is_graph:
+        raise ValueError("workload.kind: found 'trace', allowed: any other in OTF2; a trace can be written as GOAL")
     for rank in range(ranks):
         schedule.goal(rank)  # refuses what a graph of operations can't say
     with archive(file, list(range(ranks)), title) as out:
