@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tramontane.substrates.mpi.build import missing_tools
+from tramontane.substrates.mpi.libraries import INSTALL, found
+
 ROOT = Path(__file__).parents[2]
 POINT = "ranks: 64\nmachine: torus-S\nworkload: {kind: halo, width: 3, grid: [64, 64, 16]}\n"
 
@@ -98,6 +101,49 @@ def test_a_study_folder_takes_the_place_of_nothing(tramontane: Tramontane, tmp_p
     tramontane("init", "empty")
     assert (tmp_path / "empty" / "Snakefile").is_file()
     assert {path.name for path in tmp_path.iterdir()} == {"full", "empty"}
+
+
+#: A ring of messages, and a sum.
+RING = """
+#include <mpi.h>
+int main(int argc, char** argv) {
+    static double out[500], in[500];
+    double sum = 0;
+    int rank, ranks;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    MPI_Sendrecv(out, 500, MPI_DOUBLE, (rank + 1) % ranks, 1, in, 500, MPI_DOUBLE, (rank + ranks - 1) % ranks, 1,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Allreduce(in, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+def test_a_program_is_traced_and_replayed(
+    installed: Path, tramontane: Tramontane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The library that traces is compiled from what the wheel brings, into the user's cache."""
+    there = found()
+    if missing_tools() or not there:
+        pytest.skip(f"no compiler or MPI library found; installed by: {INSTALL}")
+    library = there[0]
+    for name, value in library.variables.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "ring.c").write_text(RING, encoding="utf-8")
+    subprocess.run([library.compiler, "-x", "c", "ring.c", "-o", "ring"], cwd=tmp_path, check=True, capture_output=True)
+    before = written_below(installed)
+    words = ("--environment", library.name, "--output", "traced", "--", *library.mpirun, "4", "./ring")
+    assert "4 ranks, 8 calls" in tramontane("trace", *words).stderr
+    (tmp_path / "p.yaml").write_text("ranks: 4\nmachine: torus-S\nworkload: {kind: trace, file: traced}\n")
+    result = json.loads(tramontane("run", "p.yaml").stdout)
+    assert (result["messages"], result["bytes"]) == (4 + 8, 4 * 4000 + 8 * 8)  # the sum by recursive doubling
+    tramontane("utilisation", "p.yaml")
+    assert json.loads((tmp_path / "p.json").read_text(encoding="utf-8"))["links"]
+    assert list(tmp_path.glob("p.svg"))
+    assert written_below(installed) == before
 
 
 def test_schedules_are_compiled_for_mpi_outside_the_package(
