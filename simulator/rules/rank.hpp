@@ -429,11 +429,12 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::post_first(Node& node, st
 }
 
 /// Whether an eager message that is posted at `time`, later than now, waits for no credits in the NIC, and nothing else
-/// is posted before it: only get requests and puts are answered without the rank, and no other rank shares its node.
+/// is posted before it: only get requests and puts are answered without the rank, where interfaces match no messages,
+/// and no other rank shares its node.
 template <class Own, class Engine, class Switches>
 TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::goes_ahead(Node& node, std::uint32_t rank, std::int64_t bytes,
                                                                   Ticks time) {
-    if (places_.several() || has_puts_) return false;
+    if (places_.several() || has_puts_ || engine_.parameters.hardware_progress) return false;
     NodeChannel& link = fabric_.injection(places_.of(rank)).channel;
     if (node.unanswered > 0 || !node.nic.waiting.empty() || !link.waiting.empty()) return false;
     node.nic.apply(engine_.credits, time);

@@ -130,6 +130,34 @@ def test_a_trace_is_mapped_not_read(tmp_path: Path) -> None:
     assert (after - before) / (many - few) < 20
 
 
+def test_an_eager_message_overtakes_no_answer_of_its_interface(tmp_path: Path) -> None:
+    """A rank prepares it while its interface, with hardware progress, answers a message of an exchange left open."""
+    halo = {"kind": "halo", "width": 2, "grid": [72, 24, 3], "decomposition": [3, 1], "begin": "h"}
+    steps = [
+        {"kind": "work", "time": "73001 ns"},
+        halo,
+        {"kind": "work", "time": "1001 ns"},
+        {"kind": "collective", "operation": "allgather", "algorithm": "bruck", "count": 60},
+        {"kind": "end", "of": "h"},
+    ]
+    net = {"topology": "torus", "geometry": [3, 1, 1], "nodes_per_switch": 1, "packet": "1000 B", "buffer": "4000 B"}
+    net["protocol"] = {
+        "eager_limit": "1000 B",
+        "short_limit": "512 B",
+        "negligible_size": "0 B",
+        "progress": "hardware",
+    }
+    for seed in (3, 9, 38):
+        more = {"machine": net, "seed": seed, "start_jitter": "700 ns"}
+        more["noise"] = {"duration": "900 ns", "period": "10 us", "pattern": "random"}
+        points = [Point.model_validate({"ranks": 3, "workload": {"kind": "program", "steps": steps}, **more})]
+        traces.write_goal(schedule(points[0].workload, 3), 3, tmp_path / "x.goal")
+        workload = {"kind": "trace", "file": str(tmp_path / "x.goal")}
+        points.append(Point.model_validate({"ranks": 3, "workload": workload, **more}))
+        wanted, found = (Simulator().run(each)["time_s"] for each in points)
+        assert found == wanted, seed
+
+
 def test_work_adds_up_along_dependencies_only(tmp_path: Path) -> None:
     chain = "l1: calc 3000\nl2: calc 4000\nl2 requires l1\n"
     text = f"num_ranks 2\nrank 0 {{\n{chain}}}\n/* nothing\nmore */ rank 1 {{ calc 500 nic 3 }} // the end"
