@@ -23,12 +23,16 @@
 namespace tramontane {
 
 /// Raised whenever a change of the model changes results; older records are shown as such.
-inline constexpr int model_revision = 3;
+inline constexpr int model_revision = 4;
 
 /// The revision that last changed the results of a machine's points. Revision 3: where ranks send through several NICs,
 /// each of these counts packets, and a striped message's packets belong to one NIC each, whichever is served first. It
-/// changed loops of programs, too (tramontane/substrates/simulator.py).
-[[nodiscard]] inline int model_revision_of(const Machine& machine) { return machine.spreads_messages() ? 3 : 2; }
+/// changed loops of programs, too (tramontane/substrates/simulator.py). Revision 4: where interfaces match messages by
+/// themselves, an eager message that is being prepared overtakes none of their answers.
+[[nodiscard]] inline int model_revision_of(const Machine& machine) {
+    if (machine.hardware_progress) return 4;
+    return machine.spreads_messages() ? 3 : 2;
+}
 
 inline constexpr std::uint32_t max_threads = 64;  ///< of one simulation
 

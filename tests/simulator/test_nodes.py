@@ -129,9 +129,11 @@ def test_a_message_alone_is_striped_by_packets(n: int, longest: int) -> None:
     [({}, 2), ({"nic_choice": "block"}, 2), ({"nic_choice": "destination"}, 3), ({"stripe_above": 10_000}, 3)],
 )
 def test_a_revision_is_of_the_points_that_it_changed(node: dict[str, Any], revision: int) -> None:
-    p = point(2, transposition((2, 2, 8), (2, 1)), railed(4, node))
-    assert _simulator.model_revision(p) == revision
-    assert _simulator.MODEL_REVISION == 3
+    work = transposition((2, 2, 8), (2, 1))
+    assert _simulator.model_revision(point(2, work, railed(4, node))) == revision
+    by_hardware = railed(4, node, protocol={"progress": "hardware"})
+    assert _simulator.model_revision(point(2, work, by_hardware)) == 4
+    assert _simulator.MODEL_REVISION == 4
 
 
 def test_a_destination_has_its_interface() -> None:
