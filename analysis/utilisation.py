@@ -40,7 +40,8 @@ MOST_GROUPS = 48
 
 def loads_of(layout: Layout, result: dict[str, Any]) -> Loads:
     """Return the load of each of the layout's links; 0 of those that no packet went by."""
-    return by_place(layout, {(link["switch"], link["port"]): link["load"] for link in result["single_links"]})
+    of_switches = [link for link in result["single_links"] if "switch" in link]
+    return by_place(layout, {(link["switch"], link["port"]): link["load"] for link in of_switches})
 
 
 def by_place(layout: Layout, known: Mapping[tuple[int, int], float]) -> Loads:

@@ -177,9 +177,12 @@ struct alignas(64) LinkMeter {
     static constexpr std::uint32_t no_series = ~std::uint32_t{0};
 };
 
+/// The class of links from nodes to switches, which is none of the topology's.
+inline constexpr const char* injection_class = "injection";
+
 /// A link that is told by itself.
 struct UsedLink {
-    std::uint32_t from;  ///< switch
+    std::uint32_t from;  ///< switch; of injections the node, as the topology calls each NIC
     std::uint16_t port;
     std::uint16_t link_class;
     LinkUse use;

@@ -9,9 +9,9 @@ template class NodeRules<Nodes, Engine, Fabric>;
 
 Nodes::Nodes(Engine& engine, Fabric& fabric, const Machine& machine, const Topology& topology, const Places& places,
              const Allocation& allocation, const Schedule& schedule, const Noise& noise, const Repeats& repeats,
-             std::shared_ptr<Waiting> waiting)
+             std::shared_ptr<Waiting> waiting, const std::optional<LinkMeter>& injection)
     : NodeRules(engine, fabric, machine, topology, places, allocation, schedule, noise),
-      store_(std::make_shared<NodeStore>(machine, places, schedule, engine.parameters)),
+      store_(std::make_shared<NodeStore>(machine, places, schedule, engine.parameters, injection)),
       graph_(schedule.graph() == nullptr ? nullptr : std::make_shared<GraphState>(*schedule.graph())),
       causes_(std::move(waiting)),
       watched_(repeats),
@@ -35,6 +35,7 @@ Nodes::Nodes(const Nodes& first, Engine& engine, Fabric& fabric)
 void Nodes::show() {
     lend(*store_);
     waiting_ = causes_.get();
+    injections_ = store_->injections.get();
     repeats_ = &watched_;
     phases_ = spans_.data();
     totals_ = sums_.data();
@@ -139,6 +140,7 @@ void Nodes::keep(StateFile& file, bool first) {
         if (next_message_ != nullptr) file.array(next_message_, places_.count());
         if (unexpected_ != nullptr) file.array(unexpected_, store_->ranks);
         if (unpacking_ != nullptr) unpacking_->keep(file);
+        if (injections_ != nullptr) file.array(injections_, places_.count());
         if (graph_) graph_->keep(file);
     }
     watched_.keep(file);

@@ -52,6 +52,15 @@ std::shared_ptr<Waiting> waiting_of(const Schedule& schedule, const Run& run) {
     return std::make_shared<Waiting>(ranks, run.timeline, run.waiting_bins > 0);
 }
 
+/// The meter of each NIC's link, of which nothing has been counted; nothing where nobody asks.
+std::optional<LinkMeter> injection_of(const Topology& topology, const LinkCounting& counting) {
+    if (!counting.on) return {};
+    LinkMeter meter;
+    meter.link_class = static_cast<std::uint16_t>(topology.link_classes().size());  // after those of the topology
+    if (counting.bins > 0 && !counting.one_by_one()) meter.series = meter.link_class;
+    return meter;
+}
+
 /// What one thread simulates; all of it where there is one.
 struct alignas(64) Part {
     Part(const Machine& machine, const Schedule& schedule, const Run& run, const Topology& topology,
@@ -60,12 +69,12 @@ struct alignas(64) Part {
           fabric(engine, topology, router, run.links),
           nodes(engine, fabric, machine, topology, places, allocation, schedule, Noise(run.noise, run.seed),
                 Repeats(schedule.ranks(), schedule.rounds(), schedule.repeats(), run.steady_error, run.limit),
-                waiting_of(schedule, run)),
+                waiting_of(schedule, run), injection_of(topology, run.links)),
           in_time_order(looks_elsewhere(machine)) {
         engine.delays = Delays(run.congestion_bins, static_cast<std::uint32_t>(schedule.ranks()));
         if (run.links.bins > 0) {
             const auto classes = static_cast<std::uint32_t>(topology.link_classes().size());
-            engine.link_use = UseOverTime(run.links.bins, run.links.one_by_one() ? 0 : classes);
+            engine.link_use = UseOverTime(run.links.bins, run.links.one_by_one() ? 0 : classes + 1);
         }
     }
     Part(Part& first, std::uint32_t part)
@@ -190,8 +199,11 @@ void count_links(Outcome& o, Parts& parts, const LinkCounting& counting) {
         o.link_use.back().second.slot = rates.rates[rates.of_class[i]].slot;
         o.link_use.back().second.bins.resize(counting.bins);
     }
+    o.link_use.emplace_back(injection_class, LinkUse{});
+    o.link_use.back().second.slot = parts.parts[0]->engine.parameters.injection_slot;
+    o.link_use.back().second.bins.resize(counting.bins);
     if (counting.bins > 0) o.bin_s = to_seconds(Ticks{1} << width);
-    std::vector<std::vector<UsedLink>> hottest(classes.size());
+    std::vector<std::vector<UsedLink>> hottest(o.link_use.size());
     const auto hotter = [](const UsedLink& a, const UsedLink& b) {
         if (a.use.bytes != b.use.bytes) return a.use.bytes > b.use.bytes;
         return a.from != b.from ? a.from < b.from : a.port < b.port;
@@ -199,7 +211,7 @@ void count_links(Outcome& o, Parts& parts, const LinkCounting& counting) {
     for (const auto& part : parts.parts) {
         UseOverTime& over_time = part->engine.link_use;
         over_time.widen(width);
-        part->fabric.each_counted_link([&](SwitchId at, Port port, const LinkMeter& meter) {
+        const auto count = [&](std::uint32_t from, Port port, const LinkMeter& meter) {
             LinkUse& all = o.link_use[meter.link_class].second;
             LinkUse own{.packets = meter.packets,
                         .bytes = meter.bytes,
@@ -211,13 +223,15 @@ void count_links(Outcome& o, Parts& parts, const LinkCounting& counting) {
             all.add(own);
             if (!counting.one_by_one()) return;
             std::vector<UsedLink>& few = hottest[meter.link_class];
-            UsedLink link{at, port, meter.link_class, std::move(own)};
+            UsedLink link{from, port, meter.link_class, std::move(own)};
             const auto place = std::lower_bound(few.begin(), few.end(), link, hotter);
             if (place == few.end() && few.size() == counting.hottest) return;
             few.insert(place, std::move(link));
             if (few.size() > counting.hottest) few.pop_back();
-        });
-        for (std::uint32_t i = 0; over_time.wanted() && !counting.one_by_one() && i < classes.size(); ++i) {
+        };
+        part->fabric.each_counted_link(count);
+        part->nodes.each_counted_injection([&](NodeId node, const LinkMeter& meter) { count(node, 0, meter); });
+        for (std::uint32_t i = 0; over_time.wanted() && !counting.one_by_one() && i < o.link_use.size(); ++i) {
             LinkUse own;
             own.slot = o.link_use[i].second.slot;
             own.bins = over_time.series(i);

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from analysis import caption, facts
-from analysis.figures.links import CLASS, EJECTION
+from analysis.figures.links import CLASS, OF_NODES
 from analysis.figures.panel import Panel
 from analysis.spec import FigureSpec
 from analysis.table import Table
@@ -49,9 +49,8 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
     drawn = {}
     for name, links in _networks(dataset):
         layout = Layout(Machine.model_validate(machines[name], context={"canonical": True}))
-        told = zip(
-            links[_SWITCH].values.tolist(), links[_PORT].values.tolist(), links[_LOAD].values.tolist(), strict=True
-        )
+        own = links.isel(single_link=np.flatnonzero(links[_SWITCH].notnull().values))
+        told = zip(own[_SWITCH].values.tolist(), own[_PORT].values.tolist(), own[_LOAD].values.tolist(), strict=True)
         drawn[name] = layout, by_place(layout, {(int(switch), int(port)): load for switch, port, load in told})
     colours = colours_up_to(max(float(loads.max(initial=0.0)) for _, loads in drawn.values()))
     found = [panel for name, (layout, loads) in drawn.items() for panel in maps(layout, loads, colours, name)]
@@ -62,7 +61,7 @@ def numbers(dataset: xr.Dataset, _spec: FigureSpec) -> Table:
     """Return the links between switches that carry most, by name, with their longest queues."""
     rows = []
     for name, links in _networks(dataset):
-        between = links.isel(single_link=np.flatnonzero(links[CLASS].values != EJECTION)[:NAMED])
+        between = links.isel(single_link=np.flatnonzero(~np.isin(links[CLASS].values, list(OF_NODES)))[:NAMED])
         told = zip(*(between[key].values.tolist() for key in (_NAME, _LOAD, _QUEUE)), strict=True)
         rows += [[name, text, f"{100 * load:.1f}", f"{queue / 1000:.1f}"] for text, load, queue in told if load > 0]
     return Table(["Network", "Link", "Load, %", "Longest queue, kB"], rows)

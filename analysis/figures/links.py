@@ -18,6 +18,7 @@ from analysis.figures.panel import SOFT, Drawn, Panel, empty
 from analysis.spec import FigureSpec
 from analysis.table import Table, figure_table
 from tramontane.results.revisions import MEMBER
+from tramontane.study.link_names import INJECTION
 from tramontane.study.quantities import LINKS, SINGLE_LINKS, WAITING_TIME
 from tramontane.support import formatting
 
@@ -31,8 +32,8 @@ _SHOWN = ("used_load", "max_load", "peak_queue")
 _SHARE = "share"
 CLASS = "single_link_class"
 _TOLD = ("single_link_name", CLASS, SINGLE_LINKS["load"].name, SINGLE_LINKS["peak_queue"].name)
-#: The class of links to nodes.
-EJECTION = "ejection"
+#: The classes of links to nodes and from them, and their colours.
+OF_NODES = {"ejection": "#888888", INJECTION: "#bbbbbb"}
 #: Causes of less than this part of the time have no entry in the legend.
 _LEAST = 0.001
 #: Links of a series that are named.
@@ -45,8 +46,8 @@ LINE, COLUMNS = 0.55, 3
 ROOM = 0.82
 #: Colours of link classes, from dark to light; more classes than these can tell apart take others.
 SHADES, MOST_SHADES = "mako", 6
-#: Colours of links to nodes, and of means.
-TO_NODES, MEAN = "#888888", "#EE6677"
+#: Colour of means.
+MEAN = "#EE6677"
 #: The rest of the time, in which a rank does not wait.
 NOT_WAITING, PALE = "not waiting", "#dddddd"
 
@@ -187,7 +188,7 @@ def hottest_table(dataset: xr.Dataset, spec: FigureSpec, most: int = NAMED) -> p
                 name, kind, load, queue = (
                     variable.isel({spec.x: place}).squeeze(drop=True).to_numpy() for variable in variables.values()
                 )
-                between = np.flatnonzero((kind != EJECTION) & (load > 0))
+                between = np.flatnonzero(~np.isin(kind, list(OF_NODES)) & (load > 0))
                 for at in between[kind[between] == kind[between[:1]]][:most]:
                     words = str(name[at]).removeprefix(f"{kind[at]} link, ").removeprefix("switch ")
                     rows.append((group, label, x, str(kind[at]), words, load[at], queue[at]))
@@ -231,9 +232,9 @@ def _loads(rows: pd.DataFrame, room: float, most: float) -> "Callable[[Figure, S
             empty(axes)
             return [Drawn(axes)]
         classes = list(dict.fromkeys(rows["link"]))
-        between = [name for name in classes if name != EJECTION]
+        between = [name for name in classes if name not in OF_NODES]
         palette = SHADES if len(between) <= MOST_SHADES else "husl"
-        colours: dict[str, Any] = {EJECTION: TO_NODES} if EJECTION in classes else {}
+        colours: dict[str, Any] = {name: colour for name, colour in OF_NODES.items() if name in classes}
         colours |= dict(zip(between, seaborn.color_palette(palette, len(between)), strict=True))
         for place, (_, own) in enumerate(rows.groupby("label", sort=False)):
             high = ROOM / len(own)

@@ -553,8 +553,12 @@ nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double long
             for (const UsedLink& link : o.used_links) {
                 nb::dict described;
                 described["class"] = o.link_use[link.link_class].first;
-                described["switch"] = link.from;
-                described["port"] = link.port;
+                if (described["class"].equal(nb::str(injection_class))) {
+                    described["node"] = link.from;
+                } else {
+                    described["switch"] = link.from;
+                    described["port"] = link.port;
+                }
                 describe_use(described, link.use);
                 one_by_one.append(described);
             }

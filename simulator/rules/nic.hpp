@@ -250,6 +250,8 @@ TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::cut_packet(Node& node, st
         }
     }
     packet.tie = packet_tie(engine_.seed, rank, next_number(node, nic, rank));
+    if (injections_) [[unlikely]]
+        note_injection(node, nic, packet.bytes, now);
     if constexpr (checks) engine_.ledger.cut(packet.bytes);
     if (!e.carries_payload()) ++engine_.statistics.control_packets;
     node.nic.take(packet.bytes);
@@ -266,6 +268,30 @@ TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::cut_packet(Node& node, st
     return more;
 }
 
+/// Counts the queue that a packet finds before it: what waits in the injection buffer, and what the port is booked for.
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::note_injection(const Node& node, std::uint32_t nic,
+                                                                      std::uint32_t bytes, Ticks now) {
+    LinkMeter& meter = injections_[nic];
+    const Ticks booked = node.busy_until - std::min(node.busy_until, now);
+    const std::uint64_t queue = meter.waiting + booked / engine_.parameters.injection_slot;
+    meter.waiting += bytes;
+    meter.peak_queue = std::max(meter.peak_queue, queue);
+    if (!engine_.link_use.wanted()) return;
+    if (meter.series == LinkMeter::no_series) meter.series = engine_.link_use.add_series();
+    engine_.link_use.find(meter.series, now, queue);
+}
+
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::count_injection(std::uint32_t nic, std::uint32_t bytes,
+                                                                       Ticks begin, Ticks end) {
+    LinkMeter& meter = injections_[nic];
+    ++meter.packets;
+    meter.bytes += bytes;
+    meter.waiting -= bytes;
+    if (engine_.link_use.wanted()) engine_.link_use.pass(meter.series, begin, end, bytes);
+}
+
 template <class Own, class Engine, class Switches>
 TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::inject(Node& node, std::uint32_t nic, Index index, Ticks now) {
     const Parameters& p = engine_.parameters;
@@ -278,6 +304,8 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::inject(Node& node, std::u
     packet.due = std::max(packet.due, node.busy_until) + p.injection_latency + packet.bytes * p.least_slot;
     const Ticks leaves = std::max(node.busy_until, now);
     node.busy_until = leaves + packet.bytes * p.injection_slot;
+    if (injections_) [[unlikely]]
+        count_injection(nic, packet.bytes, leaves, node.busy_until);
     packet.spacing = static_cast<std::uint32_t>(p.injection_slot);
     node.nic.give(engine_.credits, leaves, packet.bytes);
     engine_.schedule(leaves + p.injection_latency, switch_of(nic), event_code(EventKind::head_arrival), index);

@@ -40,8 +40,11 @@ def test_a_saturated_link_is_busy_in_each_bin() -> None:
     assert 8 <= last <= 15
     assert there["busy_s"] == pytest.approx(there["bytes"] / 10e9, rel=1e-9)
     assert there["load"] == pytest.approx(there["busy_s"] / result["time_s"], rel=1e-9)
-    assert {name.split(" link")[0] for name in links} == {"dimension-1", "ejection"}
+    assert {name.split(" link")[0] for name in links} == {"dimension-1", "ejection", "injection"}
     assert links["ejection link, switch (1) to node 1"]["to_node"] == 1
+    injection = links["injection link, node 1 to switch (1)"]
+    assert injection["node"] == 1
+    assert all(each > 0.99 * full for each in injection["bytes_in_bins"][1 : last - 1])
 
 
 @pytest.mark.parametrize("name", NETWORKS)

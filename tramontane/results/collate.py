@@ -222,7 +222,7 @@ def _single_links(dims: Mapping[str, list[Any]], rows: list[_Row], places: list[
         for number, link in enumerate(row.single_links):
             for values in (texts, numbers):
                 for key, of_key in values.items():
-                    of_key[(*place, number)] = link[key]
+                    of_key[(*place, number)] = link.get(key, np.nan)
     over = (*dims, "single_link")
     return xr.Dataset(
         {

@@ -11,6 +11,8 @@ from tramontane.study.network import Network
 
 _GROUPED = ("dragonfly", "dragonfly1d", "dragonfly-plus")
 """Networks whose switches are numbered group by group."""
+INJECTION = "injection"
+"""The class of links from nodes to switches, which networks do not count among their own."""
 _PLACED = ("torus", "hyperx")
 """Networks whose switches are numbered along their dimensions, the first one fastest."""
 
@@ -65,6 +67,11 @@ class LinkNames:
         if self.topology in _GROUPED:
             return f"{link_class} link, group {self.group(switch)}, switch {switch} to {behind}"
         return f"{link_class} link, {self.switch(switch)} to {self.switch(behind).removeprefix('switch ')}"
+
+    def injection(self, node: int) -> str:
+        """Return the name of the link that leaves a node, e.g. "injection link, node 3 to switch (1, 0)"."""
+        switch = int(self.net.switches_of(np.array([node]))[0])
+        return f"{INJECTION} link, node {node} to {self.switch(switch)}"
 
     @cached_property
     def _sizes(self) -> Sequence[int]:

@@ -14,7 +14,7 @@ from tramontane.results.timeline import Stretch
 from tramontane.study import patterns, traces
 from tramontane.study.jobs import Jobs
 from tramontane.study.kinds import Workload
-from tramontane.study.link_names import LinkNames
+from tramontane.study.link_names import INJECTION, LinkNames
 from tramontane.study.points import Point
 from tramontane.study.settings import filled
 from tramontane.study.workloads import Trace
@@ -200,10 +200,11 @@ def _with_loads(result: dict[str, Any], point: Point) -> dict[str, Any]:
     if "links" not in result:
         return result
     machine, time = point.network, result["time_s"]
-    numbers, rates = machine.facts.link_counts(), machine.links
+    numbers, rates = machine.facts.link_counts(), {name: each.bandwidth for name, each in machine.links.items()}
+    numbers[INJECTION], rates[INJECTION] = machine.facts.nodes, machine.injection.bandwidth
 
     def load(carried: int, link_class: str, links: int) -> float:
-        most = links * filled(rates[link_class].bandwidth) * time
+        most = links * filled(rates[link_class]) * time
         return carried / most if most else 0.0
 
     classes = [
@@ -215,12 +216,13 @@ def _with_loads(result: dict[str, Any], point: Point) -> dict[str, Any]:
     names = LinkNames(machine.topology, machine.facts)
     singles = []
     for own in result.get("single_links", ()):
-        name, (behind, node) = (
-            names.name(own["class"], own["switch"], own["port"]),
-            names.ends(own["switch"], own["port"]),
-        )
+        told = own | {"load": load(own["bytes"], own["class"], 1)}
+        if own["class"] == INJECTION:
+            singles.append({"name": names.injection(own["node"])} | told)
+            continue
+        behind, node = names.ends(own["switch"], own["port"])
         end = {"to_switch": behind} if behind is not None else {"to_node": node}
-        singles.append({"name": name, **own, **end, "load": load(own["bytes"], own["class"], 1)})
+        singles.append({"name": names.name(own["class"], own["switch"], own["port"])} | told | end)
     if "single_links" not in result:
         return result | {"links": classes}
     for each in classes:
