@@ -10,6 +10,7 @@
 #include "graphs/table.hpp"
 #include "pages.hpp"
 #include "pool.hpp"
+#include "rules/records.hpp"
 
 namespace tramontane {
 
@@ -82,6 +83,20 @@ public:
         return cpus_[std::size_t{rank} * other_cpus_ + cpu - 1];
     }
 
+    // What a message to a rank will touch (Engine::handle_window): the operation at its end, or the send that a get
+    // request asks for; and who waits for that operation.
+
+    void approach(std::uint32_t rank, const Transaction& message) const {
+        if (asks(message)) return prefetch_line(&of(rank).sends[message.index()]);
+        prefetch_line(&operations_[end_of(rank, message)]);
+    }
+    void reach(std::uint32_t rank, const Transaction& message) const {
+        if (asks(message)) return;
+        const std::uint64_t end = end_of(rank, message);
+        const OperationState& state = operations_[end];
+        if (state.only != 0) prefetch_line(&operations_[of(rank).first + state.only - 1]);
+    }
+
     void keep(StateFile& file) {
         file.array(followers.get(), static_cast<std::size_t>(schedule.ranks()));
         file.array(operations_.get(), static_cast<std::size_t>(schedule.table().operations()));
@@ -93,6 +108,15 @@ public:
     const std::shared_ptr<Follower[]> followers;  // by rank
 
 private:
+    [[nodiscard]] static bool asks(const Transaction& message) {
+        return message.kind() == Transaction::Kind::get || message.kind() == Transaction::Kind::eager_get;
+    }
+    /// The place of the operation that a message ends, or begins to.
+    [[nodiscard]] std::uint64_t end_of(std::uint32_t rank, const Transaction& message) const {
+        const GraphTable::Operations own = of(rank);
+        const bool answers = message.kind() == Transaction::Kind::acknowledgement;
+        return own.first + (answers ? own.operation_of_send(message.index()) : message.round);
+    }
     [[nodiscard]] static OperationState begin(const GraphTable::Operations& own, std::uint32_t operation) {
         OperationState state{own.needs[operation], 0, 0, 0, 0};
         std::uint32_t by_end = 0;

@@ -99,6 +99,20 @@ void Nodes::MessageArrival::fetch(const Nodes& nodes, const Event& event) {
     AnyEvent::fetch(nodes, event);
 }
 
+void Nodes::MessageArrival::approach(const Nodes& nodes, const Event& event) {
+    if (nodes.graph_) [[unlikely]]
+        nodes.graph_->approach(nodes.places_.rank_at(nodes.engine_.place_of(event)),
+                               nodes.engine_.transactions[event.item]);
+    AnyEvent::approach(nodes, event);
+}
+
+void Nodes::MessageArrival::reach(const Nodes& nodes, const Event& event) {
+    if (nodes.graph_) [[unlikely]]
+        nodes.graph_->reach(nodes.places_.rank_at(nodes.engine_.place_of(event)),
+                            nodes.engine_.transactions[event.item]);
+    AnyEvent::reach(nodes, event);
+}
+
 void Nodes::NicWake::handle(Nodes& nodes, const Event& event, Ticks now) {
     nodes.nic_goes_on(nodes.engine_.place_of(event), now);
 }

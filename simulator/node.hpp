@@ -44,6 +44,8 @@ public:
     };
     struct MessageArrival : AnyEvent {  ///< a message's last byte arrives
         static void fetch(const Nodes& nodes, const Event& event);
+        static void approach(const Nodes& nodes, const Event& event);
+        static void reach(const Nodes& nodes, const Event& event);
         static void handle(Nodes& nodes, const Event& event, Ticks now);
     };
 
