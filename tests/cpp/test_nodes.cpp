@@ -134,7 +134,7 @@ TEST_CASE("which of a rank's interfaces is served first depends on neither threa
             if (number % 2 == 0) drawn.state_costs(number);
             drawn.spread_messages(number);
             if (drawn.machine.nics == 1) continue;
-            REQUIRE(model_revision_of(drawn.machine) == 3);
+            REQUIRE(model_revision_of(drawn.machine) >= 3);
             INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
             Outcome expected = drawn.simulate(1, 0);
             expected.events = 0;  // an interface may be called up twice for a tick, by two windows
@@ -156,11 +156,13 @@ TEST_CASE("a revision of the model is old only where a later one has changed res
     machine.stripe_above = 1'000;
     CHECK(model_revision_of(machine) == 2);  // with one interface there is nothing to choose
     machine.nics = 2;
-    CHECK(model_revision_of(machine) == model_revision);
+    CHECK(model_revision_of(machine) == 3);
     machine.nic_choice = NicChoice::block;
     CHECK(model_revision_of(machine) == 3);
     machine.stripe_above = 0;
     CHECK(model_revision_of(machine) == 2);
+    machine.hardware_progress = true;
+    CHECK(model_revision_of(machine) == model_revision);
 }
 
 TEST_CASE("places follow from ranks, and ranks from places") {
