@@ -125,3 +125,18 @@ def test_crossings_are_where_medians_meet_with_the_places_of_all_members(tmp_pat
     assert rows[4].startswith("| b | c | always | 8 at 100, 2 at")
     with pytest.raises(InputError, match=r"no results of 'huge' at scale laptop; allowed: tiny"):
         crossings(tmp_path, "laptop", "huge")
+
+
+def test_crossings_are_told_as_far_as_both_were_run(tmp_path: Path) -> None:
+    """Of what one of two series lacks at a process count, and of what one member lacks, nothing is made up."""
+    nan = float("nan")
+    data = dataset({"a": [1.0, 1.0, nan], "b": [0.5, 2.0, 3.0], "c": [2.0, nan, nan]}, x=(100, 1000, 10000), members=2)
+    data["time_s"][:] = data["time_s"].median("member")  # no spread
+    data["time_s"].loc[{"series": "b", "ranks": 1000, "member": 1}] = nan
+    data.attrs["figure_json"] = json.dumps({"x": "ranks"})
+    file = tmp_path / "results" / "laptop" / "datasets" / "tiny.nc"
+    file.parent.mkdir(parents=True)
+    datasets.write(data, file)
+    assert crossings(tmp_path, "laptop", "tiny").splitlines()[2:] == [
+        "| a | b | 316 (316 to 316) | 0.5 at 100, 2 at 1,000 |"
+    ]

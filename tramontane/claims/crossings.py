@@ -53,15 +53,17 @@ def _places(time: xr.DataArray, others: list[str]) -> Iterator[tuple[list[str], 
 
 def _rows(time: xr.DataArray, along: str) -> Iterator[list[str]]:
     for first, second in itertools.combinations(time[SERIES].values.tolist(), 2):
-        pair = time.sel({SERIES: [first, second]}).dropna(along, how="all")
+        pair = time.sel({SERIES: [first, second]})
+        pair = pair.isel({along: np.flatnonzero(pair.notnull().any(MEMBER).all(SERIES))})
+        if pair.sizes[along] < 2:
+            continue
         x = np.log(pair[along].values.astype(float))
         one, two = np.log(pair.values)
         ratio = np.nanmedian(two, axis=0) - np.nanmedian(one, axis=0)
-        if len(ratio) < 2 or not np.isfinite(ratio).all():
-            continue
         ends = f"{np.exp(ratio[0]):.3g} at {_number(pair[along].values[0])}, {np.exp(ratio[-1]):.3g} at "
         ends += _number(pair[along].values[-1])
-        places = [place for a, b in itertools.product(one, two) for place in _zeros(x, b - a)]
+        of_members = (b - a for a, b in itertools.product(one, two))
+        places = [place for each in of_members for place in _zeros(x[np.isfinite(each)], each[np.isfinite(each)])]
         yield [str(first), str(second), _said(_zeros(x, ratio), places, ratio), ends]
 
 
