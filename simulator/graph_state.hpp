@@ -131,9 +131,10 @@ private:
         return state;
     }
 
+    [[nodiscard]] std::size_t cpus() const { return static_cast<std::size_t>(schedule.ranks()) * other_cpus_; }
+
     Pages<OperationState> operations_;
     Pages<Index> early_;
-    [[nodiscard]] std::size_t cpus() const { return static_cast<std::size_t>(schedule.ranks()) * other_cpus_; }
     std::uint32_t other_cpus_;
     std::shared_ptr<OtherCpu[]> cpus_;
 };
