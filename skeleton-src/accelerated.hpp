@@ -10,6 +10,17 @@
 #define TRAMONTANE_RULE
 #endif
 
+// A processor is quickest where the steps that every packet takes are one function. The compilers of accelerators
+// inline all that they can anyway; and a kernel of a megabyte, as it was then, waits for its instructions most of the
+// time. So there is one copy of each of these:
+#if defined(__CUDACC__) || defined(__HIPCC__)
+#define TRAMONTANE_STEP [[gnu::noinline]]  ///< inlined by a processor, always
+#define TRAMONTANE_ONCE [[gnu::noinline]]  ///< inlined by a processor where its compiler likes
+#else
+#define TRAMONTANE_STEP [[gnu::always_inline]]
+#define TRAMONTANE_ONCE
+#endif
+
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
 #define TRAMONTANE_ON_DEVICE 1
 #endif
@@ -73,6 +84,16 @@ TRAMONTANE_RULE void copy_up(const T* first, const T* last, T* end) {
     return value == 0 ? 0 : 64 - __builtin_clzll(value);
 #else
     return static_cast<int>(std::bit_width(value));
+#endif
+}
+/// As std::countr_zero. \pre value > 0
+[[nodiscard]] TRAMONTANE_RULE constexpr std::uint32_t trailing_zeros(std::uint32_t value) {
+#if defined(__CUDA_ARCH__)
+    return static_cast<std::uint32_t>(__ffs(static_cast<int>(value)) - 1);
+#elif defined(TRAMONTANE_ON_DEVICE)
+    return static_cast<std::uint32_t>(__builtin_ctz(value));
+#else
+    return static_cast<std::uint32_t>(std::countr_zero(value));
 #endif
 }
 

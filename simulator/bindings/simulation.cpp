@@ -494,7 +494,7 @@ nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double long
             if (PyErr_CheckSignals() != 0) throw nb::python_error();
         };
         o = by_lanes ? device::simulate(task.machine, *task.schedule, task.run,
-                                        {.lanes = static_cast<std::uint32_t>(threads),
+                                        {.lanes = device == "gpu" ? 0U : static_cast<std::uint32_t>(threads),
                                          .shuffle = task.run.seed,
                                          .windows = device == "gpu" ? device::windows_of_kernel : std::uint64_t{256},
                                          .accelerator = device == "gpu"},

@@ -1,15 +1,21 @@
 /// \file
 /// What is pending, by window and LP, written to by all lanes at the same time.
 ///
-/// Events of the windows that follow soon lie in bins, one for each LP and window, as chains of chunks; a bit tells
+/// Events of the windows that follow soon lie in bins, one for each LP and window, as chains of records; a bit tells
 /// that a bin has something. Later ones lie in a second wheel, whose buckets are many windows long, and come into the
 /// bins in time. In which order events come into a bin is left open: whoever takes them out sorts them.
+///
+/// Nobody reads within a window what another lane has written in it: a push exchanges the end of a chain, and whoever
+/// follows the chain does so in a later window. So pushing takes no fence, which on an accelerator would empty the
+/// nearest cache of all lanes beside it.
 #pragma once
 
 #include <cstdint>
 
+#include "accelerated.hpp"
 #include "device/atomic.hpp"
 #include "device/records.hpp"
+#include "divisor.hpp"
 #include "random.hpp"
 #include "rules/events.hpp"
 #include "rules/rule.hpp"
@@ -17,109 +23,126 @@
 
 namespace tramontane::device {
 
-struct alignas(16) Pending {
-    std::uint32_t offset;  ///< ticks since the window began
+/// An event, in a chain of a bin, and then in the heap of the lane that handles it.
+struct alignas(32) Pending {
+    Ticks time;
     std::uint32_t code;
     Index item;         ///< packet or transaction; bytes of credits
     std::uint32_t tie;  ///< of packet or transaction
+    union {
+        LpId lp;      ///< in a chain
+        Index child;  ///< in a heap
+    };
+    Index next;  ///< of the chain, or sibling in a heap
+};
+static_assert(sizeof(Pending) == 32);
+
+/// A bit for each of the numbers that follow soon, in a ring.
+template <std::uint32_t count>
+class Bits {
+    static constexpr std::uint32_t of_word = 32;
+    static_assert(count % of_word == 0);
+
+public:
+    TRAMONTANE_RULE void set(std::uint64_t number) { words_[word(number)] |= bit(number); }
+    TRAMONTANE_RULE void clear(std::uint64_t number) { words_[word(number)] &= ~bit(number); }
+    /// While others set some, too.
+    TRAMONTANE_RULE void set_together(std::uint64_t number) { set_bits(&words_[word(number)], bit(number)); }
+    TRAMONTANE_RULE void set_together(const Bits& others) {
+        for (std::uint32_t i = 0; i < count / of_word; ++i) {
+            if ((others.words_[i] & ~peek(&words_[i])) != 0) set_bits(&words_[i], others.words_[i]);
+        }
+    }
+    /// The first number from `begin` on whose bit is set; `end` if there is none before. \pre end - begin <= count
+    [[nodiscard]] TRAMONTANE_RULE std::uint64_t next(std::uint64_t begin, std::uint64_t end) const {
+        while (begin < end) {
+            const auto first = static_cast<std::uint32_t>(begin % of_word);
+            const std::uint32_t rest = words_[word(begin)] >> first;
+            const std::uint32_t skipped = rest == 0 ? of_word - first : trailing_zeros(rest);
+            begin += skipped;
+            if (rest != 0) break;
+        }
+        return begin < end ? begin : end;
+    }
+
+private:
+    [[nodiscard]] TRAMONTANE_RULE static std::uint32_t word(std::uint64_t number) {
+        return static_cast<std::uint32_t>(number % count / of_word);
+    }
+    [[nodiscard]] TRAMONTANE_RULE static std::uint32_t bit(std::uint64_t number) {
+        return std::uint32_t{1} << number % of_word;
+    }
+
+    std::uint32_t words_[count / of_word] = {};
 };
 
 class Agenda {
-    static constexpr std::uint32_t of_chunk = 7;
-    struct alignas(128) Chunk {
-        Index before;         ///< chunk of the same bin
-        std::uint32_t count;  ///< of events that were put here, or that somebody wanted to put here
-        Pending events[of_chunk];
-    };
-    struct alignas(128) FarChunk {
-        struct Far {
-            Ticks time;
-            LpId lp;
-            std::uint32_t code, tie;
-            Index item;
-        };
-        Index before;
-        std::uint32_t count;
-        Far events[5];
-    };
-    static_assert(sizeof(Chunk) == 128 && sizeof(FarChunk) == 128);
-
 public:
 #ifdef TRAMONTANE_SMALL_STORAGE
-    static constexpr std::uint32_t near = 8, buckets = 4;  // for tests: results do not depend on them
+    static constexpr std::uint32_t near = 32, buckets = 32;  // for tests: results do not depend on them
 #else
     static constexpr std::uint32_t near = 128, buckets = 512;
 #endif
     static constexpr std::uint32_t epoch = near / 4;  ///< windows of a bucket
     static constexpr std::uint64_t ended = ~std::uint64_t{0};
+    static constexpr std::uint32_t bits_of_word = 32;
+    using Soon = Bits<near>;  ///< windows that a lane has put something into
 
-    /// \param chunks that there is room for, until `grow`
-    Agenda(Memory& memory, Ticks lookahead, LpId lps, std::uint32_t chunks)
+    /// \param events that there is room for, until `grow`
+    /// \param stride of the LPs whose bits are one word: those of neighbours lie in as many words
+    Agenda(Memory& memory, Ticks lookahead, LpId lps, std::uint32_t events, std::uint32_t stride)
         : windows(lookahead),
           lps_(lps),
-          words_((lps + 31) / 32),
-          chunks_(memory, chunks),
-          far_chunks_(memory, chunks),
+          stride_(stride),
+          words_((lps + stride * bits_of_word - 1) / (stride * bits_of_word) * stride),
+          events_(memory, events),
           tails_(memory, std::size_t{near} * lps),
           busy_(memory, std::size_t{near} * words_) {}
 
     const Windows windows;
 
+    [[nodiscard]] TRAMONTANE_RULE Records<Pending>& events() { return events_; }
     /// The window whose events are handled.
     [[nodiscard]] TRAMONTANE_RULE std::uint64_t window() const { return window_; }
     [[nodiscard]] TRAMONTANE_RULE std::uint32_t words() const { return words_; }
+    /// The LP of a bit.
+    [[nodiscard]] TRAMONTANE_RULE LpId lp(std::uint32_t word, std::uint32_t bit) const {
+        const std::uint32_t row = stride_.quotient(word);
+        return (row * bits_of_word + bit) * stride_.value() + (word - row * stride_.value());
+    }
 
-    /// Adds an event of a later window.
-    TRAMONTANE_RULE void push(Ticks time, LpId lp, std::uint32_t code, Index item, std::uint32_t tie) {
-        const auto [number, offset] = windows.of(time);
+    /// Adds an event of a later window, whose record says `time` and `lp`.
+    TRAMONTANE_RULE void push(Index event, Ticks time, LpId lp, Soon& soon) {
+        const std::uint64_t number = windows.of(time).number;
         if (number - window_ < near) {
-            put(number, lp, {offset, code, item, tie});
+            put(number, event, lp, soon);
         } else {
-            put_far(number / epoch, {time, lp, code, tie, item});
+            put_far(number / epoch, event);
         }
     }
+    /// Lets others know of windows that have something now.
+    TRAMONTANE_RULE void note(const Soon& soon) { any_.set_together(soon); }
 
-    /// Takes the bits of a word of busy LPs of this window.
-    [[nodiscard]] TRAMONTANE_RULE std::uint32_t take_busy(std::uint32_t word) {
-        std::uint32_t& bits = busy_[slot(window_) * words_ + word];
-        const std::uint32_t found = bits;
-        bits = 0;
-        return found;
-    }
-    /// Takes one of the bits, where each is another lane's. Returns whether it was set.
-    [[nodiscard]] TRAMONTANE_RULE bool take_busy(std::uint32_t word, std::uint32_t bit) {
-        std::uint32_t* const bits = &busy_[slot(window_) * words_ + word];
-        if ((load(bits) >> bit & 1) == 0) return false;
-        clear_bits(bits, std::uint32_t{1} << bit);
-        return true;
-    }
-    /// Calls `visit` with each event of an LP in this window, which are then no longer pending.
-    template <class Visit>
-    TRAMONTANE_RULE void take(LpId lp, Visit&& visit) {
-        Index& tail = tails_[slot(window_) * lps_ + lp];
-        for (Index i = tail; i != none;) {
-            const Chunk& chunk = chunks_[i];
-            for (std::uint32_t k = 0; k < chunk.count && k < of_chunk; ++k) visit(chunk.events[k]);
-            const Index before = chunk.before;
-            chunks_.give_back(i);
-            i = before;
-        }
+    /// The bits of a word of busy LPs of this window.
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t busy(std::uint32_t word) const { return busy_[busy_place(word)]; }
+    TRAMONTANE_RULE void clear_busy(std::uint32_t word) { busy_[busy_place(word)] = 0; }
+    /// Takes the chain of what happens at an LP in this window.
+    [[nodiscard]] TRAMONTANE_RULE Index take(LpId lp) {
+        Index& tail = tails_[std::size_t{slot(window_)} * lps_ + lp];
+        const Index last = tail;
         tail = none;
+        return last;
     }
 
     /// Between two windows: goes to the next one that has events; `ended` where there is none.
     TRAMONTANE_RULE std::uint64_t turn() {
-        any_[slot(window_)] = 0;
-        chunks_.turn();
-        far_chunks_.turn();
+        any_.clear(window_);
         while (true) {
-            std::uint64_t next = window_ + 1;
-            while (next < window_ + near && any_[slot(next)] == 0) ++next;
+            const std::uint64_t next = any_.next(window_ + 1, window_ + near);
             const bool found = next < window_ + near;
             if (found && next / epoch < filled_) return window_ = next;
             // The first bucket that may have something before that.
-            std::uint64_t first = filled_;
-            while (first < filled_ + buckets && far_[first % buckets] == none) ++first;
+            const std::uint64_t first = any_far_.next(filled_, filled_ + buckets);
             if (found && (first == filled_ + buckets || first > next / epoch)) {
                 filled_ = next / epoch + 1;
                 return window_ = next;
@@ -133,84 +156,65 @@ public:
     /// The first window. \pre nothing has been handled
     std::uint64_t begin() {
         window_ = 0;
-        return any_[0] != 0 ? 0 : turn();
-    }
-
-    [[nodiscard]] TRAMONTANE_RULE bool crowded() const { return chunks_.crowded() || far_chunks_.crowded(); }
-    /// Makes room for more, where it is time. While no lane runs.
-    void grow() {
-        chunks_.grow();
-        far_chunks_.grow();
+        return any_.next(0, 1) == 0 ? 0 : turn();
     }
 
 private:
-    [[nodiscard]] TRAMONTANE_RULE static std::size_t slot(std::uint64_t number) { return number % near; }
-
-    TRAMONTANE_RULE void put(std::uint64_t number, LpId lp, const Pending& event) {
-        if (!append(chunks_, of_chunk, tails_[slot(number) * lps_ + lp], event)) return;
-        set_bits(&busy_[slot(number) * words_ + lp / 32], std::uint32_t{1} << lp % 32);
-        set_bits(&any_[slot(number)], 1);
-    }
-    TRAMONTANE_RULE void put_far(std::uint64_t of_epoch, const FarChunk::Far& event) {
-        (void)append(far_chunks_, 5, far_[of_epoch % buckets], event);
+    [[nodiscard]] TRAMONTANE_RULE static std::uint32_t slot(std::uint64_t number) {
+        return static_cast<std::uint32_t>(number % near);
     }
 
-    /// Appends to a chain, of which `tail` is the last chunk. Whoever finds that full puts a chunk of its own behind;
-    /// nobody waits. Returns whether the chain was empty.
-    template <class AnyChunk, class Event>
-    TRAMONTANE_RULE static bool append(Records<AnyChunk>& chunks, std::uint32_t room, Index& tail, const Event& event) {
-        Index own = none;
-        while (true) {
-            const Index last = load(&tail);
-            if (last != none) {
-                const std::uint32_t place = add(&chunks[last].count, 1);
-                if (place < room) {
-                    chunks[last].events[place] = event;
-                    if (own != none) chunks.give_back(own);
-                    return false;
-                }
-            }
-            if (own == none) {
-                own = chunks.take();
-                chunks[own].count = 1;
-                chunks[own].events[0] = event;
-            }
-            chunks[own].before = last;
-            if (change(&tail, last, own)) return last == none;
-        }
+    [[nodiscard]] TRAMONTANE_RULE std::size_t busy_place(std::uint32_t word) const {
+        return std::size_t{slot(window_)} * words_ + word;
+    }
+
+    TRAMONTANE_RULE void put(std::uint64_t number, Index event, LpId lp, Soon& soon) {
+        const std::uint32_t at = slot(number);
+        const Index before = exchange(&tails_[std::size_t{at} * lps_ + lp], event);
+        events_[event].next = before;
+        soon.set(number);
+        if (before != none) return;
+        const std::uint32_t row = stride_.quotient(lp);
+        const std::uint32_t word = row / bits_of_word * stride_.value() + (lp - row * stride_.value());
+        set_bits(&busy_[std::size_t{at} * words_ + word], std::uint32_t{1} << row % bits_of_word);
+    }
+    TRAMONTANE_RULE void put_far(std::uint64_t of_epoch, Index event) {
+        const Index before = exchange(&far_[of_epoch % buckets], event);
+        events_[event].next = before;
+        if (before == none) any_far_.set_together(of_epoch);
     }
 
     /// Brings the events of a bucket into the bins; what is of a later turn of the wheel stays.
     TRAMONTANE_RULE void refill(std::uint64_t of_epoch) {
         filled_ = of_epoch + 1;
+        Soon soon;
         Index i = far_[of_epoch % buckets];
         far_[of_epoch % buckets] = none;
+        any_far_.clear(of_epoch);
         while (i != none) {
-            const FarChunk& chunk = far_chunks_[i];
-            for (std::uint32_t k = 0; k < chunk.count && k < 5; ++k) {
-                const FarChunk::Far& event = chunk.events[k];
-                const auto [number, offset] = windows.of(event.time);
-                if (number / epoch == of_epoch) {
-                    put(number, event.lp, {offset, event.code, event.item, event.tie});
-                } else {
-                    put_far(number / epoch, event);
-                }
+            const Pending& event = events_[i];
+            const Index next = event.next;
+            const std::uint64_t number = windows.of(event.time).number;
+            if (number / epoch == of_epoch) {
+                put(number, i, event.lp, soon);
+            } else {
+                put_far(number / epoch, i);
             }
-            const Index before = chunk.before;
-            far_chunks_.give_back(i);
-            i = before;
+            i = next;
         }
+        note(soon);
     }
 
     const LpId lps_;
+    const Divisor stride_;
     const std::uint32_t words_;
-    Records<Chunk> chunks_;
-    Records<FarChunk> far_chunks_;
-    Array<Index> tails_;            // last chunk of each bin, by window and LP
-    Array<std::uint32_t> busy_;     // a bit for each bin that has something
-    std::uint32_t any_[near] = {};  // whether a window has
-    Index far_[buckets] = {};
-    std::uint64_t filled_ = 1;  // epochs before this one are in the bins
+    Records<Pending> events_;
+    Array<Index> tails_;         // last event of each bin, by window and LP
+    Array<std::uint32_t> busy_;  // a bit for each bin that has something
+    Bits<near> any_;             // a bit for each window that has
+    Index far_[buckets] = {};    // last event of each bucket
+    Bits<buckets> any_far_;      // a bit for each bucket that has something
+    std::uint64_t filled_ = 1;   // epochs before this one are in the bins
     std::uint64_t window_ = 0;
 };
 

@@ -1,5 +1,6 @@
 /// \file
-/// The few atomic operations that lanes need, on a processor and on an accelerator.
+/// The few atomic operations that lanes need, on a processor and on an accelerator. None of them orders what else is
+/// written: what one lane writes, others read only after all have met.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +9,6 @@
 
 namespace tramontane::device {
 
-/// What others have written before their `change` is seen after it.
-TRAMONTANE_RULE inline std::uint32_t load(const std::uint32_t* of) {
-#ifdef TRAMONTANE_ON_DEVICE
-    const std::uint32_t value = *static_cast<const volatile std::uint32_t*>(of);
-    __threadfence();
-    return value;
-#else
-    return __atomic_load_n(of, __ATOMIC_ACQUIRE);
-#endif
-}
 /// Returns what was there before.
 TRAMONTANE_RULE inline std::uint32_t add(std::uint32_t* to, std::uint32_t count) {
 #ifdef TRAMONTANE_ON_DEVICE
@@ -50,20 +41,20 @@ TRAMONTANE_RULE inline void set_bits(std::uint32_t* of, std::uint32_t bits) {
     __atomic_fetch_or(of, bits, __ATOMIC_RELAXED);
 #endif
 }
-TRAMONTANE_RULE inline void clear_bits(std::uint32_t* of, std::uint32_t bits) {
+/// What is there, or was there shortly before.
+TRAMONTANE_RULE inline std::uint32_t peek(const std::uint32_t* at) {
 #ifdef TRAMONTANE_ON_DEVICE
-    atomicAnd(of, ~bits);
+    return *at;
 #else
-    __atomic_fetch_and(of, ~bits, __ATOMIC_RELAXED);
+    return __atomic_load_n(at, __ATOMIC_RELAXED);
 #endif
 }
-/// Puts `to` in the place of `from`, with all that was written before; whether that was still there.
-TRAMONTANE_RULE inline bool change(std::uint32_t* of, std::uint32_t from, std::uint32_t to) {
+/// Puts `value` there, and returns what was there before.
+TRAMONTANE_RULE inline std::uint32_t exchange(std::uint32_t* of, std::uint32_t value) {
 #ifdef TRAMONTANE_ON_DEVICE
-    __threadfence();
-    return atomicCAS(of, from, to) == from;
+    return atomicExch(of, value);
 #else
-    return __atomic_compare_exchange_n(of, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    return __atomic_exchange_n(of, value, __ATOMIC_RELAXED);
 #endif
 }
 

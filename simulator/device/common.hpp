@@ -28,17 +28,12 @@
 
 namespace tramontane::device {
 
-/// An event of an LP in the window that is handled: of a heap, see Heap.
-struct Due {
-    Pending event;
-    Index child, sibling;
-};
-
 struct Common {
     /// \param memory which is to outlive this
+    /// \param stride see Agenda
     /// \throws std::invalid_argument for what is too large
     Common(Memory& memory, const Machine& machine, const Setting& setting, const Schedule& schedule, const Run& run,
-           std::uint32_t lanes_)
+           std::uint32_t lanes_, std::uint32_t stride)
         : lanes(lanes_),
           phases(static_cast<std::uint32_t>(schedule.phases().size())),
           parameters(machine, *setting.topology),
@@ -57,9 +52,8 @@ struct Common {
           credits(memory, room(2 * std::uint64_t{places.count()})),
           gaps(memory, room(8 * std::uint64_t{switches})),
           open_rounds(memory, room(2 * std::uint64_t{setting.ranks})),
-          due(memory, room(32 * std::uint64_t{lanes})),
           agenda(memory, run.window == 0 ? parameters.lookahead() : std::min(run.window, parameters.lookahead()),
-                 switches + places.nodes(), room(4 * std::uint64_t{places.nodes()})),
+                 switches + places.nodes(), room(4 * std::uint64_t{places.nodes()}), stride),
           delay_bounds(memory, delay_bins::count),
           delay_cells(memory, delay_bins::of_cell.size()),
           congestion_bins(std::min(run.congestion_bins, setting.ranks)),
@@ -77,23 +71,14 @@ struct Common {
         network.each_table(tables_);
     }
 
-    /// Between two windows: goes to the next one that has events, or Agenda::ended.
-    TRAMONTANE_RULE std::uint64_t turn() {
-        turn_records();
-        return agenda.turn();
-    }
-    TRAMONTANE_RULE void turn_records() {
-        packets.turn();
-        transactions.turn();
-        messages.turn();
-        credits.turn();
-        gaps.turn();
-        open_rounds.turn();
-    }
-    /// Whether a launch must end for `grow`.
-    [[nodiscard]] TRAMONTANE_RULE bool crowded() const {
-        return packets.crowded() || transactions.crowded() || messages.crowded() || credits.crowded() ||
-               gaps.crowded() || open_rounds.crowded() || due.crowded() || agenda.crowded();
+    static constexpr std::uint32_t pools = 7;
+    /// Between two windows, for each of the pools. \return whether the launch must end for `grow`
+    TRAMONTANE_RULE bool turn_records(std::uint32_t pool) { return counts_[pool]->turn(); }
+    /// The same for all of them.
+    bool turn_records() {
+        bool crowded = false;
+        for (std::uint32_t pool = 0; pool < pools; ++pool) crowded |= turn_records(pool);
+        return crowded;
     }
     void grow() {
         packets.grow();
@@ -102,8 +87,7 @@ struct Common {
         credits.grow();
         gaps.grow();
         open_rounds.grow();
-        due.grow();
-        agenda.grow();
+        agenda.events().grow();
     }
 
     const std::uint32_t lanes, phases;
@@ -127,7 +111,6 @@ public:
     Records<Credits> credits;
     Records<Gaps> gaps;
     Records<OpenRound> open_rounds;
-    Records<Due> due;
     Agenda agenda;
     Array<Ticks> delay_bounds;  ///< delay_bins::lower
     Array<std::uint8_t> delay_cells;
@@ -142,10 +125,15 @@ private:
 #else
     static constexpr std::uint32_t at_first = 1 << 18;  // untouched memory costs nothing
 #endif
-    /// Records that there is room for at first. Between launches it grows; but all ranks may begin in one window.
-    [[nodiscard]] static std::uint32_t room(std::uint64_t more) {
-        return static_cast<std::uint32_t>(std::min<std::uint64_t>(at_first + more, std::uint64_t{1} << 30));
+    /// Records that there is room for at first, beside what lanes have at hand. Between launches it grows; but all
+    /// ranks may begin in one window.
+    [[nodiscard]] std::uint32_t room(std::uint64_t more) const {
+        const std::uint64_t at_hand =
+            std::min<std::uint64_t>(lanes, switches + places.nodes()) * Pool<Packet>::most_at_hand;
+        return static_cast<std::uint32_t>(std::min<std::uint64_t>(at_first + at_hand + more, std::uint64_t{1} << 30));
     }
+
+    Counts* counts_[pools] = {&packets, &transactions, &messages, &credits, &gaps, &open_rounds, &agenda.events()};
 };
 
 /// The records of all nodes; see NodeRules.

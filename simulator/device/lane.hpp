@@ -31,7 +31,8 @@ class LaneDelays {
 public:
     explicit LaneDelays(Common& common) : common_(common) {}
 
-    TRAMONTANE_RULE void add(Ticks delay, std::uint32_t source, std::uint32_t destination, std::uint64_t count = 1) {
+    TRAMONTANE_ONCE TRAMONTANE_RULE void add(Ticks delay, std::uint32_t source, std::uint32_t destination,
+                                             std::uint64_t count = 1) {
         total.add(delay, count);
         histogram[delay_bins::of(delay, common_.delay_bounds.get(), common_.delay_cells.get())] += count;
         if (common_.congestion_bins == 0) return;
@@ -148,8 +149,8 @@ public:
           gaps(common.gaps),
           open_rounds(common.open_rounds),
           delays(common),
-          due_(common.due),
-          agenda_(common.agenda) {}
+          agenda_(common.agenda),
+          pending_(common.agenda.events()) {}
 
     const Parameters& parameters;
     const std::uint64_t seed;
@@ -171,21 +172,18 @@ public:
     /// What other lanes' records say must not be looked at.
     [[nodiscard]] TRAMONTANE_RULE bool owns(LpId) const { return false; }
 
-    TRAMONTANE_RULE void schedule(Ticks time, LpId lp, std::uint32_t code, Index item = none) {
-        if (lp == current_ && time < end_) {
-            return add(events_, {static_cast<std::uint32_t>(time - begin_), code, item, tie(code, item)});
-        }
-        send(time, lp, code, item);
+    TRAMONTANE_ONCE TRAMONTANE_RULE void schedule(Ticks time, LpId lp, std::uint32_t code, Index item = none) {
+        const Index event = made(time, lp, code, item, tie(code, item));
+        if (lp == current_ && time < end_) return add(events_, event);
+        agenda_.push(event, time, lp, soon_);
     }
     TRAMONTANE_RULE void send(Ticks time, LpId lp, std::uint32_t code, Index item) {
-        if constexpr (checks) {
-            if (time < end_) fail<std::logic_error>("device: an event reaches another LP within a window");
-        }
-        agenda_.push(time, lp, code, item, tie(code, item));
+        push(time, lp, code, item, tie(code, item));
     }
     /// Gives back space at the same LP.
     template <class AnyChannel>
-    TRAMONTANE_RULE void give(LpId lp, AnyChannel& channel, std::uint32_t wake_code, Ticks time, std::uint32_t bytes) {
+    TRAMONTANE_ONCE TRAMONTANE_RULE void give(LpId lp, AnyChannel& channel, std::uint32_t wake_code, Ticks time,
+                                              std::uint32_t bytes) {
         if (channel.waiting.empty()) channel.apply(credits, begin_);
         channel.give(credits, time, bytes);
         wake_if_needed(lp, channel, wake_code);
@@ -195,11 +193,18 @@ public:
     static constexpr std::uint32_t to_switch = 8, to_nic = 9;  ///< in the place of an event's kind
 
     TRAMONTANE_RULE void send_credit(Ticks time, SwitchId at, Port port, std::uint8_t channel, std::uint32_t bytes) {
-        agenda_.push(time, at, event_code(EventKind{to_switch}, port, channel), bytes, 0);
+        push(time, at, event_code(EventKind{to_switch}, port, channel), bytes, 0);
     }
     TRAMONTANE_RULE void send_nic_credit(Ticks time, std::uint32_t nic, std::uint32_t bytes) {
         const Address address = places.address(nic);
-        agenda_.push(time, switches + address.node, node_code(EventKind{to_nic}, address.local), bytes, 0);
+        push(time, switches + address.node, node_code(EventKind{to_nic}, address.local), bytes, 0);
+    }
+
+    /// What is at the begin of all: before the first window.
+    void start(Ticks time, LpId lp, std::uint32_t code) {
+        Agenda::Soon soon;
+        agenda_.push(made(time, lp, code, none, 0), time, lp, soon);
+        agenda_.note(soon);
     }
 
     /// Handles the events of an LP in this window: at first `credit(event, time)` for what was given back to it, then
@@ -210,23 +215,29 @@ public:
         begin_ = agenda_.windows.begin(agenda_.window());
         end_ = begin_ + agenda_.windows.length();
         Index credits = none;
-        agenda_.take(lp, [&](const Pending& event) { add(is_credit(event) ? credits : events_, event); });
+        for (Index i = agenda_.take(lp); i != none;) {
+            const Index next = pending_[i].next;
+            add(is_credit(pending_[i].code) ? credits : events_, i);
+            i = next;
+        }
         while (credits != none) {
             const Pending event = take_first(credits);
-            credit(event, begin_ + event.offset);
+            credit(event, event.time);
         }
         while (events_ != none) {
             const Pending event = take_first(events_);
             ++statistics.events;
-            handle(event, begin_ + event.offset);
+            handle(event, event.time);
         }
         current_ = no_lp;
+        agenda_.note(soon_);
+        soon_ = {};
     }
 
 private:
     static constexpr LpId no_lp = ~LpId{0};
 
-    [[nodiscard]] TRAMONTANE_RULE std::uint32_t tie(std::uint32_t code, Index item) const {
+    [[nodiscard]] TRAMONTANE_ONCE TRAMONTANE_RULE std::uint32_t tie(std::uint32_t code, Index item) const {
         switch (kind_of(code)) {
             case EventKind::head_arrival:
             case EventKind::crossbar_exit:
@@ -237,65 +248,72 @@ private:
                 return 0;
         }
     }
-    [[nodiscard]] TRAMONTANE_RULE static bool is_credit(const Pending& event) { return (event.code & 15) >= to_switch; }
+    [[nodiscard]] TRAMONTANE_RULE Index made(Ticks time, LpId lp, std::uint32_t code, Index item, std::uint32_t tie) {
+        const Index event = pending_.take();
+        pending_[event] = {time, code, item, tie, {lp}, none};
+        return event;
+    }
+    TRAMONTANE_ONCE TRAMONTANE_RULE void push(Ticks time, LpId lp, std::uint32_t code, Index item, std::uint32_t tie) {
+        if constexpr (checks) {
+            if (time < end_) fail<std::logic_error>("device: an event reaches another LP within a window");
+        }
+        agenda_.push(made(time, lp, code, item, tie), time, lp, soon_);
+    }
+    [[nodiscard]] TRAMONTANE_RULE static bool is_credit(std::uint32_t code) { return (code & 15) >= to_switch; }
     /// As Events::key.
     [[nodiscard]] TRAMONTANE_RULE static std::uint64_t key_of(const Pending& event) {
         return kind_of(event.code) >= EventKind::head_arrival ? std::uint64_t{1} << 63 | event.tie : event.code;
     }
     /// Credits of one channel all come from one server, which sends them in order.
     [[nodiscard]] TRAMONTANE_RULE bool before(const Pending& a, const Pending& b) const {
-        if (a.offset != b.offset || is_credit(a)) return a.offset < b.offset;
+        if (a.time != b.time || is_credit(a.code)) return a.time < b.time;
         return goes_first(a, key_of(a), b, key_of(b));
     }
 
-    // A pairing heap (Fredman et al., Algorithmica 1986), whose records a lane keeps for itself once it has taken them.
+    // A pairing heap (Fredman et al., Algorithmica 1986).
 
-    TRAMONTANE_RULE void add(Index& heap, const Pending& event) {
-        Index i = spare_;
-        if (i == none) {
-            i = due_.take();
-        } else {
-            spare_ = due_[i].sibling;
-        }
-        due_[i] = {event, none, none};
-        heap = heap == none ? i : meld(heap, i);
+    TRAMONTANE_RULE void add(Index& heap, Index event) {
+        pending_[event].child = none;
+        pending_[event].next = none;
+        heap = heap == none ? event : meld(heap, event);
     }
-    TRAMONTANE_RULE Index meld(Index a, Index b) {
-        if (before(due_[b].event, due_[a].event)) {
+    TRAMONTANE_ONCE TRAMONTANE_RULE Index meld(Index a, Index b) {
+        if (before(pending_[b], pending_[a])) {
             const Index other = a;
             a = b;
             b = other;
         }
-        due_[b].sibling = due_[a].child;
-        due_[a].child = b;
+        pending_[b].next = pending_[a].child;
+        pending_[a].child = b;
         return a;
     }
-    TRAMONTANE_RULE Pending take_first(Index& heap) {
+    /// Takes the first event, whose record is free then.
+    TRAMONTANE_ONCE TRAMONTANE_RULE Pending take_first(Index& heap) {
         const Index first = heap;
+        const Pending event = pending_[first];
+        pending_.give_back(first);
         Index pairs = none;
-        for (Index a = due_[first].child; a != none;) {
-            const Index b = due_[a].sibling;
-            const Index next = b == none ? none : due_[b].sibling;
+        for (Index a = event.child; a != none;) {
+            const Index b = pending_[a].next;
+            const Index next = b == none ? none : pending_[b].next;
             const Index pair = b == none ? a : meld(a, b);
-            due_[pair].sibling = pairs;
+            pending_[pair].next = pairs;
             pairs = pair;
             a = next;
         }
         heap = none;
         while (pairs != none) {
-            const Index next = due_[pairs].sibling;
+            const Index next = pending_[pairs].next;
             heap = heap == none ? pairs : meld(heap, pairs);
             pairs = next;
         }
-        due_[first].sibling = spare_;
-        spare_ = first;
-        return due_[first].event;
+        return event;
     }
 
-    Records<Due>& due_;
     Agenda& agenda_;
+    Pool<Pending> pending_;
     Index events_ = none;  // of the LP that is visited: a heap
-    Index spare_ = none;
+    Agenda::Soon soon_;    // windows of what it has led to
     std::uint32_t order_ = 0;
     LpId current_ = no_lp;
     Ticks begin_ = 0, end_ = 0;

@@ -2,8 +2,8 @@
 /// Records that all lanes take and give back at the same time.
 ///
 /// Which lane gets which record depends on who was first, so that numbers of records decide nothing. What is given back
-/// in a window is taken again from the next one on: so the ring of free records is read and written at different ends,
-/// and neither needs to wait for the other.
+/// in a window is taken again by others from the next one on: so the ring of free records is read and written at
+/// different ends, and neither needs to wait for the other.
 #pragma once
 
 #include <algorithm>
@@ -18,32 +18,51 @@
 
 namespace tramontane::device {
 
+class Counts {
+public:
+    /// Between two windows. \return whether it is time to `grow`: less than half is left
+    TRAMONTANE_RULE bool turn() {
+        if (static_cast<std::int32_t>(taken_ - known_) > 0) taken_ = known_;  // the others were new
+        known_ = given_;
+        return crowded();
+    }
+
+protected:
+    explicit Counts(std::uint32_t most) : most_(std::bit_ceil(most)) {}
+
+    [[nodiscard]] TRAMONTANE_RULE bool crowded() const { return next_ >= most_ / 2; }
+
+    std::uint32_t most_;  // a power of two
+    // Counts, modulo 2^32: of free records that were taken, and given back; so many of those before this window.
+    std::uint32_t taken_ = 0, given_ = 0, known_ = 0;
+    Index next_ = none + 1;  // never taken so far
+};
+
 template <class T>
-class Records {
+class Records : public Counts {
 public:
     /// \param most records that there is room for, until `grow`
     Records(Memory& memory, std::uint32_t most)
-        : memory_(memory), most_(std::bit_ceil(most)), records_(memory, most_), free_(memory, most_) {}
+        : Counts(most), memory_(memory), records_(memory, most_), free_(memory, most_) {}
 
     [[nodiscard]] TRAMONTANE_RULE T& operator[](Index i) const { return records_[i]; }
 
-    /// A record with unspecified contents.
-    [[nodiscard]] TRAMONTANE_RULE Index take() {
-        const std::uint32_t turn = add(&taken_, 1);
-        if (static_cast<std::int32_t>(turn - known_) < 0) return free_[turn & (most_ - 1)];
-        const Index i = add(&next_, 1);
-        if (i >= most_) refuse();
-        return i;
+    /// Takes so many records, with unspecified contents.
+    TRAMONTANE_ONCE TRAMONTANE_RULE void take(Index* into, std::uint32_t count) {
+        const std::uint32_t turn = add(&taken_, count);
+        const auto left = static_cast<std::int32_t>(known_ - turn);
+        const std::uint32_t old = left <= 0 ? 0 : left < static_cast<std::int32_t>(count) ? left : count;
+        for (std::uint32_t k = 0; k < old; ++k) into[k] = free_[(turn + k) & (most_ - 1)];
+        if (old == count) return;
+        const Index first = add(&next_, count - old);
+        if (first + (count - old) > most_) refuse();
+        for (std::uint32_t k = old; k < count; ++k) into[k] = first + (k - old);
     }
-    TRAMONTANE_RULE void give_back(Index i) { free_[add(&given_, 1) & (most_ - 1)] = i; }
+    TRAMONTANE_ONCE TRAMONTANE_RULE void give_back(const Index* from, std::uint32_t count) {
+        const std::uint32_t turn = add(&given_, count);
+        for (std::uint32_t k = 0; k < count; ++k) free_[(turn + k) & (most_ - 1)] = from[k];
+    }
 
-    /// Between two windows.
-    TRAMONTANE_RULE void turn() {
-        if (static_cast<std::int32_t>(taken_ - known_) > 0) taken_ = known_;  // the others were new
-        known_ = given_;
-    }
-    /// Whether it is time to `grow`: less than half is left.
-    [[nodiscard]] TRAMONTANE_RULE bool crowded() const { return next_ >= most_ / 2; }
     /// Makes room, where it is time. While no lane runs.
     void grow() {
         if (!crowded()) return;
@@ -64,28 +83,37 @@ private:
     }
 
     Memory& memory_;
-    std::uint32_t most_;  // a power of two
     Array<T> records_;
     Array<Index> free_;
-    // Counts, modulo 2^32: of free records that were taken, and given back; so many of those before this window.
-    std::uint32_t taken_ = 0, given_ = 0, known_ = 0;
-    Index next_ = none + 1;  // never taken so far
 };
 
-/// A lane's view of them: it counts its own.
+/// A lane's view of them. It counts its own, and keeps some at hand: to ask for each of them would be to wait for
+/// memory each time.
 template <class T>
 class Pool {
+    static constexpr std::uint32_t at_a_time = 8;
+
 public:
+    static constexpr std::uint32_t most_at_hand = 2 * at_a_time;
+
     explicit Pool(Records<T>& records) : records_(records) {}
 
     [[nodiscard]] TRAMONTANE_RULE T& operator[](Index i) const { return records_[i]; }
     [[nodiscard]] TRAMONTANE_RULE Index take() {
         ++used_;
-        return records_.take();
+        if (count_ == 0) {
+            records_.take(at_hand_, at_a_time);
+            count_ = at_a_time;
+        }
+        return at_hand_[--count_];
     }
     TRAMONTANE_RULE void give_back(Index i) {
         --used_;
-        records_.give_back(i);
+        if (count_ == most_at_hand) {
+            count_ -= at_a_time;
+            records_.give_back(at_hand_ + count_, at_a_time);
+        }
+        at_hand_[count_++] = i;
     }
     TRAMONTANE_RULE void prefetch(Index) const {}
 
@@ -95,6 +123,8 @@ public:
 private:
     Records<T>& records_;
     std::uint64_t used_ = 0;
+    std::uint32_t count_ = 0;
+    Index at_hand_[most_at_hand];
 };
 
 }  // namespace tramontane::device

@@ -1,17 +1,14 @@
 #include "device/rounds.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <future>
 #include <map>
-#include <stdexcept>
-#include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
 namespace tramontane::device {
 namespace {
-
-constexpr std::uint64_t most_sends = std::uint64_t{1} << 33;  // 48 GiB
 
 auto fields(const Round& r) {
     return std::tuple(r.phase, r.sends, r.receives, r.window, r.in_turn, r.waits, r.work, r.ends, r.sends_only, r.call,
@@ -36,6 +33,67 @@ private:
     Key last_{};
     std::uint32_t last_number_ = 0;
 };
+using RoundNumbers = Numbers<decltype(fields(Round{})), Round>;
+using SizeNumbers = Numbers<std::int64_t, std::int64_t>;
+
+/// Some ranks of the table.
+struct Part {
+    std::vector<RoundTable::Entry> rounds;
+    std::vector<RoundTable::Run> runs;
+    RoundNumbers different;
+    SizeNumbers sizes;
+    std::uint64_t most_at_once = 0;
+};
+
+void add_sends(Part& part, const Schedule& schedule, Rank rank, std::int64_t round, std::int32_t sends) {
+    for (std::int32_t index = 0; index < sends; ++index) {
+        const Transfer transfer = schedule.send(rank, round, index);
+        const std::uint32_t size = part.sizes.of(transfer.bytes, transfer.bytes);
+        if (index > 0) {
+            RoundTable::Run& run = part.runs.back();
+            if (index == run.first + 1) run.step = transfer.peer - run.peer;  // its second one
+            if (size == run.size && transfer.peer == run.peer + (index - run.first) * run.step) continue;
+        }
+        part.runs.push_back({index, transfer.peer, 0, size});
+    }
+}
+
+Part part_of(const Schedule& schedule, Rank begin, Rank end) {
+    Part part;
+    for (Rank rank = begin; rank < end; ++rank) {
+        std::uint64_t most = 0;
+        for (std::int64_t number = 0; number < schedule.rounds(); ++number) {
+            const Round round = schedule.round(rank, number);
+            const std::uint64_t first = part.runs.size();
+            add_sends(part, schedule, rank, number, round.sends);
+            part.rounds.push_back(
+                {first, static_cast<std::uint32_t>(part.runs.size() - first), part.different.of(fields(round), round)});
+            const auto under_way = round.window > 0 ? std::min(round.window, round.sends) : round.sends;
+            most = round.waits ? std::max<std::uint64_t>(most, static_cast<std::uint64_t>(under_way))
+                               : most + static_cast<std::uint64_t>(round.sends);
+        }
+        part.most_at_once += most;
+    }
+    return part;
+}
+
+/// A schedule is asked some 10^9 times for the largest points: by all cores.
+std::vector<Part> parts_of(const Schedule& schedule) {
+    constexpr Rank few = 4096;
+    const Rank ranks = schedule.ranks();
+    const auto cores = static_cast<Rank>(std::max(1U, std::thread::hardware_concurrency()));
+    const Rank each = std::max(few, (ranks + cores - 1) / cores);
+    std::vector<std::future<Part>> asked;
+    for (Rank begin = 0; begin < ranks; begin += std::min(each, ranks - begin)) {
+        const Rank end = begin + std::min(each, ranks - begin);
+        asked.push_back(std::async(each < ranks ? std::launch::async : std::launch::deferred,
+                                   [&schedule, begin, end] { return part_of(schedule, begin, end); }));
+    }
+    std::vector<Part> parts;
+    parts.reserve(asked.size());
+    for (auto& part : asked) parts.push_back(part.get());
+    return parts;
+}
 
 template <class T>
 Array<T> array_of(Memory& memory, const std::vector<T>& values) {
@@ -48,55 +106,34 @@ Array<T> array_of(Memory& memory, const std::vector<T>& values) {
 
 RoundTable::RoundTable(Memory& memory, const Schedule& schedule)
     : count_(static_cast<std::size_t>(schedule.rounds())), one_sided_(schedule.one_sided()) {
-    const Rank ranks = schedule.ranks();
-    std::uint64_t sends = 0;
-    for (Rank rank = 0; rank < ranks; ++rank) {
-        std::uint64_t most = 0;
-        for (std::size_t number = 0; number < count_; ++number) {
-            const Round round = schedule.round(rank, static_cast<std::int64_t>(number));
-            sends += static_cast<std::uint64_t>(round.sends);
-            const auto under_way = round.window > 0 ? std::min(round.window, round.sends) : round.sends;
-            most = round.waits ? std::max<std::uint64_t>(most, static_cast<std::uint64_t>(under_way))
-                               : most + static_cast<std::uint64_t>(round.sends);
-        }
-        most_at_once_ += most;
-        if (sends > most_sends) {
-            throw std::invalid_argument("device: found a schedule of " + std::to_string(sends) +
-                                        " messages of its first " + std::to_string(rank + 1) +
-                                        " ranks, allowed: at most " + std::to_string(most_sends) +
-                                        " in all, whose table an accelerator holds");
-        }
+    const std::vector<Part> parts = parts_of(schedule);
+    std::size_t rounds = 0, runs = 0;
+    for (const Part& part : parts) {
+        rounds += part.rounds.size();
+        runs += part.runs.size();
+        most_at_once_ += part.most_at_once;
     }
-    rounds_ = Array<Entry>(memory, static_cast<std::size_t>(ranks) * count_);
-    peers_ = Array<Rank>(memory, sends);
-    size_of_ = Array<std::uint16_t>(memory, sends);
-    Numbers<decltype(fields(Round{})), Round> different;
-    Numbers<std::int64_t, std::int64_t> sizes;
-    std::uint64_t next = 0;
-    for (Rank rank = 0; rank < ranks; ++rank) {
-        for (std::size_t number = 0; number < count_; ++number) {
-            const auto at = static_cast<std::int64_t>(number);
-            const Round round = schedule.round(rank, at);
-            rounds_[place(rank, at)] = {next, different.of(fields(round), round)};
-            for (std::int32_t index = 0; index < round.sends; ++index, ++next) {
-                const Transfer transfer = schedule.send(rank, at, index);
-                const std::uint32_t size = sizes.of(transfer.bytes, transfer.bytes);
-                if (size > std::numeric_limits<std::uint16_t>::max()) {
-                    throw std::invalid_argument(
-                        "device: found messages of more than 65536 different sizes, allowed: "
-                        "as many");
-                }
-                peers_[next] = transfer.peer;
-                size_of_[next] = static_cast<std::uint16_t>(size);
-            }
-        }
+    rounds_ = Array<Entry>(memory, rounds);
+    runs_ = Array<Run>(memory, runs);
+    RoundNumbers different;
+    SizeNumbers sizes;
+    Entry* next_round = rounds_.get();
+    Run* next_run = runs_.get();
+    for (const Part& part : parts) {
+        std::vector<std::uint32_t> number_of_round, number_of_size;
+        for (const Round& round : part.different.values) number_of_round.push_back(different.of(fields(round), round));
+        for (const std::int64_t size : part.sizes.values) number_of_size.push_back(sizes.of(size, size));
+        const auto before = static_cast<std::uint64_t>(next_run - runs_.get());
+        for (const Entry& entry : part.rounds)
+            *next_round++ = {before + entry.first, entry.runs, number_of_round[entry.what]};
+        for (const Run& run : part.runs) *next_run++ = {run.first, run.peer, run.step, number_of_size[run.size]};
     }
     different_ = array_of(memory, different.values);
     sizes_ = array_of(memory, sizes.values);
 }
 
 std::uint64_t RoundTable::bytes() const {
-    return rounds_.bytes() + different_.bytes() + peers_.bytes() + size_of_.bytes() + sizes_.bytes();
+    return rounds_.bytes() + runs_.bytes() + different_.bytes() + sizes_.bytes();
 }
 
 }  // namespace tramontane::device

@@ -127,8 +127,10 @@ private:
         found.clear();
         Agenda& agenda = common_.agenda;
         for (std::uint32_t word = lane; word < agenda.words(); word += common_.lanes) {
-            for (std::uint32_t bits = agenda.take_busy(word); bits != 0; bits &= bits - 1) {
-                found.push_back(word * 32 + static_cast<std::uint32_t>(std::countr_zero(bits)));
+            std::uint32_t bits = agenda.busy(word);
+            if (bits != 0) agenda.clear_busy(word);
+            for (; bits != 0; bits &= bits - 1) {
+                found.push_back(agenda.lp(word, static_cast<std::uint32_t>(std::countr_zero(bits))));
             }
         }
         if (form_.shuffle == 0) return;
@@ -138,12 +140,14 @@ private:
     }
 
     void turn() {
+        bool crowded = false;
         try {
-            window_ = common_.turn();
+            crowded = common_.turn_records();
+            window_ = common_.agenda.turn();
         } catch (...) {
             fail(0);
         }
-        left_ = failed_ || common_.crowded() ? 0 : left_ - 1;  // nobody else may end a lane: others would wait for it
+        left_ = failed_ || crowded ? 0 : left_ - 1;  // nobody else may end a lane: others would wait for it
     }
 
     void fail(std::uint32_t lane) {
@@ -175,10 +179,12 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
     HostMemory host;
     Accelerator* const accelerator = form.accelerator ? &device::accelerator() : nullptr;
     Memory& memory = accelerator == nullptr ? static_cast<Memory&>(host) : *accelerator;
-    const std::uint32_t lanes = accelerator == nullptr ? std::max(form.lanes, 1U) : accelerator->lanes();
+    const std::uint32_t lanes =
+        accelerator == nullptr ? std::max(form.lanes, 1U) : accelerator->lanes(form.lanes == 0 ? ~0U : form.lanes);
 
     In<Common> commons(memory, 1);
-    Common& common = commons.add(memory, machine, setting, schedule, run, lanes);
+    Common& common = commons.add(memory, machine, setting, schedule, run, lanes,
+                                 accelerator == nullptr ? form.stride : lanes / accelerator->in_step());
     if (accelerator != nullptr && !common.network.is_computed()) {
         refuse("networks that are tables (a graph, machine.parallel_links) on an accelerator");
     }
@@ -189,13 +195,14 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
         workers.add(memory, machine, common, switch_arrays, node_arrays, number);
     }
     setting.each_start(run,
-                       [&](Ticks time, LpId lp, std::uint32_t code) { common.agenda.push(time, lp, code, none, 0); });
+                       [&](Ticks time, LpId lp, std::uint32_t code) { workers.get()->lane.start(time, lp, code); });
 
     Outcome outcome;
     outcome.threads = accelerator == nullptr ? lanes : 1;
     outcome.setup_s = seconds_since(entered);
     const auto begun = std::chrono::steady_clock::now();
     common.turn_records();
+    if (accelerator != nullptr) accelerator->settle();
     for (std::uint64_t window = common.agenda.begin(); window != Agenda::ended;) {
         window = accelerator == nullptr ? Launch(common, workers.get(), form).run(window)
                                         : accelerator->launch(common, workers.get(), form.windows);

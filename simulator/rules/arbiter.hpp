@@ -81,8 +81,8 @@ public:
     /// Books a packet of `bytes` > 0 bytes whose head arrives at `now` and whose bytes follow every `spacing` ticks
     /// (0: all are there), on a server that needs `slot` ticks a byte. Calls must come in order of `now`.
     template <class Pool>
-    [[gnu::always_inline]] TRAMONTANE_RULE Passage book(Pool& pool, Ticks slot, Ticks now, std::uint32_t bytes,
-                                                        Ticks spacing) {
+    TRAMONTANE_STEP TRAMONTANE_RULE Passage book(Pool& pool, Ticks slot, Ticks now, std::uint32_t bytes,
+                                                 Ticks spacing) {
         touch(*this);
         if (gaps_ == none) {
             open_ = std::max(open_, now);

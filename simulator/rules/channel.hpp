@@ -177,7 +177,7 @@ public:
     /// Appends a packet; its `order` tells when it came.
     /// \param full size of a full packet [B]
     template <class P>
-    TRAMONTANE_RULE void append(P& packets, Index i, std::uint32_t full) {
+    TRAMONTANE_ONCE TRAMONTANE_RULE void append(P& packets, Index i, std::uint32_t full) {
         auto& packet = packets[i];
         if (packet.bytes == full) {
             full_.append(packets, i);
@@ -191,7 +191,7 @@ public:
 
     /// Removes the first that is not larger than `room`; none if there is none.
     template <class P>
-    TRAMONTANE_RULE Index take_fitting(P& packets, std::int64_t room, std::uint32_t full) {
+    TRAMONTANE_ONCE TRAMONTANE_RULE Index take_fitting(P& packets, std::int64_t room, std::uint32_t full) {
         if ((small_.last() | other_.last()) == none) return !full_.empty() && full <= room ? pop_full(packets) : none;
         const bool small_fits = !small_.empty() && control_bytes <= room;
         const bool full_fits = !full_.empty() && full <= room;
@@ -308,7 +308,7 @@ public:
     /// Gives back at `time`. Interleaving may let a later packet's tail end first by a fraction of a byte; the list
     /// stays in order.
     template <class Pool>
-    TRAMONTANE_RULE void give(Pool& pool, Ticks time, std::uint32_t bytes) {
+    TRAMONTANE_ONCE TRAMONTANE_RULE void give(Pool& pool, Ticks time, std::uint32_t bytes) {
         touch(*this);
         if (times_[Near - 1] == never) {
             std::size_t i = 0;
@@ -325,7 +325,7 @@ public:
     [[nodiscard]] TRAMONTANE_RULE bool is_due(Ticks now) const { return times_[0] <= now; }
 
     template <class Pool>
-    TRAMONTANE_RULE void apply_one(Pool& pool) {
+    TRAMONTANE_ONCE TRAMONTANE_RULE void apply_one(Pool& pool) {
         credits_ += static_cast<std::int32_t>(bytes_[0]);
         for (std::size_t i = 1; i < Near; ++i) {
             times_[i - 1] = times_[i];
@@ -347,7 +347,7 @@ public:
     }
 
     template <class Pool>
-    TRAMONTANE_RULE void apply(Pool& pool, Ticks now) {
+    TRAMONTANE_ONCE TRAMONTANE_RULE void apply(Pool& pool, Ticks now) {
         touch(*this);
         while (is_due(now)) apply_one(pool);
     }

@@ -74,28 +74,28 @@ public:
         return places.at({lp - own().switches, local});
     }
     /// Schedules what a rank or NIC does, at its own node.
-    TRAMONTANE_RULE void schedule_at(std::uint32_t place, Ticks time, EventKind kind) {
+    TRAMONTANE_ONCE TRAMONTANE_RULE void schedule_at(std::uint32_t place, Ticks time, EventKind kind) {
         const Address address = own().places.address(place);
         own().schedule(time, own().switches + address.node, node_code(kind, address.local));
     }
 
     /// A message of `bytes` bytes reaches its target's node, from another node.
     /// \param tie orders it among others of that tick
-    TRAMONTANE_RULE void arrive(Index item, std::uint32_t source, std::uint32_t target, std::int64_t bytes, Ticks time,
-                                std::uint32_t tie) {
+    TRAMONTANE_ONCE TRAMONTANE_RULE void arrive(Index item, std::uint32_t source, std::uint32_t target,
+                                                std::int64_t bytes, Ticks time, std::uint32_t tie) {
         const Address address = own().places.address(own().places.of(target));
         own().send(time, own().switches + address.node, arrival(address.local, item, source, bytes, tie), item);
     }
 
     /// The same where the target is of the same node.
-    TRAMONTANE_RULE void arrive_inside(Index item, std::uint32_t source, std::uint32_t target, std::int64_t bytes,
-                                       Ticks time, std::uint32_t tie) {
+    TRAMONTANE_ONCE TRAMONTANE_RULE void arrive_inside(Index item, std::uint32_t source, std::uint32_t target,
+                                                       std::int64_t bytes, Ticks time, std::uint32_t tie) {
         const Address address = own().places.address(own().places.of(target));
         own().schedule(time, own().switches + address.node, arrival(address.local, item, source, bytes, tie), item);
     }
 
     template <class AnyChannel>
-    [[gnu::always_inline]] TRAMONTANE_RULE void wake_if_needed(LpId lp, AnyChannel& channel, std::uint32_t wake_code) {
+    TRAMONTANE_STEP TRAMONTANE_RULE void wake_if_needed(LpId lp, AnyChannel& channel, std::uint32_t wake_code) {
         if (channel.wake() || channel.waiting.empty() || !channel.expects()) return;
         channel.set_wake(true);
         own().schedule(channel.next_time(), lp, wake_code);
@@ -124,8 +124,8 @@ public:
 
     /// \pre the events are of the same LP and tick
     template <class Event>
-    [[nodiscard]] TRAMONTANE_RULE bool goes_first(const Event& a, std::uint64_t key_a, const Event& b,
-                                                  std::uint64_t key_b) const {
+    [[nodiscard]] TRAMONTANE_ONCE TRAMONTANE_RULE bool goes_first(const Event& a, std::uint64_t key_a, const Event& b,
+                                                                  std::uint64_t key_b) const {
         if (key_a != key_b) [[likely]]
             return key_a < key_b;
         const Origin origin_a = origin(a.code, a.item), origin_b = origin(b.code, b.item);

@@ -132,10 +132,10 @@ protected:
         touch(nodes_[place]);
         return nodes_[place];
     }
-    TRAMONTANE_RULE void run(Node& node, std::uint32_t rank, Ticks now);
-    TRAMONTANE_RULE Step begin_round(Node& node, std::uint32_t rank, Ticks now, Ticks time);
+    TRAMONTANE_ONCE TRAMONTANE_RULE void run(Node& node, std::uint32_t rank, Ticks now);
+    TRAMONTANE_ONCE TRAMONTANE_RULE Step begin_round(Node& node, std::uint32_t rank, Ticks now, Ticks time);
     TRAMONTANE_RULE Step end_round(Node& node, Ticks time);
-    TRAMONTANE_RULE Step wait(Node& node, std::uint32_t rank, Ticks now, Ticks time);
+    TRAMONTANE_ONCE TRAMONTANE_RULE Step wait(Node& node, std::uint32_t rank, Ticks now, Ticks time);
     [[gnu::noinline]] TRAMONTANE_RULE void leave_open(Node& node, std::uint32_t rank);
     [[gnu::noinline]] TRAMONTANE_RULE void close(Node& node, std::uint32_t rank);
     /// The record of a round that was left open and still has transfers under way; none if there is no such.
@@ -160,8 +160,8 @@ protected:
     }
     [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE bool awaits_open(const Node& node, std::uint32_t rank) const;
     /// The rank's processor is busy for its messages.
-    [[nodiscard]] [[gnu::always_inline]] TRAMONTANE_RULE Ticks busy_until(const Node& node, std::uint32_t rank,
-                                                                          Ticks now, Ticks work) {
+    [[nodiscard]] TRAMONTANE_STEP TRAMONTANE_RULE Ticks busy_until(const Node& node, std::uint32_t rank, Ticks now,
+                                                                   Ticks work) {
         const Ticks end = noise_.end(rank, now, work);
         if (waiting_) [[unlikely]]
             waiting_->busy(rank, now, end, *stretches_);
@@ -169,7 +169,7 @@ protected:
         return end;
     }
     [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE Ticks posting(Node& node, std::uint32_t rank) const;
-    TRAMONTANE_RULE Step take_early(Node& node, std::uint32_t rank, Ticks now);
+    TRAMONTANE_ONCE TRAMONTANE_RULE Step take_early(Node& node, std::uint32_t rank, Ticks now);
     [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE bool is_next(const Node& node, std::uint32_t rank,
                                                                  const Transaction& e);
     [[gnu::noinline]] TRAMONTANE_RULE Step take_next(Node& node, std::uint32_t rank, Ticks now, Ticks time);
@@ -177,7 +177,7 @@ protected:
     [[nodiscard]] TRAMONTANE_RULE bool is_unexpected(const Transaction& e) const {
         return e.is_eager_payload() || (e.kind() == Transaction::Kind::header && !engine_.parameters.hardware_progress);
     }
-    TRAMONTANE_RULE void set_aside(Node& node, std::uint32_t rank, Index item);
+    TRAMONTANE_ONCE TRAMONTANE_RULE void set_aside(Node& node, std::uint32_t rank, Index item);
     /// How long a rank is busy before it hands over a message.
     [[nodiscard]] TRAMONTANE_RULE Ticks preparing(const Node& node, std::uint32_t rank, std::int64_t bytes, Ticks now) {
         const Parameters& p = engine_.parameters;
@@ -204,14 +204,14 @@ protected:
         const Ticks work = unpacking_ ? unpacking_->take(rank) : 0;
         return work > 0 ? busy_until(node, rank, now, work) : now;
     }
-    TRAMONTANE_RULE Step post_sends(Node& node, std::uint32_t rank, Ticks now, Ticks time);
+    TRAMONTANE_ONCE TRAMONTANE_RULE Step post_sends(Node& node, std::uint32_t rank, Ticks now, Ticks time);
     [[gnu::noinline]] TRAMONTANE_RULE Step post_puts(Node& node, std::uint32_t rank, Ticks now, Ticks time);
-    TRAMONTANE_RULE void post_first(Node& node, std::uint32_t rank, const Transfer& t, Transaction::Kind kind,
-                                    std::int64_t bytes, Ticks time);
-    TRAMONTANE_RULE Step progress(Node& node, std::uint32_t rank, Ticks now, Ticks time);
-    TRAMONTANE_RULE Ticks take(Node& node, std::uint32_t rank, Index item, Ticks now);
+    TRAMONTANE_ONCE TRAMONTANE_RULE void post_first(Node& node, std::uint32_t rank, const Transfer& t,
+                                                    Transaction::Kind kind, std::int64_t bytes, Ticks time);
+    TRAMONTANE_ONCE TRAMONTANE_RULE Step progress(Node& node, std::uint32_t rank, Ticks now, Ticks time);
+    TRAMONTANE_ONCE TRAMONTANE_RULE Ticks take(Node& node, std::uint32_t rank, Index item, Ticks now);
 
-    TRAMONTANE_RULE void resume_at(std::uint32_t rank, Ticks time) {
+    TRAMONTANE_ONCE TRAMONTANE_RULE void resume_at(std::uint32_t rank, Ticks time) {
         engine_.schedule_at(places_.of(rank), time, EventKind::resume);
     }
     /// The rank goes on when its processor has done `work`.
@@ -223,11 +223,11 @@ protected:
     }
     /// Has the rank look at what has arrived at `time`; where nothing has, there is no event unless a message comes
     /// before.
-    TRAMONTANE_RULE void wait_from(Node& node, std::uint32_t rank, Ticks time);
+    TRAMONTANE_ONCE TRAMONTANE_RULE void wait_from(Node& node, std::uint32_t rank, Ticks time);
     /// A message comes to a rank that is busy without an event. Returns whether the rank is free by now; schedules its
     /// event if not.
-    TRAMONTANE_RULE bool is_free_for_message(Node& node, std::uint32_t rank, Ticks now);
-    TRAMONTANE_RULE bool goes_ahead(Node& node, std::uint32_t rank, std::int64_t bytes, Ticks time);
+    TRAMONTANE_ONCE TRAMONTANE_RULE bool is_free_for_message(Node& node, std::uint32_t rank, Ticks now);
+    TRAMONTANE_ONCE TRAMONTANE_RULE bool goes_ahead(Node& node, std::uint32_t rank, std::int64_t bytes, Ticks time);
 
     /// The switch of a place's node.
     [[nodiscard]] TRAMONTANE_RULE SwitchId switch_of(std::uint32_t place) const {
@@ -249,24 +249,25 @@ protected:
         if (!e.carries_payload()) return control_bytes;
         return schedule_.send(static_cast<Rank>(rank), e.round, static_cast<std::int32_t>(e.index())).bytes;
     }
-    TRAMONTANE_RULE void post(std::uint32_t rank, Index transaction, std::int64_t bytes, Ticks now);
-    TRAMONTANE_RULE void queue(std::uint32_t nic, Index transaction, Ticks now);
+    TRAMONTANE_ONCE TRAMONTANE_RULE void post(std::uint32_t rank, Index transaction, std::int64_t bytes, Ticks now);
+    TRAMONTANE_ONCE TRAMONTANE_RULE void queue(std::uint32_t nic, Index transaction, Ticks now);
     [[gnu::noinline]] TRAMONTANE_RULE void stripe(std::uint32_t rank, std::uint32_t first, Index transaction,
                                                   std::int64_t bytes, Ticks now);
     [[gnu::noinline]] TRAMONTANE_RULE void hand_over(std::uint32_t rank, Index transaction, Ticks now);
     [[nodiscard]] TRAMONTANE_RULE std::uint32_t tie(std::uint32_t source, const Transaction& e) const;
-    TRAMONTANE_RULE void answer(std::uint32_t rank, Index transaction, Transaction::Kind kind, Ticks now);
+    TRAMONTANE_ONCE TRAMONTANE_RULE void answer(std::uint32_t rank, Index transaction, Transaction::Kind kind,
+                                                Ticks now);
     // The parts of a NIC: `node` is the record at its place.
     /// Moves messages and packets up as credits returned until now, in the order of their times.
-    TRAMONTANE_RULE void apply_returned_credits(Node& node, std::uint32_t nic, Ticks now);
-    TRAMONTANE_RULE void take_buffer_credits(Node& node, std::uint32_t nic, Ticks now);
+    TRAMONTANE_ONCE TRAMONTANE_RULE void apply_returned_credits(Node& node, std::uint32_t nic, Ticks now);
+    TRAMONTANE_ONCE TRAMONTANE_RULE void take_buffer_credits(Node& node, std::uint32_t nic, Ticks now);
     [[gnu::noinline]] TRAMONTANE_RULE void note_injection(const Node& node, std::uint32_t nic, std::uint32_t bytes,
                                                           Ticks now);
     [[gnu::noinline]] TRAMONTANE_RULE void count_injection(std::uint32_t nic, std::uint32_t bytes, Ticks begin,
                                                            Ticks end);
-    TRAMONTANE_RULE void take_switch_credits(Node& node, std::uint32_t nic, Ticks now);
+    TRAMONTANE_ONCE TRAMONTANE_RULE void take_switch_credits(Node& node, std::uint32_t nic, Ticks now);
     /// Sees to it that the NIC goes on in time.
-    TRAMONTANE_RULE void wake(Node& node, std::uint32_t nic, Ticks now);
+    TRAMONTANE_ONCE TRAMONTANE_RULE void wake(Node& node, std::uint32_t nic, Ticks now);
     /// The same for all NICs that a place uses.
     TRAMONTANE_RULE void apply_returned_credits_of(std::uint32_t place, Ticks now) {
         places_.each_nic(place, [&](std::uint32_t nic) { apply_returned_credits(node(nic), nic, now); });
@@ -274,15 +275,15 @@ protected:
     TRAMONTANE_RULE void wake_of(std::uint32_t place, Ticks now) {
         places_.each_nic(place, [&](std::uint32_t nic) { wake(node(nic), nic, now); });
     }
-    TRAMONTANE_RULE std::uint32_t sender_of(std::uint32_t nic, Transaction& e) const;
+    TRAMONTANE_ONCE TRAMONTANE_RULE std::uint32_t sender_of(std::uint32_t nic, Transaction& e) const;
     [[nodiscard]] TRAMONTANE_RULE std::uint32_t next_number(Node& node, std::uint32_t nic, std::uint32_t rank);
-    TRAMONTANE_RULE bool cut_packet(Node& node, std::uint32_t nic, Index transaction, Ticks now);
-    TRAMONTANE_RULE void inject(Node& node, std::uint32_t nic, Index packet, Ticks now);
+    TRAMONTANE_ONCE TRAMONTANE_RULE bool cut_packet(Node& node, std::uint32_t nic, Index transaction, Ticks now);
+    TRAMONTANE_ONCE TRAMONTANE_RULE void inject(Node& node, std::uint32_t nic, Index packet, Ticks now);
     [[gnu::noinline]] TRAMONTANE_RULE bool take_by_hardware(Node& node, std::uint32_t rank, Index item, Ticks now);
     [[gnu::noinline]] TRAMONTANE_RULE bool take_put(Node& node, std::uint32_t rank, Index item, Ticks now);
     [[gnu::noinline]] TRAMONTANE_RULE void note_arrival(std::uint32_t place, std::uint32_t code, Index item);
     [[gnu::noinline]] TRAMONTANE_RULE void charge_waiting(const Node& node, std::uint32_t rank, Index item, Ticks now);
-    TRAMONTANE_RULE void deliver(Node& node, std::uint32_t rank, Index transaction, Ticks now);
+    TRAMONTANE_ONCE TRAMONTANE_RULE void deliver(Node& node, std::uint32_t rank, Index transaction, Ticks now);
 
     /// \param store has the records of all nodes
     template <class Store>

@@ -60,7 +60,7 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::run(Node& node, std::uint
 /// \param time when the round before is over
 /// \return when messages that were here before are copied
 template <class Own, class Engine, class Switches>
-[[gnu::always_inline]] TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, Switches>::begin_round(
+TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, Switches>::begin_round(
     Node& node, std::uint32_t rank, Ticks now, Ticks time) {
     const bool is_seen = is_seen_ || !node.early_of(node.round).empty();
     if (time > now && (is_seen || repeats_->watches(node.round))) {
@@ -134,8 +134,9 @@ TRAMONTANE_RULE NodeRecords::Step NodeRules<Own, Engine, Switches>::end_round(No
 
 /// \param time from which on the rank looks at what arrives
 template <class Own, class Engine, class Switches>
-[[gnu::always_inline]] TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, Switches>::wait(
-    Node& node, std::uint32_t rank, Ticks now, Ticks time) {
+TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, Switches>::wait(Node& node,
+                                                                                                std::uint32_t rank,
+                                                                                                Ticks now, Ticks time) {
     time = unpacked(node, rank, time);
     if (time > now && awaits(node, rank)) {
         wait_from(node, rank, time);
@@ -226,7 +227,7 @@ TRAMONTANE_RULE Ticks NodeRules<Own, Engine, Switches>::posting(Node& node, std:
 /// Takes the messages of the round that were here before.
 /// \return when those that have to be copied are
 template <class Own, class Engine, class Switches>
-[[gnu::always_inline]] TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, Switches>::take_early(
+TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, Switches>::take_early(
     Node& node, std::uint32_t rank, Ticks now) {
     node.state = RankState::sends;
     Ticks own = 0;
@@ -346,7 +347,7 @@ TRAMONTANE_RULE Ticks NodeRules<Own, Engine, Switches>::looking(Node& node, std:
 /// \param time when the first send is prepared
 /// \return when the last is posted
 template <class Own, class Engine, class Switches>
-[[gnu::always_inline]] TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, Switches>::post_sends(
+TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, Switches>::post_sends(
     Node& node, std::uint32_t rank, Ticks now, Ticks time) {
     if (node.window <= puts) return post_puts(node, rank, now, time);
     const Parameters& p = engine_.parameters;
@@ -445,8 +446,10 @@ TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::goes_ahead(Node& node, st
 /// Looks at what has arrived until the round is over.
 /// \return when it is, later than `now` where it ends with a copy; or that the rank has more to send
 template <class Own, class Engine, class Switches>
-[[gnu::always_inline]] TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, Switches>::progress(
-    Node& node, std::uint32_t rank, Ticks now, Ticks time) {
+TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, Switches>::progress(Node& node,
+                                                                                                    std::uint32_t rank,
+                                                                                                    Ticks now,
+                                                                                                    Ticks time) {
     // A message whose overhead is paid is taken, even if the NIC has completed everything else in the meantime.
     while (node.state == RankState::receives || awaits(node, rank)) {
         if (node.state == RankState::waits) {

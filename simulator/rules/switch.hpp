@@ -56,7 +56,7 @@ public:
     // What happens at a switch:
 
     /// A packet's head arrives.
-    [[gnu::always_inline]] TRAMONTANE_RULE void head_arrives(SwitchId at, Index item, Ticks now) {
+    TRAMONTANE_STEP TRAMONTANE_RULE void head_arrives(SwitchId at, Index item, Ticks now) {
         if (switches_[at] == nullptr) own().create(at);
         Packet& packet = engine_.packets[item];
         ++engine_.statistics.hops;
@@ -77,12 +77,12 @@ public:
     }
 
     /// A packet's head leaves the crossbar, later than it arrived.
-    [[gnu::always_inline]] TRAMONTANE_RULE void head_leaves_crossbar(SwitchId at, Index item, Ticks now) {
+    TRAMONTANE_STEP TRAMONTANE_RULE void head_leaves_crossbar(SwitchId at, Index item, Ticks now) {
         leave_crossbar(at, item, now);
     }
 
     /// Space in an output buffer is free again, packets wait before the crossbar.
-    [[gnu::always_inline]] TRAMONTANE_RULE void crossbar_goes_on(SwitchId at, std::uint32_t code, Ticks now) {
+    TRAMONTANE_STEP TRAMONTANE_RULE void crossbar_goes_on(SwitchId at, std::uint32_t code, Ticks now) {
         Output& output = out(at, port_of(code), channel_of(code));
         SwitchChannel& before = output.before;
         // The crossbar lets at most one packet go for each credit, the first that fits.
@@ -97,7 +97,7 @@ public:
     }
 
     /// Space behind a link is free again, packets wait in the output buffer.
-    [[gnu::always_inline]] TRAMONTANE_RULE void link_goes_on(SwitchId at, std::uint32_t code, Ticks now) {
+    TRAMONTANE_STEP TRAMONTANE_RULE void link_goes_on(SwitchId at, std::uint32_t code, Ticks now) {
         Output& output = out(at, port_of(code), channel_of(code));
         SwitchChannel& behind = output.behind;
         behind.apply(engine_.credits, now);
@@ -112,7 +112,7 @@ public:
     }
 
     /// A switch gives space back to a NIC.
-    TRAMONTANE_RULE void take_from_switch(std::uint32_t nic, Ticks time, std::uint32_t bytes) {
+    TRAMONTANE_ONCE TRAMONTANE_RULE void take_from_switch(std::uint32_t nic, Ticks time, std::uint32_t bytes) {
         Injection& injection = injection_[nic];
         injection.channel.give(engine_.credits, time, bytes);
         if (injection.wake == never && !injection.channel.waiting.empty()) wake_injection(nic, time);
@@ -206,7 +206,7 @@ protected:
     }
 
     /// Begins the record of a switch, in `lines_` lines.
-    TRAMONTANE_RULE void begin(SwitchId at, CacheLine* record) {
+    TRAMONTANE_ONCE TRAMONTANE_RULE void begin(SwitchId at, CacheLine* record) {
         switches_[at] = record;
         create_all(links(at), std::size_t{topology_.ports()} + 1, Link{});
         const LinkRates& links = engine_.parameters.links;
@@ -228,7 +228,7 @@ protected:
         if (!packet.routed && router_.ignores_state(packet.route)) route(at, packet, 0);
     }
 
-    TRAMONTANE_RULE void route(SwitchId at, Packet& packet, Ticks now) {
+    TRAMONTANE_ONCE TRAMONTANE_RULE void route(SwitchId at, Packet& packet, Ticks now) {
         const Hop hop = router_.next(at, packet.route, Draw(mix(engine_.seed ^ packet.tie)), View{*this, now});
         packet.port = hop.port;
         packet.channel = hop.channel;
@@ -247,7 +247,7 @@ protected:
         packet.slowest = rate;
     }
 
-    [[gnu::always_inline]] TRAMONTANE_RULE void enter_crossbar(SwitchId at, Index item, Output& output, Ticks now) {
+    TRAMONTANE_STEP TRAMONTANE_RULE void enter_crossbar(SwitchId at, Index item, Output& output, Ticks now) {
         Packet& packet = engine_.packets[item];
         output.before.take(packet.bytes);
         Ticks leaves = now;
@@ -274,7 +274,7 @@ protected:
         }
     }
 
-    [[gnu::always_inline]] TRAMONTANE_RULE void leave_crossbar(SwitchId at, Index item, Ticks now) {
+    TRAMONTANE_STEP TRAMONTANE_RULE void leave_crossbar(SwitchId at, Index item, Ticks now) {
         Packet& packet = engine_.packets[item];
         Output& output = out(at, packet.port, packet.channel);
         SwitchChannel& behind = output.behind;
@@ -290,7 +290,7 @@ protected:
 
     /// \tparam differ whether links do, by a constant: this is where most of the time goes
     template <bool differ>
-    [[gnu::always_inline]] TRAMONTANE_RULE Passage pass_link(SwitchId at, Index item, Output& output, Ticks now) {
+    TRAMONTANE_STEP TRAMONTANE_RULE Passage pass_link(SwitchId at, Index item, Output& output, Ticks now) {
         Packet& packet = engine_.packets[item];
         output.behind.take(packet.bytes);
         Link& server = link(at, packet.port);
@@ -357,7 +357,7 @@ protected:
         engine_.link_use.find(meter.series, now, queue);
     }
 
-    [[gnu::always_inline]] TRAMONTANE_RULE void enter_link(SwitchId at, Index item, Output& output, Ticks now) {
+    TRAMONTANE_STEP TRAMONTANE_RULE void enter_link(SwitchId at, Index item, Output& output, Ticks now) {
         if (links_ != Links::plain) [[unlikely]] {
             if (links_ == Links::counted) return enter_counted_link(at, item, output, now);
             return enter_one_of_different_links(at, item, output, now);
@@ -366,7 +366,7 @@ protected:
     }
 
     /// Counts a packet that is on its last link; when all of a message are, its arrival is known.
-    [[gnu::always_inline]] TRAMONTANE_RULE void eject(Index item, Ticks tail) {
+    TRAMONTANE_STEP TRAMONTANE_RULE void eject(Index item, Ticks tail) {
         const Packet& packet = engine_.packets[item];
         const Ticks delay = tail - std::min(tail, packet.due);
         if constexpr (checks) engine_.ledger.leave(packet.bytes);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "device/accelerator.hpp"
 #include "device/agenda.hpp"
 #include "device/memory.hpp"
 #include "device/records.hpp"
@@ -56,7 +57,8 @@ TEST_CASE("the device engine finds what the other one finds") {
             INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
             const auto expected = results(drawn.simulate(1, 0));
             CHECK(results(simulate_by_lanes(drawn, {})) == expected);
-            CHECK(results(simulate_by_lanes(drawn, {.lanes = 1, .shuffle = number, .windows = 1})) == expected);
+            CHECK(results(simulate_by_lanes(drawn, {.lanes = 1, .stride = 5, .shuffle = number, .windows = 1})) ==
+                  expected);
             if (repeat == 0) {
                 CHECK(results(simulate_by_lanes(drawn, {.lanes = 2 + static_cast<std::uint32_t>(number % 3),
                                                         .shuffle = number,
@@ -81,6 +83,39 @@ TEST_CASE("it does where ranks send through several NICs") {
             CHECK(results(simulate_by_lanes(drawn, {.lanes = 1, .shuffle = number, .windows = 1})) == expected);
         }
     }
+}
+
+// Where no accelerator is, this is left out; on one: `device_tests "[accelerator]"` (docs/gpu.md).
+TEST_CASE("an accelerator finds what processors find", "[accelerator]") {
+    try {
+        (void)device::accelerator();
+    } catch (const std::invalid_argument& none) {
+        WARN(none.what());
+        return;
+    }
+    std::uint64_t number = 7000;
+    int compared = 0;
+    for (const Machine& machine : every_network()) {
+        if (machine.routing == "ugal-g") continue;
+        for (int repeat = 0; repeat < 30; ++repeat) {
+            Drawn drawn(machine, ++number);
+            if (number % 2 == 0) drawn.state_costs(number);
+            if (number % 5 == 0) drawn.spread_messages(number);
+            drawn.machine.unpacks_in_order = false;
+            INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
+            device::Form form{.lanes = number % 7 == 0 ? 0U : 1U,
+                              .windows = number % 20 == 0 ? 7 : device::windows_of_kernel,
+                              .accelerator = true};
+            try {
+                CHECK(results(simulate_by_lanes(drawn, form)) == results(drawn.simulate(1, 0)));
+                ++compared;
+            } catch (const std::invalid_argument& refused) {  // networks that are tables
+                CHECK(std::string(refused.what()).find("networks that are tables") != std::string::npos);
+            }
+        }
+    }
+    WARN(device::accelerator().name() << ": compared " << compared << " points");
+    CHECK(compared >= 500);
 }
 
 TEST_CASE("what the device engine finds does not depend on how long its windows are") {
@@ -121,7 +156,7 @@ TEST_CASE("the device engine refuses what it can't do in one line") {
 TEST_CASE("errors of a lane end all, and a deadlock is told") {
     Drawn drawn(every_network()[0], 1);
     drawn.workload = "kind=halo width=3";
-    drawn.machine.send_overhead = max_time;
+    drawn.machine.send_overhead_per_byte = max_time;
     drawn.machine.eager_limit = drawn.machine.short_limit = 128;
     for (const std::uint32_t lanes : {1U, 3U})
         CHECK_THROWS_AS(simulate_by_lanes(drawn, {.lanes = lanes}), std::runtime_error);
@@ -133,7 +168,8 @@ TEST_CASE("records that are given back are taken again from the next window on, 
     std::vector<Index> held;
     std::vector<bool> taken(1000);
     const auto take = [&] {
-        const Index i = records.take();
+        Index i = none;
+        records.take(&i, 1);
         CHECK(i != none);
         CHECK(!taken[i]);
         taken[i] = true;
@@ -143,7 +179,7 @@ TEST_CASE("records that are given back are taken again from the next window on, 
     const auto give_back = [&](std::size_t of) {
         CHECK(records[held[of]] == 7 * held[of]);
         taken[held[of]] = false;
-        records.give_back(held[of]);
+        records.give_back(&held[of], 1);
         held[of] = held.back();
         held.pop_back();
     };
@@ -151,11 +187,12 @@ TEST_CASE("records that are given back are taken again from the next window on, 
         for (std::uint64_t i = 0; i < 5; ++i) take();
         const std::uint64_t back = window < 30 ? 3 : 7;
         for (std::uint64_t i = 0; i < back; ++i) give_back(below(random_bits(5, window, i), held.size()));
-        records.turn();
-        if (records.crowded()) records.grow();
+        (void)records.turn();
+        records.grow();
     }
     CHECK(held.empty());
-    const Index last = records.take();
+    Index last = none;
+    records.take(&last, 1);
     CHECK(last < 128);  // few more than were held at a time
 }
 
@@ -163,11 +200,18 @@ TEST_CASE("an agenda gives back all that it is told, whenever that is due") {
     using device::Agenda;
     constexpr Ticks window = 1000;
     device::HostMemory memory;
-    Agenda agenda(memory, window, 40, 1 << 11);
+    const auto stride = GENERATE(1U, 3U, 64U);
+    Agenda agenda(memory, window, 40, 1 << 11, stride);
+    device::Pool<device::Pending> pending(agenda.events());
     std::vector<std::vector<std::uint64_t>> due(1);  // by window: what
     std::uint64_t count = 0, found = 0, last = 0;
     const auto add = [&](Ticks time) {
-        agenda.push(time, static_cast<LpId>(count % 40), 3, static_cast<Index>(count), 0);
+        const auto lp = static_cast<LpId>(count % 40);
+        const Index event = pending.take();
+        pending[event] = {time, 3, static_cast<Index>(count), 0, {lp}, none};
+        Agenda::Soon soon;
+        agenda.push(event, time, lp, soon);
+        agenda.note(soon);
         ++count;
     };
     // Some soon, some beyond the bins, some beyond the second wheel.
@@ -182,16 +226,20 @@ TEST_CASE("an agenda gives back all that it is told, whenever that is due") {
         last = number;
         std::vector<Ticks> more;
         for (std::uint32_t word = 0; word < agenda.words(); ++word) {
-            const std::uint32_t bits = agenda.take_busy(word);
+            const std::uint32_t bits = agenda.busy(word);
+            agenda.clear_busy(word);
             for (std::uint32_t bit = 0; bit < 32; ++bit) {
                 if ((bits >> bit & 1) == 0) continue;
-                agenda.take(word * 32 + bit, [&](const device::Pending& event) {
+                for (Index i = agenda.take(agenda.lp(word, bit)); i != none;) {
+                    const device::Pending event = pending[i];
+                    pending.give_back(i);
+                    i = event.next;
                     ++found;
-                    CHECK(event.item % 40 == word * 32 + bit);
-                    CHECK(event.offset < window);
+                    CHECK(event.item % 40 == agenda.lp(word, bit));
+                    CHECK(event.time / window == number);
                     const Ticks later = 1 + below(random_bits(3, 4, event.item), 2ULL * Agenda::near);
-                    if (count + more.size() < 900) more.push_back((number + later) * window + event.offset);
-                });
+                    if (count + more.size() < 900) more.push_back(event.time + later * window);
+                }
             }
         }
         for (const Ticks time : more) add(time);

@@ -8,6 +8,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <unordered_map>
 
 #include "device/accelerator.hpp"
 #include "device/gpu/portable.hpp"
@@ -17,8 +18,10 @@ namespace tramontane {
 namespace device::gpu {
 namespace {
 
-constexpr int threads_of_block = 128;
-constexpr int lanes_of_word = 32;  // LPs whose bits are one word of the agenda
+// One block a processor, with as many warps as its registers allow: each warp has LPs of its own, and what a window
+// takes is how long the busiest one is at it.
+constexpr int threads_of_block = 1024;
+constexpr std::uint32_t threads_of_warp = Agenda::bits_of_word;
 
 /// What a kernel that has ended itself leaves behind, in memory of the host.
 struct Obituary {
@@ -58,20 +61,32 @@ __device__ void meet(Together* together) {
 
 __global__ void __launch_bounds__(threads_of_block)
     handle_windows(Common* common, Worker* workers, Together* together, Obituary* tell) {
-    const std::uint32_t lane = blockIdx.x * blockDim.x + threadIdx.x;
+    // Neighbours among LPs are often busy at the same time. So they belong to different processors, then to different
+    // warps of a processor, and only then to different threads of a warp, which handle one LP after the other.
+    const std::uint32_t warps = gridDim.x * blockDim.x / threads_of_warp;
+    const std::uint32_t warp = threadIdx.x / threads_of_warp * gridDim.x + blockIdx.x;
+    const std::uint32_t bit = threadIdx.x % threads_of_warp;
+    const std::uint32_t lane = warp * threads_of_warp + bit;
     if (lane == 0) obituary = tell;
     meet(together);
     Worker& worker = workers[lane];
     Agenda& agenda = common->agenda;
-    const std::uint32_t bit = lane % lanes_of_word, words = gridDim.x * blockDim.x / lanes_of_word;
     while (together->window != Agenda::ended && together->left > 0) {
-        for (std::uint32_t word = lane / lanes_of_word; word < agenda.words(); word += words) {
-            if (agenda.take_busy(word, bit)) worker.visit(word * lanes_of_word + bit);
+        for (std::uint32_t word = warp; word < agenda.words(); word += warps) {
+            const std::uint32_t bits = agenda.busy(word);
+            if (bits == 0) continue;
+            __syncwarp();
+            if (bit == 0) agenda.clear_busy(word);
+            if ((bits >> bit & 1) != 0) worker.visit(agenda.lp(word, bit));
+            __syncwarp();
         }
         meet(together);
-        if (lane == 0) {
-            together->window = common->turn();
-            together->left = common->crowded() ? 0 : together->left - 1;
+        if (warp == 0) {
+            const bool crowded = __any_sync(~0U, bit < Common::pools && common->turn_records(bit)) != 0;
+            if (bit == 0) {
+                together->window = agenda.turn();
+                together->left = crowded ? 0 : together->left - 1;
+            }
         }
         meet(together);
     }
@@ -86,29 +101,50 @@ public:
     explicit Gpu(std::string& why) { why = open(); }
 
     [[nodiscard]] std::string name() const override { return name_; }
-    [[nodiscard]] std::uint32_t lanes() const override {
-        return static_cast<std::uint32_t>(blocks_) * threads_of_block;
+    [[nodiscard]] std::uint32_t lanes(std::uint32_t wanted) const override {
+        const auto all = static_cast<std::uint32_t>(blocks_) * threads_of_block;
+        return std::min(all, std::max(1U, wanted / threads_of_block) * threads_of_block);
     }
+    [[nodiscard]] std::uint32_t in_step() const override { return threads_of_warp; }
     [[nodiscard]] std::uint64_t bytes() const override { return bytes_; }
 
+    /// What does not fit is refused: a driver would move memory to the host and back, without an end.
     [[nodiscard]] void* allocate(std::size_t bytes) override {
+        bytes = std::max<std::size_t>(bytes, 1);
+        if (held_ + bytes > bytes_ / 16 * 15) {
+            throw std::invalid_argument("device: found a point that takes more than " + std::to_string(bytes_ >> 30) +
+                                        " GiB (" + name_ + "), allowed: what an accelerator has");
+        }
         void* memory = nullptr;
-        if (!allocate_shared(&memory, std::max<std::size_t>(bytes, 1)).empty()) throw std::bad_alloc();
+        if (!allocate_shared(&memory, bytes).empty()) throw std::bad_alloc();
         check(gpu::clear(memory, bytes));
         check(wait());
+        sizes_[memory] = bytes;
+        held_ += bytes;
         return memory;
     }
-    void release(void* memory) noexcept override { gpu::release(memory); }
+    void release(void* memory) noexcept override {
+        const auto found = sizes_.find(memory);
+        if (found == sizes_.end()) return;
+        held_ -= found->second;
+        sizes_.erase(found);
+        gpu::release(memory);
+    }
+    void settle() override {
+        for (const auto& [memory, bytes] : sizes_) check(bring(memory, bytes));
+        check(wait());
+    }
     void copy(void* to, const void* from, std::size_t bytes) override {
         if (bytes > 0) check(gpu::copy(to, from, bytes));
     }
 
     std::uint64_t launch(Common& common, Worker* workers, std::uint64_t windows) override {
-        *together_ = {static_cast<unsigned>(blocks_), 0, common.agenda.window(), windows};
+        const int blocks = static_cast<int>(common.lanes) / threads_of_block;
+        *together_ = {static_cast<unsigned>(blocks), 0, common.agenda.window(), windows};
         *told_ = {};
         Common* of = &common;
         void* arguments[] = {&of, &workers, &together_, &told_};
-        check(launch_together(handle_windows, blocks_, threads_of_block, arguments));
+        check(launch_together(handle_windows, blocks, threads_of_block, arguments));
         const std::string error = wait();
         if (told_->reported != 0) throw_told();
         check(error);
@@ -147,7 +183,8 @@ private:
     static constexpr std::size_t stack_bytes = 8192;
 
     std::string name_;
-    std::uint64_t bytes_ = 0;
+    std::uint64_t bytes_ = 0, held_ = 0;
+    std::unordered_map<void*, std::size_t> sizes_;
     int blocks_ = 0;
     Together* together_ = nullptr;
     Obituary* told_ = nullptr;

@@ -52,6 +52,14 @@ inline std::string clear(void* memory, std::size_t bytes) { return said(TRAMONTA
 inline std::string copy(void* to, const void* from, std::size_t bytes) {
     return said(TRAMONTANE_GPU(Memcpy)(to, from, bytes, TRAMONTANE_GPU(MemcpyDefault)));
 }
+/// Brings shared memory to the first device.
+inline std::string bring(void* memory, std::size_t bytes) {
+#if !defined(__HIPCC__) && CUDART_VERSION >= 13000
+    return said(cudaMemPrefetchAsync(memory, bytes, cudaMemLocation{cudaMemLocationTypeDevice, 0}, 0, nullptr));
+#else
+    return said(TRAMONTANE_GPU(MemPrefetchAsync)(memory, bytes, 0, nullptr));
+#endif
+}
 inline std::string wait() { return said(TRAMONTANE_GPU(DeviceSynchronize)()); }
 
 template <class Kernel>
