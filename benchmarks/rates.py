@@ -122,7 +122,7 @@ def candidates(folders: Iterable[Path], longest: float) -> list[Run]:
 def records(folder: Path) -> list[Path]:
     """Return the files of a campaign's records or of published ones, in order."""
     points = folder / "points"
-    return sorted((points if points.is_dir() else folder).glob("*/*.json"))
+    return sorted((points if points.is_dir() else folder).glob("??/*.json"))
 
 
 def describe(what: str, ratios: Numbers) -> str:

@@ -92,6 +92,16 @@ def own(study: Study, root: Path, scale: str) -> list[Expansion]:
     return [expand(each, scale) for each in experiments(study, root, scale, 0, base=True)]
 
 
+def begun(study: Study, root: Path, scale: str, size: int) -> bool:
+    """Return whether a point of the first drawn machine is there, with which a study begins.
+
+    Far quicker than to look at all machines.
+    """
+    first = study.model_copy(update={"sample": study.sample.at(study.sample.places(size)[:1])})
+    store = Store(root)
+    return any(store.has(identity) for each in drawn(first, root, scale, 1) for identity in each.unique())
+
+
 def simulate(
     name: str, study: Study, root: Path, scale: str, size: int, cores: int, tell: Callable[[str], None]
 ) -> tuple[int, int]:
@@ -209,8 +219,10 @@ def _open(study: Study, root: Path, scale: str, machine: Mapping[str, xr.Dataset
     return {each for name, claim in chosen(study, root) if name not in ended for each in experiments_of(claim)}
 
 
-def tried(study: Study, root: Path, scale: str, size: int) -> tuple[list[Tried], Floats]:
-    """Return what becomes of each statement, and where the draws lie between 0 and 1, of shape (draws, parameters).
+def tried(study: Study, root: Path, scale: str, size: int) -> tuple[list[Tried], Floats, frozenset[str]]:
+    """Return what becomes of each statement, where the draws lie, and the commits that the points are of.
+
+    Draws lie between 0 and 1, in an array of shape (draws, parameters).
 
     The margins are those of the statements' own checks, one machine at a time. A check for which these process counts
     do not suffice is left out, and counted; one that names a process count is held at the largest. Where a study races,
@@ -248,7 +260,13 @@ def tried(study: Study, root: Path, scale: str, size: int) -> tuple[list[Tried],
             margins[machine], held[machine] = ends[machine][name]
         one = (float(margins[0]), float(held[0]))
         found.append(Tried(name, margins[1:], held[1:], early[1:], *one, unit, len(most), len(claim.checks), span))
-    return whole(found) if study.scales[scale].race else found, study.sample.places(size)
+    commits = frozenset(name for each in machines for data in each.values() for name in _commits(data))
+    return whole(found) if study.scales[scale].race else found, study.sample.places(size), commits
+
+
+def _commits(data: xr.Dataset) -> list[str]:
+    """Return the commits of the records in a dataset."""
+    return [name for name in str(data.attrs.get("git_commit", "")).split(", ") if name]
 
 
 def whole(found: Sequence[Tried]) -> list[Tried]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tramontane.campaign.plan import check_scale
-from tramontane.claims import maps, uncertainty
+from tramontane.claims import maps, published_studies, share_tables
 from tramontane.claims.crossings import crossings
 from tramontane.claims.evaluation import evaluate
 from tramontane.claims.times import times
@@ -52,7 +52,8 @@ def fill(page: Path, root: Path) -> tuple[int, bool]:
             tables[kind, scale, names] = maps.ratios(root, scale, names)
         elif kind == "shares":
             size = int(names[1]) if len(names) == 2 and names[1].isdigit() else None
-            tables[kind, scale, names] = uncertainty.markdown(uncertainty.answer(names[0], root, scale, size))
+            found = published_studies.known(names[0], root, scale, size, source=str(page))
+            tables[kind, scale, names] = share_tables.markdown(found)
         else:
             tables[kind, scale, names] = markdown(evaluate(root, scale, names), evidence=kind == "claims")
     return len(tables), write_if_changed(page, filled(page, tables))

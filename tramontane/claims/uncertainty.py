@@ -1,4 +1,4 @@
-"""Shares of all statements of a study, in words: on a terminal, as JSON, and as a table of a page."""
+"""Shares of all statements of a study: what its points say, as plain data."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,6 @@ from tramontane.study.studies import Study, load_study
 from tramontane.support.files import dump, write_if_changed
 from tramontane.support.formatting import count
 from tramontane.support.layout import Layout
-from tramontane.support.tables import table
 
 Floats = NDArray[np.float64]
 
@@ -53,6 +52,8 @@ class Answer:
         Where these draws lie, of shape (draws, parameters), between 0 and 1.
     later : list of list of Tried
         Statements on the machines of each later wave, which stays near the best ones.
+    commits : frozenset of str
+        Where the points came from; a name that ends in ``-dirty`` had changes.
     """
 
     study: Study
@@ -62,6 +63,7 @@ class Answer:
     draws: list[dict[str, Any]]
     places: Floats
     later: Sequence[Sequence[Tried]] = ()
+    commits: frozenset[str] = frozenset()
 
     @property
     def tried(self) -> list[Tried]:
@@ -132,15 +134,20 @@ def answer(name: str, root: Path, scale: str, size: int | None = None, waves: in
     study = load_study(name, root)
     wanted = size_of(study, name, scale, size)
     study = study.at_scale(scale)
-    found, places = tried(study, root, scale, wanted)
+    found, places, commits = tried(study, root, scale, wanted)
     drawn = study.sample.draws(wanted)
     ranked = shares(found, places, study.sample.drawn, effects if study.sample.method == "morris" else influence)
-    made = Answer(study, scale, wanted, ranked, drawn, places)
+    made = Answer(study, scale, wanted, ranked, drawn, places, commits=commits)
     for wave in range(2, waves + 1):
         near = _near(made, name, wave)
-        again, at = tried(near, root, scale, near.scales[scale].size)
-        more = [*made.draws, *near.sample.draws(len(at))]
-        made = replace(made, draws=more, places=np.r_[made.places, at], later=[*made.later, again])
+        again, at, commits = tried(near, root, scale, near.scales[scale].size)
+        made = replace(
+            made,
+            draws=[*made.draws, *near.sample.draws(len(at))],
+            places=np.r_[made.places, at],
+            later=[*made.later, again],
+            commits=made.commits | commits,
+        )
     return made
 
 
@@ -170,6 +177,8 @@ def as_data(of: Answer, only: Sequence[str] = ()) -> dict[str, Any]:
         "size": of.size,
         "waves": [len(each[0].margins) for each in of.later],
         "about": about(of),
+        "sentences": [about(of), *raced(of), *best(of), *screened(of)],
+        "commits": sorted(of.commits),
         "index": MEAN_EFFECT if of.study.sample.method == "morris" else PAWN,
         "parameters": [
             {
@@ -219,15 +228,20 @@ def _data(own: Share, everywhere: Tried, of: Answer) -> dict[str, Any]:
         "decides": first.parameter if first else None,
         "influences": [vars(each) for each in own.influences if math.isfinite(each.index)],
         "chance": own.chance if math.isfinite(own.chance) else None,
-        "box": _box(own.box, of) or None,
+        "box": _listed(_box(own.box, of)) or None,
         "box_inside": own.box.inside if own.box else None,
         "box_coverage": own.box.coverage if own.box else None,
-        "turn": None if own.turn is None else {"draw": own.turn, "differs": _differs(own.turn, of)},
+        "turn": None if own.turn is None else {"draw": own.turn, "differs": _listed(_differs(own.turn, of))},
         "margins": [value if math.isfinite(value) else None for value in everywhere.margins.tolist()],
         "held": [value if math.isfinite(value) else None for value in everywhere.held.tolist()],
         "early": everywhere.early.tolist(),
         "base_holds": own.tried.base_holds if math.isfinite(own.tried.base) else None,
     }
+
+
+def _listed(found: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return parameters with what is said of each as a list: files keep its order, and not that of keys."""
+    return [{"parameter": name, "value": text} for name, text in found.items()]
 
 
 def _box(box: Box | None, of: Answer) -> dict[str, str]:
@@ -270,46 +284,6 @@ def _differs(draw: int, of: Answer) -> dict[str, str]:
         if distance > _TENTH:
             found.append((distance, name))
     return {name: spell(of.draws[draw][name]) for _, name in sorted(found, reverse=True)[:_LISTED]}
-
-
-def row(own: Share, of: Answer) -> list[str]:
-    """Return a statement in cells: share, interval, checks, on our machine, what decides, box, nearest turn."""
-    percent = f"{100 * own.holds / own.of:.0f} %" if own.of else "none"
-    interval = f"{100 * own.interval[0]:.0f} to {100 * own.interval[1]:.0f} %"
-    margin = f"{own.tried.base:+.2g}" if math.isfinite(own.tried.base) else "not evaluated"
-    first = own.decides
-    decides = f"{first.parameter} ({first.index:.2f})" if first else "none beyond chance"
-    box = "; ".join(f"{name} {text}" for name, text in _box(own.box, of).items())
-    if own.box is not None:
-        box += f" ({count(own.box.inside)} draws)"
-    turn = "" if own.turn is None else ", ".join(f"{name} {text}" for name, text in _differs(own.turn, of).items())
-    checks = f"{own.tried.decided} of {own.tried.checks}"
-    return [own.tried.claim, f"{percent} of {own.of}", interval, checks, margin, decides, box or "none", turn or "none"]
-
-
-HEAD = [
-    "claim",
-    "holds on",
-    "interval",
-    "checks",
-    "our machine",
-    "decides most",
-    "holds at 95 % where",
-    "nearest turn differs in",
-]
-
-
-def markdown(of: Answer) -> str:
-    """Return the Markdown table of a page, and below it at which size it was made."""
-    rows: Sequence[Sequence[str]] = [HEAD, ["---"] * len(HEAD), *(row(own, of) for own in of.found)]
-    lines = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in rows)
-    return "\n\n".join([lines, " ".join([about(of), *raced(of), *best(of), *screened(of)])])
-
-
-def text(of: Answer, only: Sequence[str] = ()) -> str:
-    """Return the table of a terminal, of all statements or some, and which machine matches best."""
-    rows = [row(own, of) for own in of.found if not only or own.tried.claim in only]
-    return "\n".join([table(tuple(HEAD), rows), about(of), *raced(of), *best(of), *screened(of)])
 
 
 def best(of: Answer) -> list[str]:

@@ -56,7 +56,7 @@ def claims(
 
 def _over(study: str, root: Path, scale: str, size: int | None, waves: int, names: list[str], *, as_json: bool) -> None:
     """Print the shares of a study's statements, or of some of them."""
-    from tramontane.claims import uncertainty
+    from tramontane.claims import published_studies, share_tables
     from tramontane.errors import InputError, closest
     from tramontane.study.studies import load_study
 
@@ -64,8 +64,5 @@ def _over(study: str, root: Path, scale: str, size: int | None, waves: int, name
     for name in names:
         if name not in known:
             raise InputError("claim", "", name, ", ".join(known), hint=closest(name, known))
-    found = uncertainty.answer(study, root, scale, size, waves)
-    if as_json:
-        print(json.dumps(uncertainty.as_data(found, names), ensure_ascii=False))
-        return
-    print(uncertainty.text(found, names))
+    found = published_studies.known(study, root, scale, size, waves, names)
+    print(json.dumps(found, ensure_ascii=False) if as_json else share_tables.text(found))

@@ -21,9 +21,13 @@ def uncertainty(
         Path | None,
         typer.Option("--nearest", help="Write the machine on which most statements hold.", metavar="MACHINE.yaml"),
     ] = None,
+    publish: Annotated[
+        bool, typer.Option("--publish", help="Keep what came out with the project; see published/README.md.")
+    ] = False,
 ) -> None:
     """Run the drawn machines of a study, and print the shares; the same command goes on where it was stopped."""
     from tramontane.claims import nearest as machines
+    from tramontane.claims import published_studies, share_tables
     from tramontane.claims import uncertainty as study
     from tramontane.study import find_project
     from tramontane.support import host
@@ -37,10 +41,12 @@ def uncertainty(
     number, missing = study.simulate(name, root, scale, size, cores or host.cores(), waves, tell)
     print(f"{plural(number, 'point')}, {number - missing} were there", file=sys.stderr)
     found = study.answer(name, root, scale, size, waves)
-    print(study.text(found))
+    print(share_tables.text(study.as_data(found)))
     print(study.write(name, found, root), file=sys.stderr)
     if nearest is not None:
         best = machines.write(name, found, root, nearest)
         print(
             f"{nearest}: {len(best.holds)} of {len(best.holds) + len(best.violated)} statements hold", file=sys.stderr
         )
+    if publish:
+        print(published_studies.publish(name, found, root), file=sys.stderr)

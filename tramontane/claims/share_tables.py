@@ -1,0 +1,62 @@
+"""Shares of statements in words: on a terminal, and as the table of a page.
+
+All of it is made of a study's plain data (:func:`tramontane.claims.uncertainty.as_data`), so that what is published
+reads as what was simulated just now.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tramontane.support.formatting import count
+from tramontane.support.tables import table
+
+HEAD = (
+    "claim",
+    "holds on",
+    "interval",
+    "checks",
+    "our machine",
+    "decides most",
+    "holds at 95 % where",
+    "nearest turn differs in",
+)
+
+
+def markdown(data: Mapping[str, Any]) -> str:
+    """Return the Markdown table of a page, and below it at which size it was made."""
+    rows: list[Sequence[str]] = [HEAD, ["---"] * len(HEAD), *map(row, data["claims"])]
+    lines = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in rows)
+    return "\n\n".join([lines, " ".join(data["sentences"])])
+
+
+def text(data: Mapping[str, Any]) -> str:
+    """Return the table of a terminal, and which machine matches best."""
+    return "\n".join([table(HEAD, [row(own) for own in data["claims"]]), *data["sentences"]])
+
+
+def row(own: Mapping[str, Any]) -> list[str]:
+    """Return a statement in the cells of `HEAD`."""
+    of = own["evaluated"]
+    percent = f"{100 * own['holds'] / of:.0f} %" if of else "none"
+    low, high = own["interval"]
+    margin = "not evaluated" if own["base_margin"] is None else f"{own['base_margin']:+.2g}"
+    first = own["influences"][0] if own["decides"] else None
+    decides = f"{first['parameter']} ({first['index']:.2f})" if first else "none beyond chance"
+    box = _said(own["box"], "; ")
+    if own["box_inside"] is not None:
+        box += f" ({count(own['box_inside'])} draws)"
+    return [
+        own["id"],
+        f"{percent} of {of}",
+        f"{100 * low:.0f} to {100 * high:.0f} %",
+        f"{own['checks_decided']} of {own['checks']}",
+        margin,
+        decides,
+        box or "none",
+        _said(own["turn"]["differs"] if own["turn"] else None, ", ") or "none",
+    ]
+
+
+def _said(found: Sequence[Mapping[str, str]] | None, between: str) -> str:
+    """Return parameters with what is said of each in one line."""
+    return between.join(f"{each['parameter']} {each['value']}" for each in found or ())
