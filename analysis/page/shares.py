@@ -12,6 +12,7 @@ from markupsafe import Markup
 from analysis import svg
 from analysis.page.experiments import anchor_of, links
 from analysis.shares import read_study
+from tramontane.claims.share_tables import process_counts
 
 CAPTIONS = {
     "shares": "Left: share of the machines on which each statement holds, with its interval at 95 %; at the right edge "
@@ -24,7 +25,7 @@ CAPTIONS = {
 }
 """What each picture shows, by the name of its file."""
 
-HEADINGS = ("Statement", "Holds on", "Interval", "Checks", "Our margin", "Decides most", "Index")
+HEADINGS = ("Statement", "Holds on", "Interval", "Checks", "Processes", "Our margin", "Decides most", "Index")
 _SHOWN = 10
 
 
@@ -100,7 +101,7 @@ def _row(own: Mapping[str, Any]) -> list[str]:
     checks = f"{own['checks_decided']} of {own['checks']}"
     decides = (own["decides"] or "none beyond chance").replace("_", " ")
     interval = f"{low:.0f} to {high:.0f} %" if own["evaluated"] else "–"
-    return [own["id"], share, interval, checks, margin, decides, index]
+    return [own["id"], share, interval, checks, process_counts(*own["ranks"]), margin, decides, index]
 
 
 def plot(data: Mapping[str, Any]) -> str:

@@ -29,6 +29,7 @@ def claim(name: str, evaluated: int) -> dict[str, Any]:
         "held": [1.0, 0.5] if evaluated else [None, None],
         "early": [False, evaluated > 0],
         "checks_decided": 3,
+        "ranks": [100.0, 1000.0],
         "checks": 4,
     }
 
@@ -88,7 +89,13 @@ def test_the_report_has_statements_machines_and_pictures(tmp_path: Path) -> None
     page = folder / "report.html"
     report.write([], page, "smoke", "make uncertainty STUDY=own SCALE=smoke")
     text = page.read_text()
-    for words in ("Own ranges", "<td>Z-5b</td><td>25 % of 8</td>", "0.60 (0.50 to 0.70)", "figures/shares-margins.pdf"):
+    for words in (
+        "Own ranges",
+        "<td>Z-5b</td><td>25 % of 8</td>",
+        "0.60 (0.50 to 0.70)",
+        "<td>100 to 1,000</td>",
+        "figures/shares-margins.pdf",
+    ):
         assert words in text, words
     assert text.count("<figcaption>") == 3
     drawn = json.loads(page_shares.plot(study()))

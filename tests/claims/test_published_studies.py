@@ -73,6 +73,32 @@ def test_what_has_not_run_and_is_not_published_is_one_line(clone: Path) -> None:
     assert "hold on one of 3 drawn machines" in told.output
 
 
+@pytest.mark.parametrize(
+    ("claim", "line"),
+    [
+        ("Z-T1", "claim: Z-T1 is arithmetic, which no machine enters: it has no margin; allowed: Z-5a-1, "),
+        ("Z-6", "claim: Z-6 is not evaluated: it has no margin; allowed: Z-5a-1, "),
+        ("D-1a", f"claim: D-1a is not among the statements of {NAME}; allowed: Z-5a-1, "),
+        ("Z-5bb", "claim: found 'Z-5bb'; did you mean 'Z-5b'? allowed: Z-5a-1, "),
+    ],
+)
+def test_a_statement_that_a_study_has_not_is_one_line(clone: Path, claim: str, line: str) -> None:
+    told = CliRunner().invoke(app, ["claims", claim, "--over", NAME])
+    assert isinstance(told.exception, InputError)
+    assert str(told.exception).startswith(line)
+
+
+def test_a_row_says_at_which_process_counts_and_how_sure_an_index_is() -> None:
+    own = as_data(found())["claims"][0]
+    index = {"parameter": "packet", "index": 0.6, "low": 0.5, "high": 0.7}
+    told = share_tables.row({**own, "influences": [index], "decides": "packet"})
+    cells = dict(zip(share_tables.HEAD, told, strict=True))
+    assert cells["processes"] == "100 to 1,000"
+    assert cells["decides most"] == "packet (0.60, 0.50 to 0.70)"
+    for ranks, words in (([1000.0, 1000.0], "1,000"), ([0.0, 0.0], "none")):
+        assert share_tables.row({**own, "ranks": ranks})[share_tables.HEAD.index("processes")] == words
+
+
 def test_what_was_changed_meanwhile_is_not_published(clone: Path) -> None:
     for commits in (["0123456789ab", "ba9876543210-dirty"], ["unknown"], []):
         with pytest.raises(InputError, match=r"--publish: found points of .*; allowed: points that a clean clone"):

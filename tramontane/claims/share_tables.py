@@ -15,6 +15,7 @@ HEAD = (
     "holds on",
     "interval",
     "checks",
+    "processes",
     "our machine",
     "decides most",
     "holds at 95 % where",
@@ -41,7 +42,9 @@ def row(own: Mapping[str, Any]) -> list[str]:
     low, high = own["interval"]
     margin = "not evaluated" if own["base_margin"] is None else f"{own['base_margin']:+.2g}"
     first = own["influences"][0] if own["decides"] else None
-    decides = f"{first['parameter']} ({first['index']:.2f})" if first else "none beyond chance"
+    decides = "none beyond chance"
+    if first:
+        decides = f"{first['parameter']} ({first['index']:.2f}, {first['low']:.2f} to {first['high']:.2f})"
     box = _said(own["box"], "; ")
     if own["box_inside"] is not None:
         box += f" ({count(own['box_inside'])} draws)"
@@ -50,11 +53,19 @@ def row(own: Mapping[str, Any]) -> list[str]:
         f"{percent} of {of}",
         f"{100 * low:.0f} to {100 * high:.0f} %",
         f"{own['checks_decided']} of {own['checks']}",
+        process_counts(*own["ranks"]),
         margin,
         decides,
         box or "none",
         _said(own["turn"]["differs"] if own["turn"] else None, ", ") or "none",
     ]
+
+
+def process_counts(first: float, last: float) -> str:
+    """Return at which process counts margins were taken; 0 where none was."""
+    if not last:
+        return "none"
+    return count(int(last)) if first == last else f"{count(int(first))} to {count(int(last))}"
 
 
 def _said(found: Sequence[Mapping[str, str]] | None, between: str) -> str:

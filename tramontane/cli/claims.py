@@ -57,12 +57,8 @@ def claims(
 def _over(study: str, root: Path, scale: str, size: int | None, waves: int, names: list[str], *, as_json: bool) -> None:
     """Print the shares of a study's statements, or of some of them."""
     from tramontane.claims import published_studies, share_tables
-    from tramontane.errors import InputError, closest
-    from tramontane.study.studies import load_study
+    from tramontane.study.studies import check_asked, load_study
 
-    known = load_study(study, root).claims
-    for name in names:
-        if name not in known:
-            raise InputError("claim", "", name, ", ".join(known), hint=closest(name, known))
+    check_asked(names, load_study(study, root), study, root)
     found = published_studies.known(study, root, scale, size, waves, names)
     print(json.dumps(found, ensure_ascii=False) if as_json else share_tables.text(found))

@@ -1,5 +1,6 @@
 """Studies of uncertainty: which statements are held against which machines, drawn from what a paper leaves open."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -7,7 +8,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from tramontane.errors import InputError, closest, show
 from tramontane.study.catalogue import cached_yaml, list_experiments
-from tramontane.study.claims import Computed, list_claims, load_claims
+from tramontane.study.claims import Claim, Computed, list_claims, load_claims
 from tramontane.study.experiments import SCALES
 from tramontane.study.fields import Count, Text
 from tramontane.study.layers import Origin
@@ -102,6 +103,25 @@ def read_study(path: Path, root: Path) -> Study:
     return study
 
 
+def has_margin(claim: Claim) -> bool:
+    """Return whether simulations decide a statement: arithmetic is true or false of any machine."""
+    return any(not isinstance(check, Computed) for check in claim.checks)
+
+
+def check_asked(names: Sequence[str], study: Study, name: str, root: Path) -> None:
+    """Check that statements that are asked for are a study's; one without a margin is told so (InputError)."""
+    every = {identity: own for each in list_claims(root) for identity, own in load_claims(each, root).claims.items()}
+    for asked in names:
+        if asked in study.claims:
+            continue
+        problem = f"{asked} is not among the statements of {name}" if asked in every else None
+        if asked in every and not has_margin(every[asked]):
+            why = "is arithmetic, which no machine enters" if every[asked].checks else "is not evaluated"
+            problem = f"{asked} {why}: it has no margin"
+        hint = None if problem else closest(asked, study.claims)
+        raise InputError("claim", "", asked, ", ".join(study.claims), problem=problem, hint=hint)
+
+
 def _check_statements(study: Study, root: Path, path: Path) -> None:
     """Check that all statements are known and have a margin, and that a scale's are the study's (InputError)."""
     known = {name: own for each in list_claims(root) for name, own in load_claims(each, root).claims.items()}
@@ -109,8 +129,7 @@ def _check_statements(study: Study, root: Path, path: Path) -> None:
         where = f"claims[{number}]"
         if name not in known:
             raise InputError(path, where, name, ", ".join(known), hint=closest(name, known))
-        checks = known[name].checks
-        if not checks or all(isinstance(check, Computed) for check in checks):
+        if not has_margin(known[name]):
             raise InputError(path, where, name, "a statement that simulations decide: others have no margin")
     for scale, size in study.scales.items():
         for number, name in enumerate(size.claims):
