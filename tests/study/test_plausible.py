@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
@@ -72,6 +73,23 @@ def test_a_bandwidth_that_was_not_scaled_stays_at_that_of_the_drawn_links() -> N
     assert {len(each) for each in injections.values()} == {1, 4}
 
 
+def test_luck_draws_random_numbers_for_all_members_and_leaves_our_own_as_they_are() -> None:
+    points = drawn("fig05d-routings", ["luck"], size=4, processes=[16], members=2)
+    seeds: dict[Any, set[int]] = {}
+    for entry in points:
+        assert entry.point is not None
+        seeds.setdefault(entry.coords["draw"], set()).add(entry.point.seed)
+    assert sorted(map(sorted, seeds.values())) == [[1 + base, 2 + base] for base in (0, 1000, 2000, 3000)]
+
+
+@pytest.mark.parametrize("name", ["zheng2018", "brown2018", "wang2020", "dwd2004"])
+def test_luck_joined_last_and_moved_no_draw(name: str) -> None:
+    study = load_study(name, ROOT)
+    assert list(study.sample.drawn)[-1] == "luck"
+    before = study.sample.model_copy(update={"only": list(study.sample.drawn)[:-1]})
+    assert np.array_equal(study.sample.places(32)[:, :-1], before.places(32))
+
+
 def test_the_rule_of_a_routing_is_drawn_where_it_is_used() -> None:
     points = drawn("fig05d-routings", ["ugal", "valiant"], 8, processes=[16], members=1)
     found: dict[Any, set[str | None]] = {}
@@ -134,7 +152,7 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, changes: dict[str, Any], line
             "{only: [packet], method: lhs, size: 4, parameters: {seed: {range: [1, 9]}}}",
             "sample.only: found ['packet'] without plausible",
         ),
-        ("{plausible: zheng2018, method: morris, size: 4}", "allowed: with morris a multiple of 22"),
+        ("{plausible: zheng2018, method: morris, size: 4}", "allowed: with morris a multiple of 23"),
         ("{method: lhs, size: 4}", "sample.parameters: found none"),
     ],
 )

@@ -47,6 +47,27 @@ def test_a_larger_size_keeps_the_smaller_ones_draws(method: str, small: int, lar
     assert sample(method).draws(large)[:small] == sample(method).draws(small)
 
 
+@pytest.mark.parametrize("method", ["lhs", "sobol"])
+def test_a_parameter_that_joins_later_leaves_the_others_draws_as_they_were(method: str) -> None:
+    last = {"choice": ["a", "b", "c", "d"], "later": True}
+    one = sample(method, parameters={"first": last, **THREE})  # wherever it stands
+    two = sample(method, parameters={"first": last, **THREE, "last": last})
+    assert np.array_equal(one.places(16)[:, 1:], sample(method).places(16))
+    assert np.array_equal(two.places(16)[:, :-1], one.places(16))
+    for column in (0, 4):  # as evenly as any other
+        assert sorted(np.floor(16 * two.places(16)[:, column])) == list(range(16))
+    assert not np.array_equal(two.places(16)[:, 0], two.places(16)[:, 4])
+    assert sample(method, parameters={"alone": last}).places(4).shape == (4, 1)
+
+
+def test_a_later_parameter_covers_the_plane_with_each_other_one() -> None:
+    last = {"range": [0.0, 1.0], "later": True}
+    places = sample("sobol", parameters={**THREE, "last": last}).places(64)
+    for column in range(3):
+        cells = {(int(4 * one), int(4 * other)) for one, other in places[:, [column, 3]]}
+        assert len(cells) == 16
+
+
 def test_a_latin_hypercube_has_one_draw_in_each_part_of_each_range() -> None:
     drawn = sample("lhs", parameters={"noise.share": {"range": [0.0, 10.0]}, "other": {"log": [1.0, 2.0**10]}}).draws(
         10

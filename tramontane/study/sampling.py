@@ -23,6 +23,8 @@ from tramontane.study.units import BANDWIDTH, FRACTION, FREQUENCY, SIZE, TIME, D
 
 METHODS = ("lhs", "sobol", "morris", "saltelli")
 MOST_DRAWS = 20_000
+_BY_COLUMN = ("lhs", "sobol")
+"""Methods whose parameters are drawn each on its own."""
 _DIMENSIONS = (TIME, SIZE, BANDWIDTH, FRACTION, FREQUENCY)
 _ENDS = "two numbers or quantities, the smaller one first, e.g. [1 GB/s, 10 GB/s]"
 
@@ -37,6 +39,11 @@ class Parameter(Settings):
         None, description="Its ends; equal ratios are alike.", examples=[["1 GB/s", "100 GB/s"]]
     )
     choice: list[Any] | None = Field(None, description="Two values or more.", examples=[["minimal", "ugal"]])
+    later: bool = Field(
+        False,
+        description="Whether it was added after draws had been made: with lhs and sobol the other parameters keep "
+        "theirs, as if it were not there.",
+    )
 
     @model_validator(mode="after")
     def _one(self) -> Self:
@@ -191,7 +198,18 @@ class Sample(Settings):
         """Return where the draws lie, each parameter between 0 and 1, of shape (size, parameters)."""
         if self._given is not None:
             return self._given
-        return in_unit_cube(self.method, size, len(self.drawn), self.seed)
+        later = np.array([each.later for each in self.drawn.values()])
+        if self.method not in _BY_COLUMN or not later.any():
+            return in_unit_cube(self.method, size, later.size, self.seed)
+        places = np.empty((size, later.size))
+        first = int((~later).sum())
+        if first:
+            places[:, ~later] = in_unit_cube(self.method, size, first, self.seed)
+        # Each is the last column of a plan that has one more. Columns are scrambled or shuffled on their own, so that
+        # those of plans of several widths still cover the cube as one plan does.
+        for number, column in enumerate(np.flatnonzero(later), first + 1):
+            places[:, column] = in_unit_cube(self.method, size, number, self.seed)[:, -1]
+        return places
 
     def at(self, places: Unit) -> Self:
         """Return a sample whose draws lie at these places, which no method has chosen."""
