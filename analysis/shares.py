@@ -8,6 +8,8 @@ reads what ``tramontane uncertainty`` writes (and ``claims --over SAMPLE --json`
   where one parameter a step was changed. Indices that chance alone may give are grey.
 - STEM-margins: for each statement the margin on each machine, against the parameter that decides most.
 - STEM-machines: the parameters of all machines as lines; those on which most statements hold stand out.
+- STEM-nearest-FIGURE, if both machines' datasets lie beside SHARES.json: curves of the machine on which most statements
+  hold, each beside that of our own machine.
 """
 
 import sys
@@ -17,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from analysis import machine_lines, margins
+from analysis import machine_lines, margins, nearest
 from analysis.style import context, inches, save
+from tramontane.claims.curves import MACHINES
 from tramontane.claims.shares import PAWN
 from tramontane.errors import InputError
 from tramontane.study.reading import read_json
@@ -41,6 +44,13 @@ def draw(study: Study, stem: Path) -> list[Path]:
     files = draw_bars(study, stem)
     files += margins.draw(study, stem.with_name(f"{stem.name}-margins"))
     return files + machine_lines.draw(study, stem.with_name(f"{stem.name}-machines"))
+
+
+def draw_nearest(study: Study, folder: Path, stem: Path) -> list[Path]:
+    """Draw curves of the best machine beside ours, from both machines' datasets; return the files."""
+    if not study["machines"]:
+        return []
+    return nearest.draw(folder, f"draw {study['machines'][0]['draw']}", stem.with_name(f"{stem.name}-nearest"))
 
 
 def draw_bars(study: Study, stem: Path) -> list[Path]:
@@ -115,7 +125,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
-    for path in draw(data, Path(given[1])):
+    stem = Path(given[1])
+    for path in [*draw(data, stem), *draw_nearest(data, Path(given[0]).parent / MACHINES, stem)]:
         print(path)
     return 0
 

@@ -24,6 +24,11 @@ CAPTIONS = {
     "dashed.",
 }
 """What each picture shows, by the name of its file."""
+_NEAREST = "shares-nearest"
+_PAIRS = (
+    "Left our own machine, right the drawn one on which most statements hold, on the same axes, with the study's "
+    "process counts. Where a line ends early, statements had failed with fewer processes, and no more was run."
+)
 
 HEADINGS = ("Statement", "Holds on", "Interval", "Checks", "Processes", "Our margin", "Decides most", "Index")
 _SHOWN = 10
@@ -79,7 +84,8 @@ def studies(root: Path, scale: str, page: Path) -> list[Study]:
 def _study(data: Mapping[str, Any], file: Path, page: Path) -> Study:
     anchor = f"study-{re.sub(r'[^A-Za-z0-9-]', '-', file.parent.name)}"
     pictures = []
-    for name, caption in CAPTIONS.items():
+    pairs = sorted(each.stem for each in (file.parent / "figures").glob(f"{_NEAREST}-*.svg"))
+    for name, caption in [*CAPTIONS.items(), *((name, _PAIRS) for name in pairs)]:
         drawn = file.parent / "figures" / f"{name}.svg"
         if drawn.exists():
             text = svg.inline(drawn.read_text(encoding="utf-8"), anchor_of(f"{file.parent.name}-{name}"), caption)

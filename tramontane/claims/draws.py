@@ -131,7 +131,7 @@ def simulate(
         if study.scales[scale].race:
             smallest = study.scales[scale].processes[0]
             run(name, [entry for _, entry in entries if entry.coords.get(RANKS) == smallest], root, scale, cores)
-            needed = [_open(study, root, scale, each) for each in _machines(made, root, len(some))]
+            needed = [_open(study, root, scale, each) for each in machines(made, root, len(some))]
             entries = [
                 (experiment, entry)
                 for experiment, entry in entries
@@ -190,11 +190,19 @@ def _judgement(study: Study, root: Path, scale: str) -> Judgement:
     return judgement.model_copy(update={"first": judgement.first.model_copy(update={"value": least})})
 
 
-def _machines(made: Sequence[Expansion], root: Path, size: int) -> list[dict[str, xr.Dataset]]:
+def machines(made: Sequence[Expansion], root: Path, size: int) -> list[dict[str, xr.Dataset]]:
     """Return the datasets of each drawn machine by experiment, as far as their points are there."""
-    store = Store(root)
-    found = {each.experiment.name: collate_manifest(manifest(each.experiment, each), store) for each in made}
+    found = _datasets(made, Store(root))
     return [{name: data.isel({DRAW: draw}, drop=True) for name, data in found.items()} for draw in range(size)]
+
+
+def own_machine(study: Study, root: Path, scale: str) -> dict[str, xr.Dataset]:
+    """Return the datasets of our own machine by experiment, as far as their points are there."""
+    return _datasets(own(study, root, scale), Store(root))
+
+
+def _datasets(made: Sequence[Expansion], store: Store) -> dict[str, xr.Dataset]:
+    return {each.experiment.name: collate_manifest(manifest(each.experiment, each), store) for each in made}
 
 
 def _ended(study: Study, root: Path, scale: str, machine: Mapping[str, xr.Dataset]) -> dict[str, tuple[float, float]]:
@@ -228,14 +236,10 @@ def tried(study: Study, root: Path, scale: str, size: int) -> tuple[list[Tried],
     do not suffice is left out, and counted; one that names a process count is held at the largest. Where a study races,
     a statement that has failed at the smallest process count is looked at no further, whatever points there are.
     """
-    store, judgement = Store(root), _judgement(study, root, scale)
-    base = {
-        each.experiment.name: collate_manifest(manifest(each.experiment, each), store)
-        for each in own(study, root, scale)
-    }
-    machines = [base, *_machines(drawn(study, root, scale, size), root, size)]
-    ends = [_ended(study, root, scale, each) for each in machines]
-    campaigns = [Drawn(root, scale, each) for each in machines]
+    judgement = _judgement(study, root, scale)
+    found_on = [own_machine(study, root, scale), *machines(drawn(study, root, scale, size), root, size)]
+    ends = [_ended(study, root, scale, each) for each in found_on]
+    campaigns = [Drawn(root, scale, each) for each in found_on]
     counts = study.scales[scale].processes
     found = []
     for name, claim in chosen(study, root):
@@ -260,7 +264,7 @@ def tried(study: Study, root: Path, scale: str, size: int) -> tuple[list[Tried],
             margins[machine], held[machine] = ends[machine][name]
         one = (float(margins[0]), float(held[0]))
         found.append(Tried(name, margins[1:], held[1:], early[1:], *one, unit, len(most), len(claim.checks), span))
-    commits = frozenset(name for each in machines for data in each.values() for name in _commits(data))
+    commits = frozenset(name for each in found_on for data in each.values() for name in _commits(data))
     return whole(found) if study.scales[scale].race else found, study.sample.places(size), commits
 
 

@@ -20,7 +20,7 @@ from tramontane.errors import InputError
 from tramontane.study.sampling import Parameter
 from tramontane.study.studies import Study, load_study
 from tramontane.support.files import dump, write_if_changed
-from tramontane.support.formatting import count
+from tramontane.support.formatting import count, plural
 from tramontane.support.layout import Layout
 
 Floats = NDArray[np.float64]
@@ -341,7 +341,7 @@ def about(of: Answer) -> str:
     runs = of.study.scales[of.scale].values.get("members", 1)
     each = "one run each" if runs == 1 else f"{count(runs)} runs each"
     missed = (1 - LEVEL) * len(of.found)
-    drawn = f"{of.size} draws ({of.study.sample.method}, seed {of.study.sample.seed})"
+    drawn = f"{plural(of.size, 'draw')} ({of.study.sample.method}, seed {of.study.sample.seed})"
     return (
         f"Scale {of.scale}, {drawn}, {where}, {each}. Of {len(of.found)} intervals at 95 % about "
         f"{missed:.1f} miss by chance; `--json` has those that hold together (interval_all)."

@@ -26,8 +26,8 @@ def uncertainty(
     ] = False,
 ) -> None:
     """Run the drawn machines of a study, and print the shares; the same command goes on where it was stopped."""
+    from tramontane.claims import curves, published_studies, share_tables
     from tramontane.claims import nearest as machines
-    from tramontane.claims import published_studies, share_tables
     from tramontane.claims import uncertainty as study
     from tramontane.study import find_project
     from tramontane.support import host
@@ -42,6 +42,7 @@ def uncertainty(
     print(f"{plural(number, 'point')}, {number - missing} were there", file=sys.stderr)
     found = study.answer(name, root, scale, size, waves)
     print(share_tables.text(study.as_data(found)))
+    curves.write(name, found, root)  # first: who sees the shares may draw them
     print(study.write(name, found, root), file=sys.stderr)
     if nearest is not None:
         best = machines.write(name, found, root, nearest)
