@@ -125,6 +125,17 @@ def test_numbers_are_rounded_and_machines_told_by_their_draw() -> None:
     assert json.loads(json.dumps(data, sort_keys=True)) == data
 
 
+@pytest.mark.parametrize("page", ["findings.md", "uncertainty.md"])
+def test_tables_of_the_documents_are_those_of_the_published_studies(page: str) -> None:
+    file = ROOT / "docs" / page
+    for kind, scale, names in pages.asked(file):
+        path = published_studies.file_of(ROOT, names[0] if names else "", scale)
+        if kind == "shares" and path.exists():
+            data = published_studies.read(path)
+            assert names[1:] in ((), (str(data["size"]),))
+            assert share_tables.markdown(data) in file.read_text()
+
+
 def test_studies_that_come_with_the_project_are_of_clean_clones_and_of_statements_that_are_known() -> None:
     known = {name for each in list_claims(ROOT) for name in load_claims(each, ROOT).claims}
     for path in (ROOT / published_studies.STUDIES).glob("*.json"):
