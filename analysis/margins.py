@@ -27,10 +27,11 @@ def draw(study: Mapping[str, Any], stem: Path) -> list[Path]:
     shown = [each for each in study["claims"] if each["evaluated"]]
     if not shown:
         return []
-    rows = -(-len(shown) // COLUMNS)
+    columns = max(2, min(COLUMNS, len(shown)))
+    rows = -(-len(shown) // columns)
     with context():
         figure = plt.figure(figsize=(inches("page"), _HEIGHT * rows + 0.3), layout="constrained")
-        grid = figure.subplots(rows, COLUMNS, squeeze=False).ravel()
+        grid = figure.subplots(rows, columns, squeeze=False).ravel()
         for axes, each in zip(grid, shown, strict=False):
             _scatter(axes, each, study)
         for axes in grid[len(shown) :]:

@@ -102,7 +102,7 @@ def _indices(axes: "Axes", shown: Found, index: str) -> None:
     axes.set_xticks(range(len(names)), [name.replace("_", " ") for name in names], rotation=60, ha="right")
     axes.tick_params(labelleft=False)
     if names:
-        axes.figure.colorbar(drawn, ax=axes, label=f"{index}; grey: no more than chance")
+        axes.figure.colorbar(drawn, ax=axes, label=f"{index}\n(grey: no more than chance)")
 
 
 def read_study(path: str | Path) -> Study:

@@ -49,9 +49,14 @@ def test_a_published_study_reads_as_what_was_simulated(clone: Path) -> None:
 
 
 def test_a_page_is_filled_from_what_is_published(clone: Path) -> None:
-    published_studies.publish(NAME, found(), clone)
     page = clone / "page.md"
-    page.write_text(f"<!-- shares: laptop {NAME} 4 -->\n<!-- end -->\n")
+    page.write_text(f"<!-- shares: laptop {NAME} 4 -->\nold\n<!-- end -->\n")
+    told: list[str] = []
+    assert pages.fill(page, clone, told.append) == (0, False)
+    [line] = told
+    assert f"page.md: no drawn machine of {NAME} has run at scale laptop; allowed: first: " in line
+    assert line.endswith("the table stays as it is")
+    published_studies.publish(NAME, found(), clone)
     assert pages.fill(page, clone) == (1, True)
     assert share_tables.markdown(as_data(found())) in page.read_text()
     page.write_text(f"<!-- shares: laptop {NAME} 32 -->\n<!-- end -->\n")

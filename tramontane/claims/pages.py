@@ -1,7 +1,7 @@
 """Tables of verdicts and times in a Markdown page, which are made anew in place."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tramontane.campaign.plan import check_scale
@@ -33,8 +33,18 @@ _WORDS = {
 Asked = tuple[str, str, tuple[str, ...]]
 
 
-def fill(page: Path, root: Path) -> tuple[int, bool]:
-    """Make the tables of a page anew; return how many there are, and whether one of them has changed.
+def fill(page: Path, root: Path, tell: Callable[[str], None] = lambda line: None) -> tuple[int, bool]:
+    """Make the tables of a page anew; return how many, and whether one of them has changed.
+
+    A table of shares stays as it is where its study has not run here and is not published: an hour's work is not asked
+    of whoever fills the other tables.
+
+    Parameters
+    ----------
+    page, root : Path
+        The page, and the checkout.
+    tell : callable, optional
+        Is given a line for each table that stays.
 
     Raises
     ------
@@ -52,7 +62,11 @@ def fill(page: Path, root: Path) -> tuple[int, bool]:
             tables[kind, scale, names] = maps.ratios(root, scale, names)
         elif kind == "shares":
             size = int(names[1]) if len(names) == 2 and names[1].isdigit() else None
-            found = published_studies.known(names[0], root, scale, size, source=str(page))
+            try:
+                found = published_studies.known(names[0], root, scale, size, source=str(page))
+            except published_studies.NothingRunError as error:
+                tell(f"{error}; the table stays as it is")
+                continue
             tables[kind, scale, names] = share_tables.markdown(found)
         else:
             tables[kind, scale, names] = markdown(evaluate(root, scale, names), evidence=kind == "claims")
@@ -105,11 +119,13 @@ def asked(page: Path) -> list[Asked]:
 
 
 def filled(page: Path, tables: Mapping[Asked, str]) -> str:
-    """Return the text of a page with its tables made anew; `tables` has them by what their first lines ask for."""
+    """Return the text of a page with those tables made anew that `tables` has, by what their first lines ask for."""
 
     def replace(match: re.Match[str]) -> str:
         scale, *names = match["asked"].split()
         asked_for = (match["kind"], scale, tuple(names))
+        if asked_for not in tables:
+            return match[0]
         return f"<!-- {match['kind']}: {' '.join([scale, *names])} -->\n\n{tables[asked_for]}\n\n<!-- end -->"
 
     return _MARKED.sub(replace, page.read_text(encoding="utf-8"))

@@ -25,6 +25,10 @@ _KEYS = {"claims", "commits", "sentences", "size", "waves"}
 """What a summary has at least."""
 
 
+class NothingRunError(InputError):
+    """No drawn machine of a study has run, and nothing of it is published."""
+
+
 def file_of(root: Path, name: str, scale: str) -> Path:
     """Return where the summary of a study lies, or would lie."""
     return root / STUDIES / f"{name}-{scale}.json"
@@ -79,8 +83,10 @@ def known(
 
     Raises
     ------
-    InputError
+    NothingRunError
         If there is neither.
+    InputError
+        If what is published is of another size.
     """
     study = load_study(name, root, source)
     wanted = size_of(study, name, scale, size)
@@ -111,9 +117,9 @@ def read(path: Path) -> dict[str, Any]:
     return data
 
 
-def _nothing(source: str, name: str, scale: str) -> InputError:
+def _nothing(source: str, name: str, scale: str) -> NothingRunError:
     problem = f"no drawn machine of {name} has run at scale {scale}"
-    return InputError(source, "", name, f"first: {_command(name, scale)}", problem=problem)
+    return NothingRunError(source, "", name, f"first: {_command(name, scale)}", problem=problem)
 
 
 def _command(name: str, scale: str) -> str:

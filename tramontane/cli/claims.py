@@ -37,7 +37,7 @@ def claims(
 
     root = find_root()
     if fill is not None:
-        count, changed = pages.fill(fill, root)
+        count, changed = pages.fill(fill, root, lambda line: print(line, file=sys.stderr))
         print(f"{fill}: {plural(count, 'table')} {'made anew' if changed else 'as they were'}", file=sys.stderr)
         return
     check_scale(scale)
