@@ -75,7 +75,8 @@ def test_what_has_not_run_and_is_not_published_is_one_line(clone: Path) -> None:
     published_studies.publish(NAME, found(), clone)
     told = CliRunner().invoke(app, asked)
     assert told.exit_code == 0, told.output
-    assert "hold on one of 3 drawn machines" in told.output
+    assert "hold on one of 3 drawn machines" in told.stdout
+    assert told.stderr == f"published/studies/{NAME}-laptop.json, of 0123456789ab: nothing has run here\n"
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def known(
     only: Sequence[str] = (),
     source: str = "--over",
 ) -> dict[str, Any]:
-    """Return what a study found as plain data: by the points that are there, or else as it was published.
+    """Return what a study found as plain data: by the points that are there, or else as it was `published` in a file.
 
     Parameters
     ----------
@@ -105,7 +105,8 @@ def known(
         if asked not in (default, there):
             allowed = f"{there}, as published; or first: {_command(name, scale)} {option} {asked}"
             raise InputError(source, option, asked, allowed, problem=f"found {asked}, which has not run here")
-    return {**data, "claims": [own for own in data["claims"] if not only or own["id"] in only]}
+    asked_for = [own for own in data["claims"] if not only or own["id"] in only]
+    return {**data, "claims": asked_for, "published": str(path.relative_to(root))}
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -61,4 +61,6 @@ def _over(study: str, root: Path, scale: str, size: int | None, waves: int, name
 
     check_asked(names, load_study(study, root), study, root)
     found = published_studies.known(study, root, scale, size, waves, names)
+    if "published" in found:
+        print(f"{found['published']}, of {', '.join(found['commits'])}: nothing has run here", file=sys.stderr)
     print(json.dumps(found, ensure_ascii=False) if as_json else share_tables.text(found))
