@@ -120,7 +120,6 @@ void Fabric::HeadArrival::reach(const Fabric& fabric, const Event& event) {
         fabric.injection_[packet.upstream - engine.switches].channel.prefetch(engine.credits);
     }
     if (!packet.routed || !fabric.switches_[at]) return;
-    fabric.prefetch_bin(at, packet.port);
     const Output& output = fabric.out(at, packet.port, packet.channel);
     for (const SwitchChannel* channel : {&output.before, &output.behind}) {
         channel->prefetch(engine.credits);
@@ -162,7 +161,6 @@ void Fabric::CrossbarCredit::approach(const Fabric& fabric, const Event& event) 
 
 void Fabric::CrossbarCredit::reach(const Fabric& fabric, const Event& event) {
     const Engine& engine = fabric.engine_;
-    fabric.prefetch_bin(event.lp, port_of(event.code));
     const Output& output = fabric.out(event.lp, port_of(event.code), channel_of(event.code));
     engine.packets.prefetch(output.before.waiting.first_other(engine.packets));
     if (const Index first = output.before.waiting.first_full(); first != none) {

@@ -94,10 +94,6 @@ private:
     [[nodiscard]] Ticks latency_behind(const Packet& packet) const;
 
     void prefetch_switch(SwitchId at) const { prefetch_line(switches_[at]); }
-    void prefetch_bin(SwitchId at, Port port) const {
-        if (links_ == Links::counted && engine_.link_use.wanted()) [[unlikely]]
-            engine_.link_use.prefetch(meter(at, port).series, engine_.window_begin());
-    }
     void prefetch_output(SwitchId at, Port port, std::uint8_t channel) const;
     void prefetch_upstream(const Packet& packet) const;
     void prefetch_waiting(const SwitchChannel& channel) const;

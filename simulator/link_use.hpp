@@ -6,11 +6,13 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "checkpoint.hpp"
 #include "pages.hpp"
-#include "pool.hpp"
 #include "ticks.hpp"
 
 namespace tramontane {
@@ -60,36 +62,108 @@ struct LinkUse {
     [[nodiscard]] double busy() const { return static_cast<double>(bytes) * static_cast<double>(slot); }
 };
 
-/// Series over time, one for each link or class, in a fixed number of bins. All begin at 0; when something is later
-/// than the last bin, bins become twice as wide, neighbours joined. So memory is bounded, and what is counted is the
-/// same in whatever order it comes: the width follows from the latest moment alone, and a bin's contents from its
-/// bounds.
+/// What is counted of the link behind a port, in one cache line.
+struct alignas(64) LinkMeter {
+    std::uint64_t packets = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t waiting = 0;  ///< of packets that have come to the switch and are not on the link [B]
+    std::uint64_t peak_queue = 0;
+    // For UseOverTime: what is counted of a link mostly belongs to the bin that was counted last, and stays here until
+    // another one is.
+    std::uint64_t passed = 0;          ///< bytes, ...
+    std::uint64_t found = 0;           ///< ... and the longest queue, ...
+    std::uint32_t number = no_number;  ///< of a link that is told one by one, from its first bin on
+    std::uint16_t link_class = 0;
+    std::uint16_t passed_bin = 0, found_bin = 0;  ///< ... of these bins ...
+    std::uint8_t width = 0;                       ///< ... of that width
+
+    static constexpr std::uint32_t no_number = ~std::uint32_t{0};
+};
+
+/// What a link carried in a bin, of a width that bins may no longer have. Written in as few bytes as it takes: memory
+/// that a run touches for the first time costs more than what is done with it.
+struct UseNote {
+    UseOfBin use;
+    std::uint32_t link;
+    std::uint16_t bin;
+    std::uint8_t width;
+
+    static constexpr std::size_t most_bytes = 24;  ///< that `write` touches
+
+    /// \return where the next note goes
+    std::byte* write(std::byte* to) const {
+        const std::uint32_t of_bytes = length(use.bytes), of_queue = length(use.peak_queue);
+        const auto when = static_cast<std::uint16_t>(std::uint32_t{width} << bits_of_bin | bin);
+        const auto lengths = static_cast<std::uint8_t>(of_bytes << 4 | of_queue);
+        std::memcpy(to, &link, sizeof(link));
+        std::memcpy(to + 4, &when, sizeof(when));
+        std::memcpy(to + 6, &lengths, sizeof(lengths));
+        std::memcpy(to + 7, &use.bytes, sizeof(use.bytes));
+        std::memcpy(to + 7 + of_bytes, &use.peak_queue, sizeof(use.peak_queue));
+        return to + 7 + of_bytes + of_queue;
+    }
+    /// \return where the next note is
+    const std::byte* read(const std::byte* from) {
+        std::uint16_t when;
+        std::uint8_t lengths;
+        std::memcpy(&link, from, sizeof(link));
+        std::memcpy(&when, from + 4, sizeof(when));
+        std::memcpy(&lengths, from + 6, sizeof(lengths));
+        const std::uint32_t of_bytes = lengths >> 4, of_queue = lengths & 15;
+        bin = when & ((1U << bits_of_bin) - 1);
+        width = static_cast<std::uint8_t>(when >> bits_of_bin);
+        use = {};
+        std::memcpy(&use.bytes, from + 7, sizeof(use.bytes));
+        std::memcpy(&use.peak_queue, from + 7 + of_bytes, sizeof(use.peak_queue));
+        use.bytes = first_bytes(use.bytes, of_bytes);
+        use.peak_queue = first_bytes(use.peak_queue, of_queue);
+        return from + 7 + of_bytes + of_queue;
+    }
+
+private:
+    static constexpr std::uint32_t bits_of_bin = 10;
+    static_assert(max_time_bins <= 1U << bits_of_bin);
+    static_assert(std::endian::native == std::endian::little);
+
+    [[nodiscard]] static std::uint32_t length(std::uint64_t number) {
+        return (static_cast<std::uint32_t>(std::bit_width(number)) + 7) / 8;
+    }
+    [[nodiscard]] static std::uint64_t first_bytes(std::uint64_t number, std::uint32_t count) {
+        return count == 0 ? 0 : number & ~std::uint64_t{0} >> (64 - 8 * count);
+    }
+};
+
+/// What classes of links, and single links where they are told, carry over time, in a fixed number of bins. All begin
+/// at 0; when something is later than the last bin, bins become twice as wide, neighbours joined. So memory is bounded,
+/// and what is counted is the same in whatever order it comes: the width follows from the latest moment alone, and a
+/// bin's contents from its bounds.
+///
+/// Which links are told is known at the end. Few bins of most links hold something, so bins of single links are noted
+/// one after another. Only when these notes take half of the memory that all bins of all links need, links get bins.
 class UseOverTime {
 public:
-    explicit UseOverTime(std::uint32_t bins = 0, std::uint32_t series = 0)
+    explicit UseOverTime(std::uint32_t bins = 0, std::uint32_t classes = 0, bool one_by_one = false)
         : bins_(bins),
           chunk_bits_(static_cast<std::uint32_t>(
-              std::bit_width(large_page / (sizeof(UseOfBin) * std::max<std::size_t>(bins, 1))))) {
-        while (series_ < series) (void)add_series();
-    }
+              std::bit_width(large_page / (sizeof(UseOfBin) * std::max<std::size_t>(bins, 1))))),
+          one_by_one_(one_by_one),
+          of_classes_(std::size_t{classes} * bins) {}
     /// The same, of which nothing has been counted yet.
-    [[nodiscard]] UseOverTime another() const { return UseOverTime(bins_, series_); }
+    [[nodiscard]] UseOverTime another() const {
+        UseOverTime made(bins_, 0, one_by_one_);
+        made.of_classes_.resize(of_classes_.size());
+        return made;
+    }
 
     [[nodiscard]] bool wanted() const { return bins_ > 0; }
     /// Width of a bin [ticks], as a power of two.
     [[nodiscard]] std::uint32_t width() const { return width_; }
 
-    [[nodiscard]] std::uint32_t add_series() {
-        const std::uint32_t series = series_++;
-        if (series >> chunk_bits_ == chunks_.size()) chunks_.push_back(allocate_pages<UseOfBin>(of_chunk() * bins_));
-        return series;
-    }
-
     /// Bytes pass evenly from `begin` to `end`.
-    void pass(std::uint32_t series, Ticks begin, Ticks end, std::uint64_t bytes) {
+    void pass(LinkMeter& meter, Ticks begin, Ticks end, std::uint64_t bytes) {
         end = std::max(end, begin + 1);
         reach(end - 1);
-        UseOfBin* const own = of(series);
+        renew(meter);
         Ticks bin = begin >> width_;
         const Ticks last = (end - 1) >> width_;
         std::uint64_t before = 0;
@@ -97,22 +171,21 @@ public:
             __extension__ using Wide = unsigned __int128;
             const Ticks until = ((bin + 1) << width_) - begin;
             const auto passed = static_cast<std::uint64_t>(Wide{bytes} * until / (end - begin));
-            own[bin].bytes += passed - before;
+            add_passed(meter, bin, passed - before);
             before = passed;
         }
-        own[last].bytes += bytes - before;
+        add_passed(meter, last, bytes - before);
     }
 
     /// A packet finds a queue before it.
-    void find(std::uint32_t series, Ticks now, std::uint64_t queue) {
+    void find(LinkMeter& meter, Ticks now, std::uint64_t queue) {
         reach(now);
-        UseOfBin& bin = of(series)[now >> width_];
-        bin.peak_queue = std::max(bin.peak_queue, queue);
-    }
-
-    /// Brings into the cache where something of about `now` will be counted.
-    void prefetch(std::uint32_t series, Ticks now) const {
-        if (const Ticks bin = now >> width_; series < series_ && bin < bins_) prefetch_line(of(series) + bin);
+        renew(meter);
+        if (const auto bin = static_cast<std::uint16_t>(now >> width_); bin != meter.found_bin) {
+            if (meter.found > 0) leave(meter, meter.found_bin);
+            meter.found_bin = bin;
+        }
+        meter.found = std::max(meter.found, queue);
     }
 
     /// Makes bins so wide at least.
@@ -120,26 +193,120 @@ public:
         while (width_ < width) double_width();
     }
 
-    [[nodiscard]] std::vector<UseOfBin> series(std::uint32_t series) const {
-        const UseOfBin* const first = of(series);
+    // When nothing more is counted, and bins have become as wide as they will:
+
+    /// Adds to the class of a link what its meter still holds.
+    void settle(LinkMeter& meter) {
+        renew(meter);
+        add_held(meter, &of_classes_[std::size_t{meter.link_class} * bins_]);
+    }
+    /// \pre the meters of all links are settled
+    [[nodiscard]] std::vector<UseOfBin> of_class(std::uint32_t link_class) const {
+        const auto first = of_classes_.begin() + std::ptrdiff_t{link_class} * bins_;
         return {first, first + bins_};
+    }
+    /// \param meters of some links, each once, which are settled
+    [[nodiscard]] std::vector<std::vector<UseOfBin>> of_links(const std::vector<const LinkMeter*>& meters) const {
+        std::vector<std::vector<UseOfBin>> told(meters.size(), std::vector<UseOfBin>(bins_));
+        std::vector<bool> asked(links_);  // remains in the cache, which a table of places would not
+        std::unordered_map<std::uint32_t, std::size_t> places;
+        for (std::size_t place = 0; place < meters.size(); ++place) {
+            const std::uint32_t link = meters[place]->number;
+            if (link < stored_) std::copy_n(of(link), bins_, told[place].begin());
+            add_held(*meters[place], told[place].data());
+            if (link == LinkMeter::no_number) continue;  // all it carried, its meter holds
+            asked[link] = true;
+            places[link] = place;
+        }
+        each_note([&](const UseNote& note) {
+            if (asked[note.link]) told[places[note.link]][present(note)].add(note.use);
+        });
+        return told;
     }
 
     void keep(StateFile& file) {
+        store_notes();
         file(width_);
-        std::uint32_t count = series_;
-        file(count);
-        while (series_ < count) (void)add_series();
+        file(of_classes_);
+        file(links_);
+        store_up_to(links_);
         for (const auto& chunk : chunks_) file.array(chunk.get(), of_chunk() * bins_);
     }
 
 private:
     static constexpr std::uint32_t least_width = 14;  // 82 ps, less than a packet takes
 
-    /// Series of a chunk, which is about as large as a large page.
+    void add_passed(LinkMeter& meter, Ticks bin, std::uint64_t bytes) {
+        if (bin != meter.passed_bin) {
+            if (meter.passed > 0) leave(meter, meter.passed_bin);
+            meter.passed_bin = static_cast<std::uint16_t>(bin);
+        }
+        meter.passed += bytes;
+    }
+    /// The bin of the present width in which a note's bin is.
+    [[nodiscard]] Ticks present(const UseNote& note) const { return Ticks{note.bin} >> (width_ - note.width); }
+    static void add_held(const LinkMeter& meter, UseOfBin* to) {
+        to[meter.passed_bin].add({meter.passed, 0});
+        to[meter.found_bin].add({0, meter.found});
+    }
+    /// Gives a meter's bins the present width.
+    void renew(LinkMeter& meter) const {
+        const std::uint32_t wider = width_ - meter.width;
+        if (wider == 0) [[likely]]
+            return;
+        // A meter that has counted nothing is at bin 0, which is bin 0 of any width.
+        meter.passed_bin = static_cast<std::uint16_t>(Ticks{meter.passed_bin} >> wider);
+        meter.found_bin = static_cast<std::uint16_t>(Ticks{meter.found_bin} >> wider);
+        meter.width = static_cast<std::uint8_t>(width_);
+    }
+    /// Counts what a meter holds of a bin.
+    void leave(LinkMeter& meter, std::uint16_t bin) {
+        const std::uint64_t bytes = bin == meter.passed_bin ? std::exchange(meter.passed, 0) : 0;
+        const std::uint64_t queue = bin == meter.found_bin ? std::exchange(meter.found, 0) : 0;
+        if (bytes == 0 && queue == 0) return;
+        of_classes_[std::size_t{meter.link_class} * bins_ + bin].add({bytes, queue});
+        if (!one_by_one_) return;
+        if (meter.number == LinkMeter::no_number) meter.number = links_++;
+        if (next_note_ >= last_note_) make_room();
+        next_note_ = UseNote{{bytes, queue}, meter.number, bin, static_cast<std::uint8_t>(width_)}.write(next_note_);
+    }
+
+    [[gnu::noinline]] void make_room() {
+        const std::size_t all_bins = std::size_t{links_} * bins_ * sizeof(UseOfBin);
+        if (2 * ends_.size() * large_page >= std::max(all_bins, large_page)) store_notes();
+        if (next_note_ != nullptr) ends_.back() = next_note_;
+        if (ends_.size() == notes_.size()) notes_.push_back(allocate_pages<std::byte>(large_page));
+        next_note_ = notes_[ends_.size()].get();
+        last_note_ = next_note_ + large_page - UseNote::most_bytes;
+        ends_.push_back(next_note_);
+    }
+    template <class F>
+    void each_note(F&& f) const {
+        UseNote note;
+        for (std::size_t chunk = 0; chunk < ends_.size(); ++chunk) {
+            const std::byte* const end = chunk + 1 < ends_.size() ? ends_[chunk] : next_note_;
+            for (const std::byte* next = notes_[chunk].get(); next != end;) {
+                next = note.read(next);
+                f(note);
+            }
+        }
+    }
+    /// Adds all notes to the bins of their links, and forgets them.
+    void store_notes() {
+        store_up_to(links_);
+        each_note([&](const UseNote& note) { of(note.link)[present(note)].add(note.use); });
+        ends_.clear();
+        next_note_ = last_note_ = nullptr;
+    }
+
+    /// Links of a chunk, which is about as large as a large page.
     [[nodiscard]] std::size_t of_chunk() const { return std::size_t{1} << chunk_bits_; }
-    [[nodiscard]] UseOfBin* of(std::uint32_t series) const {
-        return &chunks_[series >> chunk_bits_][(series & (of_chunk() - 1)) * bins_];
+    [[nodiscard]] UseOfBin* of(std::uint32_t link) const {
+        return &chunks_[link >> chunk_bits_][(link & (of_chunk() - 1)) * bins_];
+    }
+    void store_up_to(std::uint32_t links) {
+        while (chunks_.size() * of_chunk() < links) chunks_.push_back(allocate_pages<UseOfBin>(of_chunk() * bins_));
+        stored_ = std::max(stored_, links);
     }
     void reach(Ticks time) {
         while (time >> width_ >= bins_) [[unlikely]]
@@ -147,34 +314,30 @@ private:
     }
     [[gnu::noinline]] void double_width() {
         ++width_;
-        for (std::uint32_t series = 0; series < series_; ++series) {
-            UseOfBin* const own = of(series);
-            for (std::uint32_t to = 0; to < bins_; ++to) {
-                const std::uint32_t from = 2 * to;
-                UseOfBin joined = from < bins_ ? own[from] : UseOfBin{};
-                if (from + 1 < bins_) joined.add(own[from + 1]);
-                own[to] = joined;
-            }
+        for (std::size_t first = 0; first < of_classes_.size(); first += bins_) join_pairs(&of_classes_[first]);
+        for (std::uint32_t link = 0; link < stored_; ++link) join_pairs(of(link));
+    }
+    void join_pairs(UseOfBin* own) const {
+        for (std::uint32_t to = 0; to < bins_; ++to) {
+            const std::uint32_t from = 2 * to;
+            UseOfBin joined = from < bins_ ? own[from] : UseOfBin{};
+            if (from + 1 < bins_) joined.add(own[from + 1]);
+            own[to] = joined;
         }
     }
 
     std::uint32_t bins_;
     std::uint32_t chunk_bits_;
+    bool one_by_one_;
     std::uint32_t width_ = least_width;
-    std::uint32_t series_ = 0;
-    std::vector<Pages<UseOfBin>> chunks_;
-};
-
-/// What is counted of the link behind a port, in one cache line.
-struct alignas(64) LinkMeter {
-    std::uint64_t packets = 0;
-    std::uint64_t bytes = 0;
-    std::uint64_t waiting = 0;  ///< of packets that have come to the switch and are not on the link [B]
-    std::uint64_t peak_queue = 0;
-    std::uint32_t series = no_series;  ///< of UseOverTime
-    std::uint16_t link_class = 0;
-
-    static constexpr std::uint32_t no_series = ~std::uint32_t{0};
+    std::uint32_t links_ = 0;              // that have a number
+    std::uint32_t stored_ = 0;             // of these, that have bins in chunks_
+    std::vector<UseOfBin> of_classes_;     // class by class
+    std::vector<Pages<UseOfBin>> chunks_;  // link by link
+    std::vector<Pages<std::byte>> notes_;
+    std::vector<const std::byte*> ends_;  // of the notes in each chunk in use; that of the last one is next_note_
+    std::byte* next_note_ = nullptr;
+    std::byte* last_note_ = nullptr;  // where a note still has space
 };
 
 /// The class of links from nodes to switches, which is none of the topology's.

@@ -64,6 +64,8 @@ void Nodes::AnyEvent::approach(const Nodes& nodes, const Event& event) {
     const NodeChannel& link = nodes.fabric_.injection(nic).channel;
     messages.prefetch(engine.credits);
     link.prefetch(engine.credits);
+    if (nodes.injections_ != nullptr) [[unlikely]]
+        prefetch_line(&nodes.injections_[nic]);
     engine.packets.prefetch(link.waiting.first_full());
     engine.packets.prefetch(link.waiting.last_full());
     engine.packets.prefetch(link.waiting.last_other());

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
-#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -57,7 +56,6 @@ std::optional<LinkMeter> injection_of(const Topology& topology, const LinkCounti
     if (!counting.on) return {};
     LinkMeter meter;
     meter.link_class = static_cast<std::uint16_t>(topology.link_classes().size());  // after those of the topology
-    if (counting.bins > 0 && !counting.one_by_one()) meter.series = meter.link_class;
     return meter;
 }
 
@@ -74,7 +72,7 @@ struct alignas(64) Part {
         engine.delays = Delays(run.congestion_bins, static_cast<std::uint32_t>(schedule.ranks()));
         if (run.links.bins > 0) {
             const auto classes = static_cast<std::uint32_t>(topology.link_classes().size());
-            engine.link_use = UseOverTime(run.links.bins, run.links.one_by_one() ? 0 : classes + 1);
+            engine.link_use = UseOverTime(run.links.bins, classes + 1, run.links.one_by_one());
         }
     }
     Part(Part& first, std::uint32_t part)
@@ -187,6 +185,53 @@ void extrapolate(Outcome& o, const Repeats& repeats) {
                                          static_cast<double>(left_out));
 }
 
+/// A link that may be one of the hottest of its class.
+struct Candidate {
+    std::uint32_t from;
+    Port port;
+    const LinkMeter* meter;
+    std::size_t part;  // which has its meter
+};
+
+/// Puts a link among the hottest, of which there are `most` at most. Of links that carried the same, places decide.
+void consider(std::vector<Candidate>& hottest, std::size_t most, const Candidate& candidate) {
+    const auto hotter = [](const Candidate& a, const Candidate& b) {
+        if (a.meter->bytes != b.meter->bytes) return a.meter->bytes > b.meter->bytes;
+        return a.from != b.from ? a.from < b.from : a.port < b.port;
+    };
+    if (hottest.size() == most) {
+        if (!hotter(candidate, hottest.back())) return;
+        hottest.pop_back();
+    }
+    hottest.insert(std::lower_bound(hottest.begin(), hottest.end(), candidate, hotter), candidate);
+}
+
+LinkUse use_of(const LinkMeter& meter, Ticks slot) {
+    return {.packets = meter.packets,
+            .bytes = meter.bytes,
+            .peak_queue = meter.peak_queue,
+            .links = 1,
+            .slot = slot,
+            .bins = {}};
+}
+
+/// What some links carried over time, in their order.
+std::vector<std::vector<UseOfBin>> bins_of(const std::vector<Candidate>& links, const Parts& parts) {
+    std::vector<std::vector<UseOfBin>> bins(links.size());
+    for (std::size_t part = 0; part < parts.parts.size(); ++part) {
+        std::vector<const LinkMeter*> meters;
+        std::vector<std::size_t> places;
+        for (std::size_t place = 0; place < links.size(); ++place) {
+            if (links[place].part != part) continue;
+            meters.push_back(links[place].meter);
+            places.push_back(place);
+        }
+        auto own = parts.parts[part]->engine.link_use.of_links(meters);
+        for (std::size_t i = 0; i < own.size(); ++i) bins[places[i]] = std::move(own[i]);
+    }
+    return bins;
+}
+
 /// What all links carried, by class, and what some did one by one.
 void count_links(Outcome& o, Parts& parts, const LinkCounting& counting) {
     const Topology& topology = *parts.topology;
@@ -203,42 +248,35 @@ void count_links(Outcome& o, Parts& parts, const LinkCounting& counting) {
     o.link_use.back().second.slot = parts.parts[0]->engine.parameters.injection_slot;
     o.link_use.back().second.bins.resize(counting.bins);
     if (counting.bins > 0) o.bin_s = to_seconds(Ticks{1} << width);
-    std::vector<std::vector<UsedLink>> hottest(o.link_use.size());
-    const auto hotter = [](const UsedLink& a, const UsedLink& b) {
-        if (a.use.bytes != b.use.bytes) return a.use.bytes > b.use.bytes;
-        return a.from != b.from ? a.from < b.from : a.port < b.port;
-    };
-    for (const auto& part : parts.parts) {
-        UseOverTime& over_time = part->engine.link_use;
+    std::vector<std::vector<Candidate>> hottest(o.link_use.size());
+    for (std::size_t part = 0; part < parts.parts.size(); ++part) {
+        UseOverTime& over_time = parts.parts[part]->engine.link_use;
         over_time.widen(width);
-        const auto count = [&](std::uint32_t from, Port port, const LinkMeter& meter) {
+        const auto count = [&](std::uint32_t from, Port port, LinkMeter& meter) {
+            if (over_time.wanted()) over_time.settle(meter);
             LinkUse& all = o.link_use[meter.link_class].second;
-            LinkUse own{.packets = meter.packets,
-                        .bytes = meter.bytes,
-                        .peak_queue = meter.peak_queue,
-                        .links = 1,
-                        .slot = all.slot,
-                        .bins = {}};
-            if (over_time.wanted() && counting.one_by_one()) own.bins = over_time.series(meter.series);
-            all.add(own);
-            if (!counting.one_by_one()) return;
-            std::vector<UsedLink>& few = hottest[meter.link_class];
-            UsedLink link{from, port, meter.link_class, std::move(own)};
-            const auto place = std::lower_bound(few.begin(), few.end(), link, hotter);
-            if (place == few.end() && few.size() == counting.hottest) return;
-            few.insert(place, std::move(link));
-            if (few.size() > counting.hottest) few.pop_back();
+            all.add(use_of(meter, all.slot));
+            if (counting.one_by_one())
+                consider(hottest[meter.link_class], counting.hottest, {from, port, &meter, part});
         };
-        part->fabric.each_counted_link(count);
-        part->nodes.each_counted_injection([&](NodeId node, const LinkMeter& meter) { count(node, 0, meter); });
-        for (std::uint32_t i = 0; over_time.wanted() && !counting.one_by_one() && i < o.link_use.size(); ++i) {
+        parts.parts[part]->fabric.each_counted_link(count);
+        parts.parts[part]->nodes.each_counted_injection([&](NodeId node, LinkMeter& meter) { count(node, 0, meter); });
+        for (std::uint32_t i = 0; over_time.wanted() && i < o.link_use.size(); ++i) {
             LinkUse own;
             own.slot = o.link_use[i].second.slot;
-            own.bins = over_time.series(i);
+            own.bins = over_time.of_class(i);
             o.link_use[i].second.add(own);
         }
     }
-    for (auto& few : hottest) std::move(few.begin(), few.end(), std::back_inserter(o.used_links));
+    std::vector<Candidate> told;
+    for (const auto& few : hottest) told.insert(told.end(), few.begin(), few.end());
+    for (const auto& [from, port, meter, part] : told) {
+        o.used_links.push_back(
+            {from, port, meter->link_class, use_of(*meter, o.link_use[meter->link_class].second.slot)});
+    }
+    if (counting.bins == 0) return;
+    auto bins = bins_of(told, parts);
+    for (std::size_t i = 0; i < told.size(); ++i) o.used_links[i].use.bins = std::move(bins[i]);
 }
 
 /// Why ranks waited, in bins of ranks, and what some did when.

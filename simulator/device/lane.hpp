@@ -93,7 +93,6 @@ struct NoLinkUse {
     TRAMONTANE_RULE void pass(const Of&...) {}
     template <class... Of>
     TRAMONTANE_RULE void find(const Of&...) {}
-    [[nodiscard]] TRAMONTANE_RULE std::uint16_t add_series() { return 0; }
 };
 struct NoWaiting {
     template <class... Of>

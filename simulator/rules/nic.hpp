@@ -277,9 +277,7 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::note_injection(const Node
     const std::uint64_t queue = meter.waiting + booked / engine_.parameters.injection_slot;
     meter.waiting += bytes;
     meter.peak_queue = std::max(meter.peak_queue, queue);
-    if (!engine_.link_use.wanted()) return;
-    if (meter.series == LinkMeter::no_series) meter.series = engine_.link_use.add_series();
-    engine_.link_use.find(meter.series, now, queue);
+    if (engine_.link_use.wanted()) engine_.link_use.find(meter, now, queue);
 }
 
 template <class Own, class Engine, class Switches>
@@ -289,7 +287,7 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::count_injection(std::uint
     ++meter.packets;
     meter.bytes += bytes;
     meter.waiting -= bytes;
-    if (engine_.link_use.wanted()) engine_.link_use.pass(meter.series, begin, end, bytes);
+    if (engine_.link_use.wanted()) engine_.link_use.pass(meter, begin, end, bytes);
 }
 
 template <class Own, class Engine, class Switches>

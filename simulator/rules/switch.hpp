@@ -157,8 +157,7 @@ protected:
                            (links_differ_ ? topology.ports() * sizeof(LinkRateId) : 0) + 63) /
                           64 * 64),
           meters_offset_(outputs_offset_ + std::size_t{topology.ports()} * channels_ * sizeof(Output)),
-          lines_((meters_offset_ + (counting.on ? topology.ports() * sizeof(LinkMeter) : 0)) / sizeof(CacheLine)),
-          meters_have_series_(counting.one_by_one()) {}
+          lines_((meters_offset_ + (counting.on ? topology.ports() * sizeof(LinkMeter) : 0)) / sizeof(CacheLine)) {}
     /// The same with the records of another part.
     SwitchRules(const SwitchRules& first, Engine& engine)
         : engine_(engine),
@@ -171,8 +170,7 @@ protected:
           space_(first.space_),
           outputs_offset_(first.outputs_offset_),
           meters_offset_(first.meters_offset_),
-          lines_(first.lines_),
-          meters_have_series_(first.meters_have_series_) {}
+          lines_(first.lines_) {}
 
     // The record of a switch is one block: its crossbar, then its links by port, their rates where they differ, then
     // its outputs by port and virtual channel, then the meters of its links where they are counted.
@@ -219,7 +217,6 @@ protected:
         create_all(&meter(at, 0), topology_.ports(), LinkMeter{});
         for (Port port = 0; port < topology_.ports(); ++port) {
             meter(at, port).link_class = topology_.link_class(at, port);
-            if (!meters_have_series_) meter(at, port).series = meter(at, port).link_class;
         }
     }
 
@@ -338,9 +335,7 @@ protected:
         meter.waiting -= bytes;
         const Passage passage =
             links_differ_ ? pass_link<true>(at, item, output, now) : pass_link<false>(at, item, output, now);
-        if (engine_.link_use.wanted()) {
-            engine_.link_use.pass(meter.series, passage.head_leaves, passage.tail_leaves, bytes);
-        }
+        if (engine_.link_use.wanted()) engine_.link_use.pass(meter, passage.head_leaves, passage.tail_leaves, bytes);
     }
 
     /// Counts the queue that a packet finds before its link: what has come to the switch for it, and what the link is
@@ -352,9 +347,7 @@ protected:
         const std::uint64_t queue = meter.waiting + (open > now ? (open - now) / slot : 0);
         meter.waiting += packet.bytes;
         meter.peak_queue = std::max(meter.peak_queue, queue);
-        if (!engine_.link_use.wanted()) return;
-        if (meter.series == LinkMeter::no_series) meter.series = engine_.link_use.add_series();
-        engine_.link_use.find(meter.series, now, queue);
+        if (engine_.link_use.wanted()) engine_.link_use.find(meter, now, queue);
     }
 
     TRAMONTANE_STEP TRAMONTANE_RULE void enter_link(SwitchId at, Index item, Output& output, Ticks now) {
@@ -455,7 +448,6 @@ protected:
     std::uint8_t channels_;
     std::int64_t space_;  // bytes of a buffer for one virtual channel
     std::size_t outputs_offset_, meters_offset_, lines_;
-    bool meters_have_series_;  // of their own; else those of a class have one together
 
     // The owner's:
     CacheLine** switches_ = nullptr;     // records; null until a packet comes, and where another part has it

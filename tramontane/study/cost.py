@@ -133,7 +133,7 @@ def _counting(point: Point) -> int:
     asked = point.statistics
     if asked.links is None:
         return 0
-    return 64 + (16 * (asked.bins or 0) if asked.links != BY_CLASS else 0)
+    return 64 + (24 * (asked.bins or 0) if asked.links != BY_CLASS else 0)
 
 
 def _elsewhere(point: Point, messages: int, hops: float) -> tuple[float, float]:
