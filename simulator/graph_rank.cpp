@@ -278,6 +278,7 @@ bool Nodes::start_operation(Node& node, std::uint32_t rank, Ticks now) {
     if (own.receive_is_ready()) return post_receives(node, rank, now);
     const std::uint32_t operation = own.start_ready();
     if (own.operations.is_send(operation)) {
+        own.follower.next_send = operation + 1;
         const GraphTable::Send& send = own.operations.sends[own.operations.send_of(operation)];
         const Ticks work = send.how() == How::sent ? preparing(node, rank, send.bytes, now) : 0;
         if (work == 0) {
@@ -289,6 +290,7 @@ bool Nodes::start_operation(Node& node, std::uint32_t rank, Ticks now) {
         resume_after(node, rank, now, work);
         return true;
     }
+    own.follower.next_work = operation + 1;
     own.show_start(operation);
     const std::int64_t told = own.operations.works[own.operations.work_of(operation)];
     if (told < 0) {
@@ -313,29 +315,26 @@ bool Nodes::start_operation(Node& node, std::uint32_t rank, Ticks now) {
 /// Posts all receives that are ready before anything else. Of messages that are here already, headers are answered, and
 /// payloads copied, in the order in which they came. Returns whether there is something to copy.
 bool Nodes::post_receives(Node& node, std::uint32_t rank, Ticks now) {
-    struct Here {
-        Index item;
-        std::uint32_t receive;
-    };
     Own own(*graph_, rank);
-    std::vector<Here> here;
+    here_.clear();
     while (own.receive_is_ready()) {
         const std::uint32_t receive = own.start_ready();
+        own.follower.next_receive = receive + 1;
         if (has_puts_ && own.how_comes(receive) == How::pulled) {
             pull(node, rank, receive, now);
             own.show_start(receive);
             continue;
         }
         if ((*graph_)(own.operations, receive).comes_early != 0) {
-            here.push_back({graph_->early(own.operations, receive), receive});
+            here_.push_back({graph_->early(own.operations, receive), receive});
         }
         own.show_start(receive);
     }
-    std::sort(here.begin(), here.end(), [&](const Here& a, const Here& b) {
+    std::sort(here_.begin(), here_.end(), [&](const Here& a, const Here& b) {
         return engine_.transactions[a.item].next < engine_.transactions[b.item].next;
     });
     Ticks copying = 0;
-    for (const auto& [item, receive] : here) {
+    for (const auto& [item, receive] : here_) {
         const Transaction& e = engine_.transactions[item];
         if (e.kind() == Kind::header) {
             answer(rank, item, Kind::get, now);

@@ -22,6 +22,8 @@ struct Follower {
     std::uint32_t preparing = 0;  ///< a send
     std::uint32_t ended = 0;      ///< how many
     std::uint32_t early = 0;      ///< messages that came before their receive was posted, so far
+    // The operations after those of each kind that have started last: mostly the next ones to start.
+    std::uint32_t next_receive = 0, next_send = 0, next_work = 0;
 };
 
 /// How far an operation is, and who waits for it. The table says that, too; but what is asked for with each message
@@ -83,18 +85,24 @@ public:
         return cpus_[std::size_t{rank} * other_cpus_ + cpu - 1];
     }
 
-    // What a message to a rank will touch (Engine::handle_window): the operation at its end, or the send that a get
-    // request asks for; and who waits for that operation.
+    // What an event of a rank will touch (Engine::handle_window): what it has to do next; of a message also the
+    // operation at its end, or the send that a get request asks for, and who waits for that operation.
 
+    void fetch(std::uint32_t rank) const { prefetch_line(&followers[rank]); }
+    void approach(std::uint32_t rank) const { approach(of(rank), followers[rank]); }
     void approach(std::uint32_t rank, const Transaction& message) const {
-        if (asks(message)) return prefetch_line(&of(rank).sends[message.index()]);
-        prefetch_line(&operations_[end_of(rank, message)]);
+        const GraphTable::Operations own = of(rank);
+        approach(own, followers[rank]);
+        if (asks(message)) return prefetch_line(&own.sends[message.index()]);
+        prefetch_line(&operations_[end_of(own, message)]);
     }
+    void reach(std::uint32_t rank) const { reach(of(rank), followers[rank]); }
     void reach(std::uint32_t rank, const Transaction& message) const {
+        const GraphTable::Operations own = of(rank);
+        reach(own, followers[rank]);
         if (asks(message)) return;
-        const std::uint64_t end = end_of(rank, message);
-        const OperationState& state = operations_[end];
-        if (state.only != 0) prefetch_line(&operations_[of(rank).first + state.only - 1]);
+        const OperationState& state = operations_[end_of(own, message)];
+        if (state.only != 0) prefetch_line(&operations_[own.first + state.only - 1]);
     }
 
     void keep(StateFile& file) {
@@ -112,10 +120,27 @@ private:
         return message.kind() == Transaction::Kind::get || message.kind() == Transaction::Kind::eager_get;
     }
     /// The place of the operation that a message ends, or begins to.
-    [[nodiscard]] std::uint64_t end_of(std::uint32_t rank, const Transaction& message) const {
-        const GraphTable::Operations own = of(rank);
+    [[nodiscard]] static std::uint64_t end_of(const GraphTable::Operations& own, const Transaction& message) {
         const bool answers = message.kind() == Transaction::Kind::acknowledgement;
         return own.first + (answers ? own.operation_of_send(message.index()) : message.round);
+    }
+    void approach(const GraphTable::Operations& own, const Follower& follower) const {
+        prefetch_line(&operations_[own.first + follower.next_receive]);
+        if (follower.next_send > 0 && follower.next_send < own.operation_of_work(0)) {
+            prefetch_line(&operations_[own.first + follower.next_send]);
+            prefetch_line(&own.sends[own.send_of(follower.next_send)]);
+            prefetch_line(&own.met[own.send_of(follower.next_send)]);
+        }
+        if (follower.next_work > 0 && follower.next_work < own.count()) {
+            prefetch_line(&operations_[own.first + follower.next_work]);
+            prefetch_line(&own.works[own.work_of(follower.next_work)]);
+            prefetch_line(&own.dependents_begin[follower.next_work]);
+        }
+    }
+    void reach(const GraphTable::Operations& own, const Follower& follower) const {
+        if (follower.next_work > 0 && follower.next_work < own.count()) {
+            prefetch_line(&own.all_dependents[own.dependents_begin[follower.next_work]]);
+        }
     }
     [[nodiscard]] static OperationState begin(const GraphTable::Operations& own, std::uint32_t operation) {
         OperationState state{own.needs[operation], 0, 0, 0, 0};

@@ -94,10 +94,30 @@ void Nodes::AnyEvent::reach(const Nodes& nodes, const Event& event) {
     if (early != none) engine.transactions.prefetch(engine.transactions[early].next);
 }
 
+void Nodes::Resume::fetch(const Nodes& nodes, const Event& event) {
+    if (nodes.graph_) [[unlikely]]
+        nodes.graph_->fetch(nodes.places_.rank_at(nodes.engine_.place_of(event)));
+    AnyEvent::fetch(nodes, event);
+}
+
+void Nodes::Resume::approach(const Nodes& nodes, const Event& event) {
+    if (nodes.graph_) [[unlikely]]
+        nodes.graph_->approach(nodes.places_.rank_at(nodes.engine_.place_of(event)));
+    AnyEvent::approach(nodes, event);
+}
+
+void Nodes::Resume::reach(const Nodes& nodes, const Event& event) {
+    if (nodes.graph_) [[unlikely]]
+        nodes.graph_->reach(nodes.places_.rank_at(nodes.engine_.place_of(event)));
+    AnyEvent::reach(nodes, event);
+}
+
 void Nodes::MessageArrival::fetch(const Nodes& nodes, const Event& event) {
     nodes.engine_.transactions.prefetch(event.item);
     if (nodes.waiting_) [[unlikely]]
         nodes.waiting_->prefetch(nodes.places_.rank_at(nodes.engine_.place_of(event)), event.item);
+    if (nodes.graph_) [[unlikely]]
+        nodes.graph_->fetch(nodes.places_.rank_at(nodes.engine_.place_of(event)));
     AnyEvent::fetch(nodes, event);
 }
 

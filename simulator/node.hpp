@@ -40,6 +40,9 @@ public:
         static void handle(Nodes& nodes, const Event& event, Ticks now);
     };
     struct Resume : AnyEvent {  ///< a rank goes on: its work is done, or the operating system has given it back
+        static void fetch(const Nodes& nodes, const Event& event);
+        static void approach(const Nodes& nodes, const Event& event);
+        static void reach(const Nodes& nodes, const Event& event);
         static void handle(Nodes& nodes, const Event& event, Ticks now);
     };
     struct MessageArrival : AnyEvent {  ///< a message's last byte arrives
@@ -99,6 +102,11 @@ private:
         const std::int32_t done = schedule_.round(me, node.round).receives - node.left.receives;
         return static_cast<std::uint32_t>(schedule_.receive(me, node.round, done).peer);
     }
+    /// A message that came before its receive was posted.
+    struct Here {
+        Index item;
+        std::uint32_t receive;
+    };
     [[gnu::noinline]] void follow(Node& node, std::uint32_t rank, Ticks now);
     void follow_first_cpu(Node& node, std::uint32_t rank, Ticks now);
     void start_other_cpus(Node& node, std::uint32_t rank, Ticks now);
@@ -120,6 +128,7 @@ private:
 
     std::shared_ptr<NodeStore> store_;
     std::shared_ptr<GraphState> graph_;  // null where ranks run rounds
+    std::vector<Here> here_;             // of post_receives, which is called too often to make one each time
     std::shared_ptr<Waiting> causes_;
     Repeats watched_;
     std::vector<Span> spans_;

@@ -113,6 +113,9 @@ public:
         [[nodiscard]] std::uint32_t operation_of_send(std::uint32_t send) const {
             return send + static_cast<std::uint32_t>(receives.size());
         }
+        [[nodiscard]] std::uint32_t operation_of_work(std::uint32_t work) const {
+            return work + static_cast<std::uint32_t>(receives.size() + sends.size());
+        }
         [[nodiscard]] std::span<const Dependent> dependents(std::uint32_t operation) const {
             return {all_dependents + dependents_begin[operation], all_dependents + dependents_begin[operation + 1]};
         }
@@ -142,9 +145,14 @@ public:
         take(needs_, operations());
         take(dependents_begin_, operations() + 1);
         take(dependents_, header_.dependencies);
-        take(sends_begin_, header_.ranks + 1);
-        take(receives_begin_, header_.ranks + 1);
-        take(works_begin_, header_.ranks + 1);
+        const std::uint32_t *sends = nullptr, *receives = nullptr, *works = nullptr;
+        take(sends, header_.ranks + 1);
+        take(receives, header_.ranks + 1);
+        take(works, header_.ranks + 1);
+        begins_.reserve(static_cast<std::size_t>(header_.ranks) + 1);
+        for (std::int64_t rank = 0; rank <= header_.ranks; ++rank) {
+            begins_.push_back({receives[rank], sends[rank], works[rank]});
+        }
         if (highest_cpu(header_) > 0) take(cpus_, operations());
     }
 
@@ -171,18 +179,16 @@ public:
     [[nodiscard]] std::int64_t highest_cpu() const { return highest_cpu(header_); }
 
     /// Ranks beyond those of the table have nothing to do.
-    [[nodiscard]] Operations of(Rank rank) const {
+    [[nodiscard, gnu::always_inline]] Operations of(Rank rank) const {
         if (rank >= header_.ranks) return {};
-        const auto part = [rank]<class T>(const T* all, const std::uint32_t* begins) {
-            return std::span<const T>{all + begins[rank], all + begins[rank + 1]};
-        };
-        const std::uint64_t first = std::uint64_t{receives_begin_[rank]} + sends_begin_[rank] + works_begin_[rank];
-        return {.receives = part(receives_, receives_begin_),
-                .sends = part(sends_, sends_begin_),
-                .works = part(works_, works_begin_),
+        const Begins begin = begins_[static_cast<std::size_t>(rank)], end = begins_[static_cast<std::size_t>(rank) + 1];
+        const std::uint64_t first = std::uint64_t{begin.receives} + begin.sends + begin.works;
+        return {.receives = {receives_ + begin.receives, receives_ + end.receives},
+                .sends = {sends_ + begin.sends, sends_ + end.sends},
+                .works = {works_ + begin.works, works_ + end.works},
                 .first = first,
-                .first_receive = receives_begin_[rank],
-                .met = met_ + sends_begin_[rank],
+                .first_receive = begin.receives,
+                .met = met_ + begin.sends,
                 .needs = needs_ + first,
                 .dependents_begin = dependents_begin_ + first,
                 .all_dependents = dependents_,
@@ -190,6 +196,12 @@ public:
     }
 
 private:
+    /// Where what a rank does begins. The file has these numbers far from one another; they are asked for with each
+    /// message.
+    struct Begins {
+        std::uint32_t receives, sends, works;
+    };
+
     [[nodiscard]] static bool countable(const Header& h) {
         for (const std::int64_t count : {h.sends, h.receives, h.works, h.dependencies, h.levels}) {
             if (count < 0 || count >= most) return false;
@@ -208,9 +220,7 @@ private:
     const std::uint32_t* needs_ = nullptr;
     const std::uint32_t* dependents_begin_ = nullptr;
     const Dependent* dependents_ = nullptr;
-    const std::uint32_t* sends_begin_ = nullptr;
-    const std::uint32_t* receives_begin_ = nullptr;
-    const std::uint32_t* works_begin_ = nullptr;
+    std::vector<Begins> begins_;          // by rank; one more than there are
     const std::uint8_t* cpus_ = nullptr;  // null: all operations are of processor 0
 };
 
