@@ -63,7 +63,7 @@ public:
         }
     }
 
-    [[nodiscard]] GraphTable::Operations of(std::uint32_t rank) const {
+    [[nodiscard, gnu::always_inline]] GraphTable::Operations of(std::uint32_t rank) const {  // few members are used
         return schedule.table().of(static_cast<Rank>(rank));
     }
     /// Of an operation of a rank.
@@ -85,24 +85,33 @@ public:
         return cpus_[std::size_t{rank} * other_cpus_ + cpu - 1];
     }
 
-    // What an event of a rank will touch (Engine::handle_window): what it has to do next; of a message also the
-    // operation at its end, or the send that a get request asks for, and who waits for that operation.
+    // What an event of a rank will touch (Engine::handle_window): of a message the operation at its end, or the send
+    // that a get request asks for, and who waits for that operation; and what the rank does next, where it may do it.
 
     void fetch(std::uint32_t rank) const { prefetch_line(&followers[rank]); }
-    void approach(std::uint32_t rank) const { approach(of(rank), followers[rank]); }
+    void approach(std::uint32_t rank) const { prefetch_next_send(of(rank), followers[rank]); }
     void approach(std::uint32_t rank, const Transaction& message) const {
         const GraphTable::Operations own = of(rank);
-        approach(own, followers[rank]);
         if (asks(message)) return prefetch_line(&own.sends[message.index()]);
         prefetch_line(&operations_[end_of(own, message)]);
+        if (!message.carries_payload()) return;
+        const Follower& follower = followers[rank];
+        prefetch_line(&operations_[own.first + follower.next_receive]);
+        prefetch_next_send(own, follower);
+        if (has_next_work(own, follower)) {
+            prefetch_line(&own.works[own.work_of(follower.next_work)]);
+            prefetch_line(&own.dependents_begin[follower.next_work]);
+        }
     }
-    void reach(std::uint32_t rank) const { reach(of(rank), followers[rank]); }
     void reach(std::uint32_t rank, const Transaction& message) const {
-        const GraphTable::Operations own = of(rank);
-        reach(own, followers[rank]);
         if (asks(message)) return;
+        const GraphTable::Operations own = of(rank);
         const OperationState& state = operations_[end_of(own, message)];
         if (state.only != 0) prefetch_line(&operations_[own.first + state.only - 1]);
+        const Follower& follower = followers[rank];
+        if (message.carries_payload() && has_next_work(own, follower)) {
+            prefetch_line(&own.all_dependents[own.dependents_begin[follower.next_work]]);
+        }
     }
 
     void keep(StateFile& file) {
@@ -124,23 +133,15 @@ private:
         const bool answers = message.kind() == Transaction::Kind::acknowledgement;
         return own.first + (answers ? own.operation_of_send(message.index()) : message.round);
     }
-    void approach(const GraphTable::Operations& own, const Follower& follower) const {
-        prefetch_line(&operations_[own.first + follower.next_receive]);
-        if (follower.next_send > 0 && follower.next_send < own.operation_of_work(0)) {
-            prefetch_line(&operations_[own.first + follower.next_send]);
-            prefetch_line(&own.sends[own.send_of(follower.next_send)]);
-            prefetch_line(&own.met[own.send_of(follower.next_send)]);
-        }
-        if (follower.next_work > 0 && follower.next_work < own.count()) {
-            prefetch_line(&operations_[own.first + follower.next_work]);
-            prefetch_line(&own.works[own.work_of(follower.next_work)]);
-            prefetch_line(&own.dependents_begin[follower.next_work]);
-        }
+    [[nodiscard]] static bool has_next_work(const GraphTable::Operations& own, const Follower& follower) {
+        return follower.next_work > 0 && follower.next_work < own.count();
     }
-    void reach(const GraphTable::Operations& own, const Follower& follower) const {
-        if (follower.next_work > 0 && follower.next_work < own.count()) {
-            prefetch_line(&own.all_dependents[own.dependents_begin[follower.next_work]]);
-        }
+    void prefetch_next_send(const GraphTable::Operations& own, const Follower& follower) const {
+        if (follower.next_work > 0) prefetch_line(&operations_[own.first + follower.next_work]);  // may wait for it
+        if (follower.next_send == 0 || follower.next_send >= own.operation_of_work(0)) return;
+        prefetch_line(&operations_[own.first + follower.next_send]);
+        prefetch_line(&own.sends[own.send_of(follower.next_send)]);
+        prefetch_line(&own.met[own.send_of(follower.next_send)]);
     }
     [[nodiscard]] static OperationState begin(const GraphTable::Operations& own, std::uint32_t operation) {
         OperationState state{own.needs[operation], 0, 0, 0, 0};

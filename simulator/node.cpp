@@ -106,12 +106,6 @@ void Nodes::Resume::approach(const Nodes& nodes, const Event& event) {
     AnyEvent::approach(nodes, event);
 }
 
-void Nodes::Resume::reach(const Nodes& nodes, const Event& event) {
-    if (nodes.graph_) [[unlikely]]
-        nodes.graph_->reach(nodes.places_.rank_at(nodes.engine_.place_of(event)));
-    AnyEvent::reach(nodes, event);
-}
-
 void Nodes::MessageArrival::fetch(const Nodes& nodes, const Event& event) {
     nodes.engine_.transactions.prefetch(event.item);
     if (nodes.waiting_) [[unlikely]]

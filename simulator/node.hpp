@@ -42,7 +42,6 @@ public:
     struct Resume : AnyEvent {  ///< a rank goes on: its work is done, or the operating system has given it back
         static void fetch(const Nodes& nodes, const Event& event);
         static void approach(const Nodes& nodes, const Event& event);
-        static void reach(const Nodes& nodes, const Event& event);
         static void handle(Nodes& nodes, const Event& event, Ticks now);
     };
     struct MessageArrival : AnyEvent {  ///< a message's last byte arrives
