@@ -11,18 +11,14 @@
 #endif
 
 // A processor is quickest where the steps that every packet takes are one function. The compilers of accelerators
-// inline all that they can anyway; and a kernel of a megabyte, as it was then, waits for its instructions most of the
-// time. So there is one copy of each of these:
+// inline all that they can anyway, which made a megabyte of code and compiled for minutes: so what is called from many
+// places is there once.
 #if defined(__CUDACC__) || defined(__HIPCC__)
-#define TRAMONTANE_STEP [[gnu::noinline]]  ///< inlined by a processor, always
+#define TRAMONTANE_STEP                    ///< inlined by a processor, always
 #define TRAMONTANE_ONCE [[gnu::noinline]]  ///< inlined by a processor where its compiler likes
 #else
 #define TRAMONTANE_STEP [[gnu::always_inline]]
 #define TRAMONTANE_ONCE
-#endif
-
-#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
-#define TRAMONTANE_ON_DEVICE 1
 #endif
 
 #include <algorithm>
