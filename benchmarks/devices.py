@@ -2,7 +2,7 @@
 
     make bench DEVICE=gpu
 
-Each point is run once on each. Results must be the same to the last bit; a row says so. ``host`` measures the device's
+Each point is run once on each. Results must be the same to the last bit: a row says so, and the exit status. ``host`` measures the device's
 engine with threads as its lanes, which is no measure of a device.
 """
 
@@ -51,12 +51,14 @@ def main() -> None:
     else:
         name = f"{host.cores()} threads as lanes"
     table = Table(*COLUMNS, title=f"{arguments.device}: {name}")
+    differ = False
     for chosen in arguments.only:
         point = load_point(files[chosen]).canonical()
         by_device = apart(measured, point, arguments.device, host.cores() if arguments.device == "host" else 1)
         one, several = (apart(measured, point, "cpu", threads) for threads in (1, host.cores()))
         told = [{key: each[key] for key in each if key not in OF_THE_RUN} for each in (by_device, one)]
         wall = by_device["wall_s"]
+        differ |= told[0] != told[1]
         table.add_row(
             chosen,
             f"{by_device['hops'] * 1e-6:.1f}",
@@ -69,6 +71,8 @@ def main() -> None:
             "yes" if told[0] == told[1] else "NO",
         )
     Console().print(table)
+    if differ:
+        raise SystemExit(1)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,10 @@
 #define TRAMONTANE_ONCE
 #endif
 
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+#define TRAMONTANE_ON_DEVICE 1
+#endif
+
 #include <algorithm>
 #include <bit>
 #include <cstddef>

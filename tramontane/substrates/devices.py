@@ -15,8 +15,8 @@ DEVICES = ("cpu", "gpu", "auto", "host")
 #: Says which, where no option does: for the commands that a campaign starts.
 VARIABLE = "TRAMONTANE_DEVICE"
 
-#: Ranks from which an accelerator is likely to be faster than a core: a prototype was as fast at 1000 (docs/gpu.md).
-LEAST_RANKS = 10_000
+#: Ranks from which an accelerator is likely to be faster than a core: at 10^4 they are alike (docs/performance.md).
+LEAST_RANKS = 30_000
 
 
 def chosen() -> str:

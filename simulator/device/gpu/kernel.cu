@@ -75,14 +75,14 @@ __global__ void __launch_bounds__(threads_of_block)
         for (std::uint32_t word = warp; word < agenda.words(); word += warps) {
             const std::uint32_t bits = agenda.busy(word);
             if (bits == 0) continue;
-            __syncwarp();
+            meet_in_step();
             if (bit == 0) agenda.clear_busy(word);
             if ((bits >> bit & 1) != 0) worker.visit(agenda.lp(word, bit));
-            __syncwarp();
+            meet_in_step();
         }
         meet(together);
         if (warp == 0) {
-            const bool crowded = __any_sync(~0U, bit < Common::pools && common->turn_records(bit)) != 0;
+            const bool crowded = any_in_step(bit < Common::pools && common->turn_records(bit));
             if (bit == 0) {
                 together->window = agenda.turn();
                 together->left = crowded ? 0 : together->left - 1;

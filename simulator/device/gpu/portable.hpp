@@ -62,6 +62,15 @@ inline std::string bring(void* memory, std::size_t bytes) {
 }
 inline std::string wait() { return said(TRAMONTANE_GPU(DeviceSynchronize)()); }
 
+// Threads in step: 32 with CUDA; with HIP, where they are 64, two groups of 32 are in step with each other, too.
+#if defined(__HIPCC__)
+__device__ inline void meet_in_step() { __builtin_amdgcn_wave_barrier(); }
+__device__ inline bool any_in_step(bool own) { return __any(own) != 0; }
+#else
+__device__ inline void meet_in_step() { __syncwarp(); }
+__device__ inline bool any_in_step(bool own) { return __any_sync(~0U, own) != 0; }
+#endif
+
 template <class Kernel>
 std::string most_blocks(int& blocks, Kernel kernel, int threads) {
     return said(TRAMONTANE_GPU(OccupancyMaxActiveBlocksPerMultiprocessor)(&blocks, kernel, threads, 0));
