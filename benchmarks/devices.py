@@ -2,8 +2,8 @@
 
     make bench DEVICE=gpu
 
-Each point is run once on each. Results must be the same to the last bit: a row says so, and the exit status. ``host`` measures the device's
-engine with threads as its lanes, which is no measure of a device.
+Each point is run once on each. Results must be the same to the last bit: a row says so, and the exit status. ``host``
+measures the device's engine with threads as its lanes, which is no measure of a device.
 """
 
 import argparse
