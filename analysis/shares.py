@@ -81,7 +81,7 @@ def _bars(axes: "Axes", shown: Found) -> None:
     for place, each in zip(places, shown, strict=True):
         if each["base_holds"] is not None:
             axes.plot(1.06, place, "o" if each["base_holds"] else "x", color="black", markersize=4, clip_on=False)
-    axes.set(xlim=(0, 1), xlabel="Share of machines (circle: holds on ours)", yticks=places)
+    axes.set(xlim=(0, 1), xlabel="Share of machines\n(circle: holds on ours)", yticks=places)
     axes.set_yticklabels([each["id"] for each in shown])
     axes.invert_yaxis()
 
