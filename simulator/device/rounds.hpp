@@ -12,7 +12,8 @@
 namespace tramontane::device {
 
 /// Peers of a round follow one another at equal distances, most of them, and most messages are of equal size. So the
-/// sends are kept as runs: the transposition of 10^6 ranks, of 2 x 10^9 messages, takes a dozen of these a rank.
+/// sends are kept as runs: few where a round has many sends. Rounds are kept one by one, so that ring-k, which has many
+/// of few sends, still takes 32 B a round and rank.
 class RoundTable {
 public:
     RoundTable(Memory& memory, const Schedule& schedule);
