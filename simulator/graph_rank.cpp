@@ -83,15 +83,15 @@ public:
         OperationState& state = state_(operations, operation);
         state.number = OperationState::ended;
         ++follower.ended;
-        if (state.only != 0) {
-            release(state.only - 1);
-        } else if (state.by_end != 0) {
-            release_all(operation, false);
+        if (state.by_end != 0) {
+            release_all(state, false);
+        } else if (state.by_start == 0 && state.dependent != 0) {
+            release(state.dependent - 1);
         }
     }
     /// An operation has started, and what waited for that waits for one less.
     void show_start(std::uint32_t operation) {
-        if (state_(operations, operation).by_start != 0) release_all(operation, true);
+        if (const OperationState& state = state_(operations, operation); state.by_start != 0) release_all(state, true);
     }
 
     /// \param receive its number
@@ -118,9 +118,12 @@ public:
     }
 
 private:
-    void release_all(std::uint32_t operation, bool by_start) {
-        for (const GraphTable::Dependent& each : operations.dependents(operation)) {
-            if ((each.on_start != 0) == by_start) release(each.operation);
+    void release_all(const OperationState& state, bool by_start) {
+        const GraphTable::Dependent* each = operations.all_dependents + state.dependent;
+        while (true) {
+            if ((each->on_start != 0) == by_start) release(each->operation);
+            if (each->last != 0) return;
+            ++each;
         }
     }
     /// An operation waits for one less; it may be ready.
@@ -280,7 +283,7 @@ bool Nodes::start_operation(Node& node, std::uint32_t rank, Ticks now) {
     if (own.operations.is_send(operation)) {
         own.follower.next_send = operation + 1;
         const GraphTable::Send& send = own.operations.sends[own.operations.send_of(operation)];
-        const Ticks work = send.how() == How::sent ? preparing(node, rank, send.bytes, now) : 0;
+        const Ticks work = send.how() == How::sent ? preparing(node, rank, send.bytes(), now) : 0;
         if (work == 0) {
             post_operation(node, rank, operation, now);
             return false;
@@ -361,7 +364,7 @@ void Nodes::pull(Node& node, std::uint32_t rank, std::uint32_t receive, Ticks no
     const GraphTable::Send& there = graph_->of(static_cast<std::uint32_t>(data.source)).sends[data.send];
     node.round = receive;
     node.next_send = static_cast<std::int32_t>(data.send);
-    post_first(node, rank, {data.source, 0, there.bytes}, Kind::get, control_bytes, now);
+    post_first(node, rank, {data.source, 0, there.bytes()}, Kind::get, control_bytes, now);
 }
 
 /// Posts a send that has been prepared.
@@ -371,15 +374,16 @@ void Nodes::post_operation(Node& node, std::uint32_t rank, std::uint32_t operati
     const std::uint32_t number = own.operations.send_of(operation);
     const GraphTable::Send& t = own.operations.sends[number];
     const How how = t.how();
-    const Kind kind = how != How::sent           ? Kind::data
-                      : t.bytes <= p.short_limit ? Kind::eager
-                      : t.bytes <= p.eager_limit ? Kind::eager_header
-                                                 : Kind::header;
-    node.round = own.operations.met[number];
+    const std::int64_t bytes = t.bytes();
+    const Kind kind = how != How::sent         ? Kind::data
+                      : bytes <= p.short_limit ? Kind::eager
+                      : bytes <= p.eager_limit ? Kind::eager_header
+                                               : Kind::header;
+    node.round = t.receive;
     node.next_send = static_cast<std::int32_t>(number);
     const bool carries_payload = kind == Kind::eager || kind == Kind::data;
     if (!carries_payload) ++node.unanswered;
-    post_first(node, rank, {t.target, t.tag, t.bytes}, kind, carries_payload ? t.bytes : control_bytes, now);
+    post_first(node, rank, {t.target, 0, bytes}, kind, carries_payload ? bytes : control_bytes, now);
     own.show_start(operation);
     if (kind != Kind::header && how != How::acknowledged_put) own.end(operation);
 }
@@ -468,11 +472,11 @@ std::string Nodes::waiting_operations(std::uint32_t rank, int limit) const {
         if (operation == own.count()) break;
         const bool receives = own.is_receive(operation);
         const Rank peer = receives ? own.receives[operation].source : own.sends[own.send_of(operation)].target;
-        text += "; rank " + std::to_string(rank) + " waits for " + (receives ? "a message from" : "a receive of") +
-                " rank " + std::to_string(peer) + ", tag " +
-                std::to_string(
-                    receives ? graph_->of(static_cast<std::uint32_t>(peer)).sends[own.receives[operation].send].tag
-                             : own.sends[own.send_of(operation)].tag);
+        text +=
+            "; rank " + std::to_string(rank) + " waits for " + (receives ? "a message from" : "a receive of") +
+            " rank " + std::to_string(peer) + ", tag " +
+            std::to_string(receives ? graph_->of(static_cast<std::uint32_t>(peer)).tags[own.receives[operation].send]
+                                    : own.tags[own.send_of(operation)]);
         rank = static_cast<std::uint32_t>(peer);
     }
     return text;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <span>
 
 #include "checkpoint.hpp"
 #include "graphs/table.hpp"
@@ -35,9 +36,10 @@ struct OperationState {
     /// started; that it has ended.
     std::uint32_t number : 29;
     std::uint32_t by_start : 1;     ///< others wait until it has started, ...
-    std::uint32_t by_end : 1;       ///< ... or until it has ended
+    std::uint32_t by_end : 1;       ///< ... or until it has ended, unless only one does
     std::uint32_t comes_early : 1;  ///< a receive that has not been posted, whose message is here
-    std::uint32_t only;             ///< the one that waits for its end, plus 1; 0: there are none, or several
+    std::uint32_t dependent;  ///< with either of these the place of its first dependent in the table; else the one
+                              ///< that waits for its end, plus 1, or 0: there is none
 };
 static_assert(sizeof(OperationState) == 8 && GraphTable::most_of_rank < std::int64_t{OperationState::started});
 /// Another processor of a rank than 0, which does one thing at a time, in the order in which that became ready. Numbers
@@ -86,32 +88,39 @@ public:
     }
 
     // What an event of a rank will touch (Engine::handle_window): of a message the operation at its end, or the send
-    // that a get request asks for, and who waits for that operation; and what the rank does next, where it may do it.
+    // that a get request asks for, and who waits for that operation; of a rank that goes on the operation that ends;
+    // and what the rank does next, where it may do it.
 
     void fetch(std::uint32_t rank) const { prefetch_line(&followers[rank]); }
-    void approach(std::uint32_t rank) const { prefetch_next_send(of(rank), followers[rank]); }
-    void approach(std::uint32_t rank, const Transaction& message) const {
+    void approach(std::uint32_t rank) const {
+        const GraphTable::Operations own = of(rank);
+        const Follower& follower = followers[rank];
+        if (follower.ending != 0) {
+            prefetch_line(&operations_[own.first + follower.ending - 1]);
+            approach_next(own, follower);
+        } else {
+            prefetch_next_send(own, follower);
+        }
+    }
+    void reach(std::uint32_t rank) const {
+        const Follower& follower = followers[rank];
+        if (follower.ending == 0) return;
+        const GraphTable::Operations own = of(rank);
+        prefetch_dependent(own, operations_[own.first + follower.ending - 1]);
+        reach_next(own, follower);
+    }
+    /// \param goes_on whether the rank does not copy the message first
+    void approach(std::uint32_t rank, const Transaction& message, bool goes_on) const {
         const GraphTable::Operations own = of(rank);
         if (asks(message)) return prefetch_line(&own.sends[message.index()]);
         prefetch_line(&operations_[end_of(own, message)]);
-        if (!message.carries_payload()) return;
-        const Follower& follower = followers[rank];
-        prefetch_line(&operations_[own.first + follower.next_receive]);
-        prefetch_next_send(own, follower);
-        if (has_next_work(own, follower)) {
-            prefetch_line(&own.works[own.work_of(follower.next_work)]);
-            prefetch_line(&own.dependents_begin[follower.next_work]);
-        }
+        if (goes_on) approach_next(own, followers[rank]);
     }
-    void reach(std::uint32_t rank, const Transaction& message) const {
+    void reach(std::uint32_t rank, const Transaction& message, bool goes_on) const {
         if (asks(message)) return;
         const GraphTable::Operations own = of(rank);
-        const OperationState& state = operations_[end_of(own, message)];
-        if (state.only != 0) prefetch_line(&operations_[own.first + state.only - 1]);
-        const Follower& follower = followers[rank];
-        if (message.carries_payload() && has_next_work(own, follower)) {
-            prefetch_line(&own.all_dependents[own.dependents_begin[follower.next_work]]);
-        }
+        prefetch_dependent(own, operations_[end_of(own, message)]);
+        if (goes_on) reach_next(own, followers[rank]);
     }
 
     void keep(StateFile& file) {
@@ -136,24 +145,40 @@ private:
     [[nodiscard]] static bool has_next_work(const GraphTable::Operations& own, const Follower& follower) {
         return follower.next_work > 0 && follower.next_work < own.count();
     }
+    void approach_next(const GraphTable::Operations& own, const Follower& follower) const {
+        prefetch_line(&operations_[own.first + follower.next_receive]);
+        prefetch_next_send(own, follower);
+        if (has_next_work(own, follower)) prefetch_line(&own.works[own.work_of(follower.next_work)]);
+    }
+    void reach_next(const GraphTable::Operations& own, const Follower& follower) const {
+        if (has_next_work(own, follower)) prefetch_dependent(own, operations_[own.first + follower.next_work]);
+    }
     void prefetch_next_send(const GraphTable::Operations& own, const Follower& follower) const {
         if (follower.next_work > 0) prefetch_line(&operations_[own.first + follower.next_work]);  // may wait for it
         if (follower.next_send == 0 || follower.next_send >= own.operation_of_work(0)) return;
         prefetch_line(&operations_[own.first + follower.next_send]);
         prefetch_line(&own.sends[own.send_of(follower.next_send)]);
-        prefetch_line(&own.met[own.send_of(follower.next_send)]);
+    }
+    void prefetch_dependent(const GraphTable::Operations& own, const OperationState& state) const {
+        if (state.by_start != 0 || state.by_end != 0) {
+            prefetch_line(&own.all_dependents[state.dependent]);
+        } else if (state.dependent != 0) {
+            prefetch_line(&operations_[own.first + state.dependent - 1]);
+        }
     }
     [[nodiscard]] static OperationState begin(const GraphTable::Operations& own, std::uint32_t operation) {
         OperationState state{own.needs[operation], 0, 0, 0, 0};
-        std::uint32_t by_end = 0;
-        for (const GraphTable::Dependent& each : own.dependents(operation)) {
-            if (each.on_start != 0) {
-                state.by_start = 1;
-            } else {
-                state.by_end = 1;
-                state.only = ++by_end == 1 ? each.operation + 1 : 0;
-            }
+        bool starts = false, ends = false;
+        const std::span<const GraphTable::Dependent> all = own.dependents(operation);
+        if (all.empty()) return state;
+        if (all.size() == 1 && all[0].on_start == 0) {
+            state.dependent = all[0].operation + 1;
+            return state;
         }
+        for (const GraphTable::Dependent& each : all) (each.on_start != 0 ? starts : ends) = true;
+        state.by_start = starts ? 1 : 0;
+        state.by_end = ends ? 1 : 0;
+        state.dependent = own.dependents_begin[operation];
         return state;
     }
 

@@ -106,6 +106,12 @@ void Nodes::Resume::approach(const Nodes& nodes, const Event& event) {
     AnyEvent::approach(nodes, event);
 }
 
+void Nodes::Resume::reach(const Nodes& nodes, const Event& event) {
+    if (nodes.graph_) [[unlikely]]
+        nodes.graph_->reach(nodes.places_.rank_at(nodes.engine_.place_of(event)));
+    AnyEvent::reach(nodes, event);
+}
+
 void Nodes::MessageArrival::fetch(const Nodes& nodes, const Event& event) {
     nodes.engine_.transactions.prefetch(event.item);
     if (nodes.waiting_) [[unlikely]]
@@ -118,14 +124,14 @@ void Nodes::MessageArrival::fetch(const Nodes& nodes, const Event& event) {
 void Nodes::MessageArrival::approach(const Nodes& nodes, const Event& event) {
     if (nodes.graph_) [[unlikely]]
         nodes.graph_->approach(nodes.places_.rank_at(nodes.engine_.place_of(event)),
-                               nodes.engine_.transactions[event.item]);
+                               nodes.engine_.transactions[event.item], nodes.is_taken_at_once(event.item));
     AnyEvent::approach(nodes, event);
 }
 
 void Nodes::MessageArrival::reach(const Nodes& nodes, const Event& event) {
     if (nodes.graph_) [[unlikely]]
         nodes.graph_->reach(nodes.places_.rank_at(nodes.engine_.place_of(event)),
-                            nodes.engine_.transactions[event.item]);
+                            nodes.engine_.transactions[event.item], nodes.is_taken_at_once(event.item));
     AnyEvent::reach(nodes, event);
 }
 

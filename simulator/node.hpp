@@ -42,6 +42,7 @@ public:
     struct Resume : AnyEvent {  ///< a rank goes on: its work is done, or the operating system has given it back
         static void fetch(const Nodes& nodes, const Event& event);
         static void approach(const Nodes& nodes, const Event& event);
+        static void reach(const Nodes& nodes, const Event& event);
         static void handle(Nodes& nodes, const Event& event, Ticks now);
     };
     struct MessageArrival : AnyEvent {  ///< a message's last byte arrives
@@ -118,6 +119,11 @@ private:
     void pull(Node& node, std::uint32_t rank, std::uint32_t receive, Ticks now);
     void post_operation(Node& node, std::uint32_t rank, std::uint32_t operation, Ticks now);
     [[nodiscard]] Ticks looking_for_operation(Index item) const;
+    /// Whether a rank that waits has a message's payload as soon as it comes, and need not copy it.
+    [[nodiscard]] bool is_taken_at_once(Index item) const {
+        const Transaction& e = engine_.transactions[item];
+        return e.carries_payload() && !(e.is_eager_payload() && engine_.parameters.copy(e.bytes) > 0);
+    }
     Taken take_for_operation(std::uint32_t rank, Index item, Ticks now);
     void take_for_operation_by_hardware(std::uint32_t rank, Index item, Ticks now);
     bool take_put_for_operation(std::uint32_t rank, Index item, Ticks now);

@@ -92,6 +92,10 @@ public:
     [[nodiscard]] virtual Round round(Rank rank, std::int64_t round) const = 0;
     /// The `index`-th send (receive) of `rank` in `round`; 0 <= index < round(rank, round).sends (.receives).
     [[nodiscard]] virtual Transfer send(Rank rank, std::int64_t round, std::int32_t index) const = 0;
+    /// The bytes of that send, for schedules that have them at hand without the rest.
+    [[nodiscard]] virtual std::int64_t send_bytes(Rank rank, std::int64_t round, std::int32_t index) const {
+        return send(rank, round, index).bytes;
+    }
     [[nodiscard]] virtual Transfer receive(Rank rank, std::int64_t round, std::int32_t index) const = 0;
     /// Whether there are rounds of one-sided exchanges.
     [[nodiscard]] virtual bool one_sided() const { return false; }

@@ -33,6 +33,9 @@ public:
         const Run& run = runs[found];
         return {run.peer + (index - run.first) * run.step, 0, sizes_[run.size]};
     }
+    [[nodiscard]] TRAMONTANE_RULE std::int64_t send_bytes(Rank rank, std::int64_t round, std::int32_t index) const {
+        return send(rank, round, index).bytes;
+    }
     [[nodiscard]] bool one_sided() const { return one_sided_; }
     /// Such schedules are refused before.
     [[nodiscard]] static bool receives_in_turn() { return false; }

@@ -247,7 +247,7 @@ protected:
     /// Bytes of the message that `rank` sends [B].
     [[nodiscard]] TRAMONTANE_RULE std::int64_t size(std::uint32_t rank, const Transaction& e) const {
         if (!e.carries_payload()) return control_bytes;
-        return schedule_.send(static_cast<Rank>(rank), e.round, static_cast<std::int32_t>(e.index())).bytes;
+        return schedule_.send_bytes(static_cast<Rank>(rank), e.round, static_cast<std::int32_t>(e.index()));
     }
     TRAMONTANE_ONCE TRAMONTANE_RULE void post(std::uint32_t rank, Index transaction, std::int64_t bytes, Ticks now);
     TRAMONTANE_ONCE TRAMONTANE_RULE void queue(std::uint32_t nic, Index transaction, Ticks now);

@@ -166,13 +166,14 @@ public:
         Writer out{packed};
         out.put(header);
         for (const std::int64_t level : levels_) out.put(level);
-        each(Kind::send, [&](const Operation& o, std::size_t) {
-            out.put(GraphTable::Send{o.peer, o.how == How::sent ? o.tag : GraphTable::tag_of(o.how), o.amount});
+        each(Kind::send, [&](const Operation& o, std::size_t i) {
+            out.put(GraphTable::Send::of(o.peer, partners[i], o.amount, o.how));
         });
         each(Kind::work, [&](const Operation& o, std::size_t) { out.put(o.amount); });
         each(Kind::receive,
              [&](const Operation& o, std::size_t i) { out.put(GraphTable::Receive{o.peer, partners[i]}); });
-        each(Kind::send, [&](const Operation&, std::size_t i) { out.put(partners[i]); });
+        each(Kind::send,
+             [&](const Operation& o, std::size_t) { out.put(o.how == How::sent ? o.tag : GraphTable::tag_of(o.how)); });
         put_dependencies(out);
         put_begins(out, [](const OfRank& own) { return own.sends; });
         put_begins(out, [](const OfRank& own) { return own.receives; });
@@ -471,11 +472,12 @@ private:
         Scratch<std::uint32_t> next(operations_.size());
         std::copy_n(begins.data(), operations_.size(), next.data());
         visit([&](std::uint32_t later, std::uint32_t earlier, bool on_start) {
-            dependents[next[base + earlier]++] = {later & 0x7fffffffU, on_start ? 1U : 0U};
+            dependents[next[base + earlier]++] = {later & 0x3fffffffU, 0U, on_start ? 1U : 0U};
         });
         for (std::size_t i = 0; i < operations_.size(); ++i) {
             std::sort(dependents.data() + begins[i], dependents.data() + begins[i + 1],
                       [](const auto& a, const auto& b) { return a.operation < b.operation; });
+            if (begins[i] < begins[i + 1]) dependents[begins[i + 1] - std::size_t{1}].last = 1;
         }
         for (const std::uint32_t each : needs.view()) out.put(each);
         for (const std::uint32_t each : begins.view()) out.put(each);

@@ -24,12 +24,11 @@ namespace tramontane {
 /// The operations of a rank are numbered: receives, then sends, then work, each in the order in which they were told. A
 /// message's ends know each other by these numbers, so that nobody has to match them.
 ///
-/// In the file, in the byte order of memory: header, levels, sends, work, receives; then 32-bit numbers: of each send
-/// the receive that it meets, of each operation how many others it waits for, then the others that wait for it (where
-/// they begin, by operation; and all of them below), and the first send, receive and work of each rank and the number
-/// of all; and, where a rank has several processors, which of them does each operation, a byte each. `GraphBuilder`
-/// makes it; its digest, which is checked by `tramontane.study.patterns`, says that it is whole. Here its size is
-/// checked.
+/// In the file, in the byte order of memory: header, levels, sends, work, receives; then 32-bit numbers: of each
+/// send its tag, of each operation how many others it waits for, then the others that wait for it (where they begin, by
+/// operation; and all of them below), and the first send, receive and work of each rank and the number of all; and,
+/// where a rank has several processors, which of them does each operation, a byte each. `GraphBuilder` makes it; its
+/// digest, which is checked by `tramontane.study.patterns`, says that it is whole. Here its size is checked.
 class GraphTable {
 public:
     /// Who does what for data to get to its target.
@@ -39,6 +38,7 @@ public:
         acknowledged_put,  ///< ... or when the target's interface has answered
         pulled             ///< its target alone, whose request the source's interface answers
     };
+    /// In place of the tag of a message that nobody receives by it.
     [[nodiscard]] static constexpr std::int32_t tag_of(How how) { return -static_cast<std::int32_t>(how); }
     /// Work that says which part of its program a rank has come to, and takes no time.
     [[nodiscard]] static constexpr std::int64_t mark_of(std::int64_t level) { return -1 - level; }
@@ -64,19 +64,31 @@ public:
     }
     [[nodiscard]] static constexpr bool one_sided(const Header& h) { return h.special % 2 != 0; }
     [[nodiscard]] static constexpr std::int64_t highest_cpu(const Header& h) { return h.special / 2; }
+    /// What an executor asks for; tags stand elsewhere.
     struct Send {
         Rank target;
-        std::int32_t tag;  ///< or `tag_of` a transfer that one side makes alone
-        std::int64_t bytes;
-        [[nodiscard]] How how() const { return tag < 0 ? static_cast<How>(-tag) : How::sent; }
+        std::uint32_t receive;  ///< that it meets: its number among those of the target
+        std::uint64_t size : 56;
+        std::uint64_t way : 8;
+
+        static Send of(Rank target, std::uint32_t receive, std::int64_t bytes, How how) {
+            Send made{target, receive, 0, 0};
+            made.size = static_cast<std::uint64_t>(bytes);
+            made.way = static_cast<std::uint8_t>(how);
+            return made;
+        }
+        [[nodiscard]] std::int64_t bytes() const { return static_cast<std::int64_t>(size); }
+        [[nodiscard]] How how() const { return static_cast<How>(way); }
     };
+    static_assert(sizeof(Send) == 16);
     struct Receive {
         Rank source;
         std::uint32_t send;  ///< its number among the sends of the source
     };
     /// An operation of the same rank that waits for this one.
     struct Dependent {
-        std::uint32_t operation : 31;
+        std::uint32_t operation : 30;
+        std::uint32_t last : 1;      ///< of those that wait for this one
         std::uint32_t on_start : 1;  ///< until it has started; else until it has ended
     };
     static_assert(sizeof(Dependent) == sizeof(std::uint32_t));
@@ -88,7 +100,7 @@ public:
         std::span<const std::int64_t> works;   ///< [ps]
         std::uint64_t first = 0;               ///< their place among the operations of all ranks
         std::uint64_t first_receive = 0;       ///< the same among receives
-        const std::uint32_t* met = nullptr;    ///< by send: the number of the receive among those of the target
+        const std::int32_t* tags = nullptr;    ///< by send; or `tag_of` a transfer that one side makes alone
         const std::uint32_t* needs = nullptr;  ///< by operation: how many it waits for
         const std::uint32_t* dependents_begin = nullptr;
         const Dependent* all_dependents = nullptr;
@@ -120,7 +132,7 @@ public:
             return {all_dependents + dependents_begin[operation], all_dependents + dependents_begin[operation + 1]};
         }
     };
-    static constexpr std::array<char, 8> format{'T', 'R', 'M', 'G', 'R', 'A', 'F', '2'};
+    static constexpr std::array<char, 8> format{'T', 'R', 'M', 'G', 'R', 'A', 'F', '3'};
     static constexpr std::int64_t most = std::int64_t{1} << 32;          ///< operations or dependencies of all
     static constexpr std::int64_t most_of_rank = std::int64_t{1} << 28;  ///< operations; see Transaction::index_bits
 
@@ -141,7 +153,7 @@ public:
         take(sends_, header_.sends);
         take(works_, header_.works);
         take(receives_, header_.receives);
-        take(met_, header_.sends);
+        take(tags_, header_.sends);
         take(needs_, operations());
         take(dependents_begin_, operations() + 1);
         take(dependents_, header_.dependencies);
@@ -188,7 +200,7 @@ public:
                 .works = {works_ + begin.works, works_ + end.works},
                 .first = first,
                 .first_receive = begin.receives,
-                .met = met_ + begin.sends,
+                .tags = tags_ + begin.sends,
                 .needs = needs_ + first,
                 .dependents_begin = dependents_begin_ + first,
                 .all_dependents = dependents_,
@@ -216,7 +228,7 @@ private:
     const Send* sends_ = nullptr;
     const std::int64_t* works_ = nullptr;
     const Receive* receives_ = nullptr;
-    const std::uint32_t* met_ = nullptr;
+    const std::int32_t* tags_ = nullptr;
     const std::uint32_t* needs_ = nullptr;
     const std::uint32_t* dependents_begin_ = nullptr;
     const Dependent* dependents_ = nullptr;
@@ -260,13 +272,17 @@ public:
                 .receives = static_cast<std::int32_t>(own.receives.size())};
     }
     [[nodiscard]] Transfer send(Rank rank, std::int64_t /*round*/, std::int32_t index) const override {
-        const auto& send = table_->of(rank).sends[static_cast<std::size_t>(index)];
-        return {send.target, send.tag, send.bytes};
+        const auto own = table_->of(rank);
+        const auto& send = own.sends[static_cast<std::size_t>(index)];
+        return {send.target, own.tags[index], send.bytes()};
+    }
+    [[nodiscard]] std::int64_t send_bytes(Rank rank, std::int64_t /*round*/, std::int32_t index) const override {
+        return table_->of(rank).sends[static_cast<std::size_t>(index)].bytes();
     }
     [[nodiscard]] Transfer receive(Rank rank, std::int64_t /*round*/, std::int32_t index) const override {
         const auto& receive = table_->of(rank).receives[static_cast<std::size_t>(index)];
-        const auto& send = table_->of(receive.source).sends[receive.send];
-        return {receive.source, send.tag, send.bytes};
+        const auto source = table_->of(receive.source);
+        return {receive.source, source.tags[receive.send], source.sends[receive.send].bytes()};
     }
     [[nodiscard]] const GraphSchedule* graph() const override { return this; }
 

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +19,11 @@ from tramontane.study.collective_calls import SCAN, Exchange
 from tramontane.study.rank_grids import Grid
 
 _HEADER = struct.Struct("<8x8q")
-_SEND = np.dtype([("target", "<i4"), ("tag", "<i4"), ("bytes", "<i8")])
+_SEND = np.dtype([("target", "<i4"), ("receive", "<u4"), ("bytes", "<i8")])
+"""Above the lower 56 bits of ``bytes`` is which side does the transfer; 0, both, for all that is read here."""
 _RECEIVE = np.dtype([("source", "<i4"), ("send", "<u4")])
 _ON_START = 1 << 31
+_DEPENDENT = (1 << 30) - 1
 _TAG_BITS = 32
 """Of work that stands for a collective (``GraphTable::kept_of``)."""
 _KEPT = -(1 << _TAG_BITS)
@@ -94,6 +95,8 @@ class Table:
         How many there are.
     sends, receives : structured arrays
         Of all ranks, one after the other.
+    tags : array of int32
+        Of the sends.
     works : array of int64
         Work [ps]; up to `_KEPT` a collective.
     waits, dependents : arrays of uint32
@@ -107,6 +110,7 @@ class Table:
     path: Path
     ranks: int
     sends: npt.NDArray[np.void]
+    tags: npt.NDArray[np.int32]
     works: npt.NDArray[np.int64]
     receives: npt.NDArray[np.void]
     waits: npt.NDArray[np.uint32]
@@ -140,15 +144,15 @@ def read(path: Path) -> Table:
         at += found.nbytes
         return found
 
-    parts: list[tuple[npt.DTypeLike, int]] = [(_SEND, sends), ("<i8", works), (_RECEIVE, receives), ("<u4", sends)]
+    parts: list[tuple[npt.DTypeLike, int]] = [(_SEND, sends), ("<i8", works), (_RECEIVE, receives), ("<i4", sends)]
     operations = sends + receives + works
     parts += [("<u4", count) for count in (operations, operations + 1, dependencies, *3 * [ranks + 1])]
-    said, worked, got, _, _, waits, dependents, *begins = (take(kind, count) for kind, count in parts)
+    said, worked, got, tags, _, waits, dependents, *begins = (take(kind, count) for kind, count in parts)
     kinds = dict(zip(("sends", "receives", "works"), begins, strict=True))
-    table = Table(path, ranks, said, worked, got, waits, dependents, kinds, exchanges)  # type: ignore[arg-type]
+    table = Table(path, ranks, said, tags, worked, got, waits, dependents, kinds, exchanges)  # type: ignore[arg-type]
     if levels or special:
         what, kind = ("a region", "works") if levels else ("a one-sided call", "sends")
-        is_such = (table.works < 0) & (table.works > _KEPT) if levels else table.sends["tag"] < 0
+        is_such = (table.works < 0) & (table.works > _KEPT) if levels else table.tags < 0
         where = f"rank {table.owner(kind, int(np.argmax(is_such)))}"
         raise InputError(path, where, None, allowed, problem=f"found {what}")
     return table
@@ -213,7 +217,7 @@ class Names:
     """
 
     def __init__(self, table: Table, grid: Grid) -> None:
-        tags, first = np.unique(table.sends["tag"], return_index=True)
+        tags, first = np.unique(table.tags, return_index=True)
         ordered = tags[np.argsort(first)]
         self._tags: list[int] = ordered[ordered >= FIRST_TAG].tolist()
         self._numbers = {tag: FIRST_TAG + number for number, tag in enumerate(self._tags)}
@@ -252,19 +256,16 @@ def programs(table: Table, grid: Grid, names: Names) -> Iterator[tuple[Shape, li
     for rank in range(table.ranks):
         begin = {kind: int(at[rank]) for kind, at in table.begins.items()}
         end = {kind: int(at[rank + 1]) for kind, at in table.begins.items()}
-        operations = []
-        amounts = []
-
-        def message(kind: str, other: int, told: Any, rank: int = rank) -> Operation:
-            return Operation(kind, rank_grids.offset(grid, rank, other), names.of(int(told["tag"])))
-
-        for each in table.receives[begin["receives"] : end["receives"]]:
-            there = table.sends[table.begins["sends"][each["source"]] + each["send"]]
-            operations.append(message("recv", int(each["source"]), there))
-            amounts.append(int(there["bytes"]))
-        for each in table.sends[begin["sends"] : end["sends"]]:
-            operations.append(message("send", int(each["target"]), each))
-            amounts.append(int(each["bytes"]))
+        messages = [
+            ("recv", int(source), int(table.begins["sends"][source] + send))
+            for source, send in table.receives[begin["receives"] : end["receives"]]
+        ]
+        messages += [("send", int(table.sends["target"][send]), send) for send in range(begin["sends"], end["sends"])]
+        operations = [
+            Operation(kind, rank_grids.offset(grid, rank, other), names.of(int(table.tags[send])))
+            for kind, other, send in messages
+        ]
+        amounts = [int(table.sends["bytes"][send]) for _, _, send in messages]
         for work in table.works[begin["works"] : end["works"]].tolist():
             is_call = work <= _KEPT
             operations.append(names.calls[work] if is_call else _WORK)
@@ -272,7 +273,7 @@ def programs(table: Table, grid: Grid, names: Names) -> Iterator[tuple[Shape, li
         first = sum(begin.values())
         waits = table.waits[first : first + len(operations) + 1].astype(np.int64)
         dependencies = tuple(
-            (earlier, int(each) & ~_ON_START, bool(int(each) & _ON_START))
+            (earlier, int(each) & _DEPENDENT, bool(int(each) & _ON_START))
             for earlier in range(len(operations))
             for each in table.dependents[waits[earlier] : waits[earlier + 1]]
         )

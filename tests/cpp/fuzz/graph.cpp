@@ -30,9 +30,9 @@ bool is_cheap(const GraphSchedule& schedule, const Machine& machine) {
         const auto own = schedule.table().of(rank);
         for (std::uint32_t i = 0; i < own.sends.size(); ++i) {
             const auto& send = own.sends[i];
-            const auto met = schedule.table().of(send.target).receives[own.met[i]];
+            const auto met = schedule.table().of(send.target).receives[send.receive];
             expect(met.source == rank && met.send == i, "a message whose ends do not know each other");
-            packets += 1 + send.bytes / machine.packet;
+            packets += 1 + send.bytes() / machine.packet;
             if (packets > 3000) return false;
         }
     }
