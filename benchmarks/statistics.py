@@ -1,10 +1,12 @@
 """What statistics of a point cost: ``python -m benchmarks.statistics POINT.yaml [--runs 9]``.
 
-Runs take turns, so that what else the machine does hits all alike. Printed is processor time over that of the same
-point without statistics: the median of all turns.
+Runs take turns, so that what else the machine does hits all alike, and each has a process of its own, as points have:
+memory that another run has left is no help. Printed is processor time over that of the same point without statistics:
+the median of all turns.
 """
 
 import argparse
+import multiprocessing
 import statistics
 import time
 from pathlib import Path
@@ -44,6 +46,11 @@ def measured(point: dict[str, Any], runs: int) -> list[tuple[str, str, str]]:
 
 
 def _time(point: dict[str, Any], **how: Any) -> float:
+    with multiprocessing.get_context("fork").Pool(1) as alone:
+        return alone.apply(_time_here, (point, how))
+
+
+def _time_here(point: dict[str, Any], how: dict[str, Any]) -> float:
     begun = time.process_time()
     _simulator.simulate(point, **how)
     return time.process_time() - begun

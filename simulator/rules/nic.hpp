@@ -276,6 +276,7 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::note_injection(const Node
     const Ticks booked = node.busy_until - std::min(node.busy_until, now);
     const std::uint64_t queue = meter.waiting + booked / engine_.parameters.injection_slot;
     meter.waiting += bytes;
+    if (queue == 0) return;
     meter.peak_queue = std::max(meter.peak_queue, queue);
     if (engine_.link_use.wanted()) engine_.link_use.find(meter, now, queue);
 }

@@ -346,6 +346,7 @@ protected:
         const Ticks slot = links_differ_ ? rate(at, packet.port).slot : engine_.parameters.link.slot;
         const std::uint64_t queue = meter.waiting + (open > now ? (open - now) / slot : 0);
         meter.waiting += packet.bytes;
+        if (queue == 0) return;
         meter.peak_queue = std::max(meter.peak_queue, queue);
         if (engine_.link_use.wanted()) engine_.link_use.find(meter, now, queue);
     }
