@@ -31,14 +31,17 @@ struct Release {
 template <class T>
 using Pages = std::unique_ptr<T[], Release>;
 
+/// \param large whether most of it is touched: where little is, clearing large pages costs more than it saves
 template <class T>
-[[nodiscard]] Pages<T> allocate_pages(std::size_t count) {
+[[nodiscard]] Pages<T> allocate_pages(std::size_t count, bool large = true) {
     static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= large_page);
     const std::size_t bytes = (count * sizeof(T) + large_page - 1) / large_page * large_page;
     void* const memory = std::aligned_alloc(large_page, bytes);
     if (memory == nullptr) throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
-    madvise(memory, bytes, MADV_HUGEPAGE);  // advice: it may fail
+    if (large) madvise(memory, bytes, MADV_HUGEPAGE);  // advice: it may fail
+#else
+    static_cast<void>(large);
 #endif
     T* const array = static_cast<T*>(memory);
     std::uninitialized_default_construct_n(array, count);

@@ -42,94 +42,116 @@ struct Stretch {
     Ticks since;
 };
 
-/// The causes that held up a message, each until when, from its sender's last work before it was posted on.
-class alignas(64) Diary {
+/// The causes that held up a message, each until when, from its sender's last work before it was posted on. What is
+/// always looked at has one line, with five causes: most messages have no more.
+struct alignas(64) Diary {
+    static constexpr std::size_t here = 5, most = 19;  // a pulled message has 17 at most
+    static constexpr std::size_t bits = 3, counted = most * bits;
+
+    std::uint64_t causes;  ///< three bits each, and how many there are in the bits above
+    std::uint32_t sender, origin;
+    Ticks since;
+    std::array<Ticks, here> until;
+
+    [[nodiscard]] std::size_t count() const { return causes >> counted; }
+    [[nodiscard]] Cause cause(std::size_t i) const { return static_cast<Cause>(causes >> bits * i & 7U); }
+};
+static_assert(sizeof(Diary) == 64);
+
+/// One diary for each transaction's record, wherever threads take those from.
+class Diaries {
 public:
-    void begin(std::uint32_t sender) {
-        causes_ = 0;
-        sender_ = sender;
+    /// \param most whether most messages have one: then large pages are worth what the system does to clear them
+    explicit Diaries(bool most) : first_{most}, rest_{most} {}
+
+    void begin(Index item, std::uint32_t sender) {
+        Diary& diary = first_[item];
+        diary.causes = 0;
+        diary.sender = sender;
     }
     /// A rank posts the message, or answers it when it has waited for the rank.
-    void turn(std::uint32_t rank, Ticks now) {
-        if (count() > 0 && now <= until_[count() - 1]) return;
-        origin_ = rank;
-        since_ = now;
+    void turn(Index item, std::uint32_t rank, Ticks now) {
+        Diary& diary = first_[item];
+        if (diary.count() > 0 && now <= until(diary, item, diary.count() - 1)) return;
+        diary.origin = rank;
+        diary.since = now;
     }
-    void add(Ticks until, Cause cause) {
-        const std::size_t n = count();
-        if (n > 0 && until <= until_[n - 1]) return;
-        if (n > 0 && this->cause(n - 1) == cause) {
-            until_[n - 1] = until;
-        } else if (n < most) {
-            until_[n] = until;
-            causes_ += (std::uint64_t{1} << counted) + (static_cast<std::uint64_t>(cause) << bits * n);
+    void add(Index item, Ticks until, Cause cause) {
+        Diary& diary = first_[item];
+        const std::size_t n = diary.count();
+        if (n > 0 && until <= this->until(diary, item, n - 1)) return;
+        if (n > 0 && diary.cause(n - 1) == cause) {
+            this->until(diary, item, n - 1) = until;
+        } else if (n < Diary::most) {
+            this->until(diary, item, n) = until;
+            diary.causes +=
+                (std::uint64_t{1} << Diary::counted) + (static_cast<std::uint64_t>(cause) << Diary::bits * n);
         }
     }
-    [[nodiscard]] std::uint32_t sender() const { return sender_; }
-    [[nodiscard]] std::uint32_t origin() const { return origin_; }
-    [[nodiscard]] Ticks since() const { return since_; }
+    [[nodiscard]] const Diary& operator[](Index item) { return first_[item]; }
 
     /// Calls `f(from, to, cause)` for each part of a stretch of time; what comes after the last entry is the network's.
     template <class F>
-    void each(Ticks from, Ticks to, F&& f) const {
-        for (std::size_t i = 0; i < count() && from < to; ++i) {
-            const Ticks end = std::min(until_[i], to);
+    void each(Index item, Ticks from, Ticks to, F&& f) {
+        Diary& diary = first_[item];
+        for (std::size_t i = 0; i < diary.count() && from < to; ++i) {
+            const Ticks end = std::min(until(diary, item, i), to);
             if (end <= from) continue;
-            f(from, end, cause(i));
+            f(from, end, diary.cause(i));
             from = end;
         }
         if (from < to) f(from, to, Cause::network);
     }
 
-private:
-    static constexpr std::size_t most = 19;  // a pulled message has 17 at most
-    static constexpr std::size_t bits = 3, counted = most * bits;
-
-    [[nodiscard]] std::size_t count() const { return causes_ >> counted; }
-    [[nodiscard]] Cause cause(std::size_t i) const { return static_cast<Cause>(causes_ >> bits * i & 7U); }
-
-    // The first line has what is always looked at, and five causes: most messages have no more.
-    std::uint64_t causes_ = 0;  // three bits each, and how many there are in the bits above
-    std::uint32_t sender_ = 0, origin_ = 0;
-    Ticks since_ = 0;
-    std::array<Ticks, most> until_;
-};
-static_assert(sizeof(Diary) == 192);
-
-/// One diary for each transaction's record, wherever threads take those from.
-class Diaries {
-public:
-    Diaries() : chunks_(new std::atomic<Diary*>[of_all / of_chunk]()) {}
-    ~Diaries() {
-        for (std::size_t i = 0; i < of_all / of_chunk; ++i) Release{}(chunks_[i].load());
-    }
-    Diaries(const Diaries&) = delete;
-    Diaries& operator=(const Diaries&) = delete;
-
-    [[nodiscard]] Diary& operator[](Index item) {
-        std::atomic<Diary*>& chunk = chunks_[item / of_chunk];
-        Diary* diaries = chunk.load(std::memory_order_acquire);
-        if (diaries == nullptr) [[unlikely]]
-            diaries = make(chunk);
-        return diaries[item % of_chunk];
-    }
-
-    void prefetch(Index item) const {
-        const Diary* diaries = chunks_[item / of_chunk].load(std::memory_order_acquire);
-        if (diaries != nullptr) prefetch_line(&diaries[item % of_chunk]);
-    }
+    void prefetch(Index item) const { first_.prefetch(item); }
 
 private:
-    static constexpr std::size_t of_chunk = 8192;
-    static constexpr std::size_t of_all = std::size_t{1} << 32;
+    /// Records in chunks that are made when one of them is needed.
+    template <class T>
+    class Chunks {
+    public:
+        explicit Chunks(bool large) : large_{large}, chunks_(new std::atomic<T*>[of_all / of_chunk]()) {}
+        ~Chunks() {
+            for (std::size_t i = 0; i < of_all / of_chunk; ++i) Release{}(chunks_[i].load());
+        }
+        Chunks(const Chunks&) = delete;
+        Chunks& operator=(const Chunks&) = delete;
 
-    static Diary* make(std::atomic<Diary*>& chunk) {
-        Pages<Diary> made = allocate_pages<Diary>(of_chunk);
-        Diary* known = nullptr;
-        return chunk.compare_exchange_strong(known, made.get()) ? made.release() : known;
+        [[nodiscard]] T& operator[](Index item) {
+            std::atomic<T*>& chunk = chunks_[item / of_chunk];
+            T* records = chunk.load(std::memory_order_acquire);
+            if (records == nullptr) [[unlikely]]
+                records = make(chunk);
+            return records[item % of_chunk];
+        }
+        void prefetch(Index item) const {
+            const T* records = chunks_[item / of_chunk].load(std::memory_order_acquire);
+            if (records != nullptr) prefetch_line(&records[item % of_chunk]);
+        }
+
+    private:
+        static constexpr std::size_t of_chunk = 32768;
+        static constexpr std::size_t of_all = std::size_t{1} << 32;
+
+        T* make(std::atomic<T*>& chunk) const {
+            Pages<T> made = allocate_pages<T>(of_chunk, large_);
+            T* known = nullptr;
+            return chunk.compare_exchange_strong(known, made.get()) ? made.release() : known;
+        }
+
+        bool large_;
+        std::unique_ptr<std::atomic<T*>[]> chunks_;
+    };
+    struct Rest {
+        std::array<Ticks, Diary::most - Diary::here> until;
+    };
+
+    [[nodiscard]] Ticks& until(Diary& diary, Index item, std::size_t i) {
+        return i < Diary::here ? diary.until[i] : rest_[item].until[i - Diary::here];
     }
 
-    std::unique_ptr<std::atomic<Diary*>[]> chunks_;
+    Chunks<Diary> first_;
+    Chunks<Rest> rest_;
 };
 
 /// What is known of all ranks; each rank's own is written by the part that has it.
@@ -140,7 +162,7 @@ public:
     /// \param told ranks whose stretches are kept
     /// \param all whether all ranks' waiting is counted; else only that of those that are told
     Waiting(std::uint32_t ranks, const std::vector<std::uint32_t>& told, bool all)
-        : all_(all), ranks_(ranks), told_(ranks / bits + 1, 0) {
+        : all_(all), ranks_(ranks), told_(ranks / bits + 1, 0), diaries_(all) {
         for (const std::uint32_t rank : told) told_[rank / bits] |= std::uint64_t{1} << rank % bits;
     }
 
@@ -152,15 +174,14 @@ public:
     template <class T>
     void post(std::uint32_t rank, Index item, Ticks now, const Pool<T>& transactions) {
         diaries_.prefetch(transactions.coming());
-        Diary& diary = diaries_[item];
-        diary.begin(rank);
-        late(diary, rank, now, Cause::late_sender);
+        diaries_.begin(item, rank);
+        late(item, rank, now, Cause::late_sender);
     }
     /// A rank answers a message that has come.
-    void answer(std::uint32_t rank, Index item, Ticks now) { late(diaries_[item], rank, now, Cause::late_receiver); }
+    void answer(std::uint32_t rank, Index item, Ticks now) { late(item, rank, now, Cause::late_receiver); }
     /// The first packet of a message has its turn at the NIC's port.
-    void leave(Index item, Ticks now) { diaries_[item].add(now, Cause::nic_queue); }
-    void come(Index item, Ticks now) { diaries_[item].add(now, Cause::network); }
+    void leave(Index item, Ticks now) { diaries_.add(item, now, Cause::nic_queue); }
+    void come(Index item, Ticks now) { diaries_.add(item, now, Cause::network); }
     void work(std::uint32_t rank, Ticks begin, Ticks end, std::vector<Stretch>& told) {
         ranks_[rank].work_begin = begin;
         ranks_[rank].work_end = end;
@@ -177,10 +198,10 @@ public:
     /// \param other end of a transfer that is the rank's own
     void charge(std::uint32_t rank, std::uint32_t other, Index item, Ticks from, Ticks to, std::vector<Stretch>& told) {
         const Diary& diary = diaries_[item];
-        const std::uint32_t peer = diary.sender() == rank ? other : diary.sender();
-        diary.each(from, to, [&](Ticks begin, Ticks end, Cause cause) {
+        const std::uint32_t peer = diary.sender == rank ? other : diary.sender;
+        diaries_.each(item, from, to, [&](Ticks begin, Ticks end, Cause cause) {
             ranks_[rank].sums[static_cast<std::size_t>(cause)] += end - begin;
-            tell(told, {rank, peer, begin, end, cause, diary.origin(), diary.since()});
+            tell(told, {rank, peer, begin, end, cause, diary.origin, diary.since});
         });
     }
 
@@ -205,12 +226,12 @@ private:
 
     [[nodiscard]] bool tells(std::uint32_t rank) const { return (told_[rank / bits] >> rank % bits & 1) != 0; }
 
-    void late(Diary& diary, std::uint32_t rank, Ticks now, Cause cause) const {
+    void late(Index item, std::uint32_t rank, Ticks now, Cause cause) {
         const OfRank& own = ranks_[rank];
-        diary.turn(rank, now);
-        diary.add(own.work_begin, cause);
-        diary.add(std::min(own.work_end, now), Cause::imbalance);
-        diary.add(now, cause);
+        diaries_.turn(item, rank, now);
+        diaries_.add(item, own.work_begin, cause);
+        diaries_.add(item, std::min(own.work_end, now), Cause::imbalance);
+        diaries_.add(item, now, cause);
     }
     void tell(std::vector<Stretch>& told, const Stretch& stretch) const {
         if (!tells(stretch.rank) || stretch.end <= stretch.begin) return;
