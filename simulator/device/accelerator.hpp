@@ -22,8 +22,6 @@ public:
     [[nodiscard]] virtual std::uint32_t lanes(std::uint32_t wanted) const = 0;
     /// Lanes that work in step (a warp): LPs that are neighbours are in different groups of them.
     [[nodiscard]] virtual std::uint32_t in_step() const = 0;
-    /// Bytes of its memory.
-    [[nodiscard]] virtual std::uint64_t bytes() const = 0;
     /// Brings to the accelerator what the host has written, where that is quicker than to let it find out for itself.
     virtual void settle() = 0;
     /// Handles so many windows; fewer, where none is left or room gets scarce.

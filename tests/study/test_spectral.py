@@ -148,6 +148,14 @@ def test_steps_of_a_program_are_those_of_its_model(tmp_path: Path) -> None:
     assert {found.round(rank, 1).work for rank in range(24)} == {3000 * -(-model.points * 8 // 24)}
 
 
+@pytest.mark.parametrize(
+    ("share", "said"), [("0 %", "found 0 %; allowed: more"), ("-1 %", "found '-1 %'; allowed: zero")]
+)
+def test_work_of_no_share_is_refused(tmp_path: Path, share: str, said: str) -> None:
+    with pytest.raises(InputError, match=f"workload.work_scale: {said}"):
+        point(tmp_path, "null", "[{work: {time: 7 us}}]", more=f"  work_scale: {share}\n")
+
+
 def test_work_is_scaled_and_grids_of_halos_that_have_one_stay(tmp_path: Path) -> None:
     steps = "[{work: {of: solve, each: 2 us}}, {work: {time: 7 us}}, "
     steps += "{halo: {width: 1, grid: [8, 8, 1]}}, {halo: {width: 1}}]"

@@ -655,9 +655,12 @@ class Program(Communication):
     def _share(text: Any) -> int | None:
         """Return a share [ppm]; what can't be read is told where the key itself is checked."""
         try:
-            return None if text is None else parse_quantity(text, FRACTION, least=1)
+            share = None if text is None else parse_quantity(text, FRACTION, least=0)
         except PydanticCustomError:
             return None
+        if share == 0:
+            raise problem("found 0 %", "more than 0 %; without work leave its steps out", key="work_scale")
+        return share
 
     @classmethod
     def _all_in_full(cls, steps: list[Any], shared: dict[str, Any]) -> list[Any]:

@@ -106,7 +106,6 @@ public:
         return std::min(all, std::max(1U, wanted / threads_of_block) * threads_of_block);
     }
     [[nodiscard]] std::uint32_t in_step() const override { return threads_of_warp; }
-    [[nodiscard]] std::uint64_t bytes() const override { return bytes_; }
 
     /// What does not fit is refused: a driver would move memory to the host and back, without an end.
     [[nodiscard]] void* allocate(std::size_t bytes) override {
