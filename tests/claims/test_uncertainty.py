@@ -14,6 +14,7 @@ from tramontane.claims import draws
 from tramontane.claims.boxes import find_box
 from tramontane.claims.draws import TOGETHER, Tried
 from tramontane.claims.samples import chosen, experiments
+from tramontane.claims.share_tables import drawn_together
 from tramontane.claims.shares import influence, nearest_turn, shares, wilson
 from tramontane.claims.uncertainty import about, spell
 from tramontane.errors import InputError
@@ -197,7 +198,25 @@ def test_values_are_spelled_with_their_units() -> None:
     assert spell("crossbar fixed") == "crossbar fixed"
 
 
-@pytest.mark.parametrize(("name", "runs"), [("brown2018", "3 runs each"), ("dwd2004", "one run each")])
+@pytest.mark.parametrize(
+    ("name", "runs"), [("brown2018", "3 runs each"), ("dwd2004", "2 runs each"), ("two-generations", "one run each")]
+)
 def test_a_study_says_how_many_runs_a_machine_has(name: str, runs: str) -> None:
     of: Any = SimpleNamespace(study=load_study(name, ROOT), scale="laptop", found=[], size=4)
     assert f" {runs}. Of " in about(of)
+
+
+def test_parameters_that_few_draws_do_not_tell_apart_are_named() -> None:
+    at = np.linspace(0.05, 0.95, 10)
+    data: dict[str, Any] = {
+        "index": "PAWN index",
+        "size": 10,
+        "parameters": [{"name": name} for name in ("a", "b", "c")],
+        "places": np.stack([at, 1 - at**2, np.tile([0.2, 0.8], 5)], axis=1).tolist(),
+        "claims": [{"decides": "b"}, {"decides": None}],
+    }
+    said = "Drawn together, so that either may be what decides: a and b (rank correlation -1.00)."
+    assert drawn_together(data) == [said]
+    assert drawn_together(data | {"places": data["places"] + [[0.9, 0.9, 0.9]] * 20}) == [said], "waves are no draws"
+    assert not drawn_together(data | {"claims": [{"decides": "c"}]})
+    assert not drawn_together(data | {"index": "mean effect"}), "trajectories change one after the other"

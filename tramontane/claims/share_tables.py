@@ -7,6 +7,10 @@ reads as what was simulated just now.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from scipy.stats import rankdata
+
+from tramontane.claims.shares import PAWN
 from tramontane.support.formatting import count
 from tramontane.support.tables import table
 
@@ -21,18 +25,37 @@ HEAD = (
     "holds at 95 % where",
     "nearest turn differs in",
 )
+ALIKE = 0.5
+"""Rank correlation from which on two parameters are said to be drawn together."""
 
 
 def markdown(data: Mapping[str, Any]) -> str:
     """Return the Markdown table of a page, and below it at which size it was made."""
     rows: list[Sequence[str]] = [HEAD, ["---"] * len(HEAD), *map(row, data["claims"])]
     lines = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in rows)
-    return "\n\n".join([lines, " ".join(data["sentences"])])
+    return "\n\n".join([lines, " ".join([*data["sentences"], *drawn_together(data)])])
 
 
 def text(data: Mapping[str, Any]) -> str:
     """Return the table of a terminal, and which machine matches best."""
-    return "\n".join([table(HEAD, [row(own) for own in data["claims"]]), *data["sentences"]])
+    return "\n".join([table(HEAD, [row(own) for own in data["claims"]]), *data["sentences"], *drawn_together(data)])
+
+
+def drawn_together(data: Mapping[str, Any]) -> list[str]:
+    """Return in a sentence which parameters that decide few draws can't tell from others."""
+    names = [each["name"] for each in data["parameters"]]
+    deciding = {own["decides"] for own in data["claims"]}
+    drawn = np.asarray(data["places"])[: data["size"]]
+    if data["index"] != PAWN or len(names) < 2 or len(drawn) < 2:
+        return []
+    alike = np.corrcoef(rankdata(drawn, axis=0), rowvar=False)
+    pairs = [
+        f"{one} and {other} (rank correlation {alike[i, j]:.2f})"
+        for j, other in enumerate(names)
+        for i, one in enumerate(names[:j])
+        if abs(alike[i, j]) >= ALIKE and deciding & {one, other}
+    ]
+    return [f"Drawn together, so that either may be what decides: {'; '.join(pairs)}."] if pairs else []
 
 
 def row(own: Mapping[str, Any]) -> list[str]:
