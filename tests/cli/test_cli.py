@@ -1,5 +1,6 @@
 """The command line: answers on standard output, one line for each mistake, exit status 2."""
 
+import contextlib
 import errno
 import json
 import os
@@ -663,6 +664,13 @@ def test_a_plan_is_not_changed_under_a_campaign(tramontane: Callable[..., Answer
         assert answer.err == "a run of the smoke campaign is going on in this checkout; wait for it, or stop it first\n"
         assert not (here / "results" / "smoke" / "plan").exists()
     assert tramontane("plan", "--scale", "smoke").status == 0
+
+
+def test_a_study_is_run_once_at_a_time(tramontane: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tramontane.campaign.lock.only_one", lambda _folder: contextlib.nullcontext(None))
+    answer = tramontane("uncertainty", "two-generations", "--scale", "smoke")
+    said = "another run of two-generations at scale smoke is going on in this checkout; wait for it, or stop it first\n"
+    assert answer == (1, "", said)
 
 
 def test_estimate_tells_what_a_campaign_leaves_out(

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from tramontane.cli.exit import FAILURE, fail
 from tramontane.cli.options import Cores, Scale
 
 
@@ -26,19 +27,27 @@ def uncertainty(
     ] = False,
 ) -> None:
     """Run the drawn machines of a study, and print the shares; the same command goes on where it was stopped."""
+    from tramontane.campaign.lock import only_one
     from tramontane.claims import curves, published_studies, share_tables
     from tramontane.claims import nearest as machines
     from tramontane.claims import uncertainty as study
     from tramontane.study import find_project
+    from tramontane.study.studies import load_study
     from tramontane.support import host
     from tramontane.support.formatting import plural
+    from tramontane.support.layout import Layout
 
     root = find_project()
+    study.size_of(load_study(name, root, "SAMPLE"), name, scale, size)  # before there is a folder of that name
 
     def tell(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
-    number, missing = study.simulate(name, root, scale, size, cores or host.cores(), waves, tell)
+    with only_one(Layout(root, f"over-{name}-{scale}").folder) as lock:
+        if lock is None:
+            other = f"another run of {name} at scale {scale} is going on in this checkout"
+            fail(f"{other}; wait for it, or stop it first", FAILURE)
+        number, missing = study.simulate(name, root, scale, size, cores or host.cores(), waves, tell)
     print(f"{plural(number, 'point')}, {number - missing} were there", file=sys.stderr)
     found = study.answer(name, root, scale, size, waves)
     print(share_tables.text(study.as_data(found)))
