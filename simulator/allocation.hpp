@@ -11,6 +11,7 @@
 #include "folding.hpp"
 #include "random.hpp"
 #include "refusal.hpp"
+#include "shuffle.hpp"
 #include "table.hpp"
 #include "topology.hpp"
 
@@ -65,7 +66,7 @@ public:
 private:
     [[nodiscard]] static std::vector<NodeId> choose(const AllocationRule& rule, std::uint32_t nodes, NodeId all,
                                                     const Topology& topology, std::uint64_t seed, std::uint32_t nics) {
-        if (rule.kind == "random") return shuffled(nodes, all, seed);
+        if (rule.kind == "random") return shuffled(nodes, all, seed, 1);
         if (rule.kind == "folded") {
             return folded_nodes(topology, rule.shape, nodes, topology.nodes_per_switch() / nics);
         }
@@ -87,19 +88,6 @@ private:
         }
         check(chosen, nodes, all);
         return chosen;
-    }
-
-    /// The beginning of a permutation of all nodes (Fisher and Yates; Durstenfeld, CACM 1964).
-    static std::vector<NodeId> shuffled(std::uint32_t nodes, NodeId all, std::uint64_t seed) {
-        std::vector<NodeId> order(all);
-        for (NodeId node = 0; node < all; ++node) order[node] = node;
-        for (std::uint32_t node = 0; node < nodes; ++node) {
-            const std::uint64_t other = node + below(random_bits(mix(seed), node, 1), all - node);
-            std::swap(order[node], order[other]);
-        }
-        order.resize(nodes);
-        order.shrink_to_fit();
-        return order;
     }
 
     /// Gives a job the first of the nodes that are free, in the order of its rule.

@@ -18,6 +18,7 @@
 #include "divisor.hpp"
 #include "machine.hpp"
 #include "refusal.hpp"
+#include "shuffle.hpp"
 #include "table.hpp"
 
 namespace tramontane {
@@ -27,10 +28,11 @@ inline constexpr std::uint32_t max_ranks_per_node = 1024;
 /// What a point says about it.
 struct PlacesRule {
     std::uint32_t ranks_per_node = 1;
-    std::string mapping = "block";        ///< block | cyclic | tile | given
+    std::string mapping = "block";        ///< block | cyclic | random | tile | given
     std::array<std::uint32_t, 2> tile{};  ///< of processes on a node, in x and y; only for tile
     std::array<std::uint32_t, 2> grid{};  ///< of all processes; only for tile
     std::vector<std::uint32_t> nodes;     ///< of the job, by rank; only where they are given
+    std::uint64_t seed = 1;               ///< only for random
 };
 
 /// Where a rank is: its node and which of the node's places.
@@ -66,6 +68,9 @@ public:
         } else if (rule.mapping == "cyclic") {
             order_ = Order::cyclic;
             in_turn_ = Divisor{std::max(nodes_, 1U)};
+        } else if (rule.mapping == "random") {
+            const std::vector<std::uint32_t> order = random_order(ranks, rule.seed);
+            place_all(ranks, [&](std::uint32_t rank) { return ranks_per_node_.quotient(order[rank]); });
         } else if (rule.mapping == "tile") {
             check_tiles(rule, ranks);
             const std::uint32_t a = rule.tile[0], b = rule.tile[1], cx = rule.grid[0];
@@ -82,7 +87,7 @@ public:
             }
             place_all(ranks, [&](std::uint32_t rank) { return rule.nodes[rank]; });
         } else {
-            refuse_key("mapping", "'" + rule.mapping + "'", "block, cyclic, tile or given nodes");
+            refuse_key("mapping", "'" + rule.mapping + "'", "block, cyclic, random, tile or given nodes");
         }
     }
 
@@ -168,6 +173,12 @@ public:
         if (!spread_) return visit(nic_of(place));
         const std::uint32_t first = place - address(place).local;
         for (std::uint32_t i = 0; i < nics_.value(); ++i) visit(first + i);
+    }
+
+    /// Where ranks that are mapped at random stand among all places that are filled in order.
+    [[nodiscard]] static std::vector<std::uint32_t> random_order(std::uint32_t ranks, std::uint64_t seed) {
+        constexpr std::uint64_t own_draws = 2;  // an allocation has others
+        return shuffled(ranks, ranks, seed, own_draws);
     }
 
     template <class Visit>

@@ -25,6 +25,8 @@ namespace tramontane {
 ///
 /// * ring-k: stage s has the distances 1 + s k ... (s + 1) k; ceil((n - 1) / k) stages.
 /// * burst: ring-k with k = n - 1; one stage.
+/// * burst-ascending: burst, but each member goes through the others by their numbers, as a plain loop over ranks does.
+///   So all send to member 0 first.
 /// * sliding-window: burst, but no more than k sends are under way at a time; the next starts as soon as one is done.
 /// * pairwise: stage s exchanges with the member whose number differs by the bits of s + 1, where n is a power of two;
 ///   elsewhere it is ring-1 (Thakur et al. 2005). n - 1 stages.
@@ -39,6 +41,7 @@ public:
         return {Kind::shift, members, static_cast<Rank>(std::min<std::int64_t>(radix, members - 1))};
     }
     [[nodiscard]] static Alltoall burst(Rank members) { return ring(members, members - 1); }
+    [[nodiscard]] static Alltoall burst_ascending(Rank members) { return {Kind::ascending, members, members - 1}; }
     [[nodiscard]] static Alltoall sliding_window(Rank members, std::int64_t radix) {
         Alltoall all = burst(members);
         all.window_ = static_cast<std::int32_t>(std::min<std::int64_t>(radix, std::max(members - 1, 1)));
@@ -67,6 +70,15 @@ public:
 
     [[nodiscard]] Rank distance(std::int32_t stage, std::int32_t index) const {
         return kind_ == Kind::bruck ? static_cast<Rank>((index + 1) * weight(stage)) : 1 + stage * radix_ + index;
+    }
+
+    /// How far ahead the `index`-th message that `member` sends in a stage goes.
+    [[nodiscard]] Rank distance_ahead(Rank member, std::int32_t stage, std::int32_t index) const {
+        return kind_ == Kind::ascending ? between(member, other(member, index)) : distance(stage, index);
+    }
+    /// From how far behind the `index`-th message that it receives comes.
+    [[nodiscard]] Rank distance_behind(Rank member, std::int32_t stage, std::int32_t index) const {
+        return kind_ == Kind::ascending ? between(other(member, index), member) : distance(stage, index);
     }
 
     /// The member to which `member` sends at this distance; 0 <= distance < members().
@@ -120,7 +132,14 @@ public:
     }
 
 private:
-    enum class Kind : std::uint8_t { shift, flip, bruck };
+    enum class Kind : std::uint8_t { shift, ascending, flip, bruck };
+
+    /// The `index`-th of the other members by their numbers.
+    [[nodiscard]] static Rank other(Rank member, std::int32_t index) { return index < member ? index : index + 1; }
+    /// How far ahead of one member another one is.
+    [[nodiscard]] Rank between(Rank member, Rank target) const {
+        return target >= member ? target - member : members_ - (member - target);
+    }
 
     Alltoall(Kind kind, Rank members, Rank radix) : members_{members}, radix_{std::max(radix, 1)}, kind_{kind} {
         if (kind_ == Kind::bruck) {
@@ -160,13 +179,14 @@ struct AlltoallAlgorithm {
     }
 };
 
-inline constexpr std::array<AlltoallAlgorithm, 5> alltoall_algorithms{
+inline constexpr std::array<AlltoallAlgorithm, 6> alltoall_algorithms{
     {{"ring-k", 1, 0, [](Rank members, std::int64_t radix) { return Alltoall::ring(members, radix); }},
      {"burst", 0, 0, [](Rank members, std::int64_t) { return Alltoall::burst(members); }},
      {"bruck", 2, 2, [](Rank members, std::int64_t radix) { return Alltoall::bruck(members, radix); }},
      {"pairwise", 0, 0, [](Rank members, std::int64_t) { return Alltoall::pairwise(members); }},
      {"sliding-window", 1, 0,
-      [](Rank members, std::int64_t radix) { return Alltoall::sliding_window(members, radix); }}}};
+      [](Rank members, std::int64_t radix) { return Alltoall::sliding_window(members, radix); }},
+     {"burst-ascending", 0, 0, [](Rank members, std::int64_t) { return Alltoall::burst_ascending(members); }}}};
 
 /// \param values `algorithm`, and its keys
 [[nodiscard]] inline Alltoall make_alltoall(const Values& values, Rank members) {
@@ -226,26 +246,26 @@ public:
 
     [[nodiscard]] Transfer send(Rank rank, std::int64_t round, std::int32_t index) const override {
         const auto stage = static_cast<std::int32_t>(round);
-        const Rank distance = alltoall_.distance(stage, index);
+        const Rank distance = alltoall_.distance_ahead(rank, stage, index);
         return {alltoall_.ahead(rank, distance), 0, element_bytes * alltoall_.elements(sizes_, rank, stage, distance)};
     }
 
     [[nodiscard]] Transfer receive(Rank rank, std::int64_t round, std::int32_t index) const override {
         const auto stage = static_cast<std::int32_t>(round);
-        const Rank distance = alltoall_.distance(stage, index);
+        const Rank distance = alltoall_.distance_behind(rank, stage, index);
         const Rank from = alltoall_.behind(rank, distance);
         return {from, 0, element_bytes * alltoall_.elements(sizes_, from, stage, distance)};
     }
 
     [[nodiscard]] std::vector<Piece> send_contents(Rank rank, std::int64_t round, std::int32_t index) const override {
         const auto stage = static_cast<std::int32_t>(round);
-        return pieces(rank, stage, alltoall_.distance(stage, index));
+        return pieces(rank, stage, alltoall_.distance_ahead(rank, stage, index));
     }
 
     [[nodiscard]] std::vector<Piece> receive_contents(Rank rank, std::int64_t round,
                                                       std::int32_t index) const override {
         const auto stage = static_cast<std::int32_t>(round);
-        const Rank distance = alltoall_.distance(stage, index);
+        const Rank distance = alltoall_.distance_behind(rank, stage, index);
         return pieces(alltoall_.behind(rank, distance), stage, distance);
     }
 

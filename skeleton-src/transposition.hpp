@@ -57,26 +57,26 @@ public:
     }
 
     [[nodiscard]] Transfer send(Rank rank, std::int64_t round, std::int32_t index) const override {
-        const Place at = place(rank, round, index);
+        const Place at = place<&Alltoall::distance_ahead>(rank, round, index);
         return {world(at, at.phase->alltoall.ahead(at.member, at.distance)), at.number,
                 element_bytes * at.phase->alltoall.elements(sizes(at), at.member, at.stage, at.distance)};
     }
 
     [[nodiscard]] Transfer receive(Rank rank, std::int64_t round, std::int32_t index) const override {
-        const Place at = place(rank, round, index);
+        const Place at = place<&Alltoall::distance_behind>(rank, round, index);
         const Rank from = at.phase->alltoall.behind(at.member, at.distance);
         return {world(at, from), at.number,
                 element_bytes * at.phase->alltoall.elements(sizes(at), from, at.stage, at.distance)};
     }
 
     [[nodiscard]] std::vector<Piece> send_contents(Rank rank, std::int64_t round, std::int32_t index) const override {
-        const Place at = place(rank, round, index);
+        const Place at = place<&Alltoall::distance_ahead>(rank, round, index);
         return pieces(at, at.member);
     }
 
     [[nodiscard]] std::vector<Piece> receive_contents(Rank rank, std::int64_t round,
                                                       std::int32_t index) const override {
-        const Place at = place(rank, round, index);
+        const Place at = place<&Alltoall::distance_behind>(rank, round, index);
         return pieces(at, at.phase->alltoall.behind(at.member, at.distance));
     }
 
@@ -146,17 +146,17 @@ private:
         return (round >= phases_[1].first_round ? 1 : 0) + (round >= phases_[2].first_round ? 1 : 0);
     }
 
+    /// \param Distance that of a message that is sent, or of one that is received
+    template <auto Distance>
     [[nodiscard]] Place place(Rank rank, std::int64_t round, std::int32_t index) const {
         const std::int32_t number = phase_of(round);
         const Phase& phase = phases_[static_cast<std::size_t>(number)];
         const auto stage = static_cast<std::int32_t>(round - phase.first_round);
         const Cell cell = split(rank);
-        return {&phase,
-                number,
-                stage,
-                phase.alltoall.distance(stage, index),
-                phase.along_row ? cell.ix : cell.iy,
-                phase.along_row ? cell.iy : cell.ix};
+        const Rank member = phase.along_row ? cell.ix : cell.iy;
+        return {&phase, number,
+                stage,  (phase.alltoall.*Distance)(member, stage, index),
+                member, phase.along_row ? cell.iy : cell.ix};
     }
 
     [[nodiscard]] Rank world(const Place& at, Rank member) const {

@@ -136,10 +136,13 @@ std::array<std::uint32_t, 2> pair_of(const nb::dict& d, const char* key) {
     return {both[0], both[1]};
 }
 
+std::uint64_t seed_of(const nb::dict& point) { return static_cast<std::uint64_t>(get<std::int64_t>(point, "seed")); }
+
 /// A name, {"tile": [a, b]} or {"nodes": [...]}; and how many ranks a node has.
 PlacesRule places_of(const nb::dict& point) {
     PlacesRule rule;
     rule.ranks_per_node = get_or<std::uint32_t>(point, "ranks_per_node", 1);
+    rule.seed = seed_of(point);
     if (!point.contains("mapping")) return rule;
     if (!nb::isinstance<nb::dict>(point["mapping"])) {
         rule.mapping = get<std::string>(point, "mapping");
@@ -392,7 +395,7 @@ struct Task {
         : machine(machine_from_dict(get<nb::dict>(point, "machine"))),
           workload(workload_of(point)),
           schedule(workload->schedule()),
-          run{.seed = static_cast<std::uint64_t>(get<std::int64_t>(point, "seed")),
+          run{.seed = seed_of(point),
               .start_jitter = start_jitter_of(point),
               .places = places_of(point),
               .allocation = allocation_of(point),
@@ -580,8 +583,7 @@ nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double long
 nb::tuple earliest_ends_of_point(const nb::dict& point) {
     const Machine machine = machine_from_dict(get<nb::dict>(point, "machine"));
     const auto schedule = schedule_of(point);
-    const auto seed = static_cast<std::uint64_t>(get<std::int64_t>(point, "seed"));
-    const EarliestEnds ends = earliest_ends(machine, *schedule, seed, allocation_of(point), places_of(point));
+    const EarliestEnds ends = earliest_ends(machine, *schedule, seed_of(point), allocation_of(point), places_of(point));
     return_memory();
     return nb::make_tuple(ends.first_s, ends.last_s);
 }
@@ -625,6 +627,8 @@ void bind_simulation(nb::module_& module) {
     module.def(
         "accelerator", [] { return tramontane::device::accelerator().name(); },
         "The name of this machine's accelerator.\n\nRaises ValueError, which says why there is none.");
+    module.def("random_order", &tramontane::Places::random_order, "ranks"_a, "seed"_a,
+               "Where ranks that are mapped at random stand among all places that are filled in order.");
     module.def("nodes_of_ranks", &tramontane::bindings::nodes_of_ranks, "point"_a,
                "The node that each rank of a canonical point is on.");
     module.def("idle_bytes", &tramontane::bindings::idle_bytes_of_point, "point"_a,

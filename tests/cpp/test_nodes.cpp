@@ -167,7 +167,7 @@ TEST_CASE("a revision of the model is old only where a later one has changed res
 
 TEST_CASE("places follow from ranks, and ranks from places") {
     const Machine machine = two_nodes();
-    for (const char* mapping : {"block", "cyclic", "tile"}) {
+    for (const char* mapping : {"block", "cyclic", "random", "tile"}) {
         PlacesRule rule{.ranks_per_node = 6, .mapping = mapping, .tile = {3, 2}, .grid = {6, 4}, .nodes = {}};
         const Places places(rule, 24, machine);
         CHECK(places.nodes() == 4);

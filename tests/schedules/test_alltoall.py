@@ -14,7 +14,7 @@ from .machine import ELEMENT_BYTES, matched
 
 Schedule = _simulator.schedule.Schedule
 
-LEAST_RADIX = {"ring-k": 1, "burst": None, "bruck": 2, "pairwise": None, "sliding-window": 1}
+LEAST_RADIX = {"ring-k": 1, "burst": None, "burst-ascending": None, "bruck": 2, "pairwise": None, "sliding-window": 1}
 ALGORITHMS = list(LEAST_RADIX)
 
 
@@ -113,6 +113,22 @@ def test_a_sliding_window_is_a_burst_with_a_limit(ranks: int, radix: int, seed: 
     for side in ("send", "receive"):
         one, other = sliding.transfers(0, side), burst.transfers(0, side)
         assert all(np.array_equal(one[key], other[key]) for key in one)
+
+
+@given(ranks=st.integers(2, 24), seed=st.integers(0, 2**32 - 1))
+def test_an_ascending_burst_goes_through_the_ranks_by_number(ranks: int, seed: int) -> None:
+    sizes = any_sizes(ranks, seed)
+    ascending, burst = Schedule.alltoall("burst-ascending", sizes), Schedule.alltoall("burst", sizes)
+    assert ascending.rounds == 1
+    for rank in range(ranks):
+        others = [other for other in range(ranks) if other != rank]
+        assert [ascending.send(rank, 0, index).peer for index in range(ranks - 1)] == others
+        assert [ascending.receive(rank, 0, index).peer for index in range(ranks - 1)] == others
+    keys = ("source", "destination", "bytes")
+    one, other = (
+        sorted(zip(*(each.transfers(0)[key].tolist() for key in keys), strict=True)) for each in (ascending, burst)
+    )
+    assert one == other
 
 
 @given(ranks=st.integers(2, 30), seed=st.integers(0, 2**32 - 1))

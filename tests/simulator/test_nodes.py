@@ -5,11 +5,13 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tramontane import _simulator
+from tramontane.study.mapping import Mapping
 
 from .points import GB, NS, allreduce, copy_ns, machine, point, transposition
 from .test_invariants import workloads
@@ -177,7 +179,7 @@ TILED = {"tile": [2, 2]}
 LISTED = {"nodes": [rank * 7 % 16 for rank in range(64)]}
 
 
-@pytest.mark.parametrize("mapping", ["block", "cyclic", TILED, LISTED], ids=str)
+@pytest.mark.parametrize("mapping", ["block", "cyclic", "random", TILED, LISTED], ids=str)
 @pytest.mark.parametrize("network", NETWORKS)
 def test_windows_and_threads(network: str, mapping: object) -> None:
     net = NETWORKS[network] | {"node": INSIDE | {"nics": 2, "nic_choice": "round-robin", "memory_bandwidth": 20 * GB}}
@@ -205,7 +207,9 @@ def test_the_same_places_give_the_same_bits() -> None:
     assert mapped({"tile": [4, 1]}) == mapped("block")
     tiles = [rank // 8 // 2 * 4 + rank % 8 // 2 for rank in range(64)]
     assert mapped(TILED) == mapped({"nodes": tiles})
-    assert len({mapped(rule)["time_s"] for rule in ("block", "cyclic", TILED)}) == 3
+    drawn = Mapping("random", 64, 4).node_of(np.arange(64)).tolist()
+    assert mapped("random") == mapped({"nodes": drawn})
+    assert len({mapped(rule)["time_s"] for rule in ("block", "cyclic", "random", TILED)}) == 4
 
 
 @pytest.mark.parametrize("number", range(0, 192, 16))

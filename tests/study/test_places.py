@@ -97,7 +97,7 @@ NICS = "node: {latency: 500 ns, bandwidth: 10 GB/s, nics: %d}"
         ({"machine": "node: {nic_choice: best}"}, "machine.node.nic_choice: found 'best'; allowed: rank, block, round"),
         (
             {"mapping": "blok"},
-            "mapping: found 'blok'; did you mean 'block'? allowed: block, cyclic, {tile: [a, b]}, {nodes: [...]}",
+            "mapping: found 'blok'; did you mean 'block'? allowed: block, cyclic, random, {tile: [a, b]}",
         ),
         ({"mapping": "{tile: [2, 2, 1]}"}, "mapping: found {tile: [2, 2, 1]}; allowed: block, cyclic"),
         ({"mapping": "{tile: [4, 2]}"}, "mapping.tile: found [4, 2]; allowed: [a, b] with a b = 4, ranks_per_node"),
@@ -162,7 +162,7 @@ def test_other_substrates_refuse_what_they_have_not(write: Write) -> None:
 def test_mappings_fill_nodes_of_the_job(a: int, b: int, across: int, down: int) -> None:
     grid = (a * across, b * down)
     ranks = np.arange(grid[0] * grid[1])
-    for rule in ("block", "cyclic", ("tile", (a, b))):
+    for rule in ("block", "cyclic", "random", ("tile", (a, b))):
         mapping = Mapping(rule, len(ranks), a * b, grid)
         mapping.check()
         held = np.bincount(mapping.node_of(ranks))
@@ -174,7 +174,9 @@ def test_mappings_fill_nodes_of_the_job(a: int, b: int, across: int, down: int) 
         assert (np.ptp(x[own]), np.ptp(y[own])) == (a - 1, b - 1)
 
 
-@pytest.mark.parametrize("mapping", ["block", "cyclic", {"tile": [2, 2]}, {"nodes": [0, 1, 2, 3] * 4}], ids=str)
+@pytest.mark.parametrize(
+    "mapping", ["block", "cyclic", "random", {"tile": [2, 2]}, {"nodes": [0, 1, 2, 3] * 4}], ids=str
+)
 @pytest.mark.parametrize("nics", [1, 2])
 @pytest.mark.parametrize(
     "workload",

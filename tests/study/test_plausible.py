@@ -83,11 +83,26 @@ def test_luck_draws_random_numbers_for_all_members_and_leaves_our_own_as_they_ar
 
 
 @pytest.mark.parametrize("name", ["zheng2018", "brown2018", "wang2020", "dwd2004"])
-def test_luck_joined_last_and_moved_no_draw(name: str) -> None:
-    study = load_study(name, ROOT)
-    assert list(study.sample.drawn)[-1] == "luck"
-    before = study.sample.model_copy(update={"only": list(study.sample.drawn)[:-1]})
-    assert np.array_equal(study.sample.places(32)[:, :-1], before.places(32))
+def test_what_joined_later_moved_no_draw(name: str) -> None:
+    sample = load_study(name, ROOT).sample
+    later = [key for key, parameter in sample.drawn.items() if parameter.later]
+    assert later[0] == "luck"
+    assert list(sample.drawn)[-len(later) :] == later
+    for most in range(len(later)):
+        only = list(sample.drawn)[: len(sample.drawn) - len(later) + most]
+        before = sample.model_copy(update={"only": only})
+        assert np.array_equal(sample.places(32)[:, : len(only)], before.places(32))
+
+
+def test_ranks_and_partners_are_in_other_orders() -> None:
+    points = drawn("fig05a-alltoall-algorithms", ["placement", "partners"], 8, processes=[16], members=1)
+    found: dict[Any, set[Any]] = {}
+    for entry in points:
+        assert entry.point is not None
+        chosen = (entry.point.workload.chosen, entry.point.mapping)
+        found.setdefault(entry.coords["series"], set()).add(chosen)
+    assert found["burst"] == {(name, rule) for name in ("burst", "burst-ascending") for rule in ("block", "random")}
+    assert found["ring-4"] == {("ring-k", "block"), ("ring-k", "random")}
 
 
 def test_the_rule_of_a_routing_is_drawn_where_it_is_used() -> None:
@@ -152,7 +167,7 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, changes: dict[str, Any], line
             "{only: [packet], method: lhs, size: 4, parameters: {seed: {range: [1, 9]}}}",
             "sample.only: found ['packet'] without plausible",
         ),
-        ("{plausible: zheng2018, method: morris, size: 4}", "allowed: with morris a multiple of 23"),
+        ("{plausible: zheng2018, method: morris, size: 4}", "allowed: with morris a multiple of 25"),
         ("{method: lhs, size: 4}", "sample.parameters: found none"),
     ],
 )

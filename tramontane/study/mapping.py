@@ -10,11 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tramontane.extension import simulator
 from tramontane.study.fields import ChoiceOrLists, Numbers
 from tramontane.study.messages import problem
 
 ALLOCATIONS = ("first-available", "random", "round-robin-groups")
-MAPPINGS = ("block", "cyclic")
+MAPPINGS = ("block", "cyclic", "random")
 TILE, NODES, SHAPE = "tile", "nodes", "shape"
 FILE = "file"
 """A list of nodes may be in one; see :mod:`tramontane.study.rank_files`."""
@@ -63,12 +64,15 @@ class Mapping:
         Number of ranks, and of places of a node.
     grid : tuple of int, optional
         Processes [cx, cy] of the workload, if it has them.
+    seed : int
+        The point's, for a mapping at random.
     """
 
     rule: Ruled
     ranks: int
     ranks_per_node: int
     grid: tuple[int, int] | None = None
+    seed: int = 1
 
     @property
     def kind(self) -> str:
@@ -90,6 +94,8 @@ class Mapping:
         """Return the job's node of some ranks."""
         if self.kind == "cyclic":
             return ranks % self.nodes
+        if self.kind == "random":
+            return np.asarray(simulator().random_order(self.ranks, self.seed))[ranks] // self.ranks_per_node
         if self.kind == NODES:
             return np.asarray(self.numbers, dtype=np.int64)[ranks]
         if self.kind == TILE and self.grid:

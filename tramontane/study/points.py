@@ -183,9 +183,9 @@ class Point(Settings):
     mapping: Annotated[Ruled, RANK_MAPPING] = Field(
         "block",
         description="Which node of the job a rank is on: neighbours fill node by node; cyclic: rank modulo nodes; "
-        "tile: a node has a tile of the workload's processes [cx, cy], with a b = ranks_per_node; or the node given "
-        "for each rank, as a list or in a CSV file with the columns rank and node. Ranks of a node are "
-        "numbered on it in order.",
+        "random: which rank is where is drawn, by `seed`; tile: a node has a tile of the workload's processes "
+        "[cx, cy], with a b = ranks_per_node; or the node given for each rank, as a list or in a CSV file with the "
+        "columns rank and node. Ranks of a node are numbered on it in order.",
     )
     substrate: Annotated[str, Choice(SUBSTRATES)] = Field("simulator", description="What runs the point.")
     system: SystemChoice | None = Field(
@@ -315,7 +315,7 @@ class Point(Settings):
         """Refuse ranks that can't share nodes like this, and leave out what says nothing."""
         several = self.ranks_per_node > 1
         self.rank_mapping.check()
-        if not several and self.rank_mapping.kind != NODES:
+        if not several and self.rank_mapping.kind not in (NODES, "random"):  # one after the other
             self._fill(mapping="block")
         if several or self.mapping != "block" or (self.machine and self.machine.node.nics > 1):
             self._check_sharing()
@@ -486,7 +486,9 @@ class Point(Settings):
     def rank_mapping(self) -> Mapping:
         """Which node of the job each rank is on."""
         grid = getattr(self.workload, "decomposition", None)
-        return Mapping(self.mapping, self.ranks, self.ranks_per_node, grid if isinstance(grid, tuple) else None)
+        return Mapping(
+            self.mapping, self.ranks, self.ranks_per_node, grid if isinstance(grid, tuple) else None, self.seed
+        )
 
     @property
     def listed_nodes(self) -> tuple[int, ...] | None:

@@ -214,7 +214,7 @@ def place_ranks(point: Point, folder: Path) -> None:
 
 
 def _is_plain(point: Point) -> bool:
-    return point.ranks_per_node == 1 and not point.listed_nodes
+    return point.ranks_per_node == 1 and point.mapping == "block" and not point.listed_nodes
 
 
 def _placing(point: Point) -> Parameters:
