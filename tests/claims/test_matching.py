@@ -9,9 +9,9 @@ import pytest
 
 from tramontane.claims import nearest
 from tramontane.claims.draws import Tried
-from tramontane.claims.matching import matches, own_match
+from tramontane.claims.matching import base_place, centres, matches, own_match
 from tramontane.claims.shares import shares
-from tramontane.claims.uncertainty import Answer, as_data, best
+from tramontane.claims.uncertainty import Answer, _near, as_data, best
 from tramontane.claims.waves import near
 from tramontane.errors import InputError
 from tramontane.study import load_machine, validate_file
@@ -122,6 +122,33 @@ def test_a_wave_stays_near_the_best_machines_and_inside_what_is_plausible() -> N
     choice = next(number for number, each in enumerate(parameters) if each.choice is not None)
     assert (found[:, choice] == 0.95).mean() == pytest.approx(0.5, abs=0.02)
     assert np.array_equal(found, near(centre, parameters, 64, 3, 1))
+
+
+@pytest.mark.parametrize(
+    ("base", "order"),
+    [
+        (0.0, [1, 0, 2, -1]),
+        (0.5, [1, 0, -1, 2]),  # one statement and two thirds of the checks, as draw 2: nothing is nearer to itself
+        (1.0, [-1, 1, 0, 2]),  # as good as the best draw
+        (np.nan, [1, 0, 2]),  # not decided whole
+    ],
+)
+def test_our_own_machine_is_ranked_among_the_centres_of_a_wave(base: float, order: list[int]) -> None:
+    found = [replace(own, base_held=base) if own.claim == "C" else own for own in FOUND]
+    places, ours = STUDY.sample.places(SIZE), base_place(STUDY.sample.drawn)
+    at = centres(found, places, STUDY.sample.drawn, 4)
+    assert np.array_equal(at, [ours if draw < 0 else places[draw] for draw in order])
+    assert np.array_equal(centres(found, places, STUDY.sample.drawn, 2), at[:2])
+
+
+def test_a_wave_draws_near_the_centres_and_waits_for_a_drawn_machine() -> None:
+    own = answer(FOUND)
+    at = centres(FOUND, own.places, own.parameters, 4)
+    wave = _near(own, "zheng2018", 2).sample.places(SIZE)
+    assert np.array_equal(wave, near(at, list(own.parameters.values()), SIZE, 2, STUDY.sample.seed))
+    only_ours = [replace(each, held=each.held * np.nan) for each in FOUND]
+    with pytest.raises(InputError, match="no draw has the points of all statements yet"):
+        _near(answer(only_ours), "zheng2018", 2)
 
 
 def test_later_waves_rank_machines_and_leave_the_shares_alone() -> None:

@@ -1,6 +1,6 @@
 """Which of the drawn machines agrees best with a paper: all statements at once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,8 +58,7 @@ def matches(found: Sequence[Tried], places: Floats, parameters: Mapping[str, Par
     held = np.array([own.held for own in asked])
     distance = np.linalg.norm(places - base_place(parameters), axis=1)
     whole = np.flatnonzero(np.isfinite(held).all(axis=0))
-    made = [_match(int(draw), asked, held[:, draw], float(distance[draw])) for draw in whole]
-    return sorted(made, key=lambda own: (-len(own.holds), -own.checks, own.distance, own.draw))
+    return _best_first(_match(int(draw), asked, held[:, draw], float(distance[draw])) for draw in whole)
 
 
 def own_match(found: Sequence[Tried]) -> Match | None:
@@ -69,9 +68,27 @@ def own_match(found: Sequence[Tried]) -> Match | None:
     return _match(-1, asked, held, 0.0) if asked and np.isfinite(held).all() else None
 
 
+def centres(found: Sequence[Tried], places: Floats, parameters: Mapping[str, Parameter], most: int) -> Floats:
+    """Return where the best machines lie, the best one first, of shape (machines, parameters).
+
+    The project's own machine is ranked with the drawn ones, if it is decided whole: where it fits as well as they do, a
+    better one may lie beside it, too. Empty before a drawn machine is decided whole. Parameters as in `matches`.
+    """
+    drawn, ours = matches(found, places, parameters), own_match(found)
+    if not drawn:
+        return places[:0]
+    best = _best_first([*drawn, *([ours] if ours else [])])[:most]
+    base = base_place(parameters)
+    return np.array([base if own is ours else places[own.draw] for own in best])
+
+
 def base_place(parameters: Mapping[str, Parameter]) -> Floats:
     """Return where the project's own machine lies, each parameter between 0 and 1."""
     return np.array([each.place(getattr(each, "base", None)) or 0.0 for each in parameters.values()])
+
+
+def _best_first(found: Iterable[Match]) -> list[Match]:
+    return sorted(found, key=lambda own: (-len(own.holds), -own.checks, own.distance, own.draw))
 
 
 def _match(draw: int, asked: Sequence[Tried], held: Floats, distance: float) -> Match:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tramontane.claims import draws
 from tramontane.claims.boxes import Box
 from tramontane.claims.draws import Tried, joined, tried
-from tramontane.claims.matching import Match, base_place, matches, own_match
+from tramontane.claims.matching import Match, base_place, centres, matches, own_match
 from tramontane.claims.screening import LEAST, MEAN_EFFECT, effects, without_influence
 from tramontane.claims.shares import LEVEL, PAWN, Share, influence, shares
 from tramontane.claims.waves import CENTRES, WAVE, near
@@ -153,15 +153,14 @@ def answer(name: str, root: Path, scale: str, size: int | None = None, waves: in
 
 def _near(of: Answer, name: str, wave: int) -> Study:
     """Return the study of the next wave: as many draws as a group of machines that are run together."""
-    best = of.matches[:CENTRES]
-    if not best:
+    best = centres(of.tried, of.places, of.parameters, CENTRES)
+    if not len(best):
         problem = "no draw has the points of all statements yet"
         raise InputError(
             "--waves", "", wave, f"tramontane uncertainty {name} --scale {of.scale} first", problem=problem
         )
-    centres = of.places[[own.draw for own in best]]
     size = min(of.size, WAVE)
-    at = near(centres, list(of.parameters.values()), size, wave, of.study.sample.seed)
+    at = near(best, list(of.parameters.values()), size, wave, of.study.sample.seed)
     scales = of.study.scales | {of.scale: of.study.scales[of.scale].model_copy(update={"size": size})}
     return of.study.model_copy(update={"sample": of.study.sample.at(at), "scales": scales})
 
