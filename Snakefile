@@ -21,6 +21,7 @@ localrules:
     draw_figure,
     draw_sheet,
     draw_schematics,
+    draw_study,
     write_report,
 
 

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from analysis import svg
 from analysis.page.experiments import anchor_of, links
 from analysis.shares import read_study
-from tramontane.claims.share_tables import process_counts
+from tramontane.claims import published_studies
+from tramontane.claims.share_tables import process_counts, sentences
+from tramontane.results import published
+from tramontane.support.layout import Layout
 
 CAPTIONS = {
     "shares": "Left: share of the machines on which each statement holds, with its interval at 95 %; at the right edge "
@@ -32,6 +35,8 @@ _PAIRS = (
 
 HEADINGS = ("Statement", "Holds on", "Interval", "Checks", "Processes", "Our margin", "Decides most", "Index")
 _SHOWN = 10
+_COMMIT = 12
+"""Digits that name a commit."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +49,26 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Where a study is from that has not run here: the commits of its points, its file, and what would run them."""
+
+    commits: list[str]
+    file: str
+    command: str
+
+
+@dataclass(frozen=True)
 class Study:
     """What a study found.
 
     Attributes
     ----------
+    name
+        The study's: a file of `configs/samples`.
     anchor, title, about
-        Heading, and at which size it was made.
+        Heading, and what is said of it in sentences, at which size it was made first.
+    origin
+        Where it is from if it is published, and its machines have not run here.
     rows
         A row a statement, under `HEADINGS`.
     best
@@ -61,9 +79,11 @@ class Study:
         JSON of an interactive plot of the machines; empty if none could be ranked.
     """
 
+    name: str
     anchor: str
     title: str
-    about: str
+    about: Markup
+    origin: Origin | None
     rows: list[list[str]]
     best: list[list[str]]
     pictures: list[Picture]
@@ -76,26 +96,51 @@ class Study:
 
 
 def studies(root: Path, scale: str, page: Path) -> list[Study]:
-    """Return the studies that have run at a scale."""
-    files = sorted((root / "results").glob(f"over-*-{scale}/shares.json"))
-    return [_study(read_study(file), file, page) for file in files]
+    """Return the studies of a scale: those that have run, then those of which nothing has run here but is published.
+
+    Raises
+    ------
+    InputError
+        If a file can't be read, or is of a study that is not there.
+    """
+    own = {file.parent.name: file for file in sorted((root / "results").glob(f"over-*-{scale}/shares.json"))}
+    ran = {name.removeprefix("over-").removesuffix(f"-{scale}"): read_study(file) for name, file in own.items()}
+    there = published.studies(root, scale)
+    found = {name: data for name, data in ran.items() if name not in there or _decided(data)}
+    for name in there.keys() - found.keys():
+        # Points may be there before a study has ended and written its file: these come first, as everywhere.
+        found[name] = published_studies.known(name, root, scale, source=str(there[name]))
+    made = [_study(name, data, root, scale, page) for name, data in sorted(found.items())]
+    return sorted(made, key=lambda each: each.origin is not None)
 
 
-def _study(data: Mapping[str, Any], file: Path, page: Path) -> Study:
-    anchor = f"study-{re.sub(r'[^A-Za-z0-9-]', '-', file.parent.name)}"
+def _decided(data: Mapping[str, Any]) -> bool:
+    return any(own["evaluated"] for own in data["claims"])
+
+
+def _study(name: str, data: Mapping[str, Any], root: Path, scale: str, page: Path) -> Study:
+    whole = f"over-{name}-{scale}"
+    anchor = f"study-{re.sub(r'[^A-Za-z0-9-]', '-', whole)}"
+    folder, origin = root / "results" / whole / "figures", None
+    if "published" in data:
+        folder = Layout(root, scale).study(name)[0].parent
+        commits = [commit[:_COMMIT] for commit in data["commits"]]
+        origin = Origin(commits, data["published"], published_studies.command(name, scale))
     pictures = []
-    pairs = sorted(each.stem for each in (file.parent / "figures").glob(f"{_NEAREST}-*.svg"))
-    for name, caption in [*CAPTIONS.items(), *((name, _PAIRS) for name in pairs)]:
-        drawn = file.parent / "figures" / f"{name}.svg"
+    pairs = sorted(each.stem for each in folder.glob(f"{_NEAREST}-*.svg"))
+    for picture, caption in [*CAPTIONS.items(), *((pair, _PAIRS) for pair in pairs)]:
+        drawn = folder / f"{picture}.svg"
         if drawn.exists():
-            text = svg.inline(drawn.read_text(encoding="utf-8"), anchor_of(f"{file.parent.name}-{name}"), caption)
+            text = svg.inline(drawn.read_text(encoding="utf-8"), anchor_of(f"{whole}-{picture}"), caption)
             files = [(kind.upper(), drawn.with_suffix(f".{kind}")) for kind in ("svg", "png", "pdf")]
             pictures.append(Picture(Markup(text), caption, links(files, page)))
     ours = data.get("own_machine")
     machines = ([{**ours, "draw": "ours"}] if ours else []) + list(data["machines"][:_SHOWN])
     best = [[str(own["draw"]), str(len(own["holds"])), ", ".join(own["violated"]) or "none"] for own in machines]
     rows = [_row(own) for own in data["claims"]]
-    return Study(anchor, str(data["title"]), str(data["about"]), rows, best, pictures, plot(data))
+    said = str(escape(" ".join(sentences(data)) if "sentences" in data else data["about"]))
+    about = Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", said))
+    return Study(name, anchor, str(data["title"]), about, origin, rows, best, pictures, plot(data))
 
 
 def _row(own: Mapping[str, Any]) -> list[str]:

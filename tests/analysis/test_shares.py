@@ -9,7 +9,13 @@ import pytest
 from analysis import report
 from analysis.page import shares as page_shares
 from analysis.shares import main
+from tramontane.campaign.rules import study_outputs
+from tramontane.claims import published_studies
 from tramontane.claims.screening import MEAN_EFFECT
+from tramontane.errors import InputError
+from tramontane.results.published import STUDIES
+
+ROOT = Path(__file__).parents[2]
 
 
 def claim(name: str, evaluated: int) -> dict[str, Any]:
@@ -63,6 +69,7 @@ def test_statements_margins_and_machines_are_drawn_by_name(tmp_path: Path, capsy
         assert all(word in drawn for word in words), name
         assert "Z-5z" not in drawn
     assert len(capsys.readouterr().out.splitlines()) == 9
+    assert all((tmp_path / Path(name).name).exists() for name in study_outputs())
 
 
 def test_a_screening_shows_mean_effects(tmp_path: Path) -> None:
@@ -102,6 +109,74 @@ def test_the_report_has_statements_machines_and_pictures(tmp_path: Path) -> None
     assert [own["label"] for own in drawn["data"][0]["dimensions"]] == ["packet", "link latency", "statements"]
     assert page_shares.plot(study(machines=[])) == ""
     assert page_shares.studies(tmp_path, "laptop", page) == []
+
+
+def published_in(clone: Path, **changes: Any) -> Path:
+    """Publish a study in a clone in which nothing has run; return the file."""
+    said: dict[str, Any] = {
+        "title": "Own <ranges>",
+        "about": "x",
+        "sentences": ["Scale laptop; `--json` has more.", "None is best."],
+    }
+    said |= {"size": 2, "waves": [], "index": "PAWN index", "commits": ["0123456789abcdef"]}
+    (clone / "configs").symlink_to(ROOT / "configs")
+    (clone / "Snakefile").symlink_to(ROOT / "Snakefile")
+    file = clone / STUDIES / "two-generations-laptop.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(study(**said, **changes)))
+    return file
+
+
+def test_the_report_shows_what_is_published_at_its_scale_and_says_so(tmp_path: Path) -> None:
+    published_in(tmp_path)
+    for name in study_outputs():
+        drawn = tmp_path / name.format(scale="laptop", study="two-generations")
+        drawn.parent.mkdir(parents=True, exist_ok=True)
+        drawn.write_text('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>')
+    page = tmp_path / "results" / "laptop" / "report.html"
+    text = report.render(report.Contents("laptop", "", [], studies=page_shares.studies(tmp_path, "laptop", page)))
+    for words in (
+        '<h2 id="study-over-two-generations-laptop">Own &lt;ranges&gt;</h2>',
+        "Published, from commit 0123456789ab</strong> (<code>published/studies/two-generations-laptop.json</code>)",
+        "<code>tramontane uncertainty two-generations --scale laptop</code> runs them",
+        "Scale laptop; <code>--json</code> has more. None is best.",
+        "<td>Z-5b</td><td>25 % of 8</td>",
+        '<a href="studies/two-generations/shares-margins.pdf">PDF</a>',
+        "parcoords",
+    ):
+        assert words in text, words
+    assert page_shares.studies(tmp_path, "smoke", page) == []
+    assert page_shares.studies(tmp_path, "paper", page) == []
+
+
+def test_what_has_run_here_comes_before_what_is_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    published_in(tmp_path)
+    page = tmp_path / "results" / "laptop" / "report.html"
+
+    def shown() -> list[tuple[str, bool]]:
+        found = page_shares.studies(tmp_path, "laptop", page)
+        return [(own.title, own.origin is not None) for own in found]
+
+    own = tmp_path / "results" / "over-two-generations-laptop" / "shares.json"
+    own.parent.mkdir(parents=True)
+    own.write_text(json.dumps(study(title="Mine", about="", claims=[claim("Z-5b", 0)])))
+    assert shown() == [("Own <ranges>", True)]  # nothing is decided here
+    own.write_text(json.dumps(study(title="Mine", about="")))
+    assert shown() == [("Mine", False)]
+    other = tmp_path / "results" / "over-zheng2018-laptop" / "shares.json"
+    other.parent.mkdir()
+    other.write_text(json.dumps(study(title="Another of mine", about="")))
+    own.unlink()
+    assert shown() == [("Another of mine", False), ("Own <ranges>", True)]
+    # Points of a study that was stopped: the choice is that of `tramontane claims --over`.
+    monkeypatch.setattr(published_studies, "known", lambda *_, **__: study(title="Half of mine", about=""))
+    assert shown() == [("Half of mine", False), ("Another of mine", False)]
+
+
+def test_a_published_file_that_is_no_summary_is_one_line(tmp_path: Path) -> None:
+    published_in(tmp_path).write_text('{"claims": []}')
+    with pytest.raises(InputError, match=r"two-generations-laptop\.json: found something else"):
+        page_shares.studies(tmp_path, "laptop", tmp_path / "report.html")
 
 
 @pytest.mark.parametrize("content", ["{}", "[]", '{"claims": 3}', "no JSON"])

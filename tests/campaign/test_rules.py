@@ -13,7 +13,7 @@ import pytest
 from tramontane.campaign import rules as rules_module
 from tramontane.campaign import slurm
 from tramontane.campaign.plan import Plan, make_plan, write_plan
-from tramontane.campaign.rules import Rules, Step, figure_outputs, sheet_outputs
+from tramontane.campaign.rules import Rules, Step, figure_outputs, sheet_outputs, study_outputs
 from tramontane.support.layout import CODE, Layout
 
 
@@ -178,6 +178,23 @@ def test_experiments_that_name_one_figure_are_drawn_together_too(project: Path, 
 def test_a_figure_of_one_experiment_is_drawn_once(project: Path, other: Path) -> None:
     write_plan(make_plan(project, "smoke"))
     assert Rules(project).sheets("smoke") == {}
+
+
+def test_what_is_published_of_a_study_is_drawn_for_the_report_of_its_scale_alone(project: Path) -> None:
+    write_plan(make_plan(project, "smoke"))
+    rules, layout = Rules(project), Layout(project, "smoke")
+    touch(project / "published" / "studies" / "own-laptop.json", 1)
+    before = rules.figures(SimpleNamespace(scale="smoke"))
+    summary = touch(project / "published" / "studies" / "own-smoke.json", 1)
+    drawn = [str(path) for path in layout.study("own")]
+    assert set(rules.figures(SimpleNamespace(scale="smoke"))) - set(before) == set(drawn)
+    assert set(drawn) <= set(rules.targets("smoke"))
+    assert [str(Path(name).relative_to(project)) for name in drawn] == [
+        name.format(scale="smoke", study="own") for name in study_outputs()
+    ]
+    [step] = [step for step in rules.steps("smoke") if str(step.outputs[0]) == drawn[0]]
+    assert summary in step.inputs
+    assert {Path(name).name for name in rules.code_of_studies()} >= {"shares.py", "margins.py", "machine_lines.py"}
 
 
 def test_a_change_of_code_remakes_what_it_made_and_nothing_else(

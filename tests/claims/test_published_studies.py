@@ -13,6 +13,7 @@ from tramontane.claims import pages, published_studies, share_tables
 from tramontane.claims.uncertainty import Answer, as_data
 from tramontane.cli import app
 from tramontane.errors import InputError
+from tramontane.results.published import STUDIES
 from tramontane.study.claims import list_claims, load_claims
 
 from .test_matching import FOUND, answer, tried
@@ -144,7 +145,7 @@ def test_tables_of_the_documents_are_those_of_the_published_studies(page: str) -
 
 def test_studies_that_come_with_the_project_are_of_clean_clones_and_of_statements_that_are_known() -> None:
     known = {name for each in list_claims(ROOT) for name in load_claims(each, ROOT).claims}
-    for path in (ROOT / published_studies.STUDIES).glob("*.json"):
+    for path in (ROOT / STUDIES).glob("*.json"):
         data = published_studies.read(path)
         assert {own["id"] for own in data["claims"]} <= known
         assert data["commits"]

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from tramontane.campaign import slurm
 from tramontane.campaign.clock import is_past
+from tramontane.results import published
 from tramontane.support.imports import sources
 from tramontane.support.layout import CODE, DRAWN, SHARE, Layout
 
@@ -21,11 +22,13 @@ from tramontane.support.layout import CODE, DRAWN, SHARE, Layout
 SCALES = "smoke|laptop|paper"
 EXPERIMENT = "[A-Za-z0-9][A-Za-z0-9_.-]*"
 SHEET = EXPERIMENT
+STUDY = EXPERIMENT
 BATCH = "[0-9a-f]{16}"
 
-#: What makes datasets, figures (single, together, and of schedules) and the report.
+#: What makes datasets, figures (single, together, and of schedules), those of published studies, and the report.
 COLLATING = ("tramontane.results.collate",)
 DRAWING = ("analysis.draw", "analysis.schematics")
+DRAWING_STUDIES = ("analysis.shares",)
 REPORTING = ("analysis.report",)
 
 #: The rules of the workflow.
@@ -145,6 +148,10 @@ class Rules:
         """Return the code and style that decide what figures look like."""
         return [*_code(DRAWING), *_styles()]
 
+    def code_of_studies(self) -> list[str]:
+        """Return the code and style that decide what figures of studies look like."""
+        return [*_code(DRAWING_STUDIES), *_styles()]
+
     def code_of_skeleton(self) -> list[str]:
         """Return the sources of the program that runs schedules with MPI."""
         return [str(path) for path in (SHARE / "CMakeLists.txt", *_skeleton())]
@@ -170,7 +177,7 @@ class Rules:
         return [str(layout.dataset(name)) for name in self.sheets(wildcards.scale)[wildcards.sheet]]
 
     def figures(self, wildcards: Wildcards) -> list[str]:
-        """Return the figures and captions of all experiments that the report shows, single and as panels."""
+        """Return the figures and captions that the report shows: single, as panels, and of published studies."""
         return [str(path) for step in self._drawing(wildcards.scale) for path in step.outputs]
 
     def sheets(self, scale: str) -> dict[str, list[str]]:
@@ -222,6 +229,8 @@ class Rules:
             yield Step((*collating.outputs, *code), tuple(layout.figures(name)))
         if self.outline(scale)["experiments"]:
             yield Step(code, tuple(layout.schematics()))
+            for name, file in published.studies(self.root, scale).items():
+                yield Step((file, *_paths(self.code_of_studies())), tuple(layout.study(name)))
         for sheet, names in self.sheets(scale).items():
             yield Step((*map(layout.dataset, names), *code), tuple(layout.sheet(sheet)))
 
@@ -234,6 +243,11 @@ def figure_outputs() -> list[str]:
 def sheet_outputs() -> list[str]:
     """Return the outputs of the rule that draws several experiments as one figure, with wildcards."""
     return [f"results/{{scale}}/sheets/{{sheet}}.{form}" for form in DRAWN]
+
+
+def study_outputs() -> list[str]:
+    """Return the outputs of the rule that draws what a published study found, with wildcards."""
+    return [str(path) for path in Layout(Path(), "{scale}").study("{study}")]
 
 
 def schematic_outputs() -> list[str]:

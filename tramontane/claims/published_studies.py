@@ -11,17 +11,27 @@ from typing import Any
 from tramontane.claims import draws
 from tramontane.claims.uncertainty import Answer, answer, as_data, size_of
 from tramontane.errors import InputError
-from tramontane.results.store import PUBLISHED
+from tramontane.results.published import STUDIES
 from tramontane.study.reading import read_json
 from tramontane.study.studies import load_study
 from tramontane.support.files import dump, write_if_changed
 
-STUDIES = PUBLISHED / "studies"
-
 _DIGITS = 6
 """Of the numbers that are kept: more than any table shows."""
 _DIRTY = "-dirty"
-_KEYS = {"claims", "commits", "sentences", "size", "waves"}
+_KEYS = {
+    "about",
+    "claims",
+    "commits",
+    "index",
+    "machines",
+    "parameters",
+    "places",
+    "sentences",
+    "size",
+    "title",
+    "waves",
+}
 """What a summary has at least."""
 
 
@@ -103,7 +113,7 @@ def known(
         ("--waves", waves, 1, len(data["waves"]) + 1),
     ):
         if asked not in (default, there):
-            allowed = f"{there}, as published; or first: {_command(name, scale)} {option} {asked}"
+            allowed = f"{there}, as published; or first: {command(name, scale)} {option} {asked}"
             raise InputError(source, option, asked, allowed, problem=f"found {asked}, which has not run here")
     asked_for = [own for own in data["claims"] if not only or own["id"] in only]
     return {**data, "claims": asked_for, "published": str(path.relative_to(root))}
@@ -120,10 +130,11 @@ def read(path: Path) -> dict[str, Any]:
 
 def _nothing(source: str, name: str, scale: str) -> NothingRunError:
     problem = f"no drawn machine of {name} has run at scale {scale}"
-    return NothingRunError(source, "", name, f"first: {_command(name, scale)}", problem=problem)
+    return NothingRunError(source, "", name, f"first: {command(name, scale)}", problem=problem)
 
 
-def _command(name: str, scale: str) -> str:
+def command(name: str, scale: str) -> str:
+    """Return the command that runs the machines of a study."""
     return f"tramontane uncertainty {name} --scale {scale}"
 
 

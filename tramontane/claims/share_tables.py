@@ -33,12 +33,17 @@ def markdown(data: Mapping[str, Any]) -> str:
     """Return the Markdown table of a page, and below it at which size it was made."""
     rows: list[Sequence[str]] = [HEAD, ["---"] * len(HEAD), *map(row, data["claims"])]
     lines = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in rows)
-    return "\n\n".join([lines, " ".join([*data["sentences"], *drawn_together(data)])])
+    return "\n\n".join([lines, " ".join(sentences(data))])
 
 
 def text(data: Mapping[str, Any]) -> str:
     """Return the table of a terminal, and which machine matches best."""
-    return "\n".join([table(HEAD, [row(own) for own in data["claims"]]), *data["sentences"], *drawn_together(data)])
+    return "\n".join([table(HEAD, [row(own) for own in data["claims"]]), *sentences(data)])
+
+
+def sentences(data: Mapping[str, Any]) -> list[str]:
+    """Return what is said below a table: at which size it was made, which machine matches best, what can't be told."""
+    return [*data["sentences"], *drawn_together(data)]
 
 
 def drawn_together(data: Mapping[str, Any]) -> list[str]:

@@ -1,6 +1,6 @@
-"""Records that come with the project: points of the paper's scale that take hours, simulated once.
+"""What comes with the project: records of points of the paper's scale that take hours, and summaries of studies.
 
-They lie in `published` and are records like any others. A campaign takes over those that it lacks, also those of an
+Records lie in `published` and are records like any others. A campaign takes over those that it lacks, also those of an
 older model revision, which everything that shows them marks.
 """
 
@@ -10,8 +10,17 @@ from typing import Any
 
 from tramontane.results.store import PUBLISHED, Store
 
+#: Where the summaries of studies lie.
+STUDIES = PUBLISHED / "studies"
+
 #: What marks a record, in its provenance, as taken over.
 MARK = "published"
+
+
+def studies(root: Path, scale: str) -> dict[str, Path]:
+    """Return the summaries of the studies that are published at a scale, by the studies' names."""
+    end = f"-{scale}.json"
+    return {path.name.removesuffix(end): path for path in sorted((root / STUDIES).glob(f"*{end}"))}
 
 
 def find_published(root: Path, identities: Iterable[str], revision: int | None) -> dict[str, int]:

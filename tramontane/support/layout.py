@@ -29,6 +29,9 @@ FIGURE_FORMATS = ("svg", "png", "pdf")
 #: All that is written of a figure: its forms, the caption, and the numbers it shows as tables.
 DRAWN = (*FIGURE_FORMATS, "txt", "md")
 
+#: The figures of a study of uncertainty that always can be drawn, where it is published.
+STUDY_FIGURES = ("shares", "shares-margins")
+
 #: The figures that show how the operations work, whatever is simulated; named as in the paper.
 SCHEMATICS = ("fig03", "fig04")
 
@@ -151,6 +154,11 @@ class Layout:
         """Return the figures that show schedules, in all their forms, and their captions."""
         forms = (form for form in DRAWN if form != "md")  # they show no numbers
         return [self.folder / "schematics" / f"{name}.{form}" for name, form in itertools.product(SCHEMATICS, forms)]
+
+    def study(self, name: str) -> list[Path]:
+        """Return the figures of a published study of uncertainty in all their forms."""
+        forms = itertools.product(STUDY_FIGURES, FIGURE_FORMATS)
+        return [self.folder / "studies" / name / f"{figure}.{form}" for figure, form in forms]
 
     def sheet(self, name: str) -> list[Path]:
         """Return a figure of several experiments in all its forms, its captions and its tables."""

@@ -62,6 +62,27 @@ rule draw_schematics:
         "exec python -m analysis.schematics {params.folder} > {log} 2>&1"
 
 
+rule draw_study:
+    input:
+        study="published/studies/{study}-{scale}.json",
+        code=files.code_of_studies(),
+    output:
+        campaign.study_outputs(),
+    log:
+        "results/{scale}/logs/draw-study-{study}.log",
+    conda:
+        "../envs/analyse.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        stem="results/{scale}/studies/{study}/shares",
+    message:
+        "draw what is published of the study {wildcards.study}"
+    shell:
+        "exec python -m analysis.shares {input.study} {params.stem} > {log} 2>&1"
+
+
 rule write_report:
     input:
         datasets=files.datasets,

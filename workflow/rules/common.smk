@@ -7,4 +7,5 @@ wildcard_constraints:
     scale=campaign.SCALES,
     experiment=campaign.EXPERIMENT,
     sheet=campaign.SHEET,
+    study=campaign.STUDY,
     batch=campaign.BATCH,
