@@ -219,9 +219,9 @@ private:
     static constexpr std::uint32_t bits = 64;
 
     struct alignas(64) OfRank {
-        Sums sums{};
-        Ticks work_begin = 0, work_end = 0;  ///< its last work
-        Ticks idle_since = 0;
+        Sums sums;
+        Ticks work_begin, work_end;  ///< its last work
+        Ticks idle_since;
     };
 
     [[nodiscard]] bool tells(std::uint32_t rank) const { return (told_[rank / bits] >> rank % bits & 1) != 0; }
@@ -240,7 +240,7 @@ private:
     }
 
     const bool all_;
-    std::vector<OfRank> ranks_;
+    ZeroRecords<OfRank> ranks_;        // for a timeline, few ranks' are touched
     std::vector<std::uint64_t> told_;  // a bit a rank: it stays in the nearest cache
     Diaries diaries_;
 };
