@@ -130,6 +130,12 @@ def test_steps_of_a_program_are_those_of_its_elements(tmp_path: Path, tables: Pa
     assert schedule(single.workload, 24).round(0, 0).work == 1  # with an element a rank nothing is inside
     metis = point(tmp_path, sphere.replace("parts", "partition: metis, parts"), steps)
     assert metis.id != made.id
+    half = point(tmp_path, sphere.replace("parts", "inside_scale: 50 %, parts"), steps)
+    assert patterns.named(half.canonical()) == patterns.named(made.canonical())
+    assert schedule(half.workload, 24).round(0, 0).work == found.round(0, 0).work
+    assert schedule(half.workload, 24).round(0, 2).work == pytest.approx(inside * 1000 + 1_000_000, abs=2000)
+    whole = point(tmp_path, sphere.replace("parts", "inside_scale: 100 %, parts"), steps)
+    assert whole.id == made.id
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_all_parameters_of_the_paper_together_make_possible_points_of_every_figu
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["wang2020", "brown2018", "dwd2004"])
+@pytest.mark.parametrize("name", ["wang2020", "brown2018", "dwd2004", "jamroz2016"])
 def test_all_draws_of_the_other_papers_make_possible_points(name: str) -> None:
     study = load_study(name, ROOT)
     made = draws.drawn(study, ROOT, "laptop", 16)
@@ -82,7 +82,7 @@ def test_luck_draws_random_numbers_for_all_members_and_leaves_our_own_as_they_ar
     assert sorted(map(sorted, seeds.values())) == [[1 + base, 2 + base] for base in (0, 1000, 2000, 3000)]
 
 
-@pytest.mark.parametrize("name", ["zheng2018", "brown2018", "wang2020", "dwd2004"])
+@pytest.mark.parametrize("name", ["zheng2018", "brown2018", "wang2020", "dwd2004", "jamroz2016"])
 def test_what_joined_later_moved_no_draw(name: str) -> None:
     sample = load_study(name, ROOT).sample
     later = [key for key, parameter in sample.drawn.items() if parameter.later]

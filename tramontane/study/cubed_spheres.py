@@ -11,11 +11,12 @@ from tramontane.study import element_makers, patterns
 from tramontane.study.fields import Choice, Count, Whole
 from tramontane.study.messages import problem
 from tramontane.study.settings import Settings
-from tramontane.study.units import TIME, parse_quantity
+from tramontane.study.units import TIME, Share, parse_quantity
 
 CURVE, METIS = "curve", "metis"
 EDGES, VERTICES = "edges", "vertices"
 _NAME = "cubed_sphere"
+_WHOLE = 1_000_000
 MOST_ALONG = 400
 """Elements along an edge: who is beside whom is worked out whenever a point is read."""
 
@@ -42,6 +43,11 @@ class CubedSphere(Settings):
     points: Annotated[int, Whole(1, 64)] = Field(4, description="Points along an edge of an element (np).")
     levels: Count = Field(1, description="Levels of a point.", examples=[26])
     fields: Count = Field(1, description="Fields of 8 B that are exchanged together.")
+    inside_scale: Share | None = Field(
+        None,
+        description="Share of the work that steps state `per_inside`, for programs that move these bytes otherwise.",
+        examples=["150 %"],
+    )
 
     @model_validator(mode="after")
     def _shared(self) -> Self:
@@ -114,9 +120,10 @@ def on_elements(step: dict[str, Any], sphere: CubedSphere) -> dict[str, Any]:
         If that can't be made.
     """
     try:
-        digest, inside = _table(sphere)
+        shape = sphere.changed(inside_scale=None)  # which moves no element
+        digest, inside = _table(shape)
         if not patterns.is_kept(digest):
-            _table.__wrapped__(sphere)
+            _table.__wrapped__(shape)
     except InputError as error:
         raise problem(error.problem, error.allowed, key=f"{_NAME}.parts") from None
     if step.get("kind") == "pattern" and step.get("file") is None and step.get("table") is None:
@@ -127,7 +134,8 @@ def on_elements(step: dict[str, Any], sphere: CubedSphere) -> dict[str, Any]:
             each = step.pop("per_element")
             step |= {"per_point": each, "grid": [6 * sphere.elements**2, 1, 1], "decomposition": [sphere.parts, 1]}
         if "per_inside" in step:
-            each = _time(step.pop("per_inside"), "per_inside")
+            share = _WHOLE if sphere.inside_scale is None else sphere.inside_scale
+            each = _time(step.pop("per_inside"), "per_inside") * share // _WHOLE
             total = _time(step.get("time", "0 s"), "time") + each * inside
             step["time"] = f"{max(total, 1)} ps"  # ranks of one element have nothing inside, and a step is some work
     return step
