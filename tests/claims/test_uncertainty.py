@@ -199,7 +199,14 @@ def test_values_are_spelled_with_their_units() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "runs"), [("brown2018", "3 runs each"), ("dwd2004", "2 runs each"), ("two-generations", "one run each")]
+    ("name", "runs"),
+    [
+        ("brown2018", "3 runs each"),
+        ("dwd2004", "2 runs each"),
+        ("two-generations", "one run each"),
+        ("zheng2018", "2 runs each"),
+        ("zheng2018-large", "2 runs each, one beyond 1,000"),
+    ],
 )
 def test_a_study_says_how_many_runs_a_machine_has(name: str, runs: str) -> None:
     of: Any = SimpleNamespace(study=load_study(name, ROOT), scale="laptop", found=[], size=4)

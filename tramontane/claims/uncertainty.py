@@ -337,8 +337,12 @@ def about(of: Answer) -> str:
     """Return at which size a study was made, and what many statements at once mean for their intervals."""
     counts = of.study.scales[of.scale].processes
     where = f"{', '.join(map(count, counts))} processes" if counts else "process counts of the experiments"
-    runs = of.study.scales[of.scale].values.get("members", 1)
+    values = of.study.scales[of.scale].values
+    runs = values.get("members", 1)
     each = "one run each" if runs == 1 else f"{count(runs)} runs each"
+    few, most = values.get("few", runs), values.get("many_up_to", math.inf)
+    if few < runs and counts and counts[-1] > most:
+        each += f", {'one' if few == 1 else count(few)} beyond {count(most)}"
     missed = (1 - LEVEL) * len(of.found)
     drawn = f"{plural(of.size, 'draw')} ({of.study.sample.method}, seed {of.study.sample.seed})"
     return (
