@@ -48,6 +48,7 @@ COLLECTIVES = [
 ]
 WORKLOADS = [
     *(f"{TRANSPOSITION} algorithm={name}" for name in ("burst", "bruck", "ring-k radix=1", "ring-k radix=4")),
+    f"{TRANSPOSITION} algorithm=burst-ascending",
     *(f"{TRANSPOSITION} algorithm={name}" for name in ("pairwise", "bruck radix=3", "sliding-window radix=2")),
     *(f"{TRANSPOSITION} implementation={name}" for name in LIBRARY),
     f"{HALO} width=1",

@@ -34,6 +34,7 @@ ALLGATHERS: list[Workload] = [
 DIRECT_ALLTOALLS: list[Workload] = [
     {"algorithm": "ring-k", "radix": 3},
     {"algorithm": "burst"},
+    {"algorithm": "burst-ascending"},
     *({"algorithm": "bruck", "radix": radix} for radix in (2, 3)),
     {"algorithm": "pairwise"},
     {"algorithm": "sliding-window", "radix": 2},
