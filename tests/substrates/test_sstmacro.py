@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tramontane.comparison.networks import read_networks
@@ -120,6 +121,20 @@ def test_ranks_of_a_node_are_listed_where_they_are(tmp_path: Path) -> None:
     sstmacro.place_ranks(made, tmp_path)
     assert (tmp_path / told["app1"]["node_id_allocation_file"]).read_text() == "3\n0\n2\n3\n"
     assert (tmp_path / told["app1"]["node_id_indexing_file"]).read_text() == "5\n3\n0\n2\n3\n0\n"
+
+
+@pytest.mark.parametrize("mapping", [{"nodes": [2, 0, 3, 1]}, "random"], ids=str)
+def test_with_one_rank_a_node_a_mapping_is_written_too(mapping: object, tmp_path: Path) -> None:
+    workload = {"kind": "allreduce", "algorithm": "ring", "count": 9}
+    net = {"geometry": [4, 1, 1], "nodes_per_switch": 1}
+    made = point(ranks=4, workload=workload, machine=net, mapping=mapping)
+    assert SstMacro().refusal(made) is None
+    told = parameters(made, Path("skeleton.so"), Path("plugin.so"))["node"]["app1"]
+    sstmacro.place_ranks(made, tmp_path)
+    nodes = made.rank_mapping.node_of(np.arange(4)).tolist()
+    assert sorted(nodes) == [0, 1, 2, 3]
+    written = "".join(f"{node}\n" for node in [4, *nodes])
+    assert (tmp_path / told["node_id_indexing_file"]).read_text() == written
 
 
 def test_blocks_of_parameters_are_written_one_in_the_other() -> None:

@@ -315,7 +315,7 @@ class Point(Settings):
         """Refuse ranks that can't share nodes like this, and leave out what says nothing."""
         several = self.ranks_per_node > 1
         self.rank_mapping.check()
-        if not several and self.rank_mapping.kind not in (NODES, "random"):  # one after the other
+        if not several and self.rank_mapping.kind not in (NODES, "random"):  # all others are in order then
             self._fill(mapping="block")
         if several or self.mapping != "block" or (self.machine and self.machine.node.nics > 1):
             self._check_sharing()
