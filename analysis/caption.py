@@ -43,6 +43,7 @@ def caption(dataset: xr.Dataset) -> str:
         *_machines(dataset),
         *_reductions(dataset, spec),
         *_repeats(dataset),
+        *_stages(dataset),
         _points(dataset),
         *(["Times as printed are those of the paper, by runs of this length"] if printed.shown(dataset, spec) else []),
         *revisions.sentence(dataset),
@@ -116,10 +117,23 @@ def _repeats(dataset: xr.Dataset) -> Iterable[str]:
     cut = dataset["repeats_left_out"] > 0
     if bool(cut.any()):
         least = formatting.number(int(dataset["repeats_simulated"].where(cut).min()))
-        error = formatting.number(100 * float(dataset["steady_error"].max()), 2)
+        error = formatting.number(100 * float(dataset["steady_error"].where(cut).max()), 2)
         yield (
             f"At {formatting.number(int(cut.sum()))} points repeats were cut short when steady, after {least} or more; "
             f"the error of the time is at most {error}\u202f%"
+        )
+
+
+def _stages(dataset: xr.Dataset) -> Iterable[str]:
+    """Say how far times follow from a part of the stages."""
+    if "stages_left_out" not in dataset:
+        return
+    sampled = dataset["stages_left_out"] > 0
+    if bool(sampled.any()):
+        error = formatting.number(100 * float(dataset["steady_error"].where(sampled).max()), 2)
+        yield (
+            f"At {formatting.number(int(sampled.sum()))} points a part of the stages was simulated; the error of the "
+            f"time is at most {error}\u202f%"
         )
 
 

@@ -67,6 +67,7 @@ struct Outcome {
     };
     double time_s = 0;                                   ///< last end minus first start over all ranks
     std::vector<std::pair<std::string, double>> phases;  ///< likewise, by phase
+    std::vector<double> ends;                            ///< last end of each phase minus first start of all [s]
     std::vector<Step> steps;                             ///< by phase
     std::uint64_t messages = 0, packets = 0, bytes = 0;  ///< the workload's own
     std::uint64_t control_packets = 0;

@@ -51,6 +51,7 @@ struct Sums {
         const auto names = schedule.phases();
         for (std::size_t i = 0; i < names.size(); ++i) {
             o.phases.emplace_back(names[i], to_seconds(phases[i].length()));
+            o.ends.push_back(to_seconds(phases[i].end - std::min(span.begin, phases[i].end)));
             const Rank among = schedule.ranks_in(static_cast<std::int32_t>(i));
             const auto mean = [&](NodeRecords::Totals::Wide sum) {
                 return static_cast<double>(sum) / among * seconds_per_tick;

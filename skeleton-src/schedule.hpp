@@ -71,6 +71,9 @@ struct Round {
     std::int32_t window_number = 0;  ///< of a window call, within a repeat
     std::int64_t put_cost = 0;       ///< of the sender's processor for each put [ps]
     std::int64_t bytes = 0;          ///< of the access
+    /// After so many receives the next phase begins, within the round, and so on; 0: the round has one phase. Only with
+    /// a window.
+    std::int32_t phase_receives = 0;
 };
 
 class ContentSchedule;
@@ -101,6 +104,8 @@ public:
     [[nodiscard]] virtual bool one_sided() const { return false; }
     /// Whether there are rounds that read or write.
     [[nodiscard]] virtual bool reads_or_writes() const { return false; }
+    /// Whether there are rounds of several phases; see Round::phase_receives.
+    [[nodiscard]] virtual bool cuts_rounds() const { return false; }
     /// Whether there are rounds whose receives are posted in turn.
     [[nodiscard]] virtual bool receives_in_turn() const { return false; }
     /// Itself, if it says what its messages carry.

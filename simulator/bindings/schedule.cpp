@@ -32,6 +32,7 @@
 #include "graphs/mpi_graph.hpp"
 #include "graphs/mpi_trace.hpp"
 #include "graphs/scratch.hpp"
+#include "sampled_stages.hpp"
 #include "traffic.hpp"
 
 namespace nb = nanobind;
@@ -190,6 +191,12 @@ public:
         check(rank, schedule_->ranks(), "rank");
         const nb::gil_scoped_release released;
         return GoalWriter{*schedule_}.rank(static_cast<Rank>(rank));
+    }
+
+    std::vector<std::int64_t> stages() const {
+        std::vector<std::int64_t> stages;
+        for (const StagedPhase& phase : staged_phases(*schedule_)) stages.push_back(phase.stages());
+        return stages;
     }
 
     nb::dict totals() const {
@@ -503,6 +510,9 @@ void bind_schedule(nb::module_& module) {
             "is_graph", [](const CheckedSchedule& s) { return s.get().graph() != nullptr; },
             "Whether it says by operation what is waited for; seen as rounds it is one, without an order.")
         .def_prop_ro("phases", [](const CheckedSchedule& s) { return s.get().phases(); })
+        .def_prop_ro("stages", &CheckedSchedule::stages,
+                     "Stages of each phase: its rounds; or, where a window of sends slides through its one round, the "
+                     "sends over those that are under way at a time.")
         .def("round", &CheckedSchedule::round, "rank"_a, "round"_a)
         .def("send", &CheckedSchedule::sent<&Schedule::send>, "rank"_a, "round"_a, "index"_a,
              "The ``index``-th message that ``rank`` sends in ``round``.")

@@ -7,6 +7,7 @@
 #include <malloc.h>
 #endif
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -24,6 +25,7 @@
 #include "../simulation.hpp"
 #include "dict.hpp"
 #include "machine_dict.hpp"
+#include "sampled_stages.hpp"
 #include "workload_dict.hpp"
 
 namespace nb = nanobind;
@@ -388,13 +390,27 @@ std::unique_ptr<Workload> workload_of(const nb::dict& point) {
 }
 std::unique_ptr<Schedule> schedule_of(const nb::dict& point) { return workload_of(point)->schedule(); }
 
+/// The schedule of the stages that are simulated: for each phase pairs of the first one and how many. Null: all are.
+std::unique_ptr<SampledStages> sampled_of(const nb::dict& point, const Schedule& whole) {
+    if (!point.contains("windows")) return nullptr;
+    using Pairs = std::vector<std::pair<std::int64_t, std::int64_t>>;
+    std::vector<std::vector<StageWindow>> windows;
+    for (const Pairs& phase : get<std::vector<Pairs>>(point, "windows")) {
+        windows.emplace_back();
+        for (const auto& [first, count] : phase) windows.back().push_back({first, count});
+    }
+    return std::make_unique<SampledStages>(whole, windows);
+}
+
 /// A point as the simulator takes it.
 struct Task {
     explicit Task(const nb::dict& point, std::uint32_t threads = 1, Limit limit = {}, Ticks window = 0,
                   std::vector<std::uint32_t> timeline = {})
         : machine(machine_from_dict(get<nb::dict>(point, "machine"))),
           workload(workload_of(point)),
-          schedule(workload->schedule()),
+          whole(workload->schedule()),
+          sampled(sampled_of(point, *whole)),
+          schedule(sampled ? static_cast<const Schedule*>(sampled.get()) : whole.get()),
           run{.seed = seed_of(point),
               .start_jitter = start_jitter_of(point),
               .places = places_of(point),
@@ -411,7 +427,9 @@ struct Task {
 
     const Machine machine;
     const std::unique_ptr<Workload> workload;
-    const std::unique_ptr<Schedule> schedule;
+    const std::unique_ptr<Schedule> whole;
+    const std::unique_ptr<SampledStages> sampled;
+    const Schedule* const schedule;  // what is simulated
     const Run run;
 };
 
@@ -520,6 +538,11 @@ nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double long
     for (const auto& [name, time] : o.phases) phases[name.c_str()] = time;
     result["time_s"] = o.time_s;
     result["phases"] = phases;
+    if (task.sampled) {
+        nb::list ends;
+        for (const double end : o.ends) ends.append(end);
+        result["window_ends_s"] = ends;
+    }
     if (task.workload->has_steps()) {
         nb::list steps;  // in the program's order
         for (const Outcome::Step& step : o.steps) {
@@ -623,6 +646,9 @@ void bind_simulation(nb::module_& module) {
         "`device` is \"\", or \"gpu\" for an accelerator, or \"host\" for the same with threads as its lanes: the "
         "same\n"
         "results.\n\n"
+        "The point's `windows`, if it has any, are the stages that are simulated: for each phase pairs of first stage "
+        "and\n"
+        "how many. Then phases are those windows, and `window_ends_s` says when the last rank ended each [s].\n\n"
         "Raises ValueError for what cannot be simulated and RuntimeError on deadlock, with what waits for what.");
     module.def(
         "accelerator", [] { return tramontane::device::accelerator().name(); },

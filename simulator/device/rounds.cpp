@@ -12,7 +12,7 @@ namespace {
 
 auto fields(const Round& r) {
     return std::tuple(r.phase, r.sends, r.receives, r.window, r.in_turn, r.waits, r.work, r.ends, r.sends_only, r.call,
-                      r.access, r.window_number, r.put_cost, r.bytes);
+                      r.access, r.window_number, r.put_cost, r.bytes, r.phase_receives);
 }
 
 /// Numbers different values in the order in which they come.
@@ -105,7 +105,9 @@ Array<T> array_of(Memory& memory, const std::vector<T>& values) {
 }  // namespace
 
 RoundTable::RoundTable(Memory& memory, const Schedule& schedule)
-    : count_(static_cast<std::size_t>(schedule.rounds())), one_sided_(schedule.one_sided()) {
+    : count_(static_cast<std::size_t>(schedule.rounds())),
+      one_sided_(schedule.one_sided()),
+      cuts_rounds_(schedule.cuts_rounds()) {
     const std::vector<Part> parts = parts_of(schedule);
     std::size_t rounds = 0, runs = 0;
     for (const Part& part : parts) {

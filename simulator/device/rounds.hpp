@@ -37,6 +37,7 @@ public:
         return send(rank, round, index).bytes;
     }
     [[nodiscard]] bool one_sided() const { return one_sided_; }
+    [[nodiscard]] bool cuts_rounds() const { return cuts_rounds_; }
     /// Such schedules are refused before.
     [[nodiscard]] static bool receives_in_turn() { return false; }
     /// Graphs have none.
@@ -66,7 +67,7 @@ private:
     }
 
     std::size_t count_;  // rounds
-    bool one_sided_;
+    bool one_sided_, cuts_rounds_;
     std::uint64_t most_at_once_ = 0;
     Array<Entry> rounds_;  // by rank and round
     Array<Run> runs_;

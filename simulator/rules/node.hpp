@@ -97,6 +97,7 @@ protected:
           schedule_(schedule),
           noise_(noise),
           has_puts_(schedule.one_sided()),
+          cuts_rounds_(schedule.cuts_rounds()),
           copies_share_(machine.copies_share_memory && places.several() && machine.node_memory_bandwidth > 0),
           prepares_in_time_(copies_share_ || machine.under_way_overhead > 0),
           stripe_above_(places.stripes() ? std::max(machine.stripe_above, machine.packet)
@@ -115,6 +116,7 @@ protected:
           schedule_(first.schedule_),
           noise_(first.noise_),
           has_puts_(first.has_puts_),
+          cuts_rounds_(first.cuts_rounds_),
           copies_share_(first.copies_share_),
           prepares_in_time_(first.prepares_in_time_),
           stripe_above_(first.stripe_above_),
@@ -134,6 +136,7 @@ protected:
     }
     TRAMONTANE_ONCE TRAMONTANE_RULE void run(Node& node, std::uint32_t rank, Ticks now);
     TRAMONTANE_ONCE TRAMONTANE_RULE Step begin_round(Node& node, std::uint32_t rank, Ticks now, Ticks time);
+    [[gnu::noinline]] TRAMONTANE_RULE void go_to_phase(Node& node, std::uint32_t rank, Ticks now);
     TRAMONTANE_RULE Step end_round(Node& node, Ticks time);
     TRAMONTANE_ONCE TRAMONTANE_RULE Step wait(Node& node, std::uint32_t rank, Ticks now, Ticks time);
     [[gnu::noinline]] TRAMONTANE_RULE void leave_open(Node& node, std::uint32_t rank);
@@ -305,6 +308,7 @@ protected:
     const Rounds& schedule_;
     const Noise noise_;
     const bool has_puts_;              // in some round
+    const bool cuts_rounds_;           // into phases
     const bool copies_share_;          // the memory of their node
     const bool prepares_in_time_;      // what a send costs depends on what is under way when it begins
     const std::int64_t stripe_above_;  // payloads of more bytes are striped

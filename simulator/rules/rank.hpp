@@ -125,6 +125,23 @@ TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, 
     return take_early(node, rank, time);
 }
 
+/// Counts a rank among those in the phase that its receives have brought it to, where phases change within a round.
+template <class Own, class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::go_to_phase(Node& node, std::uint32_t rank, Ticks now) {
+    const Round round = schedule_.round(static_cast<Rank>(rank), node.round);
+    if (round.phase_receives == 0) return;
+    const std::int32_t received = round.receives - node.left.receives;
+    const std::int32_t last = round.phase + (round.receives - 1) / round.phase_receives;
+    const std::int32_t reached = std::min(round.phase + received / round.phase_receives, last);
+    while (node.phase < reached) {
+        const auto before = static_cast<std::size_t>(node.phase++), after = before + 1;
+        phases_[before].end = std::max(phases_[before].end, now);
+        totals_[before].ended += now;
+        phases_[after].begin = std::min(phases_[after].begin, now);
+        totals_[after].begun += now;
+    }
+}
+
 template <class Own, class Engine, class Switches>
 TRAMONTANE_RULE NodeRecords::Step NodeRules<Own, Engine, Switches>::end_round(Node& node, Ticks time) {
     ++node.round;
@@ -483,6 +500,8 @@ TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, 
             node.state = RankState::posts_in_turn;
             return Step::until(copying > 0 ? busy_until(node, rank, now, copying) : now);
         }
+        if (cuts_rounds_ && node.left.receives < receives) [[unlikely]]
+            go_to_phase(node, rank, now);
         if (copying > 0) {
             time = busy_until(node, rank, now, copying);
             if (!awaits(node, rank)) break;

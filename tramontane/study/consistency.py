@@ -21,7 +21,11 @@ def _searched(point: Point) -> bool:
 
 
 def _cut_short(point: Point) -> bool:
-    return not point.steady.is_default
+    return bool(point.steady.error)
+
+
+def _sampled(point: Point) -> bool:
+    return point.steady.stages is not None
 
 
 _KINDS: Mapping[str, tuple[Callable[[Point], bool], str]] = {
@@ -38,7 +42,9 @@ _VARIABLES: Mapping[str, tuple[Callable[[Point], bool], str]] = {
     "best_radix": (_searched, "points with workload.radix: optimal"),
     "repeats_simulated": (_cut_short, "points with steady.error"),
     "repeats_left_out": (_cut_short, "points with steady.error"),
-    "steady_error": (_cut_short, "points with steady.error"),
+    "stages_simulated": (_sampled, "points with steady.stages"),
+    "stages_left_out": (_sampled, "points with steady.stages"),
+    "steady_error": (lambda point: not point.steady.is_default, "points with steady.error or steady.stages"),
 }
 """What a figure needs of at least one point, by its kind and by its variable."""
 

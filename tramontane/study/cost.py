@@ -20,7 +20,7 @@ from ruamel.yaml import YAML
 from tramontane.study.jobs import Job, Jobs
 from tramontane.study.mapping import ALLOCATIONS, Ruled, is_scattered
 from tramontane.study.network import Network, Nodes
-from tramontane.study.points import BY_CLASS, Point
+from tramontane.study.points import BY_CLASS, WHOLE, Point
 from tramontane.study.settings import filled
 from tramontane.study.traffic import CONTROL, Floats, Traffic, traffic
 from tramontane.study.workloads import DOUBLE, RADICES, Allreduce
@@ -165,7 +165,9 @@ def slower_with_state(state: Any, growth: Mapping[float, float]) -> Any:
 
 
 def _simulated(point: Point) -> float:
-    """Return the part of a point's traffic that is simulated: less than 1 where repeats may be cut short."""
+    """Return the part of a point's traffic that is simulated: less than 1 where repeats or stages are left out."""
+    if point.steady.stages is not None:
+        return point.steady.stages / WHOLE
     if point.steady.is_default or point.workload.repeated is None:
         return 1.0
     return min(1.0, float(rates()["steady_repeats"]) / point.workload.repeated)

@@ -7,12 +7,14 @@ left out.
 import hashlib
 import itertools
 import json
+import math
 from functools import cached_property
 from typing import Annotated, Any, Self
 
 from pydantic import Field, field_serializer, model_validator
 
 from tramontane.extension import simulator
+from tramontane.study import stages
 from tramontane.study.fields import Choice, Count, NonNegative, Text, Whole
 from tramontane.study.jobs import Job, Jobs
 from tramontane.study.kinds import Workload
@@ -30,14 +32,20 @@ from tramontane.study.mapping import (
     spelled,
 )
 from tramontane.study.messages import problem
-from tramontane.study.schedules import described, kinds_with
+from tramontane.study.schedules import described, kinds_with, stages_of
 from tramontane.study.settings import Settings, filled
 from tramontane.study.units import FRACTION, TIME, PositiveTime, Share, Time, format_quantity
-from tramontane.study.workloads import OPTIMAL
+from tramontane.study.workloads import OPTIMAL, Transposition
 
 NOISE_PATTERNS = ("periodic", "random")
 MAX_CONGESTION_BINS = 512
 MAX_STEADY_ERROR = 100_000
+
+WHOLE = 1_000_000
+"""100 %, as points state parts."""
+
+STAGED = ("ring-k", "pairwise", "sliding-window")
+"""All-to-all algorithms whose stages are many and alike."""
 """Largest error [ppm] with which repeats may be cut short."""
 SUBSTRATES = ("simulator", "mpi", "simgrid", "sstmacro")
 MEASURED = "mpi"
@@ -90,13 +98,26 @@ class Noise(Settings):
 
 
 class Steady(Settings):
-    """Whether identical repeats are cut short when those that were simulated tell the time of all."""
+    """Whether a part of the repeats or of the stages is simulated, and tells the time of all."""
 
     error: Share = Field(
         0,
         description="Error of the whole time that is allowed; no more repeats are simulated than that takes. 0 %: all.",
         examples=["1 %"],
     )
+    stages: Share | None = Field(
+        None,
+        description="Part of the stages of a transposition that is simulated: windows of neighbouring stages, drawn by "
+        "the seed. Default: all.",
+        examples=["50 %"],
+    )
+
+    @model_validator(mode="after")
+    def _part(self) -> Self:
+        if self.stages is not None and not 0 < self.stages < WHOLE:
+            found = f"found {format_quantity(self.stages, FRACTION)}"
+            raise problem(found, "more than 0 %, less than 100 %", key="stages")
+        return self
 
     @model_validator(mode="after")
     def _small(self) -> Self:
@@ -219,6 +240,7 @@ class Point(Settings):
         if on_nodes is not self.workload and self.mapping != "block":
             raise problem("found groups of the ranks of a node", "mapping block, or numbers of ranks", key="workload")
         self._fill(workload=on_nodes.for_ranks(self.ranks))
+        self._check_stages()
         self._check_jobs()
         self._check_places()
         self._check_one_sided()
@@ -294,22 +316,43 @@ class Point(Settings):
             raise problem(found, allowed, key="statistics.links")
 
     def _check_steady(self) -> None:
-        """Refuse to cut repeats short where there are none, or where they may be alike for a while only."""
-        if self.steady.is_default:
+        """Refuse to leave out repeats or stages where there are none, or where they may be alike for a while only."""
+        steady, workload = self.steady, self.workload
+        if steady.is_default:
             return
         machine_model = self.machine.model if self.machine else None
-        repeated = ", ".join(kinds_with("repeats"))
+        if steady.stages is None:
+            key, value, kinds = "steady.error", steady.error, ", ".join(kinds_with("repeats"))
+            fits = (f"workload {workload.kind}", workload.repeated is not None, f"only with {kinds}")
+        else:
+            key, value, kinds = "steady.stages", steady.stages, ", ".join(f"transposition {a}" for a in STAGED)
+            named = " ".join(filter(None, (workload.kind, workload.chosen)))
+            is_staged = isinstance(workload, Transposition) and workload.algorithm in STAGED
+            fits = (f"workload {named}", is_staged and not steady.error, f"only with {kinds}, without steady.error")
         for found, wanted, allowed in (
             (f"substrate {self.substrate}", self.substrate == "simulator", "only with simulator"),
-            (f"workload {self.workload.kind}", self.workload.repeated is not None, f"only with {repeated}"),
+            fits,
             (f"model {machine_model}", machine_model != "pisces-16", "only with model default"),
             (f"statistics.waiting {self.statistics.waiting}", self.statistics.waiting is None, "only without"),
             (f"statistics.links {self.statistics.links}", self.statistics.links is None, "only without"),
             ("noise, whose period may be longer than what is simulated", self.noise.is_default, "only without noise"),
         ):
             if not wanted:
-                value = format_quantity(self.steady.error, FRACTION)
-                raise problem(f"found {value} with {found}", allowed, key="steady.error")
+                raise problem(f"found {format_quantity(value, FRACTION)} with {found}", allowed, key=key)
+
+    def _check_stages(self) -> None:
+        """Refuse to draw among fewer stages than tell how they scatter."""
+        share = self.steady.stages
+        if share is None:
+            return
+        there = stages_of(self.workload.schedule_keys(), self.ranks)
+        if stages.is_sampled(there, share / WHOLE):
+            return
+        least = stages.least_share(there)
+        windows = f"{stages.LEAST_WINDOWS} windows of {stages.WINDOW}"
+        allowed = f"at least {math.ceil(100 * least)} %, {windows}" if least < 1 else f"none: {windows} are more"
+        found = f"found {format_quantity(share, FRACTION)} of {max(there)} stages"
+        raise problem(found, allowed, key="steady.stages")
 
     def _check_places(self) -> None:
         """Refuse ranks that can't share nodes like this, and leave out what says nothing."""

@@ -44,11 +44,13 @@ OPTIONAL = (
     Quantity("best_radix", "1", "Best radix", "of those searched, the one that takes the least time"),
     Quantity("repeats_simulated", "1", "Repeats that were simulated"),
     Quantity("repeats_left_out", "1", "Repeats that were not simulated", "their time follows from those that were"),
+    Quantity("stages_simulated", "1", "Stages that were simulated"),
+    Quantity("stages_left_out", "1", "Stages that were not simulated", "their time follows from those that were"),
     Quantity(
         "steady_error",
         "1",
         "Error of the communication time",
-        "relative half-width of its interval, which holds in about 95 %; 0 where all repeats were simulated",
+        "relative half-width of its interval, which holds in about 95 %; 0 where nothing was left out",
     ),
     Quantity("slowdown", "1", "Slowdown of the first job", "by the other jobs, against running alone on its nodes"),
 )

@@ -5,6 +5,7 @@ same description. Python keeps types and explanations of the keys (:mod:`tramont
 check files against before anything is compiled, and asks here for everything else.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -115,3 +116,21 @@ def refusal(error: ValueError, within: str = "") -> PydanticCustomError:
         raise error
     found = f"found {line['found']}".replace("found nothing", "missing", 1)
     return problem(found, line["allowed"], key=line["key"].removeprefix(within))
+
+
+@cache
+def _stages(given: str, ranks: int) -> tuple[int, ...]:
+    return tuple(simulator().schedule.Schedule(json.loads(given), ranks).stages)
+
+
+def stages_of(given: Mapping[str, Any], ranks: int) -> tuple[int, ...]:
+    """Return how many stages each phase of a workload has, its decomposition filled in.
+
+    Parameters
+    ----------
+    given : dict
+        Its keys.
+    ranks : int
+        Number of processes.
+    """
+    return _stages(json.dumps(given, sort_keys=True), ranks)

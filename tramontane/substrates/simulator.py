@@ -11,11 +11,12 @@ from typing import Any
 from tramontane.errors import InputError
 from tramontane.extension import simulator as _extension
 from tramontane.results.timeline import Stretch
-from tramontane.study import patterns, traces
+from tramontane.study import patterns, stages, traces
 from tramontane.study.jobs import Jobs
 from tramontane.study.kinds import Workload
 from tramontane.study.link_names import INJECTION, LinkNames
-from tramontane.study.points import Point
+from tramontane.study.points import WHOLE, Point
+from tramontane.study.schedules import stages_of
 from tramontane.study.settings import filled
 from tramontane.study.workloads import Trace
 from tramontane.substrates import devices, spack
@@ -142,6 +143,8 @@ class Simulator:
         def run(chosen: Point, *limit: Any) -> dict[str, Any]:
             with _ends(chosen):
                 simulated = simulate(as_simulated(chosen), self._threads, *limit)
+            if chosen.steady.stages is not None:
+                simulated = _with_all_stages(simulated, chosen)
             return {
                 "substrate": self.name,
                 **_with_loads(simulated, chosen),
@@ -192,7 +195,33 @@ def as_simulated(point: Point) -> dict[str, Any]:
     read["machine"] |= point.network.table_keys()
     if isinstance(point.workload, Jobs):
         read["allocation"] = point.workload.allocation(str(point.allocation), point.ranks_per_node)
+    if point.steady.stages is not None:
+        read["windows"] = _windows(point)
     return read
+
+
+def _windows(point: Point) -> stages.Windows:
+    return stages.windows(_stages(point), filled(point.steady.stages) / WHOLE, point.seed)
+
+
+def _stages(point: Point) -> tuple[int, ...]:
+    return stages_of(point.workload.schedule_keys(), point.ranks)
+
+
+def _with_all_stages(result: dict[str, Any], point: Point) -> dict[str, Any]:
+    """Return a result whose times are those of all stages, and how well the stages that were simulated tell them."""
+    drawn, there = _windows(point), _stages(point)
+    phases, error = stages.estimate(drawn, there, result["window_ends_s"])
+    time = sum(phases)
+    simulated = sum(length for windows in drawn for _, length in windows)
+    told = {
+        "time_s": time,
+        "phases": dict(zip(schedule(point.workload, point.ranks).phases, phases, strict=True)),
+        "stages_simulated": simulated,
+        "stages_left_out": sum(there) - simulated,
+        "steady_error": error / time if time else 0.0,
+    }
+    return {key: value for key, value in result.items() if key != "window_ends_s"} | told
 
 
 def _with_loads(result: dict[str, Any], point: Point) -> dict[str, Any]:
