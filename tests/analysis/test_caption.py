@@ -46,6 +46,18 @@ def test_repeats_cut_short_are_stated(factory: Factory) -> None:
     )
 
 
+def test_stages_that_were_sampled_are_stated(factory: Factory) -> None:
+    dataset = factory()
+    for name in ("stages_simulated", "stages_left_out", "steady_error"):
+        dataset[name] = dataset["time_s"] * 0
+    assert "stages" not in caption(dataset)
+    place = {"series": "burst", "ranks": 100_000}
+    dataset["stages_left_out"].loc[place] = 40
+    dataset["steady_error"].loc[place] = 0.021
+    expected = "At 1 points a part of the stages was simulated; the error of the time is at most 2.1\u202f%."
+    assert expected in caption(dataset)
+
+
 def test_several_machines_are_named_each_with_its_shape(factory: Factory) -> None:
     text = caption(factory(("torus-M", "fattree-M"), attrs={"machines_json": json.dumps(MACHINES)}))
     assert (

@@ -349,8 +349,8 @@ class Point(Settings):
         if stages.is_sampled(there, share / WHOLE):
             return
         least = stages.least_share(there)
-        windows = f"{stages.LEAST_WINDOWS} windows of {stages.WINDOW}"
-        allowed = f"at least {math.ceil(100 * least)} %, {windows}" if least < 1 else f"none: {windows} are more"
+        few = stages.LEAST_WINDOWS * stages.WINDOW
+        allowed = f"at least {math.ceil(100 * least)} %, which is {few}" if least < 1 else f"only with more than {few}"
         found = f"found {format_quantity(share, FRACTION)} of {max(there)} stages"
         raise problem(found, allowed, key="steady.stages")
 
