@@ -13,6 +13,7 @@ import concurrent.futures
 import csv
 import statistics
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,7 +73,7 @@ NETWORKS = (
 )
 """Machines of configs/machines, and routings that aren't their own."""
 
-POINTS = (
+FEWER = (
     *(Case(*network, 10_000, "ring-k", 1, "2560x1280x137", 101, "60 %") for network in NETWORKS),
     *(Case(*network, 16_384, "pairwise", 0, "1440x720x128", 102, "50 %") for network in (*NETWORKS[:7], NETWORKS[8])),
     *(Case(*network, 10_000, "ring-k", 2, "1800x900x256", 103, "70 %") for network in NETWORKS[:7]),
@@ -88,6 +89,18 @@ POINTS = (
         )
     ),
 )
+"""As few stages as the method takes, or little more."""
+
+MORE = (
+    *(Case(*network, 10_000, "ring-k", 1, "3600x1800x128", 201, "75 %") for network in NETWORKS),
+    *(Case(*network, 10_000, "ring-k", 1, "1280x640x128", 202, "75 %") for network in NETWORKS),
+    *(Case(*network, 16_384, "pairwise", 0, "1440x720x137", 203, "75 %") for network in NETWORKS[:5]),
+    *(Case(*network, 10_000, "sliding-window", 1, "3600x1800x256", 204, "75 %") for network in NETWORKS[:5]),
+    *(Case(*NETWORKS[number], 100_000, "ring-k", 1, "1800x900x320", 205, "50 %") for number in (0, 1, 3, 4, 5)),
+)
+"""More of them, so that intervals are narrower; sliding windows by rendezvous."""
+
+POINTS = (*FEWER, *MORE)
 
 
 def measure(case: Case) -> dict[str, Any]:
@@ -135,11 +148,17 @@ def main() -> int:
             done = concurrent.futures.as_completed(runs)
             for run in track(done, "sampled stages", len(left), console=Console(stderr=True)):
                 add(runs[run], run.result())
-    there = kept()
+    for points in (FEWER, MORE):
+        show(points, kept())
+    return 0
+
+
+def show(points: Iterable[Case], there: Mapping[Case, Mapping[str, str]]) -> None:
+    """Print a table, and how many intervals hold."""
     held, widths, gains = [], [], []
     print("| machine | ranks | all-to-all | stages simulated | time | from a part | interval | |")
     print("|---|---|---|---|---|---|---|---|")
-    for case in POINTS:
+    for case in points:
         if case not in there:
             print(f"{case.machine} {case.algorithm}: not measured")
             continue
@@ -157,9 +176,8 @@ def main() -> int:
     if held:
         print(
             f"{sum(held)} of {len(held)} intervals hold the time of all stages; median half-width "
-            f"{100 * statistics.median(widths):.1f} %, median speed-up {statistics.median(gains):.1f}"
+            f"{100 * statistics.median(widths):.1f} %, median speed-up {statistics.median(gains):.1f}\n"
         )
-    return 0
 
 
 if __name__ == "__main__":
