@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <future>
+#include <limits>
 #include <map>
 #include <thread>
 #include <tuple>
@@ -38,36 +39,52 @@ using SizeNumbers = Numbers<std::int64_t, std::int64_t>;
 
 /// Some ranks of the table.
 struct Part {
-    std::vector<RoundTable::Entry> rounds;
+    std::vector<RoundTable::Entry> entries;
+    std::vector<std::uint32_t> firsts;   // round of each entry
+    std::vector<std::uint64_t> of_rank;  // first entry of each rank
     std::vector<RoundTable::Run> runs;
     RoundNumbers different;
     SizeNumbers sizes;
     std::uint64_t most_at_once = 0;
 };
 
-void add_sends(Part& part, const Schedule& schedule, Rank rank, std::int64_t round, std::int32_t sends) {
+/// \param before sends of the entry's rounds before this one
+void add_sends(Part& part, const Schedule& schedule, Rank rank, std::int64_t round, std::int32_t sends,
+               std::int32_t before) {
     for (std::int32_t index = 0; index < sends; ++index) {
         const Transfer transfer = schedule.send(rank, round, index);
         const std::uint32_t size = part.sizes.of(transfer.bytes, transfer.bytes);
-        if (index > 0) {
+        const std::int32_t number = before + index;
+        if (number > 0) {
             RoundTable::Run& run = part.runs.back();
-            if (index == run.first + 1) run.step = transfer.peer - run.peer;  // its second one
-            if (size == run.size && transfer.peer == run.peer + (index - run.first) * run.step) continue;
+            if (number == run.first + 1) run.step = transfer.peer - run.peer;  // its second one
+            if (size == run.size && transfer.peer == run.peer + (number - run.first) * run.step) continue;
         }
-        part.runs.push_back({index, transfer.peer, 0, size});
+        part.runs.push_back({number, transfer.peer, 0, size});
     }
 }
 
-Part part_of(const Schedule& schedule, Rank begin, Rank end) {
+/// \param joins equal rounds one after the other are one entry
+Part part_of(const Schedule& schedule, Rank begin, Rank end, bool joins) {
     Part part;
     for (Rank rank = begin; rank < end; ++rank) {
         std::uint64_t most = 0;
+        std::int64_t sends = 0;  // of the last entry
+        part.of_rank.push_back(part.entries.size());
         for (std::int64_t number = 0; number < schedule.rounds(); ++number) {
             const Round round = schedule.round(rank, number);
-            const std::uint64_t first = part.runs.size();
-            add_sends(part, schedule, rank, number, round.sends);
-            part.rounds.push_back(
-                {first, static_cast<std::uint32_t>(part.runs.size() - first), part.different.of(fields(round), round)});
+            const std::uint32_t what = part.different.of(fields(round), round);
+            const bool goes_on = joins && number > 0 && part.entries.back().what == what &&
+                                 sends + round.sends <= std::numeric_limits<std::int32_t>::max();
+            if (!goes_on) {
+                part.entries.push_back({part.runs.size(), 0, what});
+                part.firsts.push_back(static_cast<std::uint32_t>(number));
+                sends = 0;
+            }
+            add_sends(part, schedule, rank, number, round.sends, static_cast<std::int32_t>(sends));
+            sends += round.sends;
+            RoundTable::Entry& entry = part.entries.back();
+            entry.runs = static_cast<std::uint32_t>(part.runs.size() - entry.first);
             const auto under_way = round.window > 0 ? std::min(round.window, round.sends) : round.sends;
             most = round.waits ? std::max<std::uint64_t>(most, static_cast<std::uint64_t>(under_way))
                                : most + static_cast<std::uint64_t>(round.sends);
@@ -77,8 +94,17 @@ Part part_of(const Schedule& schedule, Rank begin, Rank end) {
     return part;
 }
 
+/// Whether a table with an entry for each round would be too large, and one without takes at most half of it.
+bool joins(const Schedule& schedule, std::uint64_t most_bytes) {
+    const auto rounds = static_cast<std::uint64_t>(schedule.rounds());
+    const std::uint64_t each = sizeof(RoundTable::Entry) + sizeof(RoundTable::Run);
+    if (static_cast<std::uint64_t>(schedule.ranks()) * rounds * each <= most_bytes) return false;
+    const Part one = part_of(schedule, 0, 1, true);
+    return 2 * std::max(one.entries.size(), one.runs.size()) <= rounds;
+}
+
 /// A schedule is asked some 10^9 times for the largest points: by all cores.
-std::vector<Part> parts_of(const Schedule& schedule) {
+std::vector<Part> parts_of(const Schedule& schedule, bool joins) {
     constexpr Rank few = 4096;
     const Rank ranks = schedule.ranks();
     const auto cores = static_cast<Rank>(std::max(1U, std::thread::hardware_concurrency()));
@@ -87,7 +113,7 @@ std::vector<Part> parts_of(const Schedule& schedule) {
     for (Rank begin = 0; begin < ranks; begin += std::min(each, ranks - begin)) {
         const Rank end = begin + std::min(each, ranks - begin);
         asked.push_back(std::async(each < ranks ? std::launch::async : std::launch::deferred,
-                                   [&schedule, begin, end] { return part_of(schedule, begin, end); }));
+                                   [&schedule, begin, end, joins] { return part_of(schedule, begin, end, joins); }));
     }
     std::vector<Part> parts;
     parts.reserve(asked.size());
@@ -104,38 +130,48 @@ Array<T> array_of(Memory& memory, const std::vector<T>& values) {
 
 }  // namespace
 
-RoundTable::RoundTable(Memory& memory, const Schedule& schedule)
+RoundTable::RoundTable(Memory& memory, const Schedule& schedule, std::uint64_t most_bytes)
     : count_(static_cast<std::size_t>(schedule.rounds())),
+      joins_(joins(schedule, most_bytes)),
       one_sided_(schedule.one_sided()),
       cuts_rounds_(schedule.cuts_rounds()) {
-    const std::vector<Part> parts = parts_of(schedule);
-    std::size_t rounds = 0, runs = 0;
+    const std::vector<Part> parts = parts_of(schedule, joins_);
+    std::size_t entries = 0, runs = 0;
     for (const Part& part : parts) {
-        rounds += part.rounds.size();
+        entries += part.entries.size();
         runs += part.runs.size();
         most_at_once_ += part.most_at_once;
     }
-    rounds_ = Array<Entry>(memory, rounds);
+    entries_ = Array<Entry>(memory, entries);
     runs_ = Array<Run>(memory, runs);
+    if (joins_) {
+        firsts_ = Array<std::uint32_t>(memory, entries);
+        of_rank_ = Array<std::uint64_t>(memory, static_cast<std::size_t>(schedule.ranks()) + 1);
+    }
     RoundNumbers different;
     SizeNumbers sizes;
-    Entry* next_round = rounds_.get();
-    Run* next_run = runs_.get();
+    std::uint64_t entry = 0, run = 0, rank = 0;  // the next one's number
     for (const Part& part : parts) {
         std::vector<std::uint32_t> number_of_round, number_of_size;
         for (const Round& round : part.different.values) number_of_round.push_back(different.of(fields(round), round));
         for (const std::int64_t size : part.sizes.values) number_of_size.push_back(sizes.of(size, size));
-        const auto before = static_cast<std::uint64_t>(next_run - runs_.get());
-        for (const Entry& entry : part.rounds)
-            *next_round++ = {before + entry.first, entry.runs, number_of_round[entry.what]};
-        for (const Run& run : part.runs) *next_run++ = {run.first, run.peer, run.step, number_of_size[run.size]};
+        if (joins_) {
+            for (const std::uint64_t first : part.of_rank) of_rank_[rank++] = entry + first;
+            std::copy(part.firsts.begin(), part.firsts.end(), firsts_.get() + entry);
+        }
+        const std::uint64_t runs_before = run;
+        for (const Entry& own : part.entries) {
+            entries_[entry++] = {runs_before + own.first, own.runs, number_of_round[own.what]};
+        }
+        for (const Run& own : part.runs) runs_[run++] = {own.first, own.peer, own.step, number_of_size[own.size]};
     }
+    if (joins_) of_rank_[rank] = entry;
     different_ = array_of(memory, different.values);
     sizes_ = array_of(memory, sizes.values);
 }
 
 std::uint64_t RoundTable::bytes() const {
-    return rounds_.bytes() + runs_.bytes() + different_.bytes() + sizes_.bytes();
+    return entries_.bytes() + firsts_.bytes() + of_rank_.bytes() + runs_.bytes() + different_.bytes() + sizes_.bytes();
 }
 
 }  // namespace tramontane::device

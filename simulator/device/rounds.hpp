@@ -11,26 +11,25 @@
 
 namespace tramontane::device {
 
-/// Peers of a round follow one another at equal distances, most of them, and most messages are of equal size. So the
-/// sends are kept as runs: few where a round has many sends. Rounds are kept one by one, so that ring-k, which has many
-/// of few sends, still takes 32 B a round and rank.
+/// Peers follow one another at equal distances, most of them, and most messages are of equal size. So the sends are
+/// kept as runs: few where a round has many sends. Where the table is small, each round of a rank has an entry, which
+/// is found at once. In a large one, equal rounds one after the other (ring-k) are one entry, through which runs go on:
+/// a transposition of 10^6 ranks has a thousand rounds, of 32 B each for every rank.
 class RoundTable {
 public:
-    RoundTable(Memory& memory, const Schedule& schedule);
+    /// \param most_bytes of a table in which each round has an entry
+    RoundTable(Memory& memory, const Schedule& schedule, std::uint64_t most_bytes = std::uint64_t{1} << 30);
 
     [[nodiscard]] TRAMONTANE_RULE Round round(Rank rank, std::int64_t round) const {
-        return different_[rounds_[place(rank, round)].what];
+        return different_[entries_[place(rank, round)].what];
     }
     [[nodiscard]] TRAMONTANE_ONCE TRAMONTANE_RULE Transfer send(Rank rank, std::int64_t round,
                                                                 std::int32_t index) const {
-        const Entry& entry = rounds_[place(rank, round)];
+        const std::size_t at = place(rank, round);
+        const Entry& entry = entries_[at];
+        if (joins_) index += static_cast<std::int32_t>(round - firsts_[at]) * different_[entry.what].sends;
         const Run* const runs = runs_.get() + entry.first;
-        std::uint32_t found = 0;
-        for (std::uint32_t end = entry.runs; end - found > 1;) {
-            const std::uint32_t middle = found + (end - found) / 2;
-            (runs[middle].first <= index ? found : end) = middle;
-        }
-        const Run& run = runs[found];
+        const Run& run = runs[last_not_after(entry.runs, [&](std::uint32_t i) { return runs[i].first <= index; })];
         return {run.peer + (index - run.first) * run.step, 0, sizes_[run.size]};
     }
     [[nodiscard]] TRAMONTANE_RULE std::int64_t send_bytes(Rank rank, std::int64_t round, std::int32_t index) const {
@@ -48,13 +47,14 @@ public:
     /// [B]
     [[nodiscard]] std::uint64_t bytes() const;
 
-    /// Sends of a round whose peers are `step` apart, and whose sizes are equal.
+    /// Sends of an entry whose peers are `step` apart, and whose sizes are equal.
     struct Run {
-        std::int32_t first;  ///< send of the round
+        std::int32_t first;  ///< send of the entry, counted through its rounds
         Rank peer;           ///< of that one
         std::int32_t step;
         std::uint32_t size;  ///< number among sizes that differ
     };
+    /// A round of a rank, or several equal ones.
     struct Entry {
         std::uint64_t first;  ///< of its runs, among all
         std::uint32_t runs;
@@ -62,14 +62,31 @@ public:
     };
 
 private:
+    /// The last of `count` for which `is_not_after` holds; it does for the first.
+    template <class IsNotAfter>
+    [[nodiscard]] static TRAMONTANE_RULE std::uint32_t last_not_after(std::uint32_t count, IsNotAfter&& is_not_after) {
+        std::uint32_t found = 0;
+        for (std::uint32_t end = count; end - found > 1;) {
+            const std::uint32_t middle = found + (end - found) / 2;
+            (is_not_after(middle) ? found : end) = middle;
+        }
+        return found;
+    }
+    /// Number of the entry in which a rank's round is.
     [[nodiscard]] TRAMONTANE_RULE std::size_t place(Rank rank, std::int64_t round) const {
-        return static_cast<std::size_t>(rank) * count_ + static_cast<std::size_t>(round);
+        if (!joins_) return static_cast<std::size_t>(rank) * count_ + static_cast<std::size_t>(round);
+        const std::uint64_t first = of_rank_[static_cast<std::size_t>(rank)];
+        const auto entries = static_cast<std::uint32_t>(of_rank_[static_cast<std::size_t>(rank) + 1] - first);
+        return first + last_not_after(entries, [&](std::uint32_t i) { return firsts_[first + i] <= round; });
     }
 
     std::size_t count_;  // rounds
+    bool joins_;         // equal rounds to one entry
     bool one_sided_, cuts_rounds_;
     std::uint64_t most_at_once_ = 0;
-    Array<Entry> rounds_;  // by rank and round
+    Array<Entry> entries_;          // by rank and round
+    Array<std::uint32_t> firsts_;   // their first rounds; none where each round has an entry
+    Array<std::uint64_t> of_rank_;  // the first entry of each rank, and of none; likewise
     Array<Run> runs_;
     Array<Round> different_;
     Array<std::int64_t> sizes_;  // [B]

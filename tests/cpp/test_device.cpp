@@ -11,6 +11,7 @@
 #include "device/agenda.hpp"
 #include "device/memory.hpp"
 #include "device/records.hpp"
+#include "device/rounds.hpp"
 #include "device/simulate.hpp"
 #include "drawn.hpp"
 #include "given.hpp"
@@ -116,6 +117,44 @@ TEST_CASE("an accelerator finds what processors find", "[accelerator]") {
     }
     WARN(device::accelerator().name() << ": compared " << compared << " points");
     CHECK(compared >= 500);
+}
+
+TEST_CASE("a table of rounds says what its schedule says") {
+    device::HostMemory memory;
+    for (const Rank ranks : {1, 4, 20, 99, 144}) {
+        for (const std::string& words : std::vector<std::string>{
+                 "kind=transposition algorithm=ring-k radix=1", "kind=transposition algorithm=ring-k radix=3",
+                 "kind=transposition algorithm=pairwise", "kind=transposition algorithm=sliding-window radix=2",
+                 "kind=transposition algorithm=bruck", "kind=allreduce algorithm=recursive-k radix=3 repeats=40",
+                 "kind=allreduce algorithm=ring repeats=2", "kind=halo width=3"}) {
+            const auto schedule = small_workload(words, ranks);
+            for (const std::uint64_t most : {std::uint64_t{0}, std::uint64_t{1} << 30}) {
+                INFO(words << " of " << ranks << ", " << most << " B");
+                const device::RoundTable table(memory, *schedule, most);
+                std::uint64_t wrong = 0;
+                for (Rank rank = 0; rank < ranks; ++rank) {
+                    for (std::int64_t number = 0; number < schedule->rounds(); ++number) {
+                        const Round expected = schedule->round(rank, number), found = table.round(rank, number);
+                        wrong += found.sends != expected.sends || found.receives != expected.receives ||
+                                 found.phase != expected.phase || found.window != expected.window;
+                        for (std::int32_t i = 0; i < expected.sends; ++i) {
+                            const Transfer told = table.send(rank, number, i), sent = schedule->send(rank, number, i);
+                            wrong += told.peer != sent.peer || told.bytes != sent.bytes;
+                        }
+                    }
+                }
+                CHECK(wrong == 0);
+            }
+        }
+    }
+}
+
+TEST_CASE("where a table of rounds is large, rounds of ring-k take next to nothing") {
+    device::HostMemory memory;
+    const auto schedule = small_workload("kind=transposition algorithm=ring-k radix=1 decomposition=1x24", 24);
+    const std::uint64_t joined = device::RoundTable(memory, *schedule, 0).bytes();
+    CHECK(joined < device::RoundTable(memory, *schedule).bytes() / 3);
+    CHECK(joined < 24 * 200);
 }
 
 TEST_CASE("what the device engine finds does not depend on how long its windows are") {
