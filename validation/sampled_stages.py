@@ -73,34 +73,14 @@ NETWORKS = (
 )
 """Machines of configs/machines, and routings that aren't their own."""
 
-FEWER = (
-    *(Case(*network, 10_000, "ring-k", 1, "2560x1280x137", 101, "60 %") for network in NETWORKS),
-    *(Case(*network, 16_384, "pairwise", 0, "1440x720x128", 102, "50 %") for network in (*NETWORKS[:7], NETWORKS[8])),
-    *(Case(*network, 10_000, "ring-k", 2, "1800x900x256", 103, "70 %") for network in NETWORKS[:7]),
-    *(Case(*network, 10_000, "sliding-window", 1, "1440x720x137", 104, "60 %") for network in NETWORKS[:5]),
-    *(
-        Case(*network, 100_000, "ring-k", radix, "1800x900x320", 105, share)
-        for network, radix, share in (
-            (NETWORKS[0], 1, "25 %"),
-            (NETWORKS[1], 4, "60 %"),
-            (NETWORKS[3], 1, "25 %"),
-            (NETWORKS[4], 1, "25 %"),
-            (NETWORKS[1], 1, "25 %"),
-        )
-    ),
+POINTS = (
+    *(Case(*network, 10_000, "ring-k", 1, "2160x1080x130", 301, "75 %") for network in NETWORKS),
+    *(Case(*network, 10_000, "ring-k", 1, "1600x800x100", 302, "75 %") for network in NETWORKS),
+    *(Case(*network, 20_164, "ring-k", 2, "2840x1420x150", 303, "75 %") for network in NETWORKS[:5]),
+    *(Case(*network, 10_000, "sliding-window", 1, "3200x1600x256", 304, "75 %") for network in NETWORKS[:3]),
+    *(Case(*network, 10_000, "sliding-window", 1, "1600x800x110", 305, "75 %") for network in NETWORKS[3:5]),
+    *(Case(*NETWORKS[number], 100_000, "ring-k", 1, "2000x1000x320", 306, "50 %") for number in (0, 1, 3, 5, 6)),
 )
-"""As few stages as the method takes, or little more."""
-
-MORE = (
-    *(Case(*network, 10_000, "ring-k", 1, "3600x1800x128", 201, "75 %") for network in NETWORKS),
-    *(Case(*network, 10_000, "ring-k", 1, "1280x640x128", 202, "75 %") for network in NETWORKS),
-    *(Case(*network, 16_384, "pairwise", 0, "1440x720x137", 203, "75 %") for network in NETWORKS[:5]),
-    *(Case(*network, 10_000, "sliding-window", 1, "3600x1800x256", 204, "75 %") for network in NETWORKS[:5]),
-    *(Case(*NETWORKS[number], 100_000, "ring-k", 1, "1800x900x320", 205, "50 %") for number in (0, 1, 3, 4, 5)),
-)
-"""More of them, so that intervals are narrower; sliding windows by rendezvous."""
-
-POINTS = (*FEWER, *MORE)
 
 
 def measure(case: Case) -> dict[str, Any]:
@@ -148,8 +128,7 @@ def main() -> int:
             done = concurrent.futures.as_completed(runs)
             for run in track(done, "sampled stages", len(left), console=Console(stderr=True)):
                 add(runs[run], run.result())
-    for points in (FEWER, MORE):
-        show(points, kept())
+    show(POINTS, kept())
     return 0
 
 
@@ -176,7 +155,7 @@ def show(points: Iterable[Case], there: Mapping[Case, Mapping[str, str]]) -> Non
     if held:
         print(
             f"{sum(held)} of {len(held)} intervals hold the time of all stages; median half-width "
-            f"{100 * statistics.median(widths):.1f} %, median speed-up {statistics.median(gains):.1f}\n"
+            f"{100 * statistics.median(widths):.1f} %, median speed-up {statistics.median(gains):.1f}"
         )
 
 

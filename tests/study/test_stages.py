@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -27,12 +28,13 @@ def test_windows_lie_apart_and_within_their_phase(counts: list[int], share: floa
             assert simulated == count
             continue
         assert len(windows) >= stages.LEAST_WINDOWS
-        assert {length for _, length in windows} == {stages.WINDOW}
+        (length,) = {length for _, length in windows}
+        assert length == max(stages.WINDOW, int((share * count + 1e-9) ** 0.5))
         assert simulated <= share * count + 1e-6
-        assert simulated > share * count - stages.WINDOW
+        assert simulated > share * count - length
         for part, (first, _) in enumerate(windows):  # one in each part
             assert part * count // len(windows) <= first
-            assert first + stages.WINDOW <= (part + 1) * count // len(windows)
+            assert first + length <= (part + 1) * count // len(windows)
 
 
 @given(COUNTS, SHARES)
@@ -56,7 +58,7 @@ def test_an_even_pace_leaves_no_doubt() -> None:
     counts = [64, 5, 0, 128]
     drawn = stages.windows(counts, 0.5, 3)
     lengths = [length for windows in drawn for _, length in windows]
-    found = stages.estimate(drawn, counts, list(np.cumsum(lengths) * 2.0))
+    found = stages.estimate(drawn, counts, list(np.cumsum(lengths) * 2.0), jump=0)
     assert found.phases == pytest.approx([128, 10, 0, 256])
     assert found.error == pytest.approx(0, abs=1e-9)
 
@@ -65,9 +67,13 @@ def test_the_interval_of_four_windows_by_hand() -> None:
     # Paces of 1, 2, 1, 2: neighbours differ by 1, so the variance of a pace is 3 / (2 * 3) = 1/2, that of the mean of
     # four 1/8, halved since half of the stages are known. 64 stages: sqrt(64^2 / 16) = 16, times t of three degrees.
     drawn = [[(0, 8), (16, 8), (32, 8), (48, 8)]]
-    found = stages.estimate(drawn, [64], [8, 24, 32, 48])
+    found = stages.estimate(drawn, [64], [8, 24, 32, 48], jump=0)
     assert found.phases == [96]
     assert found.error == pytest.approx(3.1824 * 16, rel=1e-4)
+    # Four jumps of half a stage, of 1.5 each, stand for twice as many stages.
+    jumping = stages.estimate(drawn, [64], [8, 24, 32, 48], jump=0.5)
+    assert jumping.phases == [96]
+    assert jumping.error == pytest.approx(math.hypot(found.error, 4 * 0.5 * 1.5 * 2))
 
 
 def test_a_phase_that_is_simulated_whole_adds_its_time_and_no_doubt() -> None:
@@ -84,6 +90,6 @@ def test_intervals_hold_what_they_are_said_to_hold_where_paces_are_independent()
         took = random.gamma(4, 1, 120)
         drawn = stages.windows([120], 0.5, seed)
         ends = np.cumsum([took[first : first + length].sum() for first, length in drawn[0]])
-        found = stages.estimate(drawn, [120], list(ends))
+        found = stages.estimate(drawn, [120], list(ends), jump=0)
         held += abs(found.phases[0] - took.sum()) <= found.error
     assert held >= 0.93 * 400

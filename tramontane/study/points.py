@@ -44,8 +44,8 @@ MAX_STEADY_ERROR = 100_000
 WHOLE = 1_000_000
 """100 %, as points state parts."""
 
-STAGED = ("ring-k", "pairwise", "sliding-window")
-"""All-to-all algorithms whose stages are many and alike."""
+STAGED = ("ring-k", "sliding-window")
+"""All-to-all algorithms of which stages may be sampled. Stages of pairwise are off by more than the interval says."""
 """Largest error [ppm] with which repeats may be cut short."""
 SUBSTRATES = ("simulator", "mpi", "simgrid", "sstmacro")
 MEASURED = "mpi"

@@ -211,7 +211,9 @@ def _stages(point: Point) -> tuple[int, ...]:
 def _with_all_stages(result: dict[str, Any], point: Point) -> dict[str, Any]:
     """Return a result whose times are those of all stages, and how well the stages that were simulated tell them."""
     drawn, there = _windows(point), _stages(point)
-    phases, error = stages.estimate(drawn, there, result["window_ends_s"])
+    slides = point.workload.chosen == "sliding-window"
+    jump = stages.SLIDING_JUMP if slides else stages.JUMP
+    phases, error = stages.estimate(drawn, there, result["window_ends_s"], jump)
     time = sum(phases)
     simulated = sum(length for windows in drawn for _, length in windows)
     told = {
