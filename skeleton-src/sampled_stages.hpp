@@ -19,7 +19,7 @@ struct StageWindow {
     std::int64_t count;
 };
 
-/// A phase that has several rounds has a stage in each (ring-k, pairwise). One round that has so many sends under way
+/// A phase that has several rounds has a stage in each (ring-k). One round that has so many sends under way
 /// at a time has a stage for each such number of sends (sliding-window).
 struct StagedPhase {
     std::int64_t first = 0;  ///< round

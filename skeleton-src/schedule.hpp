@@ -69,11 +69,11 @@ struct Round {
     WindowCall call = WindowCall::none;
     Access access = Access::none;    ///< then there are no transfers
     std::int32_t window_number = 0;  ///< of a window call, within a repeat
-    std::int64_t put_cost = 0;       ///< of the sender's processor for each put [ps]
-    std::int64_t bytes = 0;          ///< of the access
     /// After so many receives the next phase begins, within the round, and so on; 0: the round has one phase. Only with
     /// a window.
     std::int32_t phase_receives = 0;
+    std::int64_t put_cost = 0;  ///< of the sender's processor for each put [ps]
+    std::int64_t bytes = 0;     ///< of the access
 };
 
 class ContentSchedule;

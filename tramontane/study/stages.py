@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 
 #: Stages of a window, at least.
 WINDOW = 8
@@ -110,6 +109,8 @@ def estimate(drawn: Windows, stages: Sequence[int], ends: Sequence[float], jump:
     jump : float
         What a jump may add or take, in stages.
     """
+    from scipy.special import stdtrit  # noqa: PLC0415 - slow to import
+
     lasts = np.concatenate([[0.0], np.asarray(ends, dtype=float)])
     phases, variance, jumps, degrees, at = [], 0.0, 0.0, 0, 0
     for own, count in zip(drawn, stages, strict=True):
@@ -124,7 +125,7 @@ def estimate(drawn: Windows, stages: Sequence[int], ends: Sequence[float], jump:
             variance += count**2 * (1 - simulated / count) * of_pace / len(own)
             jumps += jump * len(own) * float(took.sum()) / simulated * count / simulated
             degrees += len(own) - 1
-    scatter = float(stats.t.ppf(0.975, degrees)) * math.sqrt(variance) if degrees else 0.0
+    scatter = float(stdtrit(degrees, 0.975)) * math.sqrt(variance) if degrees else 0.0
     return Estimate(phases, math.hypot(scatter, jumps))
 
 

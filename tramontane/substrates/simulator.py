@@ -133,7 +133,7 @@ class Simulator:
         with _ends(point):
             result = _extension().simulate(as_simulated(point), self._threads, timeline=list(ranks))
         told = [Stretch(*each) for each in result.pop("timeline")]
-        return _with_loads(result, point), told
+        return _with_loads(_with_all_stages(result, point), point), told
 
     def nodes(self, point: Point) -> list[int]:
         """Return the node that each rank is on; of a node with several network interfaces, the first of these."""
@@ -143,11 +143,9 @@ class Simulator:
         def run(chosen: Point, *limit: Any) -> dict[str, Any]:
             with _ends(chosen):
                 simulated = simulate(as_simulated(chosen), self._threads, *limit)
-            if chosen.steady.stages is not None:
-                simulated = _with_all_stages(simulated, chosen)
             return {
                 "substrate": self.name,
-                **_with_loads(simulated, chosen),
+                **_with_loads(_with_all_stages(simulated, chosen), chosen),
                 "imbalance": chosen.imbalance,
                 "model_revision": self.revision(chosen),
             }
@@ -210,6 +208,8 @@ def _stages(point: Point) -> tuple[int, ...]:
 
 def _with_all_stages(result: dict[str, Any], point: Point) -> dict[str, Any]:
     """Return a result whose times are those of all stages, and how well the stages that were simulated tell them."""
+    if point.steady.stages is None:
+        return result
     drawn, there = _windows(point), _stages(point)
     slides = point.workload.chosen == "sliding-window"
     jump = stages.SLIDING_JUMP if slides else stages.JUMP
