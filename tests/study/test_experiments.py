@@ -1,5 +1,7 @@
 """The experiments as they stand: what they hold, what they share and what they cost."""
 
+from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,7 @@ import pytest
 from analysis.figures import FAMILIES, OTHERS
 from tramontane.study import SCALES, Cost, Expansion, estimate, expand, list_experiments, load_experiment
 from tramontane.study.cost import total
+from tramontane.study.experiments import Experiment
 from tramontane.study.figures import FIGURE_KINDS, OTHER_KINDS
 
 # Coverage would take most of the time, and see nothing that other tests don't execute.
@@ -31,10 +34,32 @@ TRANSPOSED = [step * 10**power for power in (2, 3, 4) for step in range(1, 10)] 
 EVERY = sorted({*TRANSPOSED, *(step * 100_000 for step in range(1, 11))})
 
 
-@pytest.fixture(scope="module")
-def expansions() -> dict[tuple[str, str], Expansion]:
-    loaded = {name: load_experiment(file) for name, file in FILES.items()}
-    return {(name, scale): expand(loaded[name], scale) for name in FILES for scale in loaded[name].scales}
+@cache
+def loaded(name: str) -> Experiment:
+    return load_experiment(FILES[name])
+
+
+@cache
+def expanded(name: str, scale: str) -> Expansion:
+    return expand(loaded(name), scale)
+
+
+class Expansions(Mapping[tuple[str, str], Expansion]):
+    """Those of all experiments by name and scale; each is made when it is asked for, once in a process."""
+
+    def __getitem__(self, key: tuple[str, str]) -> Expansion:
+        return expanded(*key)
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return ((name, scale) for name in FILES for scale in loaded(name).scales)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+@pytest.fixture
+def expansions() -> Mapping[tuple[str, str], Expansion]:
+    return Expansions()
 
 
 def full(begin: str) -> str:
@@ -100,7 +125,7 @@ def test_every_panel_of_the_paper_has_its_experiment() -> None:
     ],
 )
 def test_figures_share_their_points(
-    expansions: dict[tuple[str, str], Expansion],
+    expansions: Mapping[tuple[str, str], Expansion],
     begin: str,
     coords: dict[str, str],
     whole: str,
@@ -123,14 +148,14 @@ def test_figures_share_their_points(
     [("fig08a", ("fig05c", "fig05d")), ("fig08b", ("fig05e",)), ("fig08c", ("fig05f",)), ("fig09d", ("fig09a",))],
 )
 def test_some_figures_show_points_of_others(
-    expansions: dict[tuple[str, str], Expansion], shown: str, run: tuple[str, ...], scale: str
+    expansions: Mapping[tuple[str, str], Expansion], shown: str, run: tuple[str, ...], scale: str
 ) -> None:
     others = {key for begin in run for key in expansions[full(begin), scale].unique()}
     assert set(expansions[full(shown), scale].unique()) <= others
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_the_matrices_are_those_of_the_delays(expansions: dict[tuple[str, str], Expansion], scale: str) -> None:
+def test_the_matrices_are_those_of_the_delays(expansions: Mapping[tuple[str, str], Expansion], scale: str) -> None:
     """Figs. 7 and 8a show the same four transpositions; a matrix is kept for the former only."""
     matrices, delays = (expansions[full(begin), scale].points for begin in ("fig07", "fig08a"))
     for matrix, delay in zip(matrices, delays, strict=True):
@@ -141,7 +166,7 @@ def test_the_matrices_are_those_of_the_delays(expansions: dict[tuple[str, str], 
         assert kept == delay.point.canonical()
 
 
-def test_paper_scale_is_that_of_the_paper(expansions: dict[tuple[str, str], Expansion]) -> None:
+def test_paper_scale_is_that_of_the_paper(expansions: Mapping[tuple[str, str], Expansion]) -> None:
     """Section 4.1: 1 to 9 in each decade from 100, to 2e5 for the transposition and 1e6 for the others; Tables 1, 3."""
     for letter in "abcdef":
         expansion = expansions[full(f"fig05{letter}"), "paper"]
@@ -162,7 +187,7 @@ def test_paper_scale_is_that_of_the_paper(expansions: dict[tuple[str, str], Expa
         assert {p.point.ranks for p in expansions[full(begin), "paper"].points if p.point} == {10_000}
 
 
-def test_laptop_runs_the_real_networks(expansions: dict[tuple[str, str], Expansion]) -> None:
+def test_laptop_runs_the_real_networks(expansions: Mapping[tuple[str, str], Expansion]) -> None:
     for name in PAPER:
         expansion = expansions[name, "laptop"]
         machines = [entry.point.machine for entry in expansion.points if entry.point]
@@ -172,7 +197,7 @@ def test_laptop_runs_the_real_networks(expansions: dict[tuple[str, str], Expansi
 
 
 @pytest.mark.parametrize("name", sorted(PAPER))
-def test_members_differ_in_their_seed_only(expansions: dict[tuple[str, str], Expansion], name: str) -> None:
+def test_members_differ_in_their_seed_only(expansions: Mapping[tuple[str, str], Expansion], name: str) -> None:
     """All start within the same microsecond, so that points of one figure are those of another."""
     for entry in expansions[name, "laptop"].points:
         if entry.point is not None:
@@ -180,7 +205,7 @@ def test_members_differ_in_their_seed_only(expansions: dict[tuple[str, str], Exp
             assert entry.point.start_jitter == 1_000_000
 
 
-def test_curves_are_ensembles_at_laptop(expansions: dict[tuple[str, str], Expansion]) -> None:
+def test_curves_are_ensembles_at_laptop(expansions: Mapping[tuple[str, str], Expansion]) -> None:
     for name in PAPER:
         expansion = expansions[name, "laptop"]
         if load_experiment(FILES[name]).figure.kind == "scaling":
@@ -189,7 +214,7 @@ def test_curves_are_ensembles_at_laptop(expansions: dict[tuple[str, str], Expans
             assert not few, "all members where points are cheap"
 
 
-def campaign(expansions: dict[tuple[str, str], Expansion], scale: str) -> Cost:
+def campaign(expansions: Mapping[tuple[str, str], Expansion], scale: str) -> Cost:
     chosen = [expansion for (_, at), expansion in expansions.items() if at == scale]
     points = {key: point for expansion in chosen for key, point in expansion.unique().items()}
     return total([estimate(point) for point in points.values()])
@@ -202,13 +227,13 @@ def test_figures_can_ask_for_what_there_is() -> None:
     assert {load_experiment(file).figure.kind for file in FILES.values()} <= set(FAMILIES)
 
 
-def test_smoke_is_small(expansions: dict[tuple[str, str], Expansion]) -> None:
+def test_smoke_is_small(expansions: Mapping[tuple[str, str], Expansion]) -> None:
     cost = campaign(expansions, "smoke")
     assert cost.hops < 2e8
     assert cost.seconds < 240, "two minutes on two cores"
 
 
-def test_laptop_is_an_evening_at_most(expansions: dict[tuple[str, str], Expansion]) -> None:
+def test_laptop_is_an_evening_at_most(expansions: Mapping[tuple[str, str], Expansion]) -> None:
     cost = campaign(expansions, "laptop")
     assert cost.seconds < 3600, "half an hour on two cores"
     assert cost.memory_bytes < 4e9
