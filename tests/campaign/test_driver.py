@@ -28,6 +28,8 @@ def test_the_header_says_what_is_there_and_what_is_to_be_run(project: Path, exec
     [line] = header(make_plan(project, "smoke", cores=2), OPTIONS)
     assert re.match(r"smoke: 1 experiment, 5 points, 0 there, 5 to run in \d batch(es)?; about ", line)
     assert line.endswith(" of processor time on 2 cores")
+    [line] = header(make_plan(project, "smoke", device="gpu"), OPTIONS)
+    assert re.search(r"5 to run in 1 batch; about [^,]* on a GPU$", line)
     execute(project)
     assert list(header(make_plan(project, "smoke"), OPTIONS)) == ["smoke: 1 experiment, 5 points, 5 there"]
 
@@ -69,6 +71,9 @@ def test_the_workflow_is_started_with_what_it_may_use(project: Path) -> None:
     command = snakemake_command(plan, CODE / "workflow" / "profiles" / "slurm", Options(2, None, "slurm"))
     assert "--cores" not in command
     assert "--resources" not in command
+    gpu = make_plan(project, "smoke", device="gpu")
+    command = snakemake_command(gpu, CODE / "workflow" / "profiles" / "default", OPTIONS)
+    assert command[command.index("--resources") + 1] == "gpu=1"
     # On a cluster it is a limit for each job, and not for all of them together.
     plan = make_plan(project, "smoke", memory=10**10, cluster=True)
     assert "--resources" not in snakemake_command(plan, CODE / "workflow" / "profiles" / "slurm", OPTIONS)

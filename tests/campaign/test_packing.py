@@ -1,12 +1,13 @@
 """Batches: every point once, about equal cost, few jobs."""
 
+import dataclasses
 import random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tramontane.campaign.packing import PER_CORE, SMALLEST, Job, number_of_batches, pack
+from tramontane.campaign.packing import PER_CORE, SMALLEST, Job, number_of_batches, pack, pack_all
 from tramontane.study.points import Point
 
 POINT = Point.model_validate(
@@ -79,6 +80,16 @@ def test_points_of_next_to_no_cost_are_no_jobs_of_their_own() -> None:
 
 def test_a_medium_campaign_is_cut_by_cost() -> None:
     assert number_of_batches([1.0] * 1000, 2) == 1000 / SMALLEST
+
+
+def test_a_batch_is_for_cores_or_for_a_gpu() -> None:
+    points = [dataclasses.replace(job, on_gpu=number % 3 == 0) for number, job in enumerate(jobs([1.0] * 30))]
+    batches = pack_all(points, 2)
+    assert sorted(job.identity for batch in batches for job in batch.jobs) == [job.identity for job in points]
+    assert all(len({job.on_gpu for job in batch.jobs}) == 1 for batch in batches)
+    # One machine has one GPU, which has one batch at a time.
+    assert [batch.on_gpu for batch in batches].count(True) == 1
+    assert len(batches) > 2
 
 
 def test_a_batch_needs_the_memory_of_its_largest_point() -> None:

@@ -14,6 +14,7 @@ from tramontane.campaign import rules as rules_module
 from tramontane.campaign import slurm
 from tramontane.campaign.plan import Plan, make_plan, write_plan
 from tramontane.campaign.rules import Rules, Step, figure_outputs, sheet_outputs, study_outputs
+from tramontane.substrates import devices
 from tramontane.support.layout import CODE, Layout
 
 
@@ -93,6 +94,24 @@ def test_a_batch_takes_as_many_cores_as_a_point_has_threads(project: Path) -> No
         for batch in plan.batches:
             wildcards = SimpleNamespace(scale="smoke", batch=batch.identity)
             assert Rules(project).threads(wildcards) == threads
+
+
+def test_a_batch_of_points_left_to_a_gpu_asks_for_one(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gpus(device: str) -> list[int]:
+        plan = make_plan(project, "smoke", cores=4, device=device)
+        write_plan(plan)
+        return [Rules(project).gpus(SimpleNamespace(scale="smoke", batch=each.identity)) for each in plan.batches]
+
+    assert set(gpus("cpu")) == set(gpus("host")) == set(gpus("auto")) == {0}
+    assert gpus("gpu") == [1]
+    # What is quicker on a GPU goes there, the rest to cores.
+    ranks = sorted(point.ranks for point in make_plan(project, "smoke").points.values())
+    monkeypatch.setattr(devices, "LEAST_RANKS", ranks[-1])
+    assert set(gpus("auto")) == {0, 1}
+    plan = make_plan(project, "smoke", device="auto")
+    assert {job.point.ranks for job in plan.jobs if job.on_gpu} == {ranks[-1]}
+    assert plan.gpu_seconds > 0
+    assert plan.seconds + plan.gpu_seconds == pytest.approx(sum(job.seconds for job in plan.jobs))
 
 
 def test_a_batch_never_asks_for_more_memory_than_the_plan_allows(project: Path) -> None:

@@ -116,11 +116,25 @@ def test_a_campaign_on_a_gpu_that_is_not_there_is_refused_in_one_line(monkeypatc
         _simulator.accelerator()
     except ValueError:
         with pytest.raises(InputError, match=r"^TRAMONTANE_DEVICE: found 'gpu' .*; allowed: cpu, host$"):
-            devices.asked()
+            devices.of_campaign()
+        there = False
     else:
-        devices.asked()
+        assert devices.of_campaign() == "gpu"
+        there = True
     monkeypatch.setenv(devices.VARIABLE, "auto")
-    devices.asked()
+    assert devices.of_campaign() == ("auto" if there else "cpu")
+
+
+def test_a_campaign_on_a_cluster_goes_by_what_its_nodes_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    for device in ("gpu", "auto"):
+        monkeypatch.setenv(devices.VARIABLE, device)
+        assert devices.of_campaign(nodes_have_one=True) == device
+    assert devices.of_campaign(nodes_have_one=False) == "cpu"
+    monkeypatch.setenv(devices.VARIABLE, "gpu")
+    with pytest.raises(
+        InputError, match=r"^TRAMONTANE_DEVICE: no node of the partition has a GPU.*allowed: cpu, auto$"
+    ):
+        devices.of_campaign(nodes_have_one=False)
 
 
 def test_what_a_device_can_not_do_is_refused_or_left_to_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,8 @@ _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 # Nodes claim more processors than there are (config_overrides). proctrack/linuxproc and task/none don't depend on the
 # host's control groups; instead of them Slurm's own gathering looks every second what a job holds, shared pages shared
 # out, and kills it if that is more than it has asked for. A job that is requeued waits for cred_expire. Each node has a
-# TmpFS of its own: PMIx names its folders there by job and step alone.
+# TmpFS of its own: PMIx names its folders there by job and step alone. Slurm believes that the first node has a GPU,
+# which is a device that does nothing.
 CONFIGURATION = """\
 ClusterName=private
 SlurmctldHost={host}(127.0.0.1)
@@ -69,6 +70,7 @@ ReturnToService=2
 SlurmdTimeout={node_timeout}
 MessageTimeout=5
 MinJobAge=600
+GresTypes=gpu
 """
 
 PARTITION = "PartitionName=debug Nodes=ALL Default=YES LLN=YES DefaultTime=10 MaxTime=60 State=UP\n"
@@ -131,8 +133,10 @@ class Cluster:
         for node, port in zip(self.nodes, ports, strict=True):
             text += (
                 f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cpus} Boards=1 "
-                f"SocketsPerBoard=1 CoresPerSocket={cpus} ThreadsPerCore=1 RealMemory=16000 State=UNKNOWN\n"
+                f"SocketsPerBoard=1 CoresPerSocket={cpus} ThreadsPerCore=1 RealMemory=16000 State=UNKNOWN"
+                f"{' Gres=gpu:1' if node == self.nodes[0] else ''}\n"
             )
+        (self.folder / "gres.conf").write_text(f"NodeName={self.nodes[0]} Name=gpu File=/dev/null\n")
         text += PARTITION + (PREEMPTION if preemption else "")
         self._conf.write_text(text)
 

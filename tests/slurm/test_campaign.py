@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Collection
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 import xarray as xr
 
+from tramontane.campaign.driver import POINTS_FAILED
+from tramontane.substrates import devices
 from tramontane.substrates.checkpoints import MINUTES
 
 ROOT = Path(__file__).parents[2]
@@ -76,14 +79,14 @@ def asked(slurm: Any, what: str, earlier: Collection[str]) -> set[str]:
     return {words for job, words in rows if job not in earlier}
 
 
-def start(project: Path, slurm: Any) -> "subprocess.Popen[str]":
+def start(project: Path, slurm: Any, **environment: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         [sys.executable, "-m", "tramontane", "reproduce", "--scale", "smoke", "--profile", "slurm", "--cores", "1"],
         cwd=project,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**slurm.environment, "PYTHONPATH": str(ROOT), MINUTES: "0.01"},
+        env={**slurm.environment, "PYTHONPATH": str(ROOT), MINUTES: "0.01", **environment},
         start_new_session=True,
     )
 
@@ -126,6 +129,30 @@ def test_a_campaign_outlives_a_node_and_the_controller(slurm: Any, project: Path
     plan = json.loads((project / "results" / "smoke" / "plan" / "plan.json").read_text())
     needed = max(batch["memory_bytes"] for batch in plan["batches"].values())
     assert asked(slurm, "%l %m", earlier) == {f"11:00 {math.ceil(1.3 * needed / 1e6 + 300)}M"}
+
+
+def test_what_is_left_to_gpus_asks_for_nodes_that_have_one(slurm: Any, project: Path) -> None:
+    """The private Slurm believes that a node has one; the driver knows better, and each point says so."""
+    (project / "configs" / "experiments" / "tiny.yaml").write_text(
+        EXPERIMENT.replace("[1, 2, 3, 4, 5, 6, 7, 8]", "[1, 2]")
+    )
+    use_profile(project)
+    earlier = set(slurm.jobs())
+    campaign = start(project, slurm, **{devices.VARIABLE: "gpu"})
+    try:
+        _, err = campaign.communicate(timeout=900)
+    finally:
+        if campaign.poll() is None:
+            os.killpg(campaign.pid, 9)
+    log = (project / "results" / "smoke" / "logs" / "snakemake.log").read_text()
+    assert err.splitlines()[0].endswith(" to run in 1 batch; about less than 1 s on a GPU"), f"{err}\n{log}"
+    (job,) = jobs_since(slurm, earlier)
+    told = slurm.ask("scontrol", "show", "job", job)
+    assert "TresPerJob=gres:gpu:1" in told
+    assert "NodeList=n1" in told
+    (file,) = (project / "results" / "smoke" / "logs" / "batches").glob("*.log")
+    assert re.findall(r"failed: (.*), allowed: cpu", file.read_text()), file.read_text()
+    assert campaign.returncode == POINTS_FAILED
 
 
 @pytest.mark.long

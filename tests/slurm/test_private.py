@@ -80,9 +80,9 @@ def test_no_account_is_guessed_where_there_are_none(slurm: Any) -> None:
 def test_what_a_partition_allows_is_asked_for(slurm: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", slurm.environment["PATH"])
     (tmp_path / "profile.yaml").write_text("executor: slurm\n")
-    assert find_limits(tmp_path) == Limits(memory=16000 * 2**20, minutes=60)
+    assert find_limits(tmp_path) == Limits(memory=16000 * 2**20, minutes=60, gpus=True)
     (tmp_path / "profile.yaml").write_text("default-resources: {slurm_partition: debug}\n")
-    assert find_limits(tmp_path) == Limits(memory=16000 * 2**20, minutes=60)
+    assert find_limits(tmp_path) == Limits(memory=16000 * 2**20, minutes=60, gpus=True)
     (tmp_path / "profile.yaml").write_text("default-resources: {slurm_partition: none-such}\n")
     assert find_limits(tmp_path) == Limits()
 
@@ -95,8 +95,10 @@ def test_limits_are_read_as_slurm_writes_them() -> None:
         None,
         None,
     ]
-    assert limits([("a*", "30:00", "16000+"), ("a*", "30:00", "64000")]) == Limits(64000 * 2**20, 30)
-    assert limits([("a*", "infinite", "1")]) == Limits()  # 1 MB: nobody has told it
+    assert limits([("a*", "30:00", "16000+", "(null)"), ("a*", "30:00", "64000", "")]) == Limits(64000 * 2**20, 30)
+    assert limits([("a*", "infinite", "1", "(null)")]) == Limits()  # 1 MB: nobody has told it
+    assert limits([("a*", "infinite", "1", "tmp:1,gpu:tesla:2(S:0-1)")]) == Limits(gpus=True)
+    assert limits([("a*", "infinite", "1", "gpumem:1")]) == Limits()
     assert limits([]) == Limits()
 
 

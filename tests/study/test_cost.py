@@ -1,5 +1,6 @@
 """The counts of the estimate against a message-by-message count of the same workloads."""
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from tramontane import _simulator
 from tramontane.study import Point, estimate
-from tramontane.study.cost import rates, total
+from tramontane.study.cost import on_accelerator, rates, total
 from tramontane.study.machines import Machine, Protocol
 from tramontane.study.network import network
 from tramontane.study.traffic import ACKNOWLEDGED_PUT, NO_PUT, PLAIN_PUT, control, traffic
@@ -390,3 +391,13 @@ def test_a_sample_of_ranks_has_its_share_of_leaders() -> None:
     assert gather == pytest.approx(ranks - nodes, rel=0.02)
     assert exchange == pytest.approx(nodes * (nodes - 1), rel=0.1)
     assert scatter == pytest.approx(ranks - nodes, rel=0.1)
+
+
+def test_a_gpu_takes_as_much_less_than_a_core_as_was_measured() -> None:
+    cost = estimate(made({"kind": "halo", "width": 3, "grid": [64, 64, 16]}, 64, BIG))
+    start, known = rates()["seconds_per_point"], rates()["gpu_times_a_core"]
+    times = {ranks: on_accelerator(dataclasses.replace(cost, seconds=start + 90), ranks) - start for ranks in known}
+    assert {ranks: 90 / seconds for ranks, seconds in times.items()} == pytest.approx(known)
+    ends = list(known)
+    assert on_accelerator(cost, 2) == on_accelerator(cost, ends[0])
+    assert on_accelerator(cost, 10 * ends[-1]) == on_accelerator(cost, ends[-1])

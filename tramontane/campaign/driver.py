@@ -87,10 +87,9 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
     spack.asked()  # refuses at once what can't be had
     profile = find_profile(root, options.profile)
     cluster = uses_slurm(profile)
-    if not cluster:  # whose nodes may have what this machine has not
-        devices.asked()
     first = commands_first() if cluster else []
     limits = find_limits(profile) if cluster else Limits()
+    device = devices.of_campaign(limits.gpus if cluster else None)
     layout = Layout(root, scale)
     with _ends_on_signals() as signals, only_one(layout.folder) as lock:
         if lock is None:
@@ -108,6 +107,7 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
             threads=options.threads,
             cluster=cluster,
             minutes=limits.minutes,
+            device=device,
         )
         if not plan.experiments:
             _say("no experiment asked for: everything is set up, nothing was run")
@@ -146,12 +146,12 @@ def header(plan: Plan, options: Options) -> Iterator[str]:
     there = len(points) - len(jobs) - plan.left_out
     line = f"{plan.scale}: {plural(len(plan.experiments), 'experiment')}, {plural(len(points), 'point')}, {there} there"
     if jobs:
-        line += (
-            f", {len(jobs)} to run in {plural(len(plan.batches), 'batch')}; about {about_seconds(plan.seconds)} of "
-            f"processor time on {plural(options.cores, 'core')}"
-        )
-        if options.threads > 1:
-            line += f", {options.threads} for each point"
+        line += f", {len(jobs)} to run in {plural(len(plan.batches), 'batch')}; about "
+        if on_gpu := sum(job.on_gpu for job in jobs):
+            line += f"{about_seconds(plan.gpu_seconds)} on a GPU"
+        if on_gpu < len(jobs):
+            line += f"{', and ' if on_gpu else ''}{about_seconds(plan.seconds)} of processor time on "
+            line += plural(options.cores, "core") + (f", {options.threads} for each point" * (options.threads > 1))
     yield line
     if plan.published:
         yield f"{plural(len(plan.published), 'point')} of those come with the project (published/)"
@@ -176,8 +176,9 @@ def snakemake_command(plan: Plan, profile: Path, options: Options) -> list[str]:
         raise InputError(plan.root / "Snakefile", "", None, "a checkout of Tramontane", problem="no such file")
     local = ["--cores", str(options.cores)] if options.profile == "default" else []
     # Points that together need more memory than there is must not run at the same time; on a cluster each has a node.
-    limited = plan.memory is not None and not plan.cluster
-    limit = ["--resources", f"mem_mb={int((plan.memory or 0) / 1e6)}"] if limited else []
+    limits = [f"mem_mb={int(plan.memory / 1e6)}"] if plan.memory is not None else []
+    limits += ["gpu=1"] * any(batch.on_gpu for batch in plan.batches)  # which has one point at a time
+    limit = ["--resources", *limits] if limits and not plan.cluster else []
     return [
         *(sys.executable, "-m", "snakemake", "--snakefile", str(snakefile), "--directory", str(plan.root)),
         *("--profile", str(profile), *local, *limit, "--config", f"scale={plan.scale}"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tramontane.campaign.packing import Batch, Job, pack
+from tramontane.campaign.packing import Batch, Job, pack_all
 from tramontane.campaign.plan import (
     ALL,
     NONE,
@@ -178,12 +178,17 @@ class Forecast:
 
     @property
     def seconds(self) -> float:
-        """Processor time of all missing points [s]."""
-        return sum(job.seconds for job in self.jobs)
+        """Processor time of all missing points [s], without that of points left to a GPU."""
+        return sum(job.seconds for job in self.jobs if not job.on_gpu)
+
+    @property
+    def gpu_seconds(self) -> float:
+        """Time of a GPU for the others [s]."""
+        return sum(job.seconds for job in self.jobs if job.on_gpu)
 
     @property
     def longest(self) -> float:
-        """Processor time of the longest one [s]."""
+        """Time of the longest one, on a core or on a GPU [s]."""
         return max((job.seconds for job in self.jobs), default=0.0)
 
     @property
@@ -201,6 +206,7 @@ class Forecast:
             "to_run": len(self.jobs),
             "can_not_run_here": self.absent,
             "cpu_s": self.seconds,
+            "gpu_s": self.gpu_seconds,
             "longest_point_s": self.longest,
             "peak_memory_bytes": self.memory,
             "batches": [
@@ -210,14 +216,17 @@ class Forecast:
         }
 
 
-def forecast(root: Path, names: Sequence[str], scale: str, where: str | None = None) -> Forecast:
-    """Return what is still to be run of the experiments called `names`, at `scale`; of points chosen by `where`."""
+def forecast(root: Path, names: Sequence[str], scale: str, where: str | None = None, device: str = "cpu") -> Forecast:
+    """Return what is still to be run of the experiments called `names`, at `scale`; of points chosen by `where`.
+
+    With the devices ``gpu`` and ``auto`` as if there were a GPU.
+    """
     planned = make_plan(root, scale, names, run=False)
     experiments, points = planned.experiments, planned.points
     if where is not None:
         points = {identity: points[identity] for identity in choose([each.manifest for each in experiments], where)}
     missing = sorted(points.keys() & {identity for identities in planned.absent.values() for identity in identities})
-    jobs = [make_job(points[identity]) for identity in missing]
+    jobs = [make_job(points[identity], device) for identity in missing]
     title = experiments[0].name if len(experiments) == 1 else plural(len(experiments), "experiment")
     absent = find_absent(root, {job.identity: job.point for job in jobs})
     return Forecast(
@@ -225,6 +234,6 @@ def forecast(root: Path, names: Sequence[str], scale: str, where: str | None = N
         scale,
         len(points),
         jobs,
-        pack(jobs, host.cores()) if jobs else [],
+        pack_all(jobs, host.cores()),
         {reason: len(found) for reason, found in absent.items()},
     )

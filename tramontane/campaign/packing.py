@@ -37,12 +37,15 @@ class Job:
         Estimated processor time [s].
     memory : int
         Estimated peak of memory [B].
+    on_gpu : bool
+        Whether it is left to a GPU; the time is then that of the GPU.
     """
 
     identity: str
     point: Point
     seconds: float
     memory: int
+    on_gpu: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,8 +65,13 @@ class Batch:
         return any(job.point.substrate == MEASURED for job in self.jobs)
 
     @property
+    def on_gpu(self) -> bool:
+        """Whether its points are left to a GPU."""
+        return any(job.on_gpu for job in self.jobs)
+
+    @property
     def seconds(self) -> float:
-        """Estimated processor time of all its points [s]."""
+        """Estimated time of all its points on a core, or on a GPU [s]."""
         return sum(job.seconds for job in self.jobs)
 
     @property
@@ -81,12 +89,14 @@ def number_of_batches(costs: Sequence[float], cores: int) -> int:
 
 
 def pack_all(jobs: Sequence[Job], cores: int) -> list[Batch]:
-    """Share `jobs` among batches of simulated points, and batches of points measured on one system; see `pack`."""
-    groups: dict[SystemChoice | None, list[Job]] = {}  # simulated points name no system
+    """Share `jobs` among batches of points simulated on cores, on GPUs, and measured on one system; see `pack`."""
+    groups: dict[tuple[SystemChoice | None, bool], list[Job]] = {}  # simulated points name no system
     for job in jobs:
-        groups.setdefault(job.point.system, []).append(job)
-    # What is measured runs one after the other: more batches than their cost asks for would gain nothing.
-    batches = [batch for system, members in groups.items() for batch in pack(members, 0 if system else cores)]
+        groups.setdefault((job.point.system, job.on_gpu), []).append(job)
+    batches = []
+    for (system, on_gpu), members in groups.items():
+        # What is measured, or has a machine's GPU, runs one after the other: more batches would gain nothing.
+        batches += pack(members, 0 if system or on_gpu else cores)
     return sorted(batches, key=_order)
 
 

@@ -25,7 +25,9 @@ from tramontane.results.published import find_published, take_over
 from tramontane.results.store import Store
 from tramontane.study import SCALES, Experiment, Point, estimate, expand, list_experiments, load_experiment
 from tramontane.study.claims import printed_times
+from tramontane.study.cost import on_accelerator
 from tramontane.substrates import get
+from tramontane.substrates.devices import goes_to_accelerator
 from tramontane.substrates.simulator import Simulator
 from tramontane.support import host
 from tramontane.support.files import dump, write_if_changed
@@ -97,6 +99,8 @@ class Plan:
         Whether the batches are jobs of a batch system.
     minutes : int or None
         Longest time that a job may ask for [min]; None for any.
+    device : str
+        What simulates: one of :data:`tramontane.substrates.devices.DEVICES`.
     """
 
     root: Path
@@ -112,6 +116,7 @@ class Plan:
     threads: int = 1
     cluster: bool = False
     minutes: int | None = None
+    device: str = "cpu"
 
     @property
     def left_out(self) -> int:
@@ -135,8 +140,13 @@ class Plan:
 
     @property
     def seconds(self) -> float:
-        """Estimated processor time [s]."""
-        return sum(batch.seconds for batch in self.batches)
+        """Estimated processor time [s], without that of points left to a GPU."""
+        return sum(batch.seconds for batch in self.batches if not batch.on_gpu)
+
+    @property
+    def gpu_seconds(self) -> float:
+        """Estimated time of a GPU [s]."""
+        return sum(batch.seconds for batch in self.batches if batch.on_gpu)
 
 
 def make_plan(
@@ -152,6 +162,7 @@ def make_plan(
     threads: int = 1,
     cluster: bool = False,
     minutes: int | None = None,
+    device: str = "cpu",
 ) -> Plan:
     """Return the plan of a campaign; writes nothing.
 
@@ -179,6 +190,8 @@ def make_plan(
         Whether the batches are jobs of a batch system.
     minutes : int, optional
         Longest time that a job may ask for [min]; by default any.
+    device : str, optional
+        What simulates; with ``gpu`` and ``auto`` there is a GPU (:func:`tramontane.substrates.devices.of_campaign`).
 
     Raises
     ------
@@ -218,7 +231,7 @@ def make_plan(
     elif wanted:
         absent[_NOT_ASKED] = sorted(wanted)
     wanted -= {identity for identities in absent.values() for identity in identities}
-    jobs = [make_job(points[identity]) for identity in sorted(wanted)]
+    jobs = [make_job(points[identity], device) for identity in sorted(wanted)]
     too_large = [job for job in jobs if memory is not None and job.memory > memory]
     fitting = [job for job in jobs if memory is None or job.memory <= memory]
     return Plan(
@@ -235,6 +248,7 @@ def make_plan(
         threads=threads,
         cluster=cluster,
         minutes=minutes,
+        device=device,
     )
 
 
@@ -339,10 +353,12 @@ def _last_change(point: Point) -> int | None:
     return substrate.revision(point) if substrate.available() is None else None
 
 
-def make_job(point: Point) -> Job:
-    """Return a point with its estimated cost."""
+def make_job(point: Point, device: str = "cpu") -> Job:
+    """Return a point with its estimated cost on what it is left to."""
     cost = estimate(point)
-    return Job(point.id, point, float(cost.seconds), int(cost.memory_bytes))
+    on_gpu = goes_to_accelerator(point, device)
+    seconds = on_accelerator(cost, point.ranks) if on_gpu else cost.seconds
+    return Job(point.id, point, float(seconds), int(cost.memory_bytes), on_gpu)
 
 
 def find_outdated(changed: Mapping[str, int], store: Store) -> Iterable[tuple[str, int]]:
@@ -464,6 +480,7 @@ def _outline(plan: Plan, reported: Sequence[str]) -> dict[str, Any]:
                 "seconds": round(batch.seconds, 3),
                 "memory_bytes": batch.memory,
                 "measured": batch.measured,
+                "on_gpu": batch.on_gpu,
             }
             for batch in plan.batches
         },

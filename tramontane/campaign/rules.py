@@ -110,6 +110,10 @@ class Rules:
         """Return the threads, and so cores, of a point, which are those of its batch; one where points are measured."""
         return 1 if self._batch(wildcards)["measured"] else int(self.outline(wildcards.scale)["threads"])
 
+    def gpus(self, wildcards: Wildcards) -> int:
+        """Return the GPUs that a batch needs: one, or none."""
+        return int(self._batch(wildcards)["on_gpu"])
+
     def runtime(self, wildcards: Wildcards, attempt: int = 1) -> int:
         """Return the time a batch system should allow a batch [min]: generous, since estimates err.
 

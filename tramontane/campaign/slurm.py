@@ -34,10 +34,13 @@ class Limits:
         Memory of the largest node [B]; None if unknown.
     minutes : int or None
         Longest time [min]; None if there is no limit.
+    gpus : bool
+        Whether a node has GPUs, as Slurm knows.
     """
 
     memory: int | None = None
     minutes: int | None = None
+    gpus: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,21 +66,23 @@ def find_limits(profile: Path) -> Limits:
     """Return what a job may ask for in the partition that a profile names, or else in Slurm's default one."""
     partition = (_options(profile).get("default-resources") or {}).get("slurm_partition")
     chosen = ["--partition", str(partition)] if partition else []
-    done = _ask("sinfo", "--noheader", "--format=%P|%l|%m", *chosen)
+    done = _ask("sinfo", "--noheader", "--format=%P|%l|%m|%G", *chosen)
     rows = [tuple(line.strip().split("|")) for line in done.splitlines()]
     return limits([row for row in rows if partition or row[0].endswith("*")])
 
 
 def limits(rows: Iterable[tuple[str, ...]]) -> Limits:
-    """Return the limits that rows of ``sinfo`` (partition, time, memory of a node [MB]) tell."""
-    times, sizes = [], []
-    for _, time, size in rows:
+    """Return the limits that rows of ``sinfo`` (partition, time, memory of a node [MB], generic resources) tell."""
+    times, sizes, gpus = [], [], False
+    for _, time, size, resources in rows:
         times.append(minutes(time))
         sizes.append(int(size.rstrip("+")))
+        gpus = gpus or any(resource.split(":")[0] == "gpu" for resource in resources.split(","))
     known = [time for time in times if time is not None]
     # Slurm calls a node's memory 1 MB if nobody has told it.
     largest = max(sizes, default=0)
-    return Limits(largest * 2**20 if largest > 1 else None, max(known) if len(known) == len(times) > 0 else None)
+    longest = max(known) if len(known) == len(times) > 0 else None
+    return Limits(largest * 2**20 if largest > 1 else None, longest, gpus)
 
 
 def minutes(time: str) -> int | None:

@@ -5,13 +5,14 @@ from typing import Annotated
 
 import typer
 
-from tramontane.cli.options import Scale, Where
+from tramontane.cli.options import Device, Scale, Where, device_of
 
 
 def estimate(
     names: Annotated[list[str], typer.Argument(help="Experiments, or all.", metavar="NAME...")],
     scale: Scale = "laptop",
     where: Where = None,
+    device: Device = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Estimate what is still to be run of experiments: points, processor time, memory, batches."""
@@ -19,7 +20,7 @@ def estimate(
     from tramontane.study import find_root
     from tramontane.support.formatting import about_bytes, about_seconds, plural
 
-    found = forecast(find_root(), names, scale, where)
+    found = forecast(find_root(), names, scale, where, device_of(device))
     if as_json:
         print(json.dumps(found.as_data()))
         return
@@ -28,9 +29,10 @@ def estimate(
     for reason, count in found.absent.items():
         print(f"{count} of those can't run here, and a campaign leaves them out: {reason}")
     if found.jobs:
+        on_gpu = f" and {about_seconds(found.gpu_seconds)} of a GPU" if found.gpu_seconds else ""
         print(
-            f"about {about_seconds(found.seconds)} of processor time, up to {about_bytes(found.memory)} of memory, "
-            f"longest point {about_seconds(found.longest)}"
+            f"about {about_seconds(found.seconds)} of processor time{on_gpu}, "
+            f"up to {about_bytes(found.memory)} of memory, longest point {about_seconds(found.longest)}"
         )
         shortest, longest = found.batches[-1].seconds, found.batches[0].seconds
         print(f"{plural(len(found.batches), 'batch')} of {about_seconds(shortest)} to {about_seconds(longest)}")

@@ -3,10 +3,13 @@
 import os
 import re
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tramontane.errors import InputError
 from tramontane.extension import simulator
+
+if TYPE_CHECKING:  # for the command line asks here what options may say, and is to start quickly
+    from tramontane.study.points import Point
 
 #: ``cpu``: the engine for processors. ``gpu``: the first accelerator; what it can't do is refused. ``auto``: that where
 #: it is likely to be faster, and there is one that can do the point. ``host``: the engine for accelerators, on threads.
@@ -33,17 +36,52 @@ def chosen() -> str:
     return device
 
 
-def asked() -> None:
-    """Refuse a campaign on an accelerator that this machine has not, before anything is run (InputError)."""
-    if chosen() != "gpu":
-        return
+def of_campaign(nodes_have_one: bool | None = None) -> str:
+    """Return what a campaign shares its points out to: what the environment asks for; no accelerator where none is.
+
+    Parameters
+    ----------
+    nodes_have_one : bool, optional
+        Whether nodes of the cluster that it runs on have accelerators; by default this machine is asked.
+
+    Raises
+    ------
+    InputError
+        If it asks for an accelerator that is not there; before anything is run.
+    """
+    device = chosen()
+    if device not in ("gpu", "auto"):
+        return device
+    lacking = ("no node of the partition has a GPU, says sinfo", "cpu, auto") if not nodes_have_one else None
+    if nodes_have_one is None:
+        lacking = _lacking_here()
+    if lacking is None:
+        return device
+    if device == "auto":
+        return "cpu"
+    problem, allowed = lacking
+    raise InputError(VARIABLE, "", device, allowed, problem=problem)
+
+
+def _lacking_here() -> tuple[str, str] | None:
+    """Return why this machine has no accelerator, and what is allowed instead; None if it has one."""
     try:
         simulator().accelerator()
     except ValueError as error:
         told = re.fullmatch(r"device: (?P<found>.*), allowed: (?P<allowed>.*)", str(error), re.DOTALL)
         if told is None:
             raise
-        raise InputError(VARIABLE, "", "gpu", told["allowed"], problem=told["found"]) from None
+        return told["found"], told["allowed"]
+    return None
+
+
+def goes_to_accelerator(point: "Point", device: str) -> bool:
+    """Return whether a campaign leaves a point to an accelerator.
+
+    One that it can't do is refused there, or with ``auto`` run by the processor beside it.
+    """
+    likely = device == "gpu" or (device == "auto" and point.ranks >= LEAST_RANKS)
+    return likely and point.substrate == "simulator"
 
 
 def simulate(extension: ModuleType, device: str, point: dict[str, Any], threads: int, *limit: Any) -> dict[str, Any]:

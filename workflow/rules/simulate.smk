@@ -15,6 +15,7 @@ rule run_batch:
         mem_mb=files.memory,
         runtime=files.runtime,
         cpus_per_task=files.threads,
+        gpu=files.gpus,
     message:
         "run the points of batch {wildcards.batch}"
     shell:
