@@ -119,8 +119,8 @@ def _repeats(dataset: xr.Dataset) -> Iterable[str]:
         least = formatting.number(int(dataset["repeats_simulated"].where(cut).min()))
         error = formatting.number(100 * float(dataset["steady_error"].where(cut).max()), 2)
         yield (
-            f"At {formatting.number(int(cut.sum()))} points repeats were cut short when steady, after {least} or more; "
-            f"the error of the time is at most {error}\u202f%"
+            f"{_at(cut)} repeats were cut short when steady, after {least} or more; the error of the time is at most "
+            f"{error}\u202f%"
         )
 
 
@@ -132,9 +132,14 @@ def _stages(dataset: xr.Dataset) -> Iterable[str]:
     if bool(sampled.any()):
         error = formatting.number(100 * float(dataset["steady_error"].where(sampled).max()), 2)
         yield (
-            f"At {formatting.number(int(sampled.sum()))} points a part of the stages was simulated; the error of the "
-            f"time is at most {error}\u202f%"
+            f"{_at(sampled)} a part of the stages was simulated; the 95\u202f% interval of the time is at most "
+            f"±\u202f{error}\u202f%"
         )
+
+
+def _at(points: xr.DataArray) -> str:
+    count = int(points.sum())
+    return f"At {formatting.number(count)} point{'s' if count != 1 else ''}"
 
 
 def gap_note(dataset: xr.Dataset) -> str:

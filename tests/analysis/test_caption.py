@@ -54,8 +54,8 @@ def test_stages_that_were_sampled_are_stated(factory: Factory) -> None:
     place = {"series": "burst", "ranks": 100_000}
     dataset["stages_left_out"].loc[place] = 40
     dataset["steady_error"].loc[place] = 0.021
-    expected = "At 1 points a part of the stages was simulated; the error of the time is at most 2.1\u202f%."
-    assert expected in caption(dataset)
+    interval = "the 95\u202f% interval of the time is at most ±\u202f2.1\u202f%."
+    assert f"At 1 point a part of the stages was simulated; {interval}" in caption(dataset)
 
 
 def test_several_machines_are_named_each_with_its_shape(factory: Factory) -> None:
