@@ -132,8 +132,8 @@ def _stages(dataset: xr.Dataset) -> Iterable[str]:
     if bool(sampled.any()):
         error = formatting.number(100 * float(dataset["steady_error"].where(sampled).max()), 2)
         yield (
-            f"{_at(sampled)} a part of the stages was simulated; the 95\u202f% interval of the time is at most "
-            f"±\u202f{error}\u202f%"
+            f"{_at(sampled)} a part of the stages was simulated; bands hold the 95\u202f% interval of the time, "
+            f"at most ±\u202f{error}\u202f%"
         )
 
 

@@ -57,7 +57,8 @@ def figure_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     -------
     DataFrame
         Columns `COLUMNS`: ``series`` (name that decides the looks), ``label``, ``x``, ``y`` (median over members; NaN
-        where there is no value), ``low`` and ``high`` (range over members), ``members`` (that have a value), ``choice``
+        where there is no value), ``low`` and ``high`` (range over members, and what the times of sampled stages may be
+        with a confidence of 95 %), ``members`` (that have a value), ``choice``
         (the value or series chosen where several were reduced to the best, else empty), ``status``, ``older`` (the
         model revisions that the row rests on if one of them is older, else empty), and ``run``: a number that changes
         at each gap and where the revisions do, so that rows of one run may be joined by a line. Series stand in order
@@ -70,7 +71,8 @@ def figure_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     """
     _check(dataset, spec)
     rows = _points(dataset, spec)
-    rows = _over_members(rows, [c for c in rows.columns if c not in (*ENSEMBLE_DIMS, "value", "status", "revision")])
+    own = (*ENSEMBLE_DIMS, "value", "low", "high", "status", "revision")
+    rows = _over_members(rows, [column for column in rows.columns if column not in own])
     for dim, how in spec.reduce.items():
         # What is still to be reduced tells rows apart until its turn.
         waiting = [other for other in spec.reduce if other in rows.columns and other != dim]
@@ -98,7 +100,8 @@ def _points(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     variable = dataset[spec.y]
     status = dataset["status"] if "status" in dataset else xr.full_like(variable, "ok", dtype=object)
     revision = dataset[REVISION] if REVISION in dataset else xr.full_like(variable, np.nan, dtype=float)
-    flat = xr.Dataset({"value": variable, "status": status, "revision": revision}).to_dataframe().reset_index()
+    every = {"value": variable, "error": _error(dataset, variable), "status": status, "revision": revision}
+    flat = xr.Dataset(every).to_dataframe().reset_index()
     # A dimension that the figure does not name still tells points apart: it makes lines of its own if it varies.
     named = {spec.x, *spec.reduce, *ENSEMBLE_DIMS}
     named_dims = {
@@ -121,9 +124,18 @@ def _points(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     value = pd.to_numeric(flat["value"], errors="coerce").astype(float)
     drawable = np.isfinite(value) & (flat["status"] == "ok") & ((value > 0) | (spec.y_scale != "log"))
     rows["value"], rows["revision"] = value.where(drawable), flat["revision"].where(drawable)
+    rows["low"] = (rows["value"] * (1 - flat["error"])).clip(lower=0)
+    rows["high"] = rows["value"] * (1 + flat["error"])
     # A point that ended well but has nothing to draw (no value, or zero on a logarithmic axis) counts as missing.
     rows["status"] = flat["status"].where(drawable | (flat["status"] != "ok"), "missing")
     return rows
+
+
+def _error(dataset: xr.Dataset, variable: xr.DataArray) -> xr.DataArray:
+    """Return the half-width of the 95 % interval of each value, relative; 0 but for times of sampled stages."""
+    if variable.name != "time_s" or "stages_left_out" not in dataset:
+        return xr.zeros_like(variable, dtype=float)
+    return dataset["steady_error"].where(dataset["stages_left_out"] > 0, 0.0)
 
 
 def _positions(dataset: xr.Dataset, key: str) -> dict[object, int]:
@@ -193,7 +205,8 @@ def ranks_of(dataset: xr.Dataset) -> int | None:
 
 def _over_members(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     grouped = rows.groupby(keys, sort=False, dropna=False)
-    joined = grouped["value"].agg(y="median", low="min", high="max", members="count")
+    joined = grouped["value"].agg(y="median", members="count")
+    joined["low"], joined["high"] = grouped["low"].min(), grouped["high"].max()
     joined["status"] = grouped["status"].agg(_joint_status)
     joined[["oldest", "latest"]] = grouped["revision"].agg(["min", "max"])
     return joined.reset_index().assign(choice="")

@@ -172,7 +172,7 @@ def draw_series(axes: "Axes", drawn: pd.DataFrame, names: Sequence[str] = ()) ->
 def set_scales(axes: "Axes", spec: FigureSpec, drawn: pd.DataFrame) -> None:
     """Give axes the scales that a ``figure`` block asks for, with limits around the rows."""
     x = sorted(drawn["x"].unique())
-    y = [*drawn["low"], *drawn["high"]]
+    y = [each for each in (*drawn["low"], *drawn["high"]) if each > 0 or spec.y_scale != "log"]
     if spec.x_scale == "log":
         axis_tools.set_log_axis(axes.xaxis, *axis_tools.padded(x), values=x)
     if spec.y_scale == "log":

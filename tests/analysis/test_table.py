@@ -47,6 +47,22 @@ def test_runs_never_reach_from_one_series_to_the_next(factory: Factory) -> None:
     assert table(factory()).groupby("run")["series"].nunique().eq(1).all()
 
 
+def test_times_of_sampled_stages_have_their_interval_as_range(factory: Factory) -> None:
+    dataset = factory(members=2)
+    dataset["steady_error"] = xr.full_like(dataset["time_s"], 0.1)
+    dataset["stages_left_out"] = xr.zeros_like(dataset["time_s"])
+    plain = table(dataset)
+    dataset["stages_left_out"][{"series": 0, "ranks": 0}] = 40
+    sampled = table(dataset)
+    row, own = sampled.iloc[0], dataset["time_s"][{"series": 0, "ranks": 0}].values
+    assert (row["y"], row["low"], row["high"]) == pytest.approx((np.median(own), 0.9 * own.min(), 1.1 * own.max()))
+    # Other points, and other quantities, keep the range of their members.
+    assert sampled[1:].equals(plain[1:])
+    wall = factory(members=2, figure={"kind": "scaling", "x": "ranks", "y": "wall_s", "lines": "series"})
+    told = table(wall.assign(steady_error=dataset["steady_error"], stages_left_out=dataset["stages_left_out"]))
+    assert told.equals(table(wall))
+
+
 @pytest.mark.parametrize("bad", [0.0, -1.0, np.inf, np.nan])
 def test_what_a_logarithmic_axis_cannot_show_is_missing(factory: Factory, bad: float) -> None:
     dataset = factory()
