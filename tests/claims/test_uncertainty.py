@@ -113,12 +113,13 @@ def test_a_study_runs_what_its_statements_need_with_one_machine_a_draw() -> None
     assert [len(each) for each in machines.values()] == [1, 1]
 
 
-def test_a_study_runs_whole_machines_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("there", [True, False])
+def test_a_study_runs_whole_machines_one_after_the_other(monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
     ran: list[list[ExpandedPoint]] = []
 
     def run(name: str, entries: Iterable[ExpandedPoint], root: Path, scale: str, cores: int) -> tuple[int, int]:
         ran.append(list(entries))
-        return len(ran[-1]), 0
+        return len(ran[-1]), 0 if there else 1
 
     monkeypatch.setattr(draws, "run", run)
     told: list[str] = []
@@ -129,7 +130,8 @@ def test_a_study_runs_whole_machines_one_after_the_other(monkeypatch: pytest.Mon
     for part, span in zip(ran, (range(TOGETHER), range(TOGETHER, size)), strict=True):
         wanted = {entry.point.id for entry in whole if entry.point and entry.coords["draw"] in span}
         assert {entry.point.id for entry in part if entry.point} == wanted
-    assert told == [f"own: {TOGETHER} of {size} machines", f"own: {size} of {size} machines"]
+    left = "" if there else "; about less than 1 s left"
+    assert told == [f"own: {TOGETHER} of {size} machines{left}", f"own: {size} of {size} machines"]
 
 
 def test_an_experiment_may_have_process_counts_of_its_own() -> None:

@@ -27,6 +27,7 @@ from tramontane.study.expansion import ExpandedPoint
 from tramontane.study.experiments import DRAW
 from tramontane.study.studies import Study
 from tramontane.support.files import dump, write_if_changed
+from tramontane.support.formatting import about_seconds
 from tramontane.support.layout import Layout
 
 Floats = NDArray[np.float64]
@@ -119,18 +120,21 @@ def simulate(
     cores : int
         Processes.
     tell : callable
-        Is given a line when some machines are done.
+        Is given a line when some machines are done: how many, and how long the others take.
     """
     places = study.sample.places(size)
-    number = missing = 0
+    number = missing = run_here = 0
+    seconds = 0.0  # of those that were not there
     for first in range(0, size, TOGETHER):
+        begin, before = time.monotonic(), missing
         some = places[first : first + TOGETHER]
         part = study.model_copy(update={"sample": study.sample.at(some)})
         made = drawn(part, root, scale, len(some))
         entries = [(each.experiment.name, entry) for each in made for entry in each.points if entry.point is not None]
         if study.scales[scale].race:
             smallest = study.scales[scale].processes[0]
-            run(name, [entry for _, entry in entries if entry.coords.get(RANKS) == smallest], root, scale, cores)
+            early = [entry for _, entry in entries if entry.coords.get(RANKS) == smallest]
+            missing += run(name, early, root, scale, cores)[1]
             needed = [_open(study, root, scale, each) for each in machines(made, root, len(some))]
             entries = [
                 (experiment, entry)
@@ -139,7 +143,11 @@ def simulate(
             ]
         more, lacked = run(name, [entry for _, entry in entries], root, scale, cores)
         number, missing = number + more, missing + lacked
-        tell(f"{name}: {first + len(some)} of {size} machines")
+        if missing > before:
+            run_here, seconds = run_here + len(some), seconds + time.monotonic() - begin
+        done = first + len(some)
+        left = f"; about {about_seconds((size - done) * seconds / run_here)} left" if run_here and done < size else ""
+        tell(f"{name}: {done} of {size} machines{left}")
     return number, missing
 
 
