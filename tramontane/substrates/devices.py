@@ -52,15 +52,14 @@ def of_campaign(nodes_have_one: bool | None = None) -> str:
     device = chosen()
     if device not in ("gpu", "auto"):
         return device
-    lacking = ("no node of the partition has a GPU, says sinfo", "cpu, auto") if not nodes_have_one else None
     if nodes_have_one is None:
         lacking = _lacking_here()
-    if lacking is None:
-        return device
-    if device == "auto":
-        return "cpu"
-    problem, allowed = lacking
-    raise InputError(VARIABLE, "", device, allowed, problem=problem)
+    else:
+        lacking = None if nodes_have_one else ("no node of the partition has a GPU, says sinfo", "cpu, auto")
+    if lacking is not None and device == "gpu":
+        problem, allowed = lacking
+        raise InputError(VARIABLE, "", device, allowed, problem=problem)
+    return device if lacking is None else "cpu"
 
 
 def _lacking_here() -> tuple[str, str] | None:
