@@ -26,6 +26,8 @@ from tramontane.results.collate import collate_manifest
 from tramontane.results.datasets import write
 from tramontane.results.store import Store
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 

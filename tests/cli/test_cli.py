@@ -510,6 +510,7 @@ def test_a_limit_on_addresses_is_no_obstacle(here: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.no_cover  # thousands of points, none of which is read in a way that other tests don't read one in
 def test_the_shipped_configuration_is_valid_and_nothing_is_looked_at_twice(
     tramontane: Callable[..., Answer], monkeypatch: Any

@@ -21,6 +21,8 @@ from tramontane.substrates.mpi.build import missing_tools
 from tramontane.substrates.mpi.launch import LIMIT
 from tramontane.substrates.mpi.libraries import Library, found, library_of
 
+pytestmark = pytest.mark.slow
+
 FORMS = ["form=blocking", "form=nonblocking", "form=collective", "form=grouped group=2", "form=grouped group=4"]
 CELLS, LEVELS, RANKS = 162, 3, 5
 GRID = f"cells={CELLS} levels={LEVELS} run=4"

@@ -13,6 +13,8 @@ from tests.preload import preloaded
 from tramontane import _simulator
 from tramontane.study import schedules
 
+pytestmark = pytest.mark.slow
+
 RANKS = 16
 TRANSPOSITION = "kind=transposition grid=37x23x9"  # nothing divides anything
 HALO = "kind=halo grid=26x13x3 decomposition=8x2"

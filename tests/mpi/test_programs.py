@@ -17,6 +17,8 @@ from tramontane.study.workloads import COLLECTIVES
 from tramontane.substrates.mpi.program import workload_arguments
 from tramontane.substrates.simulator import Simulator
 
+pytestmark = pytest.mark.slow
+
 RANKS = 12
 HALO = {"kind": "halo", "width": 2, "grid": [26, 13, 3]}
 WIDE = {"kind": "halo", "width": 9, "grid": [26, 13, 3]}  # over several neighbours

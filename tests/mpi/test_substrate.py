@@ -19,6 +19,8 @@ from tramontane.substrates.mpi import build, launch, libraries, program
 from tramontane.substrates.mpi.libraries import library_of
 from tramontane.support.layout import SHARE
 
+pytestmark = pytest.mark.slow
+
 POINT = """
 ranks: 6
 workload: {kind: transposition, algorithm: ring-k, radix: 2, grid: [24, 16, 8]}

@@ -20,7 +20,7 @@ from tramontane.substrates.mpi.program import workload_arguments
 from tramontane.substrates.simulator import Simulator, schedule
 
 HERE = Path(__file__).parent
-pytestmark = pytest.mark.usefixtures("tables")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("tables")]
 NET = {"topology": "torus", "geometry": [4, 2, 1], "nodes_per_switch": 1, "protocol": {"negligible_size": "0 B"}}
 #: Tags of what is not a message of MPI_COMM_WORLD: of collectives, and of other communicators.
 OTHERS = 1 << 30

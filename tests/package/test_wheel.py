@@ -14,6 +14,8 @@ import pytest
 from tramontane.substrates.mpi.build import missing_tools
 from tramontane.substrates.mpi.libraries import INSTALL, found
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 POINT = "ranks: 64\nmachine: torus-S\nworkload: {kind: halo, width: 3, grid: [64, 64, 16]}\n"
 

@@ -21,6 +21,8 @@ from tramontane.substrates.checkpoints import MINUTES, interval
 from tramontane.substrates.isolation import PointKilledError, run_forked
 from tramontane.substrates.simulator import Simulator
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 TORUS = {"topology": "torus", "geometry": [8, 8, 8], "nodes_per_switch": 2}
 DRAGONFLY = {"topology": "dragonfly", "geometry": [4, 4, 9], "nodes_per_switch": 4, "routing": "ugal"}

@@ -17,6 +17,8 @@ from tramontane.substrates.simulator import schedule
 
 from .points import exchange, point
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 NS = 1e-9
 INSIDE = {"latency": "500 ns", "bandwidth": "5 GB/s"}
@@ -234,7 +236,6 @@ def _rows() -> list[Any]:
 
 
 @needs_simgrid
-@pytest.mark.slow
 @pytest.mark.parametrize("row", _rows(), ids=lambda row: f"{row['topo']}-{row['op']}-{row['alg']}{row['k']}{row['w']}")
 def test_measured_rows_come_out_again(row: Row) -> None:
     # They were measured on SimGrid's own zones, without copies, and without the two more latencies (here of up to 1 us
