@@ -191,11 +191,13 @@ class Drawn(Campaign):
 
 
 def _judgement(study: Study, root: Path, scale: str) -> Judgement:
-    """Return how strictly words are read, with the least process count of a scale."""
-    judgement, least = load_judgement(root), study.scales[scale].first
-    if least is None:
-        return judgement
-    return judgement.model_copy(update={"first": judgement.first.model_copy(update={"value": least})})
+    """Return how strictly words are read, with the process counts that a scale asks for."""
+    judgement, wanted = load_judgement(root), study.scales[scale]
+    own = {"first": wanted.first, "decades": wanted.decades}
+    given = {name: value for name, value in own.items() if value is not None}
+    return judgement.model_copy(
+        update={name: getattr(judgement, name).model_copy(update={"value": value}) for name, value in given.items()}
+    )
 
 
 def machines(made: Sequence[Expansion], root: Path, size: int) -> list[dict[str, xr.Dataset]]:

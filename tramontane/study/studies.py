@@ -35,6 +35,11 @@ class Size(Settings):
     first: Count | None = Field(
         None, description="Least process count of checks that name no range; by default that of judgement.yaml."
     )
+    decades: Annotated[float, Field(ge=0, le=9)] | None = Field(
+        None,
+        description="Decades of process counts that such checks span at least; by default those of judgement.yaml. "
+        "Fewer where only margins are read, as in a screening.",
+    )
     race: bool = Field(
         False,
         description="Whether a machine on which a comparison fails at the smallest process count is run at no other "
