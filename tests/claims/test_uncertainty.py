@@ -100,6 +100,15 @@ def test_the_nearest_turn_is_nearest_to_our_own_machine() -> None:
     assert nearest_turn(tried(np.array([1.0, -1.0, -1.0]), -1.0), places, parameters()) == 0
 
 
+def test_a_screening_needs_no_decade_of_process_counts_and_other_studies_do() -> None:
+    screening = load_study("zheng2018-screening", ROOT)
+    own = draws.judgement_at(screening, ROOT, "laptop")
+    assert (own.first.value, own.decades.value) == (256, 0)
+    usual = draws.judgement_at(load_study("zheng2018", ROOT), ROOT, "laptop")
+    assert (usual.first.value, usual.decades.value) == (100, 1)
+    assert own.most == usual.most
+
+
 def test_a_study_runs_what_its_statements_need_with_one_machine_a_draw() -> None:
     study = load_study("zheng2018", ROOT)
     made = experiments(study, ROOT, "smoke", 2)

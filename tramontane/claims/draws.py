@@ -190,7 +190,7 @@ class Drawn(Campaign):
         return found
 
 
-def _judgement(study: Study, root: Path, scale: str) -> Judgement:
+def judgement_at(study: Study, root: Path, scale: str) -> Judgement:
     """Return how strictly words are read, with the process counts that a scale asks for."""
     judgement, wanted = load_judgement(root), study.scales[scale]
     own = {"first": wanted.first, "decades": wanted.decades}
@@ -220,7 +220,7 @@ def _ended(study: Study, root: Path, scale: str, machine: Mapping[str, xr.Datase
     wanted = study.scales[scale]
     if not wanted.race:
         return {}
-    judgement = _judgement(study, root, scale)
+    judgement = judgement_at(study, root, scale)
     smallest = {name: data.isel({RANKS: [0]}) for name, data in machine.items() if RANKS in data.dims}
     campaign = Drawn(root, scale, smallest)
     found = {
@@ -246,7 +246,7 @@ def tried(study: Study, root: Path, scale: str, size: int) -> tuple[list[Tried],
     do not suffice is left out, and counted; one that names a process count is held at the largest. Where a study races,
     a statement that has failed at the smallest process count is looked at no further, whatever points there are.
     """
-    judgement = _judgement(study, root, scale)
+    judgement = judgement_at(study, root, scale)
     found_on = [own_machine(study, root, scale), *machines(drawn(study, root, scale, size), root, size)]
     ends = [_ended(study, root, scale, each) for each in found_on]
     campaigns = [Drawn(root, scale, each) for each in found_on]

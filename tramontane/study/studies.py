@@ -10,7 +10,7 @@ from tramontane.errors import InputError, closest, show
 from tramontane.study.catalogue import cached_yaml, list_experiments
 from tramontane.study.claims import Claim, Computed, list_claims, load_claims
 from tramontane.study.experiments import SCALES
-from tramontane.study.fields import Count, Text
+from tramontane.study.fields import Count, Text, Whole
 from tramontane.study.layers import Origin
 from tramontane.study.messages import explain, problem
 from tramontane.study.plausible import load_plausible
@@ -35,7 +35,7 @@ class Size(Settings):
     first: Count | None = Field(
         None, description="Least process count of checks that name no range; by default that of judgement.yaml."
     )
-    decades: Annotated[float, Field(ge=0, le=9)] | None = Field(
+    decades: Annotated[int, Whole(0, 9)] | None = Field(
         None,
         description="Decades of process counts that such checks span at least; by default those of judgement.yaml. "
         "Fewer where only margins are read, as in a screening.",
