@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -64,6 +65,15 @@ public:
         if (done != count) fail();
     }
 
+    /// An array of a size that does not change, as a vector is kept.
+    template <class T>
+    void list(T* values, std::size_t count) {
+        std::uint64_t size = count;
+        (*this)(size);
+        if (size != count) throw std::runtime_error("checkpoint: of another point");
+        array(values, count);
+    }
+
     /// Sees to it that what was written has reached the system.
     void flush() {
         if (std::fflush(file_.get()) != 0) fail();
@@ -82,5 +92,19 @@ private:
     bool reading_;
     std::unique_ptr<std::FILE, Close> file_;
 };
+
+/// Writes a state by `write(file)`; a run is worth more than its checkpoint, and goes on without.
+template <class Write>
+void write_state(const std::string& path, const Keeping& keeping, Write&& write) {
+    std::string error;
+    try {
+        StateFile file(path, StateFile::Mode::write);
+        write(file);
+        file.flush();
+    } catch (const std::exception& found) {
+        error = found.what();
+    }
+    keeping.written(error);
+}
 
 }  // namespace tramontane

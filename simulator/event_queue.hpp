@@ -46,6 +46,9 @@ class EventQueue {
         Event events[chunk_events];
     };
     static_assert(sizeof(Chunk) == 4096 && offsetof(Chunk, events) == sizeof(Event));
+
+public:
+    /// What is kept of an event, whose offset is not known yet, or to nobody else.
     struct Later {
         Ticks time;
         Event event;
@@ -54,7 +57,6 @@ class EventQueue {
         }
     };
 
-public:
     /// \param lookahead smallest latency between two LPs [ticks] > 0
     EventQueue(Ticks lookahead, LpId lps)
         : windows_(lookahead),

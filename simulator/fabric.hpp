@@ -45,17 +45,6 @@ public:
         static void handle(Fabric& fabric, const Event& event, Ticks now);
     };
 
-    /// Calls `f(switch, port, meter)` for each link that packets of this part went by, where links are counted.
-    template <class F>
-    void each_counted_link(F&& f) const {
-        for (SwitchId at = 0; at < met_.size(); ++at) {
-            if (switches_[at] == nullptr) continue;
-            for (Port port = 0; port < topology_.ports(); ++port) {
-                if (meter(at, port).packets > 0) f(at, port, meter(at, port));
-            }
-        }
-    }
-
     /// Credits that another part gives back.
     void credit(const RemoteEvent& c) {
         engine_.give(c.lp, out(c.lp, port_of(c.code), channel_of(c.code)).behind, c.code, c.time, c.item);

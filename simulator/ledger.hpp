@@ -29,6 +29,13 @@ public:
         ++packets_;
     }
 
+    /// What another thread has written.
+    void add(const Ledger& other) {
+        waiting_ += other.waiting_;
+        under_way_ += other.under_way_;
+        packets_ += other.packets_;
+    }
+
     /// \param packets records in use
     /// \throws std::logic_error where they do not agree with the books
     void verify(std::uint64_t packets) const {

@@ -58,16 +58,6 @@ public:
     /// Why all ranks waited; null where nobody asks. And what some of this part did when.
     [[nodiscard]] const Waiting* waiting_by_cause() const { return waiting_; }
     [[nodiscard]] const std::vector<Stretch>& stretches() const { return told_; }
-    /// Calls `f(node of the topology, meter)` for each NIC of this part that has injected packets, where links are
-    /// counted.
-    template <class F>
-    void each_counted_injection(F&& f) const {
-        for (std::uint32_t nic = 0; injections_ != nullptr && nic < places_.count(); ++nic) {
-            const Address at = places_.address(nic);
-            if (injections_[nic].packets == 0 || !engine_.owns(engine_.switches + at.node)) continue;
-            f(allocation_.node(at.node, at.local), injections_[nic]);
-        }
-    }
     /// Checks the buffers of a node's NICs; see ledger.hpp. \param idle nothing is under way
     void verify(std::uint32_t node, bool idle) const;
     void verify_all_idle() const {

@@ -72,7 +72,7 @@ public:
         std::uint64_t room = store_->room;
         file(room);
         while (store_->room < room) add_page();
-        file.array(records_, store_->room);
+        file.array(records_, room);
         file(store_->free);
     }
     /// Writes or reads what is this pool's own.

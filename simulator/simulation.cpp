@@ -12,6 +12,7 @@
 
 #include "engine.hpp"
 #include "fabric.hpp"
+#include "link_totals.hpp"
 #include "mailboxes.hpp"
 #include "node.hpp"
 #include "partition.hpp"
@@ -51,14 +52,6 @@ std::shared_ptr<Waiting> waiting_of(const Schedule& schedule, const Run& run) {
     return std::make_shared<Waiting>(ranks, run.timeline, run.waiting_bins > 0);
 }
 
-/// The meter of each NIC's link, of which nothing has been counted; nothing where nobody asks.
-std::optional<LinkMeter> injection_of(const Topology& topology, const LinkCounting& counting) {
-    if (!counting.on) return {};
-    LinkMeter meter;
-    meter.link_class = static_cast<std::uint16_t>(topology.link_classes().size());  // after those of the topology
-    return meter;
-}
-
 /// What one thread simulates; all of it where there is one.
 struct alignas(64) Part {
     Part(const Machine& machine, const Schedule& schedule, const Run& run, const Topology& topology,
@@ -67,7 +60,7 @@ struct alignas(64) Part {
           fabric(engine, topology, router, run.links),
           nodes(engine, fabric, machine, topology, places, allocation, schedule, Noise(run.noise, run.seed),
                 Repeats(schedule.ranks(), schedule.rounds(), schedule.repeats(), run.steady_error, run.limit),
-                waiting_of(schedule, run), injection_of(topology, run.links)),
+                waiting_of(schedule, run), run.links.on ? std::optional(injection_meter(topology)) : std::nullopt),
           in_time_order(looks_elsewhere(machine)) {
         engine.delays = Delays(run.congestion_bins, static_cast<std::uint32_t>(schedule.ranks()));
         if (run.links.bins > 0) {
@@ -144,13 +137,11 @@ struct Parts : Setting {
     void read(StateFile& file) {
         for (const auto& part : parts) part->keep(file, part == parts.front());
     }
-    void write(const std::string& path) {
+    void write(StateFile& file) {
         for (const auto& part : parts) part->receive();
-        StateFile file(path, StateFile::Mode::write);
         auto threads = static_cast<std::uint32_t>(parts.size());
         file(threads);
         for (const auto& part : parts) part->keep(file, part == parts.front());
-        file.flush();
     }
 
     [[nodiscard]] Part& owner(LpId lp) { return *parts[mailboxes ? mailboxes->owner(lp) : 0]; }
@@ -185,38 +176,8 @@ void extrapolate(Outcome& o, const Repeats& repeats) {
                                          static_cast<double>(left_out));
 }
 
-/// A link that may be one of the hottest of its class.
-struct Candidate {
-    std::uint32_t from;
-    Port port;
-    const LinkMeter* meter;
-    std::size_t part;  // which has its meter
-};
-
-/// Puts a link among the hottest, of which there are `most` at most. Of links that carried the same, places decide.
-void consider(std::vector<Candidate>& hottest, std::size_t most, const Candidate& candidate) {
-    const auto hotter = [](const Candidate& a, const Candidate& b) {
-        if (a.meter->bytes != b.meter->bytes) return a.meter->bytes > b.meter->bytes;
-        return a.from != b.from ? a.from < b.from : a.port < b.port;
-    };
-    if (hottest.size() == most) {
-        if (!hotter(candidate, hottest.back())) return;
-        hottest.pop_back();
-    }
-    hottest.insert(std::lower_bound(hottest.begin(), hottest.end(), candidate, hotter), candidate);
-}
-
-LinkUse use_of(const LinkMeter& meter, Ticks slot) {
-    return {.packets = meter.packets,
-            .bytes = meter.bytes,
-            .peak_queue = meter.peak_queue,
-            .links = 1,
-            .slot = slot,
-            .bins = {}};
-}
-
 /// What some links carried over time, in their order.
-std::vector<std::vector<UseOfBin>> bins_of(const std::vector<Candidate>& links, const Parts& parts) {
+std::vector<std::vector<UseOfBin>> bins_of(const std::vector<LinkTotals::Candidate>& links, const Parts& parts) {
     std::vector<std::vector<UseOfBin>> bins(links.size());
     for (std::size_t part = 0; part < parts.parts.size(); ++part) {
         std::vector<const LinkMeter*> meters;
@@ -234,49 +195,30 @@ std::vector<std::vector<UseOfBin>> bins_of(const std::vector<Candidate>& links, 
 
 /// What all links carried, by class, and what some did one by one.
 void count_links(Outcome& o, Parts& parts, const LinkCounting& counting) {
-    const Topology& topology = *parts.topology;
-    const LinkRates& rates = parts.parts[0]->engine.parameters.links;
+    LinkTotals totals(*parts.topology, parts.parts[0]->engine.parameters, counting);
     std::uint32_t width = 0;
     for (const auto& part : parts.parts) width = std::max(width, part->engine.link_use.width());
-    const auto classes = topology.link_classes();
-    for (std::size_t i = 0; i < classes.size(); ++i) {
-        o.link_use.emplace_back(classes[i].name, LinkUse{});
-        o.link_use.back().second.slot = rates.rates[rates.of_class[i]].slot;
-        o.link_use.back().second.bins.resize(counting.bins);
-    }
-    o.link_use.emplace_back(injection_class, LinkUse{});
-    o.link_use.back().second.slot = parts.parts[0]->engine.parameters.injection_slot;
-    o.link_use.back().second.bins.resize(counting.bins);
     if (counting.bins > 0) o.bin_s = to_seconds(Ticks{1} << width);
-    std::vector<std::vector<Candidate>> hottest(o.link_use.size());
-    for (std::size_t part = 0; part < parts.parts.size(); ++part) {
-        UseOverTime& over_time = parts.parts[part]->engine.link_use;
+    for (std::size_t number = 0; number < parts.parts.size(); ++number) {
+        Part& part = *parts.parts[number];
+        UseOverTime& over_time = part.engine.link_use;
         over_time.widen(width);
         const auto count = [&](std::uint32_t from, Port port, LinkMeter& meter) {
             if (over_time.wanted()) over_time.settle(meter);
-            LinkUse& all = o.link_use[meter.link_class].second;
-            all.add(use_of(meter, all.slot));
-            if (counting.one_by_one())
-                consider(hottest[meter.link_class], counting.hottest, {from, port, &meter, part});
+            totals.add(from, port, meter, number);
         };
-        parts.parts[part]->fabric.each_counted_link(count);
-        parts.parts[part]->nodes.each_counted_injection([&](NodeId node, LinkMeter& meter) { count(node, 0, meter); });
-        for (std::uint32_t i = 0; over_time.wanted() && i < o.link_use.size(); ++i) {
-            LinkUse own;
-            own.slot = o.link_use[i].second.slot;
-            own.bins = over_time.of_class(i);
-            o.link_use[i].second.add(own);
+        part.fabric.each_counted_link(count);
+        part.nodes.each_counted_injection([&](LpId lp, NodeId node, LinkMeter& meter) {
+            if (part.engine.owns(lp)) count(node, 0, meter);
+        });
+        for (std::uint32_t i = 0; over_time.wanted() && i < totals.classes(); ++i) {
+            totals.add_bins(i, over_time.of_class(i));
         }
     }
-    std::vector<Candidate> told;
-    for (const auto& few : hottest) told.insert(told.end(), few.begin(), few.end());
-    for (const auto& [from, port, meter, part] : told) {
-        o.used_links.push_back(
-            {from, port, meter->link_class, use_of(*meter, o.link_use[meter->link_class].second.slot)});
-    }
+    totals.tell(o);
     if (counting.bins == 0) return;
-    auto bins = bins_of(told, parts);
-    for (std::size_t i = 0; i < told.size(); ++i) o.used_links[i].use.bins = std::move(bins[i]);
+    auto bins = bins_of(totals.hottest(), parts);
+    for (std::size_t i = 0; i < bins.size(); ++i) o.used_links[i].use.bins = std::move(bins[i]);
 }
 
 /// Why ranks waited, in bins of ranks, and what some did when.
@@ -334,17 +276,6 @@ void Part::handle(const Event& event, Ticks now) {
             nodes.verify(event.lp - engine.switches, false);
         }
     }
-}
-
-/// Writes the state; a run is worth more than its checkpoint, and goes on without.
-void write(Parts& parts, const std::string& file, const Keeping& keeping) {
-    std::string error;
-    try {
-        parts.write(file);
-    } catch (const std::exception& found) {
-        error = found.what();
-    }
-    keeping.written(error);
 }
 
 std::string waiting_packets(Parts& parts, int limit) {
@@ -406,7 +337,8 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& gi
         file = keeping.wanted ? keeping.wanted() : "";
         return !file.empty();
     };
-    ThreadTeam(parts.parts, run.grain, poll_all, run.poll_every, [&] { write(parts, file, keeping); }).run();
+    const auto write = [&] { write_state(file, keeping, [&](StateFile& state) { parts.write(state); }); };
+    ThreadTeam(parts.parts, run.grain, poll_all, run.poll_every, write).run();
     outcome.wall_s = seconds_since(begun);
 
     const Nodes& nodes = parts.parts[0]->nodes;

@@ -498,7 +498,6 @@ nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double long
     if (!by_lanes && !device.empty()) {
         throw std::invalid_argument("device: found '" + device + "', allowed: host (lanes as threads), gpu");
     }
-    if (by_lanes && !checkpoint.is_none()) throw std::invalid_argument("device: the device engine keeps no checkpoint");
     if (threads < 1 || threads > max_threads) {
         throw std::invalid_argument("threads: found " + std::to_string(threads) + ", allowed: 1 ... " +
                                     std::to_string(max_threads));
@@ -519,7 +518,7 @@ nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double long
                                          .shuffle = task.run.seed,
                                          .windows = device == "gpu" ? device::windows_of_kernel : std::uint64_t{256},
                                          .accelerator = device == "gpu"},
-                                        poll)
+                                        poll, keeping)
                      : simulate(task.machine, *task.schedule, task.run, poll, keeping);
         return_memory();
     }

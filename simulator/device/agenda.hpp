@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "accelerated.hpp"
 #include "device/atomic.hpp"
@@ -153,10 +154,34 @@ public:
             refill(first);
         }
     }
-    /// The first window. \pre nothing has been handled
-    std::uint64_t begin() {
-        window_ = 0;
-        return any_.next(0, 1) == 0 ? 0 : turn();
+    /// Begins at a window other than the first. \pre nothing is pending
+    void go_to(std::uint64_t window) {
+        window_ = window;
+        filled_ = window / epoch + 1;
+    }
+    /// The first window that has events. \pre none of them has been handled
+    std::uint64_t begin() { return any_.next(window_, window_ + 1) == window_ ? window_ : turn(); }
+
+    /// Takes all that is pending, in any order. While no lane runs.
+    [[nodiscard]] std::vector<Index> take_all() {
+        std::vector<Index> all;
+        const auto take_chain = [&](Index& tail) {
+            for (Index i = tail; i != none; i = events_[i].next) all.push_back(i);
+            tail = none;
+        };
+        for (std::uint64_t number = window_; number < window_ + near; ++number) {
+            std::uint32_t* const busy = &busy_[std::size_t{slot(number)} * words_];
+            for (std::uint32_t word = 0; word < words_; ++word) {
+                for (std::uint32_t bits = busy[word]; bits != 0; bits &= bits - 1) {
+                    take_chain(tails_[std::size_t{slot(number)} * lps_ + lp(word, trailing_zeros(bits))]);
+                }
+                busy[word] = 0;
+            }
+        }
+        for (Index& tail : far_) take_chain(tail);
+        any_ = {};
+        any_far_ = {};
+        return all;
     }
 
 private:

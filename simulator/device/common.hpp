@@ -16,6 +16,7 @@
 #include "device/network.hpp"
 #include "device/records.hpp"
 #include "device/rounds.hpp"
+#include "link_use.hpp"
 #include "noise.hpp"
 #include "places.hpp"
 #include "rules/arbiter.hpp"
@@ -38,6 +39,7 @@ struct Common {
           phases(static_cast<std::uint32_t>(schedule.phases().size())),
           parameters(machine, *setting.topology),
           seed(run.seed),
+          links(run.links),
           switches(setting.topology->switches()),
           places(setting.places),
           allocation(setting.allocation),
@@ -93,6 +95,7 @@ struct Common {
     const std::uint32_t lanes, phases;
     Parameters parameters;
     const std::uint64_t seed;
+    const LinkCounting links;
     const SwitchId switches;
     Places places;
     Allocation allocation;
@@ -138,7 +141,9 @@ private:
 
 /// The records of all nodes; see NodeRules.
 struct NodeArrays {
-    NodeArrays(Memory& memory, const Machine& machine, const Common& common, std::uint32_t rounds_)
+    /// \param injection of each NIC's link at first, where links are counted
+    NodeArrays(Memory& memory, const Machine& machine, const Common& common, std::uint32_t rounds_,
+               const LinkMeter& injection)
         : rounds(rounds_), nodes(memory, common.places.count()), open(memory, common.ranks) {
         const Parameters& p = common.parameters;
         const std::uint32_t places = common.places.count();
@@ -151,6 +156,9 @@ struct NodeArrays {
         if (p.message_gap > 0) next_message = Array<Ticks>(memory, places);
         if (p.costs.of_unexpected()) unexpected = Array<std::uint32_t>(memory, common.ranks);
         if (machine.unpack_per_byte > 0) unpack_until = Array<Ticks>(memory, common.ranks);
+        if (!common.links.on) return;
+        injections = Array<LinkMeter>(memory, places);
+        std::fill_n(injections.get(), places, injection);
     }
 
     const std::uint32_t rounds;
@@ -160,6 +168,7 @@ struct NodeArrays {
     Array<Ticks> next_message;        ///< by NIC; none where there is no gap
     Array<std::uint32_t> unexpected;  ///< by rank; none where they cost nothing
     Array<Ticks> unpack_until;        ///< by rank: what is there takes so long; none where it takes no time
+    Array<LinkMeter> injections;      ///< by NIC; none where links are not counted
 };
 
 /// The records of all switches; see SwitchRules.

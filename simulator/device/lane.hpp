@@ -9,11 +9,13 @@
 /// A lane has no memory of its own but this object: all else lies in arrays that all lanes have in common.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <stdexcept>
+#include <vector>
 
 #include "device/agenda.hpp"
 #include "device/atomic.hpp"
@@ -87,6 +89,7 @@ private:
 
 // What is refused before, so that nobody has any:
 
+/// What links carry over time.
 struct NoLinkUse {
     [[nodiscard]] TRAMONTANE_RULE bool wanted() const { return false; }
     template <class... Of>
@@ -199,12 +202,39 @@ public:
         push(time, switches + address.node, node_code(EventKind{to_nic}, address.local), bytes, 0);
     }
 
-    /// What is at the begin of all: before the first window.
-    void start(Ticks time, LpId lp, std::uint32_t code) {
-        Agenda::Soon soon;
-        agenda_.push(made(time, lp, code, none, 0), time, lp, soon);
-        agenda_.note(soon);
+    // What the host does, while no lane runs:
+
+    /// An event of the window that comes next, or of a later one.
+    void start(Ticks time, LpId lp, std::uint32_t code, Index item = none) {
+        agenda_.push(made(time, lp, code, item, tie(code, item)), time, lp, soon_);
+        tell();
     }
+    /// Gives back to channels what is on its way to them, whenever it is due, so that none of it is pending: that is
+    /// how the other engine has it. \param credit as in `visit`
+    template <class Credit>
+    void give_ahead(Credit&& credit) {
+        std::vector<Index> credits;
+        for (const Index i : agenda_.take_all()) {
+            if (is_credit(pending_[i].code)) {
+                credits.push_back(i);
+            } else {
+                agenda_.push(i, pending_[i].time, pending_[i].lp, soon_);
+            }
+        }
+        std::sort(credits.begin(), credits.end(),
+                  [this](Index a, Index b) { return before(pending_[a], pending_[b]); });
+        for (const Index i : credits) {
+            const Pending event = pending_[i];
+            pending_.give_back(i);
+            credit(event.lp, event, event.time);
+        }
+        tell();
+    }
+    /// How many have begun to wait, modulo 2^32.
+    [[nodiscard]] std::uint32_t orders() const { return order_; }
+    void set_orders(std::uint32_t orders) { order_ = orders; }
+
+    // What a lane does:
 
     /// Handles the events of an LP in this window: at first `credit(event, time)` for what was given back to it, then
     /// `handle(event, time)` for each other one, in order.
@@ -229,12 +259,17 @@ public:
             handle(event, event.time);
         }
         current_ = no_lp;
-        agenda_.note(soon_);
-        soon_ = {};
+        tell();
     }
 
 private:
     static constexpr LpId no_lp = ~LpId{0};
+
+    /// Lets others know of the windows that it has put something into.
+    TRAMONTANE_RULE void tell() {
+        agenda_.note(soon_);
+        soon_ = {};
+    }
 
     [[nodiscard]] TRAMONTANE_ONCE TRAMONTANE_RULE std::uint32_t tie(std::uint32_t code, Index item) const {
         switch (kind_of(code)) {
@@ -323,7 +358,7 @@ class Switches : public SwitchRules<Switches, Lane> {
 public:
     /// \param arrays of all switches, which all lanes have in common
     Switches(Lane& lane, Memory& memory, Common& common, SwitchArrays& arrays)
-        : SwitchRules(lane, common.network, common.router, {}) {
+        : SwitchRules(lane, common.network, common.router, common.links) {
         if (arrays.lines.size() == 0) arrays.lines = Array<CacheLine>(memory, common.switches * lines_);
         switches_ = arrays.met.get();
         counters_ = arrays.turns.get();
@@ -378,13 +413,20 @@ public:
         next_message_ = arrays.next_message.get();
         unexpected_ = arrays.unexpected.get();
         if (arrays.unpack_until.size() > 0) unpacking_ = &unpacks_;
+        injections_ = arrays.injections.get();
         repeats_ = &all_repeats_;
         phases_ = common.spans.get() + std::size_t{number} * count_;
         totals_ = common.totals.get() + std::size_t{number} * count_;
     }
 
-    [[nodiscard]] std::span<const Span> phases() const { return {phases_, count_}; }
-    [[nodiscard]] std::span<const Totals> totals() const { return {totals_, count_}; }
+    /// Goes on from what all lanes have counted.
+    void go_on(const Span& span, std::uint32_t ended) {
+        span_ = span;
+        ended_ = ended;
+    }
+
+    [[nodiscard]] std::span<Span> phases() const { return {phases_, count_}; }
+    [[nodiscard]] std::span<Totals> totals() const { return {totals_, count_}; }
 
 private:
     friend NodeRules;

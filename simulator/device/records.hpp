@@ -9,9 +9,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
+#include "checkpoint.hpp"
 #include "device/atomic.hpp"
 #include "device/memory.hpp"
 #include "rules/rule.hpp"
@@ -65,10 +68,38 @@ public:
 
     /// Makes room, where it is time. While no lane runs.
     void grow() {
-        if (!crowded()) return;
-        if (most_ > (std::uint32_t{1} << 29)) refuse();
+        if (crowded()) make_room(std::uint64_t{4} * most_);
+    }
+
+    /// Writes or reads all records, as the other engine keeps those of a pool (pool.hpp). While no lane runs.
+    /// \param free records that lanes have at hand; none where they are read
+    /// \param used of all pools; see Pool
+    void keep(StateFile& file, std::vector<Index> free, std::uint64_t& used) {
+        for (std::uint32_t i = taken_; i != given_; ++i) free.push_back(free_[i & (most_ - 1)]);
+        std::uint64_t room = next_, end = next_;
+        file(room);
+        if (file.reading() && 2 * room >= most_) make_room(std::bit_ceil(2 * room + 1));
+        file.array(records_.get(), room);
+        std::vector<Index> of_all;
+        file(of_all);
+        file(free);
+        file(next_);
+        file(end);
+        file(used);
+        if (!file.reading()) return;
+        free.insert(free.end(), of_all.begin(), of_all.end());
+        for (; next_ < end; ++next_) free.push_back(next_);
+        next_ = std::max(static_cast<Index>(room), none + 1);
+        std::copy(free.begin(), free.end(), free_.get());
+        taken_ = 0;
+        known_ = given_ = static_cast<std::uint32_t>(free.size());
+    }
+
+private:
+    void make_room(std::uint64_t most) {
+        if (most > (std::uint64_t{1} << 31)) refuse();
         const std::uint32_t before = most_;
-        most_ *= 4;
+        most_ = static_cast<std::uint32_t>(most);
         Array<T> records(memory_, most_);
         Array<Index> free(memory_, most_);
         memory_.copy(records.get(), records_.get(), before * sizeof(T));
@@ -77,7 +108,6 @@ public:
         free_ = std::move(free);
     }
 
-private:
     [[noreturn]] TRAMONTANE_RULE static void refuse() {
         fail<std::runtime_error>("device: no room for more records within so few windows");
     }
@@ -119,6 +149,9 @@ public:
 
     /// Taken less given back; only the sum over all lanes is meant, modulo 2^64.
     [[nodiscard]] std::uint64_t used() const { return used_; }
+    void set_used(std::uint64_t used) { used_ = used; }
+    /// Free records that others don't know of.
+    [[nodiscard]] std::span<const Index> at_hand() const { return {at_hand_, count_}; }
 
 private:
     Records<T>& records_;

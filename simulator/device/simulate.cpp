@@ -15,7 +15,9 @@
 #include "device/accelerator.hpp"
 #include "device/common.hpp"
 #include "device/memory.hpp"
+#include "device/state.hpp"
 #include "device/worker.hpp"
+#include "link_totals.hpp"
 #include "node_store.hpp"
 #include "setting.hpp"
 #include "sums.hpp"
@@ -34,7 +36,7 @@ void refuse_others(const Machine& machine, const Schedule& schedule, const Run& 
     if (machine.model != "default") refuse("machine.model '" + machine.model + "'");
     if (machine.routing == "ugal-g") refuse("machine.routing 'ugal-g', which looks at all switches at once");
     if (run.steady_error > 0 || run.limit.set()) refuse("runs that may end early (steady, a limit)");
-    if (run.links.on) refuse("statistics.links");
+    if (run.links.bins > 0) refuse("statistics.bins");
     if (run.waiting_bins > 0 || !run.timeline.empty()) refuse("statistics.waiting, and no timeline");
     if (schedule.graph() != nullptr) refuse("graphs of operations (trace, GOAL)");
     if (schedule.receives_in_turn()) refuse("receives in turn (calls: isend-recv)");
@@ -172,7 +174,7 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 }  // namespace
 
 Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& run, const Form& form,
-                 const std::function<void()>& poll) {
+                 const std::function<void()>& poll, const Keeping& keeping) {
     refuse_others(machine, schedule, run);
     const auto entered = std::chrono::steady_clock::now();
     const Setting setting(machine, schedule, run);
@@ -189,13 +191,20 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
         refuse("networks that are tables (a graph, machine.parallel_links) on an accelerator");
     }
     SwitchArrays switch_arrays(memory, common, setting.router.counters());
-    NodeArrays node_arrays(memory, machine, common, checked_rounds(schedule.rounds()));
+    NodeArrays node_arrays(memory, machine, common, checked_rounds(schedule.rounds()),
+                           injection_meter(*setting.topology));
     In<Worker> workers(memory, lanes);
     for (std::uint32_t number = 0; number < lanes; ++number) {
         workers.add(memory, machine, common, switch_arrays, node_arrays, number);
     }
-    setting.each_start(run,
-                       [&](Ticks time, LpId lp, std::uint32_t code) { workers.get()->lane.start(time, lp, code); });
+    State state{schedule, run, common, workers.get(), switch_arrays, node_arrays};
+    if (keeping.from.empty()) {
+        setting.each_start(run,
+                           [&](Ticks time, LpId lp, std::uint32_t code) { workers.get()->lane.start(time, lp, code); });
+    } else {
+        StateFile file(keeping.from, StateFile::Mode::read);
+        state.read(file);
+    }
 
     Outcome outcome;
     outcome.threads = accelerator == nullptr ? lanes : 1;
@@ -207,24 +216,28 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
         window = accelerator == nullptr ? Launch(common, workers.get(), form).run(window)
                                         : accelerator->launch(common, workers.get(), form.windows);
         poll();
+        const std::string file = keeping.wanted && window != Agenda::ended ? keeping.wanted() : "";
+        if (!file.empty()) write_state(file, keeping, [&](StateFile& written) { state.write(written); });
         common.grow();
     }
     outcome.wall_s = seconds_since(begun);
 
-    Sums sums;
-    outcome.delays = Delays(run.congestion_bins, setting.ranks);
-    for (std::uint32_t number = 0; number < lanes; ++number) {
-        const Worker& worker = workers.get()[number];
-        sums.add(worker.lane, worker.nodes);
-        outcome.delays.add(worker.lane.delays.total, worker.lane.delays.histogram);
-    }
-    outcome.delays.matrix.add(common.congestion.get());
+    outcome.delays = state.delays();
+    const Sums sums = state.sums();
     if (sums.ended < setting.ranks) {
         throw std::runtime_error("deadlock: " + std::to_string(setting.ranks - sums.ended) + " of " +
                                  std::to_string(setting.ranks) + " ranks never end");
     }
     sums.verify();
     sums.tell(outcome, schedule);
+    if (run.links.on) {
+        LinkTotals totals(*setting.topology, common.parameters, run.links);
+        workers.get()->switches.each_counted_link(
+            [&](SwitchId at, Port port, const LinkMeter& meter) { totals.add(at, port, meter); });
+        workers.get()->nodes.each_counted_injection(
+            [&](LpId, NodeId node, const LinkMeter& meter) { totals.add(node, 0, meter); });
+        totals.tell(outcome);
+    }
     outcome.imbalance = imbalance(node_arrays.nodes.get(), setting.places.count(), setting.ranks);
     outcome.network_bytes = workers.get()->switches.memory(switch_arrays);
     return outcome;

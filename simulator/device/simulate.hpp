@@ -28,9 +28,10 @@ struct Form {
 };
 
 /// \param poll called between two launches; may throw to stop
+/// \param keeping as of the other engine, which goes on from what this one has written, with one thread
 /// \throws std::invalid_argument for what the device form can't do, or can't be, std::runtime_error on deadlock
 [[nodiscard]] Outcome simulate(
     const Machine& machine, const Schedule& schedule, const Run& run, const Form& form,
-    const std::function<void()>& poll = [] {});
+    const std::function<void()>& poll = [] {}, const Keeping& keeping = {});
 
 }  // namespace tramontane::device

@@ -22,6 +22,10 @@ struct alignas(128) Worker {
             lp, [&](const Pending& event, Ticks time) { take_back(lp, event, time); },
             [&](const Pending& event, Ticks now) { handle(lp, event, now); });
     }
+    /// While no lane runs; see Lane::give_ahead.
+    void give_ahead() {
+        lane.give_ahead([&](LpId lp, const Pending& event, Ticks time) { take_back(lp, event, time); });
+    }
 
     Lane lane;
     Switches switches;

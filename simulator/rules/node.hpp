@@ -85,6 +85,15 @@ public:
     /// First start and last end over all ranks of this part, and how many have `ended`.
     [[nodiscard]] const Span& span() const { return span_; }
     [[nodiscard]] std::uint32_t ended() const { return ended_; }
+    /// Calls `f(LP, node of the topology, meter)` for each NIC that has injected packets, where links are counted.
+    template <class F>
+    void each_counted_injection(F&& f) const {
+        for (std::uint32_t nic = 0; injections_ != nullptr && nic < places_.count(); ++nic) {
+            if (injections_[nic].packets == 0) continue;
+            const Address at = places_.address(nic);
+            f(engine_.switches + at.node, allocation_.node(at.node, at.local), injections_[nic]);
+        }
+    }
 
 protected:
     NodeRules(Engine& engine, Switches& fabric, const Machine& machine, const Network& topology, const Places& places,

@@ -128,6 +128,16 @@ public:
         engine_.schedule_at(nic, time, EventKind::nic_wake);
     }
 
+    /// Calls `f(switch, port, meter)` for each link that packets of this part went by, where links are counted.
+    template <class F>
+    void each_counted_link(F&& f) const {
+        for (SwitchId at = 0; at < engine_.switches; ++at) {
+            for (Port port = 0; switches_[at] != nullptr && port < topology_.ports(); ++port) {
+                if (meter(at, port).packets > 0) f(at, port, meter(at, port));
+            }
+        }
+    }
+
 protected:
     /// The two buffers a packet passes on its way out of a switch.
     struct alignas(64) Output {

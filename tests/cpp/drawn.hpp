@@ -30,6 +30,16 @@ namespace tramontane::testing {
             all.insert(all.end(), {static_cast<double>(cell.packets), static_cast<double>(cell.max), cell.sum()});
         }
     }
+    const auto add = [&](const LinkUse& use) {
+        for (const std::uint64_t count : {use.packets, use.bytes, use.peak_queue, use.links}) {
+            all.push_back(static_cast<double>(count));
+        }
+    };
+    for (const auto& [name, use] : o.link_use) add(use);
+    for (const UsedLink& link : o.used_links) {
+        all.insert(all.end(), {static_cast<double>(link.from), static_cast<double>(link.port)});
+        add(link.use);
+    }
     return all;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "checkpoint.hpp"
+#include "device/simulate.hpp"
 #include "drawn.hpp"
 #include "given.hpp"
 #include "simulation.hpp"
@@ -31,13 +32,17 @@ struct Scratch {
     const std::filesystem::path path;
 };
 
-Outcome simulated(const Drawn& drawn, const Run& run, const std::function<void()>& poll, const Keeping& keeping = {}) {
-    return tramontane::simulate(drawn.machine, *small_workload(drawn.workload, drawn.ranks), run, poll, keeping);
+/// \param form by the device engine; null: by the other one
+Outcome simulated(const Drawn& drawn, const Run& run, const std::function<void()>& poll, const Keeping& keeping = {},
+                  const device::Form* form = nullptr) {
+    const auto schedule = small_workload(drawn.workload, drawn.ranks);
+    if (form != nullptr) return device::simulate(drawn.machine, *schedule, run, *form, poll, keeping);
+    return tramontane::simulate(drawn.machine, *schedule, run, poll, keeping);
 }
 
 /// Runs until the poll after the `number`-th, at which the state is written; whether it came so far.
 bool killed_after(const Drawn& drawn, const Run& run, std::uint64_t number, const std::string& from,
-                  const std::string& to) {
+                  const std::string& to, const device::Form* form = nullptr) {
     std::uint64_t polls = 0;
     const auto poll = [&] {
         if (++polls > number) throw Killed();
@@ -46,7 +51,7 @@ bool killed_after(const Drawn& drawn, const Run& run, std::uint64_t number, cons
                           .wanted = [&] { return polls == number ? to : std::string(); },
                           .written = [](const std::string& error) { CHECK(error.empty()); }};
     try {
-        (void)simulated(drawn, run, poll, keeping);
+        (void)simulated(drawn, run, poll, keeping, form);
     } catch (const Killed&) {
         return true;
     }
@@ -80,6 +85,56 @@ TEST_CASE("a run goes on from where it was ended with the same bits") {
     }
     CHECK(most == 3);  // as many as before, whatever is asked for
     CHECK(resumed > number);
+}
+
+TEST_CASE("each engine goes on from what either has written, with the same bits") {
+    const Scratch scratch;
+    std::uint64_t number = 5000, resumed = 0, turn = 0;
+    for (const Machine& machine : every_network()) {
+        if (machine.routing == "ugal-g") continue;
+        Drawn drawn(machine, ++number);
+        if (number % 2 == 0) drawn.state_costs(number);
+        if (number % 3 == 0) drawn.spread_messages(number);
+        if (number % 5 == 0) drawn.run.links = {.on = true, .hottest = hottest_links};
+        drawn.machine.unpacks_in_order = false;
+        INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
+        const auto results = [](Outcome o) {
+            o.events = 0;  // space that comes back is an event of one engine only
+            return numbers(o);
+        };
+        const auto expected = results(simulated(drawn, drawn.run, [] {}));
+        Run run = drawn.run;
+        run.poll_every = 50 + number % 100;
+        const device::Form few{.lanes = 1, .stride = 3, .shuffle = number, .windows = 1 + number % 7};
+        const device::Form many{.lanes = 2 + static_cast<std::uint32_t>(number % 3), .windows = 20};
+        const std::vector<const device::Form*> engines{&few, nullptr, &many, &few};
+        std::string from;
+        for (std::uint64_t moment = 1; moment < 60; moment = 2 * moment + 3) {
+            const device::Form* const writer = engines[turn++ % engines.size()];
+            if (!killed_after(drawn, run, moment, from, scratch.path, writer)) break;
+            from = scratch.path;  // the next attempt goes on from there
+            const Keeping kept{.from = from, .wanted = {}, .written = {}};
+            CHECK(results(simulated(drawn, drawn.run, [] {}, kept)) == expected);
+            CHECK(results(simulated(drawn, drawn.run, [] {}, kept, &few)) == expected);
+            CHECK(results(simulated(drawn, drawn.run, [] {}, kept, &many)) == expected);
+            ++resumed;
+        }
+    }
+    CHECK(resumed > 2 * (number - 5000));
+}
+
+TEST_CASE("the device engine refuses a state of several threads in one line") {
+    const Scratch scratch;
+    Drawn drawn(every_network()[0], 1);
+    drawn.machine.unpacks_in_order = false;
+    Run run = drawn.run;
+    run.threads = 2;
+    run.poll_every = 50;
+    REQUIRE(killed_after(drawn, run, 2, "", scratch.path));
+    const device::Form form;
+    CHECK_THROWS_WITH(simulated(
+                          drawn, run, [] {}, {.from = scratch.path, .wanted = {}, .written = {}}, &form),
+                      "device: found a checkpoint of 2 threads, allowed: cpu");
 }
 
 TEST_CASE("repeats that may be cut short go on as well") {

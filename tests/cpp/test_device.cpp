@@ -54,6 +54,7 @@ TEST_CASE("the device engine finds what the other one finds") {
         for (int repeat = 0; repeat < 4; ++repeat) {
             Drawn drawn(machine, ++number);
             if (number % 2 == 0) drawn.state_costs(number);
+            if (number % 3 == 0) drawn.run.links = {.on = true, .hottest = hottest_links};
             drawn.machine.unpacks_in_order = false;
             INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
             const auto expected = results(drawn.simulate(1, 0));
@@ -102,6 +103,7 @@ TEST_CASE("an accelerator finds what processors find", "[accelerator]") {
             Drawn drawn(machine, ++number);
             if (number % 2 == 0) drawn.state_costs(number);
             if (number % 5 == 0) drawn.spread_messages(number);
+            if (number % 3 == 0) drawn.run.links = {.on = true, .hottest = hottest_links};
             drawn.machine.unpacks_in_order = false;
             INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
             device::Form form{.lanes = number % 7 == 0 ? 0U : 1U,
@@ -181,7 +183,8 @@ TEST_CASE("the device engine refuses what it can't do in one line") {
     CHECK(changed([](Drawn& d) { d.machine.model = "pisces-16"; }).find("pisces-16") != std::string::npos);
     CHECK(changed([](Drawn& d) { d.run.steady_error = 0.01; }).find("steady") != std::string::npos);
     CHECK(changed([](Drawn& d) { d.run.limit.time_s = 1; }).find("a limit") != std::string::npos);
-    CHECK(changed([](Drawn& d) { d.run.links.on = true; }).find("statistics.links") != std::string::npos);
+    CHECK(changed([](Drawn& d) { d.run.links = {.on = true, .hottest = 0, .bins = 8}; }).find("statistics.bins") !=
+          std::string::npos);
     CHECK(changed([](Drawn& d) {
               d.machine.unpack_per_byte = 1;
               d.machine.unpacks_in_order = true;

@@ -105,7 +105,6 @@ def test_a_device_that_is_not_there_is_refused() -> None:
 @pytest.mark.parametrize(
     ("how", "refusal"),
     [
-        ({"checkpoint": object()}, "checkpoint"),
         ({"longest": 1.0, "more_s": [0.0]}, "a limit"),
         ({"timeline": [0]}, "timeline"),
     ],

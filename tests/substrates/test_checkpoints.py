@@ -18,7 +18,7 @@ from tramontane.errors import InputError
 from tramontane.study import Point, traces
 from tramontane.substrates import checkpoints
 from tramontane.substrates.checkpoints import MINUTES, interval
-from tramontane.substrates.isolation import PointKilledError, run_forked
+from tramontane.substrates.isolation import PointError, PointKilledError, run_forked
 from tramontane.substrates.simulator import Simulator
 
 pytestmark = pytest.mark.slow
@@ -120,8 +120,8 @@ def told(result: Mapping[str, Any]) -> dict[str, Any]:
 class Mortal(Simulator):
     """Kills itself when its checkpoint has been written so many times."""
 
-    def __init__(self, threads: int, checkpoint: Path, lives: int) -> None:
-        super().__init__(threads, checkpoint)
+    def __init__(self, threads: int, checkpoint: Path, lives: int, device: str = "cpu") -> None:
+        super().__init__(threads, checkpoint, device)
         self._lives = lives
 
     def run(self, point: Point) -> dict[str, Any]:
@@ -136,9 +136,9 @@ class Mortal(Simulator):
             return super().run(point)
 
 
-def killed(point: Point, file: Path, lives: int = 1, threads: int = 1) -> None:
+def killed(point: Point, file: Path, lives: int = 1, threads: int = 1, device: str = "cpu") -> None:
     with pytest.raises(PointKilledError):
-        run_forked(point, Mortal(threads, file, lives))
+        run_forked(point, Mortal(threads, file, lives, device))
 
 
 @pytest.mark.parametrize("name", POINTS)
@@ -166,6 +166,24 @@ def test_newer_kinds_go_on_with_the_same_bits(tmp_path: Path, make: Callable[[Pa
     result = run_forked(point, Simulator(2, file))
     assert told(result) == told(clean)
     assert result["resumed"] == 1
+
+
+@pytest.mark.parametrize(("writer", "reader"), [("host", "cpu"), ("cpu", "host")])
+def test_each_engine_goes_on_from_what_the_other_has_written(tmp_path: Path, writer: str, reader: str) -> None:
+    point, file = POINTS["halo"], tmp_path / "p.checkpoint"
+    clean = run_forked(point, Simulator())
+    killed(point, file, device=writer)
+    result = run_forked(point, Simulator(2, file, reader))
+    assert told(result) == told(clean)
+    assert (result["resumed"], result.get("engine", "cpu")) == (1, reader)
+
+
+def test_a_device_does_not_go_on_from_what_several_threads_have_written(tmp_path: Path) -> None:
+    point, file = POINTS["halo"], tmp_path / "p.checkpoint"
+    killed(point, file, threads=2)
+    with pytest.raises(PointError, match="device: found a checkpoint of 2 threads, allowed: cpu"):
+        run_forked(point, Simulator(1, file, "host"))
+    assert run_forked(point, Simulator(1, file))["resumed"] == 1
 
 
 def test_only_what_has_not_ended_is_run_again(tmp_path: Path) -> None:

@@ -17,7 +17,19 @@ from tramontane.support.files import dump
 
 #: What tells of the run and the machine it was on, and may differ.
 OF_THE_RUN = frozenset(
-    {"id", "wall_s", "cpu_s", "setup_s", "peak_rss_bytes", "threads", "build", "network_bytes", "resumed", "engine"}
+    {
+        "id",
+        "wall_s",
+        "cpu_s",
+        "setup_s",
+        "peak_rss_bytes",
+        "threads",
+        "build",
+        "network_bytes",
+        "resumed",
+        "engine",
+        "events",
+    }
 )
 
 

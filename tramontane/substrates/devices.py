@@ -83,7 +83,9 @@ def goes_to_accelerator(point: "Point", device: str) -> bool:
     return likely and point.substrate == "simulator"
 
 
-def simulate(extension: ModuleType, device: str, point: dict[str, Any], threads: int, *limit: Any) -> dict[str, Any]:
+def simulate(
+    extension: ModuleType, device: str, point: dict[str, Any], threads: int, *limit: Any, checkpoint: Any = None
+) -> dict[str, Any]:
     """Simulate a point, as the extension's ``simulate``, and say as ``engine`` what did.
 
     Raises
@@ -92,11 +94,11 @@ def simulate(extension: ModuleType, device: str, point: dict[str, Any], threads:
         If the device can't do it, but for ``auto``, which takes the processor then.
     """
     if device != "auto":
-        return {**extension.simulate(point, threads, *limit, device=device), "engine": device}
+        return {**extension.simulate(point, threads, *limit, checkpoint=checkpoint, device=device), "engine": device}
     if point["ranks"] >= LEAST_RANKS:
         try:
-            return {**extension.simulate(point, threads, *limit, device="gpu"), "engine": "gpu"}
+            return {**extension.simulate(point, threads, *limit, checkpoint=checkpoint, device="gpu"), "engine": "gpu"}
         except ValueError as error:
             if not str(error).startswith("device: "):
                 raise
-    return {**extension.simulate(point, threads, *limit), "engine": "cpu"}
+    return {**extension.simulate(point, threads, *limit, checkpoint=checkpoint), "engine": "cpu"}

@@ -36,7 +36,8 @@ class Simulator:
     threads : int, optional
         Threads that may share the work of a point; its result does not depend on them.
     checkpoint : Path, optional
-        Where a point that takes long keeps its checkpoint. It has as many threads after it as before.
+        Where a point that takes long keeps its checkpoint. A processor uses as many threads after it as before: one where
+        a device wrote it. No device goes on from that of several threads.
     device : str, optional
         One of :data:`tramontane.substrates.devices.DEVICES`; a result does not depend on it.
     """
@@ -90,13 +91,14 @@ class Simulator:
         ``threads`` says how many were used: one where the model, the routing or the cutting short of repeats allows no
         more.
         """
+        simulate = _extension().simulate
         if self._device != "cpu":
-            return self._run(point, functools.partial(devices.simulate, _extension(), self._device))
+            simulate = functools.partial(devices.simulate, _extension(), self._device)
         counted = point.statistics.waiting is not None  # which no checkpoint keeps
         if self._checkpoint is None or point.network.model != "default" or counted:
-            return self._run(point, _extension().simulate)
+            return self._run(point, simulate)
         checkpoint = Checkpoint(self._checkpoint, point.canonical(), self.build(), several=is_search(point))
-        result = self._run(point, functools.partial(checkpoint.simulate, _extension().simulate))
+        result = self._run(point, functools.partial(checkpoint.simulate, simulate))
         if checkpoint.resumed:
             result |= {"cpu_s": checkpoint.cpu_s(), "resumed": checkpoint.resumed}
         return result

@@ -84,7 +84,7 @@ def run_point(
     if checkpoint is not None and not isinstance(chosen, Keeper):
         raise InputError("--checkpoint", "", f"substrate {point.substrate}", "substrate simulator")
     if device not in (None, "cpu"):
-        _check_device(device, point, checkpoint)
+        _check_device(device, point)
     refused = chosen.refusal(point)
     if refused is not None:
         problem = f"found {refused.found!r} for substrate {point.substrate}: {refused.why}"
@@ -107,8 +107,6 @@ def run_point(
     return result
 
 
-def _check_device(device: str | None, point: Point, checkpoint: Path | None) -> None:
+def _check_device(device: str | None, point: Point) -> None:
     if point.substrate != "simulator":
         raise InputError("--device", "", f"{device} with substrate {point.substrate}", "cpu, or substrate simulator")
-    if checkpoint is not None:
-        raise InputError("--checkpoint", "", f"--device {device}", "--device cpu: only that engine keeps its state")

@@ -1,0 +1,179 @@
+#include "device/state.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "event_queue.hpp"
+#include "ledger.hpp"
+#include "link_use.hpp"
+#include "steady.hpp"
+
+namespace tramontane::device {
+namespace {
+
+template <class T>
+void keep_array(StateFile& file, const Array<T>& array) {
+    file.array(array.get(), array.size());
+}
+
+}  // namespace
+
+Sums State::sums() const {
+    Sums sums;
+    for (const Worker& worker : std::span(workers, common.lanes)) sums.add(worker.lane, worker.nodes);
+    return sums;
+}
+
+Delays State::delays() const {
+    Delays delays(run.congestion_bins, common.ranks);
+    for (const Worker& worker : std::span(workers, common.lanes)) {
+        delays.add(worker.lane.delays.total, worker.lane.delays.histogram);
+    }
+    delays.matrix.add(common.congestion.get());
+    return delays;
+}
+
+void State::write(StateFile& file) {
+    workers->give_ahead();
+    std::uint32_t threads = 1;
+    file(threads);
+    keep(file);
+}
+
+void State::read(StateFile& file) {
+    std::uint32_t threads = 0;
+    file(threads);
+    if (threads != 1) {
+        throw std::invalid_argument("device: found a checkpoint of " + std::to_string(threads) +
+                                    " threads, allowed: cpu");
+    }
+    keep(file);
+}
+
+/// In the order of Part::keep (simulation.cpp), with what the first lane has where there is one for each thread.
+void State::keep(StateFile& file) {
+    const auto keep_pool = [&](auto& records, auto Lane::* pool) {
+        std::vector<Index> free;
+        std::uint64_t used = 0;
+        for (const Worker& worker : std::span(workers, common.lanes)) {
+            const auto own = (worker.lane.*pool).at_hand();
+            free.insert(free.end(), own.begin(), own.end());
+            used += (worker.lane.*pool).used();
+        }
+        records.keep(file, std::move(free), used);
+        if (file.reading()) (workers->lane.*pool).set_used(used);
+    };
+    keep_pool(common.packets, &Lane::packets);
+    keep_pool(common.credits, &Lane::credits);
+    keep_pool(common.gaps, &Lane::gaps);
+    keep_pool(common.open_rounds, &Lane::open_rounds);
+    keep_pool(common.transactions, &Lane::transactions);
+    keep_pool(common.messages, &Lane::messages);
+    keep_counts(file);
+    keep_events(file);
+    keep_switches(file);
+    keep_nodes(file);
+}
+
+void State::keep_counts(StateFile& file) {
+    Statistics statistics = sums().counts;
+    Delays all = delays();
+    Ledger ledger;
+    for (const Worker& worker : std::span(workers, common.lanes)) ledger.add(worker.lane.ledger);
+    file(statistics);
+    all.keep(file);
+    UseOverTime().keep(file);
+    file(ledger);
+    if (!file.reading()) return;
+    Lane& lane = workers->lane;
+    lane.statistics = statistics;
+    lane.ledger = ledger;
+    lane.delays.total = all.total;
+    std::copy(all.histogram.begin(), all.histogram.end(), lane.delays.histogram);
+    for (std::uint32_t source = 0; source < common.congestion_bins; ++source) {
+        for (std::uint32_t destination = 0; destination < common.congestion_bins; ++destination) {
+            common.congestion[std::size_t{source} * common.congestion_bins + destination] =
+                all.matrix.at(source, destination);
+        }
+    }
+}
+
+void State::keep_events(StateFile& file) {
+    Agenda& agenda = common.agenda;
+    std::uint64_t window = agenda.window();
+    std::vector<Index> pending;
+    if (!file.reading()) pending = agenda.take_all();
+    std::uint64_t count = pending.size();
+    file(window);
+    file(count);
+    if (file.reading()) agenda.go_to(window);
+    Lane& lane = workers->lane;
+    EventQueue::Later event{};
+    Agenda::Soon soon;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        if (file.reading()) {
+            file(event);
+            lane.start(event.time, event.event.lp, event.event.code, event.event.item);
+        } else {
+            const Pending& own = agenda.events()[pending[i]];
+            event = {own.time, {0, own.lp, own.item, own.code}};
+            file(event);
+            agenda.push(pending[i], own.time, own.lp, soon);
+        }
+    }
+    agenda.note(soon);
+
+    // Of each queue, one lane has counted what waits there. So what begins to wait later must have a larger number than
+    // any of them has given, modulo 2^32.
+    std::uint32_t orders = lane.orders();
+    for (const Worker& worker : std::span(workers, common.lanes)) {
+        if (static_cast<std::int32_t>(worker.lane.orders() - orders) > 0) orders = worker.lane.orders();
+    }
+    file(orders);
+    for (Worker& worker : std::span(workers, common.lanes)) worker.lane.set_orders(orders);
+}
+
+void State::keep_switches(StateFile& file) {
+    file.list(switches.turns.get(), switches.turns.size());
+    std::vector<SwitchId> met;
+    for (SwitchId at = 0; at < common.switches; ++at) {
+        if (switches.met[at] != nullptr) met.push_back(at);
+    }
+    file(met);
+    const std::size_t lines = switches.lines.size() / common.switches;
+    for (const SwitchId at : met) {
+        if (at >= common.switches) throw std::runtime_error("checkpoint: of another point");
+        switches.met[at] = switches.lines.get() + at * lines;
+        file.array(switches.met[at], lines);
+    }
+    keep_array(file, switches.injections);
+}
+
+void State::keep_nodes(StateFile& file) {
+    keep_array(file, nodes.nodes);
+    keep_array(file, nodes.open);
+    keep_array(file, nodes.memory_until);  // nothing, here and below, where nobody asks for it
+    keep_array(file, nodes.next_message);
+    keep_array(file, nodes.unexpected);
+    if (nodes.unpack_until.size() > 0) file.list(nodes.unpack_until.get(), nodes.unpack_until.size());
+    keep_array(file, nodes.injections);
+    Repeats(schedule.ranks(), schedule.rounds(), schedule.repeats(), 0).keep(file);
+    std::uint32_t rounds = nodes.rounds;
+    Sums all = sums();
+    file(rounds);
+    file(all.span);
+    file(all.phases);
+    file(all.totals);
+    file(all.ended);
+    if (!file.reading()) return;
+    workers->nodes.go_on(all.span, all.ended);
+    std::copy(all.phases.begin(), all.phases.end(), workers->nodes.phases().begin());
+    std::copy(all.totals.begin(), all.totals.end(), workers->nodes.totals().begin());
+}
+
+}  // namespace tramontane::device
