@@ -72,7 +72,17 @@ WORKLOADS = [
 ]
 
 
-@pytest.mark.parametrize("line", WORKLOADS)
+@pytest.mark.parametrize(
+    ("mpi", "line"),
+    [
+        *(("openmpi", line) for line in WORKLOADS),
+        *(
+            pytest.param("mpich", line, marks=[] if n % 3 == 0 else pytest.mark.long)
+            for n, line in enumerate(WORKLOADS)
+        ),
+    ],
+    indirect=["mpi"],
+)
 def test_every_element_arrives_where_it_belongs(mpi: Program, line: str) -> None:
     printed = mpi(RANKS, line)
     assert printed["verified"] is True
