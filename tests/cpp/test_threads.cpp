@@ -119,6 +119,32 @@ TEST_CASE("a node is in its switch's part, and parts have equally many ranks") {
           2);  // no more than switches with ranks
 }
 
+TEST_CASE("parts have as many nodes of the job as each other, whatever the numbers of both") {
+    for (const Machine& machine : every_network()) {
+        const auto topology = make_topology(machine);
+        for (const char* const kind : {"first-available", "random"}) {
+            for (std::uint32_t nodes = 1; nodes <= topology->nodes(); nodes += 1 + nodes / 3) {
+                AllocationRule rule;
+                rule.kind = kind;
+                const Allocation allocation(rule, nodes, *topology, nodes);
+                std::vector<std::uint32_t> at(topology->switches());
+                for (std::uint32_t node = 0; node < nodes; ++node) ++at[topology->switch_of(allocation.node(node))];
+                const std::uint32_t most = *std::max_element(at.begin(), at.end());
+                for (const std::uint32_t parts : {1U, 2U, 5U, 16U}) {
+                    INFO(machine.topology << ", " << nodes << " nodes, " << parts << " parts, " << kind);
+                    const Partition partition(*topology, allocation, nodes, parts);
+                    std::vector<std::uint32_t> of_part(partition.parts());
+                    for (std::uint32_t node = 0; node < nodes; ++node)
+                        ++of_part[partition.of(topology->switches() + node)];
+                    const auto [least, largest] = std::minmax_element(of_part.begin(), of_part.end());
+                    CHECK(*least > 0);
+                    CHECK(*largest - *least <= 2 * most);
+                }
+            }
+        }
+    }
+}
+
 TEST_CASE("records that one thread takes and another gives back are used again") {
     Pool<Record> first;
     Pool<Record> second(Pool<Record>::SameAs{first});
