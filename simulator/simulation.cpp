@@ -338,8 +338,13 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& gi
         return !file.empty();
     };
     const auto write = [&] { write_state(file, keeping, [&](StateFile& state) { parts.write(state); }); };
-    ThreadTeam(parts.parts, run.grain, poll_all, run.poll_every, write).run();
+    ThreadTeam team(parts.parts, run.grain, poll_all, run.poll_every, write);
+    team.run();
     outcome.wall_s = seconds_since(begun);
+    outcome.windows = team.load().windows;
+    if (team.load().busiest > 0) {
+        outcome.speedup_at_most = static_cast<double>(team.load().events) / static_cast<double>(team.load().busiest);
+    }
 
     const Nodes& nodes = parts.parts[0]->nodes;
     Sums sums;

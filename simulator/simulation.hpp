@@ -85,6 +85,9 @@ struct Outcome {
     double imbalance = 1;     ///< bytes sent by the busiest rank over the mean
     std::uint64_t network_bytes = 0;  ///< memory of switch state
     std::uint32_t threads = 1;        ///< that were used
+    std::uint64_t windows = 0;        ///< that had events; here and below nothing is told by the device engine
+    /// How many times as fast as one thread these could be, if meeting took no time, and all events the same.
+    double speedup_at_most = 1;
     double wall_s = 0;
     double setup_s = 0;
 };

@@ -123,6 +123,12 @@ public:
         }
     }
 
+    /// Windows that had events, all of these, and those of the part that had most in each.
+    struct Load {
+        std::uint64_t windows = 0, events = 0, busiest = 0;
+    };
+    [[nodiscard]] const Load& load() const { return load_; }
+
 private:
     struct State {
         std::uint64_t window;
@@ -164,9 +170,12 @@ private:
             said_[turn ? 1 : 0][thread] = {parts_[thread]->next(), events, pauses};
             if (!synchronise(spins)) return;
             Said all{EventQueue::ended, 0, false};
+            std::uint64_t busiest = 0;
             for (const Said& said : said_[turn ? 1 : 0]) {
                 all = {std::min(all.next, said.next), all.events + said.events, all.pauses || said.pauses};
+                busiest = std::max(busiest, said.events);
             }
+            if (thread == 0) note(all.events, busiest);
             state.window = all.next;
             state.pauses = all.pauses;
             state.granularity.add(all.events);
@@ -182,9 +191,15 @@ private:
             for (const auto& part : parts_) events += part->step(state.window);
             state.window = first_window();
             state.granularity.add(events);
+            note(events, events);
             if (poll(events)) pause_();
         }
         return state;
+    }
+
+    /// By the first thread.
+    void note(std::uint64_t events, std::uint64_t busiest) {
+        load_ = {load_.windows + 1, load_.events + events, load_.busiest + busiest};
     }
 
     /// Whether all are to pause.
@@ -220,6 +235,7 @@ private:
     std::vector<std::exception_ptr> errors_;
     std::atomic<bool> failed_ = false;
     std::uint64_t unpolled_ = 0;  // events since the last poll
+    Load load_;
 };
 
 }  // namespace tramontane

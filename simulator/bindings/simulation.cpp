@@ -450,6 +450,25 @@ std::uint64_t idle_bytes_of_point(const nb::dict& point) {
     return idle_bytes(task.machine, *task.schedule, task.run);
 }
 
+std::uint32_t checked_threads(std::int64_t threads) {
+    if (threads >= 1 && threads <= max_threads) return static_cast<std::uint32_t>(threads);
+    throw std::invalid_argument("threads: found " + std::to_string(threads) + ", allowed: 1 ... " +
+                                std::to_string(max_threads));
+}
+
+nb::dict load_of_threads(const nb::dict& point, std::int64_t threads) {
+    const Task task(point, checked_threads(threads));
+    const Outcome o = simulate(task.machine, *task.schedule, task.run, [] {
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    });
+    nb::dict load;
+    load["threads"] = o.threads;
+    load["windows"] = o.windows;
+    load["events"] = o.events;
+    load["speedup_at_most"] = o.speedup_at_most;
+    return load;
+}
+
 /// \param longest [s]
 /// \param more_s how long n repeats take at least [s], at n
 Limit limit_of(double longest, const std::vector<double>& more_s, std::int64_t repeats) {
@@ -498,13 +517,9 @@ nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double long
     if (!by_lanes && !device.empty()) {
         throw std::invalid_argument("device: found '" + device + "', allowed: host (lanes as threads), gpu");
     }
-    if (threads < 1 || threads > max_threads) {
-        throw std::invalid_argument("threads: found " + std::to_string(threads) + ", allowed: 1 ... " +
-                                    std::to_string(max_threads));
-    }
     if (window < 0) throw std::invalid_argument("window: must not be negative");
-    const Task task(point, static_cast<std::uint32_t>(threads),
-                    limit_of(longest, more_s, schedule_of(point)->repeats()), static_cast<Ticks>(window), timeline);
+    const Task task(point, checked_threads(threads), limit_of(longest, more_s, schedule_of(point)->repeats()),
+                    static_cast<Ticks>(window), timeline);
     const Keeping keeping = keeping_of(checkpoint);
     Outcome o;
     {
@@ -658,6 +673,9 @@ void bind_simulation(nb::module_& module) {
                "The node that each rank of a canonical point is on.");
     module.def("idle_bytes", &tramontane::bindings::idle_bytes_of_point, "point"_a,
                "Memory that a canonical point takes before anything is sent [B]; 0 where the system does not tell.");
+    module.def("load_of_threads", &tramontane::bindings::load_of_threads, "point"_a, "threads"_a,
+               "Simulate a canonical point by several threads, and tell how evenly they share it: their number,\n"
+               "windows, events, and how many times as fast as one thread they could be at most.");
     module.def("earliest_ends", &tramontane::bindings::earliest_ends_of_point, "point"_a,
                "Lower bounds of 1, 2, ... repeats of a canonical point: how long after the first start the first rank "
                "ends [s], and the last one [s].");

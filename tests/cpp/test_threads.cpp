@@ -176,6 +176,17 @@ TEST_CASE("an error of one thread ends all, and is thrown on") {
     }
 }
 
+TEST_CASE("threads tell how many windows and events there were, and what the busiest part had of them") {
+    for (const std::uint32_t grain : {0U, ~0U}) {  // together, and one for all
+        const auto parts = counting(4, ~0ULL);
+        ThreadTeam crew(parts, grain, [] { return false; }, 2'000'000, {});
+        crew.run();
+        CHECK(crew.load().windows == 300);
+        CHECK(crew.load().events == 300ULL * 4 * 100'000);
+        CHECK(crew.load().busiest == 300ULL * (grain == 0 ? 1 : 4) * 100'000);
+    }
+}
+
 TEST_CASE("who asks several threads to stop is heard") {
     const auto stop = []() -> bool { throw std::runtime_error("stop"); };
     for (const std::uint32_t grain : {0U, ~0U}) {
