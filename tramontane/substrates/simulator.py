@@ -36,8 +36,8 @@ class Simulator:
     threads : int, optional
         Threads that may share the work of a point; its result does not depend on them.
     checkpoint : Path, optional
-        Where a point that takes long keeps its checkpoint. A processor uses as many threads after it as before: one where
-        a device wrote it. No device goes on from that of several threads.
+        Where a point that takes long keeps its checkpoint. A processor has as many threads after it as before, one
+        where a device has written it. No device goes on from that of several threads.
     device : str, optional
         One of :data:`tramontane.substrates.devices.DEVICES`; a result does not depend on it.
     """
