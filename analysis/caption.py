@@ -43,7 +43,7 @@ def caption(dataset: xr.Dataset) -> str:
         *_machines(dataset),
         *_reductions(dataset, spec),
         *_repeats(dataset),
-        *_stages(dataset),
+        *_stages(dataset, spec),
         _points(dataset),
         *(["Times as printed are those of the paper, by runs of this length"] if printed.shown(dataset, spec) else []),
         *revisions.sentence(dataset),
@@ -124,16 +124,17 @@ def _repeats(dataset: xr.Dataset) -> Iterable[str]:
         )
 
 
-def _stages(dataset: xr.Dataset) -> Iterable[str]:
+def _stages(dataset: xr.Dataset, spec: FigureSpec) -> Iterable[str]:
     """Say how far times follow from a part of the stages."""
     if "stages_left_out" not in dataset:
         return
     sampled = dataset["stages_left_out"] > 0
     if bool(sampled.any()):
         error = formatting.number(100 * float(dataset["steady_error"].where(sampled).max()), 2)
+        shown = " (bands)" if (spec.kind, spec.y) == ("scaling", "time_s") else ""
         yield (
-            f"{_at(sampled)} a part of the stages was simulated; bands hold the 95\u202f% interval of the time, "
-            f"at most ±\u202f{error}\u202f%"
+            f"{_at(sampled)} a part of the stages was simulated; the 95\u202f% interval of the time{shown} is at most "
+            f"±\u202f{error}\u202f%"
         )
 
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "link_use.hpp"
@@ -21,6 +23,7 @@ namespace tramontane {
     return meter;
 }
 
+/// Sums by class, and those that carried most. Meters must outlive it.
 class LinkTotals {
 public:
     /// A link that may be one of the hottest of its class.

@@ -210,7 +210,7 @@ public:
         tell();
     }
     /// Gives back to channels what is on its way to them, whenever it is due, so that none of it is pending: that is
-    /// how the other engine has it. \param credit as in `visit`
+    /// how the other engine has it. Calls `credit(lp, event, time)` for each.
     template <class Credit>
     void give_ahead(Credit&& credit) {
         std::vector<Index> credits;

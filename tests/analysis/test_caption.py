@@ -54,7 +54,7 @@ def test_stages_that_were_sampled_are_stated(factory: Factory) -> None:
     place = {"series": "burst", "ranks": 100_000}
     dataset["stages_left_out"].loc[place] = 40
     dataset["steady_error"].loc[place] = 0.021
-    interval = "bands hold the 95\u202f% interval of the time, at most ±\u202f2.1\u202f%."
+    interval = "the 95\u202f% interval of the time (bands) is at most ±\u202f2.1\u202f%."
     assert f"At 1 point a part of the stages was simulated; {interval}" in caption(dataset)
 
 
