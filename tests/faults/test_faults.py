@@ -61,6 +61,7 @@ def recovered(project: Path, clean: Path) -> None:
     campaign.assert_same(campaign.values(project), campaign.values(clean))
 
 
+@pytest.mark.long  # that of a preemption, which Slurm makes, is not
 def test_a_long_point_goes_on_where_its_campaign_was_killed(tmp_path: Path) -> None:
     clean, hurt = (campaign.write(tmp_path / name, points=1, grid=(2048, 1024, 128)) for name in ("clean", "hurt"))
     often = {MINUTES: "0.005"}
