@@ -16,6 +16,7 @@
 namespace tramontane::device {
 namespace {
 
+/// An array that has as many elements in every run of a point.
 template <class T>
 void keep_array(StateFile& file, const Array<T>& array) {
     file.array(array.get(), array.size());
