@@ -11,6 +11,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -510,33 +511,8 @@ Keeping keeping_of(const nb::object& checkpoint) {
                 }};
 }
 
-nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double longest, const std::vector<double>& more_s,
-                        std::int64_t window, const nb::object& checkpoint, const std::vector<std::uint32_t>& timeline,
-                        const std::string& device) {
-    const bool by_lanes = device == "host" || device == "gpu";
-    if (!by_lanes && !device.empty()) {
-        throw std::invalid_argument("device: found '" + device + "', allowed: host (lanes as threads), gpu");
-    }
-    if (window < 0) throw std::invalid_argument("window: must not be negative");
-    const Task task(point, checked_threads(threads), limit_of(longest, more_s, schedule_of(point)->repeats()),
-                    static_cast<Ticks>(window), timeline);
-    const Keeping keeping = keeping_of(checkpoint);
-    Outcome o;
-    {
-        const nb::gil_scoped_release released;
-        const auto poll = [] {
-            const nb::gil_scoped_acquire acquired;
-            if (PyErr_CheckSignals() != 0) throw nb::python_error();
-        };
-        o = by_lanes ? device::simulate(task.machine, *task.schedule, task.run,
-                                        {.lanes = device == "gpu" ? 0U : static_cast<std::uint32_t>(threads),
-                                         .shuffle = task.run.seed,
-                                         .windows = device == "gpu" ? device::windows_of_kernel : std::uint64_t{256},
-                                         .accelerator = device == "gpu"},
-                                        poll, keeping)
-                     : simulate(task.machine, *task.schedule, task.run, poll, keeping);
-        return_memory();
-    }
+/// What a result says.
+nb::dict describe(const Task& task, const Outcome& o) {
     nb::dict result;
     const auto with_costs = [&] {
         result["threads"] = o.threads;
@@ -607,7 +583,7 @@ nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double long
         if (o.bin_s > 0) result["bin_s"] = o.bin_s;
     }
     if (!o.waiting.empty()) result["waiting"] = describe_waiting(o.waiting);
-    if (!timeline.empty()) result["timeline"] = describe_timeline(o.timeline);
+    if (!task.run.timeline.empty()) result["timeline"] = describe_timeline(o.timeline);
     if (o.delays.matrix.wanted()) result["congestion"] = describe_congestion(o.delays.matrix, task.schedule->ranks());
     if (task.run.steady_error > 0) {
         result["repeats_simulated"] = o.repeats_simulated;
@@ -615,6 +591,59 @@ nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double long
         result["steady_error"] = o.steady_error;
     }
     return with_costs();
+}
+
+/// Whether to stop; between two parts of a run.
+void poll() {
+    const nb::gil_scoped_acquire acquired;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+/// \param device host or gpu
+device::Form form_of(const std::string& device, std::int64_t threads, std::uint64_t shuffle) {
+    const bool accelerator = device == "gpu";
+    if (!accelerator && device != "host") {
+        throw std::invalid_argument("device: found '" + device + "', allowed: host (lanes as threads), gpu");
+    }
+    return {.lanes = accelerator ? 0U : static_cast<std::uint32_t>(threads),
+            .shuffle = shuffle,
+            .windows = accelerator ? device::windows_of_kernel : std::uint64_t{256},
+            .accelerator = accelerator};
+}
+
+nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double longest, const std::vector<double>& more_s,
+                        std::int64_t window, const nb::object& checkpoint, const std::vector<std::uint32_t>& timeline,
+                        const std::string& device) {
+    if (window < 0) throw std::invalid_argument("window: must not be negative");
+    const Task task(point, checked_threads(threads), limit_of(longest, more_s, schedule_of(point)->repeats()),
+                    static_cast<Ticks>(window), timeline);
+    const Keeping keeping = keeping_of(checkpoint);
+    Outcome o;
+    {
+        const nb::gil_scoped_release released;
+        o = device.empty() ? simulate(task.machine, *task.schedule, task.run, poll, keeping)
+                           : device::simulate(task.machine, *task.schedule, task.run,
+                                              form_of(device, threads, task.run.seed), poll, keeping);
+        return_memory();
+    }
+    return describe(task, o);
+}
+
+void simulate_together(const std::vector<nb::dict>& points, const nb::callable& tell, const std::string& device,
+                       std::int64_t threads, std::int64_t at_once) {
+    device::Form form = form_of(device, checked_threads(threads), 1);
+    form.points = static_cast<std::uint32_t>(std::clamp<std::int64_t>(at_once, 1, max_threads));
+    std::vector<std::unique_ptr<Task>> tasks;
+    std::vector<device::Asked> asked;
+    for (const nb::dict& point : points) {
+        tasks.push_back(std::make_unique<Task>(point));
+        asked.push_back({tasks.back()->machine, *tasks.back()->schedule, tasks.back()->run});
+    }
+    const nb::gil_scoped_release released;
+    device::simulate_together(asked, form, poll, [&](std::size_t number, const Outcome* o) {
+        const nb::gil_scoped_acquire acquired;
+        tell(number, o == nullptr ? nb::object(nb::none()) : nb::object(describe(*tasks[number], *o)));
+    });
 }
 
 nb::tuple earliest_ends_of_point(const nb::dict& point) {
@@ -664,6 +693,13 @@ void bind_simulation(nb::module_& module) {
         "and\n"
         "how many. Then phases are those windows, and `window_ends_s` says when the last rank ended each [s].\n\n"
         "Raises ValueError for what cannot be simulated and RuntimeError on deadlock, with what waits for what.");
+    module.def(
+        "simulate_together", &tramontane::bindings::simulate_together, "points"_a, "tell"_a, "device"_a,
+        "threads"_a = 1, "at_once"_a = 16,
+        "Simulate many canonical points, several at a time: as many as an accelerator has room for, or `at_once`\n"
+        "of device \"host\". `tell(number, result)` is called as each ends, with None where a point can't be\n"
+        "simulated, or fails: alone or beside others. Such points, and those that are left when this raises, are\n"
+        "to be simulated by themselves. A point's `wall_s` is its share of the time.");
     module.def(
         "accelerator", [] { return tramontane::device::accelerator().name(); },
         "The name of this machine's accelerator.\n\nRaises ValueError, which says why there is none.");

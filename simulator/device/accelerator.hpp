@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "device/memory.hpp"
 
@@ -15,19 +16,29 @@ namespace tramontane::device {
 struct Common;
 struct Worker;
 
+/// A point in hand: what its lanes see, and the window that it has come to.
+struct InHand {
+    Common* common;
+    Worker* workers;
+    std::uint64_t window;
+};
+
 class Accelerator : public Memory {
 public:
     [[nodiscard]] virtual std::string name() const = 0;
     /// Lanes that work at a time, where so many are wanted.
     [[nodiscard]] virtual std::uint32_t lanes(std::uint32_t wanted) const = 0;
+    /// Points that can have lanes of their own.
+    [[nodiscard]] virtual std::uint32_t most_points() const = 0;
     /// Lanes that work in step (a warp): LPs that are neighbours are in different groups of them.
     [[nodiscard]] virtual std::uint32_t in_step() const = 0;
     /// Brings to the accelerator what the host has written, where that is quicker than to let it find out for itself.
     virtual void settle() = 0;
-    /// Handles so many windows; fewer, where none is left or room gets scarce.
-    /// \return the next window, or Agenda::ended
-    /// \throws std::runtime_error and others, for what a lane would throw on a processor
-    virtual std::uint64_t launch(Common& common, Worker* workers, std::uint64_t windows) = 0;
+    /// Handles so many windows of each point; fewer, where none is left or room gets scarce. Each gets its next window,
+    /// or Agenda::ended.
+    /// \pre all of them have equally many lanes, together no more than there are
+    /// \throws std::runtime_error and others, for what a lane would throw on a processor: no launch is possible then
+    virtual void launch(std::vector<InHand>& points, std::uint64_t windows) = 0;
 };
 
 /// What tells a library that was made of other sources: the sizes of what both of them know.

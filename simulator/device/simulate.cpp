@@ -1,27 +1,29 @@
 #include "device/simulate.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <bit>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <exception>
+#include <memory>
 #include <new>
+#include <numeric>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "device/accelerator.hpp"
 #include "device/common.hpp"
 #include "device/memory.hpp"
+#include "device/on_threads.hpp"
 #include "device/state.hpp"
 #include "device/worker.hpp"
 #include "link_totals.hpp"
 #include "node_store.hpp"
 #include "setting.hpp"
 #include "sums.hpp"
-#include "thread_team.hpp"
 
 namespace tramontane::device {
 namespace {
@@ -32,7 +34,7 @@ namespace {
 
 /// What an accelerator would be no help for, or what nobody has made for it. All of it is refused: what is left out in
 /// silence would be another result.
-void refuse_others(const Machine& machine, const Schedule& schedule, const Run& run) {
+const Run& accepted(const Machine& machine, const Schedule& schedule, const Run& run) {
     if (machine.model != "default") refuse("machine.model '" + machine.model + "'");
     if (machine.routing == "ugal-g") refuse("machine.routing 'ugal-g', which looks at all switches at once");
     if (run.steady_error > 0 || run.limit.set()) refuse("runs that may end early (steady, a limit)");
@@ -41,6 +43,7 @@ void refuse_others(const Machine& machine, const Schedule& schedule, const Run& 
     if (schedule.graph() != nullptr) refuse("graphs of operations (trace, GOAL)");
     if (schedule.receives_in_turn()) refuse("receives in turn (calls: isend-recv)");
     if (machine.unpack_per_byte > 0 && machine.unpacks_in_order) refuse("unpacking in the order of receives");
+    return run;
 }
 
 /// Objects that lie in a memory that lanes see.
@@ -67,180 +70,209 @@ private:
     std::size_t count_ = 0;
 };
 
-/// Windows one after the other. All lanes meet twice in each: when its events have been handled, and when the next one
-/// is known.
-class Launch {
-public:
-    Launch(Common& common, Worker* workers, const Form& form)
-        : common_(common), workers_(workers), form_(form), barrier_(common.lanes), errors_(common.lanes) {}
-
-    /// Handles so many windows, if there are. \param window the first one
-    /// \return the next one
-    std::uint64_t run(std::uint64_t window) {
-        window_ = window;
-        left_ = form_.windows;
-        {
-            std::vector<std::jthread> threads;
-            try {
-                for (std::uint32_t lane = 1; lane < common_.lanes; ++lane) {
-                    threads.emplace_back([this, lane] {
-                        go_.wait(Go::not_yet);
-                        if (go_ == Go::now) work(lane);
-                    });
-                }
-            } catch (...) {  // there may be no more threads
-                let(Go::never);
-                throw;
-            }
-            let(Go::now);
-            work(0);
-        }
-        for (const std::exception_ptr& error : errors_) {
-            if (error) std::rethrow_exception(error);
-        }
-        return window_;
-    }
-
-private:
-    enum class Go : std::uint8_t { not_yet, now, never };
-    void let(Go go) {
-        go_ = go;
-        go_.notify_all();
-    }
-
-    void work(std::uint32_t lane) {
-        std::vector<LpId> found;
-        int spins = Barrier::most_spins;
-        while (window_ != Agenda::ended && left_ > 0) {
-            try {
-                find(lane, found);
-                for (const LpId lp : found) workers_[lane].visit(lp);
-            } catch (...) {
-                fail(lane);
-            }
-            barrier_.arrive_and_wait(spins);
-            if (lane == 0) turn();
-            barrier_.arrive_and_wait(spins);
-        }
-    }
-
-    /// The lane's LPs that have something in this window. Each has whole words of bits.
-    void find(std::uint32_t lane, std::vector<LpId>& found) const {
-        found.clear();
-        Agenda& agenda = common_.agenda;
-        for (std::uint32_t word = lane; word < agenda.words(); word += common_.lanes) {
-            std::uint32_t bits = agenda.busy(word);
-            if (bits != 0) agenda.clear_busy(word);
-            for (; bits != 0; bits &= bits - 1) {
-                found.push_back(agenda.lp(word, static_cast<std::uint32_t>(std::countr_zero(bits))));
-            }
-        }
-        if (form_.shuffle == 0) return;
-        for (std::size_t i = found.size(); i > 1; --i) {
-            std::swap(found[i - 1], found[below(random_bits(form_.shuffle, agenda.window(), i), i)]);
-        }
-    }
-
-    void turn() {
-        bool crowded = false;
-        try {
-            crowded = common_.turn_records();
-            window_ = common_.agenda.turn();
-        } catch (...) {
-            fail(0);
-        }
-        left_ = failed_ || crowded ? 0 : left_ - 1;  // nobody else may end a lane: others would wait for it
-    }
-
-    void fail(std::uint32_t lane) {
-        if (!errors_[lane]) errors_[lane] = std::current_exception();
-        failed_ = true;
-    }
-
-    Common& common_;
-    Worker* const workers_;
-    const Form& form_;
-    Barrier barrier_;
-    std::vector<std::exception_ptr> errors_;
-    std::atomic<bool> failed_ = false;
-    std::atomic<Go> go_ = Go::not_yet;     // whether there are all threads
-    std::uint64_t window_ = 0, left_ = 0;  // written between the two barriers
-};
-
 double seconds_since(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
+
+/// What lanes are: threads, or those of an accelerator.
+class Lanes {
+public:
+    explicit Lanes(const Form& form) : form_(form), accelerator_(form.accelerator ? &device::accelerator() : nullptr) {}
+
+    [[nodiscard]] bool accelerated() const { return accelerator_ != nullptr; }
+    [[nodiscard]] Memory& memory() { return accelerator_ == nullptr ? static_cast<Memory&>(host_) : *accelerator_; }
+    /// Points that can be simulated at once.
+    [[nodiscard]] std::size_t most_points() const {
+        return accelerator_ == nullptr ? std::size_t{form_.points} : accelerator_->most_points();
+    }
+    /// Lanes of each of so many points.
+    [[nodiscard]] std::uint32_t of_each(std::size_t points) const {
+        if (accelerator_ == nullptr) return std::max(form_.lanes, 1U);
+        const std::uint32_t all = accelerator_->lanes(form_.lanes == 0 ? ~0U : form_.lanes);
+        return accelerator_->lanes(all / static_cast<std::uint32_t>(points));
+    }
+    [[nodiscard]] std::uint32_t stride(std::uint32_t lanes) const {
+        return accelerator_ == nullptr ? form_.stride : lanes / accelerator_->in_step();
+    }
+    void settle() {
+        if (accelerator_ != nullptr) accelerator_->settle();
+    }
+    /// Handles so many windows of each point, if there are.
+    void launch(std::vector<InHand>& points) {
+        if (accelerator_ != nullptr) return accelerator_->launch(points, form_.windows);
+        for (InHand& point : points) {
+            point.window = OnThreads(*point.common, point.workers, form_).run(point.window);
+        }
+    }
+
+private:
+    const Form& form_;
+    HostMemory host_;
+    Accelerator* const accelerator_;
+};
+
+/// A simulation under way.
+class UnderWay {
+public:
+    UnderWay(const Asked& asked, Lanes& on, std::uint32_t lanes, const Keeping& keeping = {})
+        : run_(accepted(asked.machine, asked.schedule, asked.run)),
+          schedule_(asked.schedule),
+          entered_(std::chrono::steady_clock::now()),
+          setting_(asked.machine, asked.schedule, asked.run),
+          commons_(on.memory(), 1),
+          common_(
+              commons_.add(on.memory(), asked.machine, setting_, asked.schedule, asked.run, lanes, on.stride(lanes))),
+          switch_arrays_(on.memory(), common_, setting_.router.counters()),
+          node_arrays_(on.memory(), asked.machine, common_, checked_rounds(asked.schedule.rounds()),
+                       injection_meter(*setting_.topology)),
+          workers_(on.memory(), lanes) {
+        if (on.accelerated() && !common_.network.is_computed()) {
+            refuse("networks that are tables (a graph, machine.parallel_links) on an accelerator");
+        }
+        for (std::uint32_t number = 0; number < lanes; ++number) {
+            workers_.add(on.memory(), asked.machine, common_, switch_arrays_, node_arrays_, number);
+        }
+        if (keeping.from.empty()) {
+            setting_.each_start(
+                run_, [&](Ticks time, LpId lp, std::uint32_t code) { workers_.get()->lane.start(time, lp, code); });
+        } else {
+            StateFile file(keeping.from, StateFile::Mode::read);
+            state().read(file);
+        }
+        outcome_.threads = on.accelerated() ? 1 : lanes;
+        outcome_.setup_s = seconds_since(entered_);
+        const auto begun = std::chrono::steady_clock::now();
+        common_.turn_records();
+        on.settle();
+        window_ = common_.agenda.begin();
+        spend(seconds_since(begun));
+    }
+
+    [[nodiscard]] bool ended() const { return window_ == Agenda::ended; }
+    [[nodiscard]] InHand in_hand() { return {&common_, workers_.get(), window_}; }
+    /// After a launch.
+    void came_to(std::uint64_t window) { window_ = window; }
+    void spend(double seconds) { outcome_.wall_s += seconds; }
+    void keep(const std::string& file, const Keeping& keeping) {
+        write_state(file, keeping, [&](StateFile& written) { state().write(written); });
+    }
+    void grow() { common_.grow(); }
+
+    /// \pre ended()
+    /// \throws std::runtime_error on deadlock
+    [[nodiscard]] Outcome outcome() {
+        State end = state();
+        Outcome& o = outcome_;
+        o.delays = end.delays();
+        const Sums sums = end.sums();
+        if (sums.ended < setting_.ranks) {
+            throw std::runtime_error("deadlock: " + std::to_string(setting_.ranks - sums.ended) + " of " +
+                                     std::to_string(setting_.ranks) + " ranks never end");
+        }
+        sums.verify();
+        sums.tell(o, schedule_);
+        if (run_.links.on) {
+            LinkTotals totals(*setting_.topology, common_.parameters, run_.links);
+            workers_.get()->switches.each_counted_link(
+                [&](SwitchId at, Port port, const LinkMeter& meter) { totals.add(at, port, meter); });
+            workers_.get()->nodes.each_counted_injection(
+                [&](LpId, NodeId node, const LinkMeter& meter) { totals.add(node, 0, meter); });
+            totals.tell(o);
+        }
+        o.imbalance = imbalance(node_arrays_.nodes.get(), setting_.places.count(), setting_.ranks);
+        o.network_bytes = workers_.get()->switches.memory(switch_arrays_);
+        return std::move(o);
+    }
+
+private:
+    [[nodiscard]] State state() { return {schedule_, run_, common_, workers_.get(), switch_arrays_, node_arrays_}; }
+
+    const Run& run_;
+    const Schedule& schedule_;
+    const std::chrono::steady_clock::time_point entered_;
+    const Setting setting_;
+    In<Common> commons_;
+    Common& common_;
+    SwitchArrays switch_arrays_;
+    NodeArrays node_arrays_;
+    In<Worker> workers_;
+    Outcome outcome_;
+    std::uint64_t window_ = 0;
+};
 
 }  // namespace
 
 Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& run, const Form& form,
                  const std::function<void()>& poll, const Keeping& keeping) {
-    refuse_others(machine, schedule, run);
-    const auto entered = std::chrono::steady_clock::now();
-    const Setting setting(machine, schedule, run);
-    HostMemory host;
-    Accelerator* const accelerator = form.accelerator ? &device::accelerator() : nullptr;
-    Memory& memory = accelerator == nullptr ? static_cast<Memory&>(host) : *accelerator;
-    const std::uint32_t lanes =
-        accelerator == nullptr ? std::max(form.lanes, 1U) : accelerator->lanes(form.lanes == 0 ? ~0U : form.lanes);
-
-    In<Common> commons(memory, 1);
-    Common& common = commons.add(memory, machine, setting, schedule, run, lanes,
-                                 accelerator == nullptr ? form.stride : lanes / accelerator->in_step());
-    if (accelerator != nullptr && !common.network.is_computed()) {
-        refuse("networks that are tables (a graph, machine.parallel_links) on an accelerator");
-    }
-    SwitchArrays switch_arrays(memory, common, setting.router.counters());
-    NodeArrays node_arrays(memory, machine, common, checked_rounds(schedule.rounds()),
-                           injection_meter(*setting.topology));
-    In<Worker> workers(memory, lanes);
-    for (std::uint32_t number = 0; number < lanes; ++number) {
-        workers.add(memory, machine, common, switch_arrays, node_arrays, number);
-    }
-    State state{schedule, run, common, workers.get(), switch_arrays, node_arrays};
-    if (keeping.from.empty()) {
-        setting.each_start(run,
-                           [&](Ticks time, LpId lp, std::uint32_t code) { workers.get()->lane.start(time, lp, code); });
-    } else {
-        StateFile file(keeping.from, StateFile::Mode::read);
-        state.read(file);
-    }
-
-    Outcome outcome;
-    outcome.threads = accelerator == nullptr ? lanes : 1;
-    outcome.setup_s = seconds_since(entered);
-    const auto begun = std::chrono::steady_clock::now();
-    common.turn_records();
-    if (accelerator != nullptr) accelerator->settle();
-    for (std::uint64_t window = common.agenda.begin(); window != Agenda::ended;) {
-        window = accelerator == nullptr ? Launch(common, workers.get(), form).run(window)
-                                        : accelerator->launch(common, workers.get(), form.windows);
+    Lanes lanes(form);
+    UnderWay point({machine, schedule, run}, lanes, lanes.of_each(1), keeping);
+    while (!point.ended()) {
+        const auto begun = std::chrono::steady_clock::now();
+        std::vector<InHand> hand = {point.in_hand()};
+        lanes.launch(hand);
+        point.came_to(hand[0].window);
         poll();
-        const std::string file = keeping.wanted && window != Agenda::ended ? keeping.wanted() : "";
-        if (!file.empty()) write_state(file, keeping, [&](StateFile& written) { state.write(written); });
-        common.grow();
+        const std::string file = keeping.wanted && !point.ended() ? keeping.wanted() : "";
+        if (!file.empty()) point.keep(file, keeping);
+        point.grow();
+        point.spend(seconds_since(begun));
     }
-    outcome.wall_s = seconds_since(begun);
+    return point.outcome();
+}
 
-    outcome.delays = state.delays();
-    const Sums sums = state.sums();
-    if (sums.ended < setting.ranks) {
-        throw std::runtime_error("deadlock: " + std::to_string(setting.ranks - sums.ended) + " of " +
-                                 std::to_string(setting.ranks) + " ranks never end");
+void simulate_together(const std::vector<Asked>& points, const Form& form, const std::function<void()>& poll,
+                       const std::function<void(std::size_t, const Outcome*)>& tell) {
+    struct Begun {
+        std::size_t number;
+        std::unique_ptr<UnderWay> point;
+    };
+    Lanes lanes(form);
+    std::deque<std::size_t> waiting(points.size());
+    std::iota(waiting.begin(), waiting.end(), 0);
+    const std::size_t most = std::min(points.size(), lanes.most_points());
+    std::vector<Begun> begun;
+    while (!waiting.empty() || !begun.empty()) {
+        while (!waiting.empty() && begun.size() < most) {
+            const std::size_t number = waiting.front();
+            std::unique_ptr<UnderWay> point;
+            try {
+                point = std::make_unique<UnderWay>(points[number], lanes, lanes.of_each(most));
+            } catch (const std::exception&) {
+                // Memory that others hold is free when one of them has ended; what fails alone is the point's own.
+                if (!begun.empty()) break;
+            }
+            waiting.pop_front();
+            if (point == nullptr) {
+                tell(number, nullptr);
+            } else {
+                begun.push_back({number, std::move(point)});
+            }
+        }
+        if (begun.empty()) break;
+        const auto launched = std::chrono::steady_clock::now();
+        std::vector<InHand> hand;
+        for (const Begun& each : begun) hand.push_back(each.point->in_hand());
+        lanes.launch(hand);
+        poll();
+        for (std::size_t i = 0; i < begun.size(); ++i) {
+            begun[i].point->came_to(hand[i].window);
+            begun[i].point->grow();
+        }
+        const double share = seconds_since(launched) / static_cast<double>(begun.size());
+        for (Begun& each : begun) each.point->spend(share);
+        std::erase_if(begun, [&](const Begun& each) {
+            if (!each.point->ended()) return false;
+            Outcome outcome;
+            bool failed = false;
+            try {
+                outcome = each.point->outcome();
+            } catch (const std::exception&) {
+                failed = true;
+            }
+            tell(each.number, failed ? nullptr : &outcome);
+            return true;
+        });
     }
-    sums.verify();
-    sums.tell(outcome, schedule);
-    if (run.links.on) {
-        LinkTotals totals(*setting.topology, common.parameters, run.links);
-        workers.get()->switches.each_counted_link(
-            [&](SwitchId at, Port port, const LinkMeter& meter) { totals.add(at, port, meter); });
-        workers.get()->nodes.each_counted_injection(
-            [&](LpId, NodeId node, const LinkMeter& meter) { totals.add(node, 0, meter); });
-        totals.tell(outcome);
-    }
-    outcome.imbalance = imbalance(node_arrays.nodes.get(), setting.places.count(), setting.ranks);
-    outcome.network_bytes = workers.get()->switches.memory(switch_arrays);
-    return outcome;
 }
 
 }  // namespace tramontane::device

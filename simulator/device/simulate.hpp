@@ -6,8 +6,10 @@
 /// Lanes are threads of a processor, the form that is tested everywhere, or those of an accelerator.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "machine.hpp"
 #include "schedule.hpp"
@@ -25,6 +27,14 @@ struct Form {
     std::uint64_t shuffle = 0;    ///< seed of the order in which each lane takes its LPs in a window; 0: by number
     std::uint64_t windows = 256;  ///< of a launch, after which the host looks at what there is
     bool accelerator = false;
+    std::uint32_t points = 1;  ///< at once, on threads; an accelerator knows how many
+};
+
+/// What is to be simulated.
+struct Asked {
+    const Machine& machine;
+    const Schedule& schedule;
+    const Run& run;
 };
 
 /// \param poll called between two launches; may throw to stop
@@ -33,5 +43,13 @@ struct Form {
 [[nodiscard]] Outcome simulate(
     const Machine& machine, const Schedule& schedule, const Run& run, const Form& form,
     const std::function<void()>& poll = [] {}, const Keeping& keeping = {});
+
+/// Simulates many points, several at a time, each by a part of the lanes: one that is small keeps no accelerator busy.
+/// As one ends the next one begins. What they take, `wall_s`, is shared out among those that run at a time.
+/// \param tell called with a point's number when it has ended; with null where it can't be simulated or fails, alone or
+///     beside others: to be simulated by itself, which says why
+/// \throws std::exception where lanes fail; the points of which nothing was told are to be simulated by themselves, too
+void simulate_together(const std::vector<Asked>& points, const Form& form, const std::function<void()>& poll,
+                       const std::function<void(std::size_t number, const Outcome*)>& tell);
 
 }  // namespace tramontane::device

@@ -6,32 +6,45 @@ import multiprocessing
 import os
 import signal
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.waiting import PATIENCE, wait_for
-from tramontane.campaign.batch import Stopped, UnfinishedError, run_batch, stop_on_signals
+from tramontane.campaign.batch import LONGEST_TOGETHER, Stopped, UnfinishedError, run_batch, stop_on_signals
 from tramontane.campaign.deaths import TRIES
 from tramontane.errors import InputError
 from tramontane.results.store import Store
 from tramontane.study import Point
+from tramontane.substrates import devices
 from tramontane.substrates.isolation import PointError, peak_memory, run_forked
 
 
-def point(ranks: int) -> Point:
+def point(ranks: int, **more: Any) -> Point:
     machine = {"topology": "torus", "geometry": [2, 2, 2], "nodes_per_switch": 2}
     workload = {"kind": "allreduce", "algorithm": "ring"}
-    return Point.model_validate({"ranks": ranks, "machine": machine, "workload": workload})
+    return Point.model_validate({"ranks": ranks, "machine": machine, "workload": workload, **more})
 
 
 def write_batch(root: Path, *ranks: int) -> Path:
+    return write_points(root, [point(number) for number in ranks])
+
+
+def write_points(root: Path, points: Sequence[Point], seconds: Mapping[int, float] | None = None) -> Path:
+    """Write a batch of points; `seconds` says how long those of so many ranks are expected to take, if that matters."""
     file = root / "batch.json"
-    points = [
-        {"id": point(number).id, "memory_bytes": 62 * 10**6, "point": point(number).canonical()} for number in ranks
+    entries = [
+        {
+            "id": each.id,
+            "memory_bytes": 62 * 10**6,
+            "seconds": (seconds or {}).get(each.ranks, 1),
+            "point": each.canonical(),
+        }
+        for each in points
     ]
-    file.write_text(json.dumps({"id": "b", "done": "ended/b.done", "points": points}))
+    file.write_text(json.dumps({"id": "b", "done": "ended/b.done", "points": entries}))
     return file
 
 
@@ -72,6 +85,78 @@ def test_results_do_not_depend_on_how_points_share_batches(tmp_path: Path) -> No
         costs = ("wall_s", "setup_s", "cpu_s", "peak_rss_bytes")
         found.append([{key: value for key, value in result.items() if key not in costs} for result in records])
     assert found[0] == found[1] == found[2]
+
+
+def test_small_points_on_a_device_run_at_once_and_are_what_they_are_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = {}
+    for device in ("cpu", "host"):
+        monkeypatch.setenv(devices.VARIABLE, device)
+        (tmp_path / device).mkdir()
+        log = io.StringIO()
+        asked = [point(ranks) for ranks in (2, 3, 4, 9)]
+        asked.append(point(5, statistics={"links": "by-class", "bins": 8}))  # which no device does
+        failed = run_batch(write_points(tmp_path / device, asked), tmp_path / device, log=log)
+        assert failed == (device == "host")
+        records = [Store(tmp_path / device).read(each.id) for each in asked[:4]]
+        assert [record["provenance"].get("engine", "cpu") for record in records] == [device] * 4
+        costs = ("wall_s", "setup_s", "cpu_s", "peak_rss_bytes", "events", "network_bytes")
+        found[device] = [{k: v for k, v in record["result"].items() if k not in costs} for record in records]
+    assert found["cpu"] == found["host"]
+    assert log.getvalue().splitlines()[-1].split(maxsplit=2)[::2] == [
+        asked[4].id,
+        "device: found statistics.bins, allowed: cpu",
+    ]
+
+
+def gatherer(fake: Any, root: Path, victim: str = "") -> Any:
+    """Return a substrate that runs points at once, and dies when the first one has ended, or the batch does."""
+
+    class Gathering(type(fake)):  # type: ignore[misc]
+        def gathers(self, point: Point) -> bool:
+            return point.ranks > 2
+
+        def run_together(self, points: list[Point], tell: Any) -> None:
+            tell(0, {"time_s": float(points[0].ranks), "setup_s": 0.0, "wall_s": 0.0, "engine": "many"})
+            if victim:
+                wait_for(lambda: Store(root).has(points[0].id))
+                os.kill(os.getpid() if victim == "points" else os.getppid(), signal.SIGKILL)
+                time.sleep(60)
+            for number in range(1, len(points)):
+                tell(number, None)
+
+        def run(self, point: Point) -> dict[str, Any]:
+            return {"time_s": float(point.ranks), "engine": "one"}
+
+    return Gathering()
+
+
+@pytest.mark.parametrize("victim", ["", "points", "batch"])
+def test_what_fails_or_is_killed_beside_others_runs_by_itself(tmp_path: Path, fake: Any, victim: str) -> None:
+    begin_campaign(tmp_path)
+    file = write_batch(tmp_path, 2, 3, 4, 5).rename(tmp_path / "plan" / "batches" / "b.json")
+    for expected in ([identity(3)], [identity(ranks) for ranks in (2, 3, 4, 5)])[victim != "batch" :]:
+        process = multiprocessing.get_context("fork").Process(
+            target=run_until_stopped, args=(file, tmp_path, gatherer(fake, tmp_path, victim))
+        )
+        process.start()
+        process.join(PATIENCE)
+        assert list(Store(tmp_path).identities()) == sorted(expected)
+    assert process.exitcode == 0
+    engines = {ranks: Store(tmp_path).read(identity(ranks))["provenance"]["engine"] for ranks in (2, 3, 4, 5)}
+    assert engines == {2: "one", 3: "many", 4: "one", 5: "one"}
+
+
+def test_long_points_do_not_run_at_once(tmp_path: Path, fake: Any) -> None:
+    """They keep checkpoints; and one from which a point can go on is not passed over."""
+    file = write_points(tmp_path, [point(ranks) for ranks in (3, 4, 5, 6)], seconds={4: 2 * LONGEST_TOGETHER})
+    checkpoint = Store(tmp_path).checkpoint_path(identity(6))
+    checkpoint.parent.mkdir(parents=True)
+    checkpoint.touch()
+    assert run_batch(file, tmp_path, lambda name: gatherer(fake, tmp_path), io.StringIO()) == 0
+    engines = {ranks: Store(tmp_path).read(identity(ranks))["provenance"]["engine"] for ranks in (3, 4, 5, 6)}
+    assert engines == {3: "many", 4: "one", 5: "one", 6: "one"}
 
 
 def test_threads_are_where_a_result_comes_from_and_not_part_of_it(tmp_path: Path, fake: Any) -> None:

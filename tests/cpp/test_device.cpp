@@ -35,6 +35,40 @@ Outcome simulate_by_lanes(const Drawn& drawn, const device::Form& form) {
     return device::simulate(drawn.machine, *small_workload(drawn.workload, drawn.ranks), drawn.run, form);
 }
 
+/// Simulates points beside each other. \return what is found of each: nothing of one that fails
+std::vector<std::vector<double>> simulate_together(const std::vector<Drawn>& points, const device::Form& form) {
+    std::vector<std::unique_ptr<Schedule>> schedules;
+    std::vector<device::Asked> asked;
+    for (const Drawn& drawn : points) {
+        schedules.push_back(small_workload(drawn.workload, drawn.ranks));
+        asked.push_back({drawn.machine, *schedules.back(), drawn.run});
+    }
+    std::vector<std::vector<double>> found(points.size());
+    std::vector<int> told(points.size());
+    device::simulate_together(
+        asked, form, [] {},
+        [&](std::size_t number, const Outcome* outcome) {
+            ++told[number];
+            if (outcome != nullptr) found[number] = results(*outcome);
+        });
+    CHECK(told == std::vector<int>(points.size(), 1));
+    return found;
+}
+
+/// Points of each network, that differ in length.
+std::vector<Drawn> points_together(std::uint64_t number) {
+    std::vector<Drawn> points;
+    for (const Machine& machine : every_network()) {
+        if (machine.routing == "ugal-g") continue;
+        for (int repeat = 0; repeat < 2; ++repeat) {
+            points.emplace_back(machine, ++number);
+            points.back().machine.unpacks_in_order = false;
+            if (number % 3 == 0) points.back().run.links = {.on = true, .hottest = hottest_links};
+        }
+    }
+    return points;
+}
+
 std::string refusal_of(const Drawn& drawn, const Schedule& schedule) {
     try {
         (void)device::simulate(drawn.machine, schedule, drawn.run, {});
@@ -87,6 +121,23 @@ TEST_CASE("it does where ranks send through several NICs") {
     }
 }
 
+TEST_CASE("points that are simulated together are what they are by themselves") {
+    std::vector<Drawn> points = points_together(2000);
+    std::vector<std::vector<double>> expected;
+    for (const Drawn& drawn : points) expected.push_back(results(drawn.simulate(1, 0)));
+    for (const std::uint32_t at_once : {1U, 3U, 64U}) {
+        CHECK(simulate_together(points, {.shuffle = at_once, .windows = 40, .points = at_once}) == expected);
+    }
+    CHECK(simulate_together(points, {.lanes = 2, .shuffle = 1, .windows = 400, .points = 5}) == expected);
+    // What is refused takes no other with it.
+    for (const std::size_t refused : {std::size_t{0}, points.size() / 2, points.size() - 1}) {
+        points[refused].run.steady_error = 0.01;
+        expected[refused].clear();
+        CHECK(simulate_together(points, {.windows = 100, .points = 7}) == expected);
+    }
+    CHECK(simulate_together({}, {}).empty());
+}
+
 // Where no accelerator is, this is left out; on one: `device_tests "[accelerator]"` (docs/gpu.md).
 TEST_CASE("an accelerator finds what processors find", "[accelerator]") {
     try {
@@ -119,6 +170,16 @@ TEST_CASE("an accelerator finds what processors find", "[accelerator]") {
     }
     WARN(device::accelerator().name() << ": compared " << compared << " points");
     CHECK(compared >= 500);
+    const std::vector<Drawn> points = points_together(9000);
+    const auto found = simulate_together(points, {.lanes = 0, .windows = 100, .accelerator = true});
+    compared = 0;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        if (found[i].empty()) continue;  // networks that are tables
+        CHECK(found[i] == results(points[i].simulate(1, 0)));
+        ++compared;
+    }
+    WARN("together: compared " << compared << " points");
+    CHECK(compared >= 20);
 }
 
 TEST_CASE("a table of rounds says what its schedule says") {

@@ -1,10 +1,11 @@
-"""Runs the points of one batch, one after the other; what a job of the workflow does.
+"""Runs the points of one batch, one after the other; small ones on a GPU at once. What a job of the workflow does.
 
 Each point's record is written the moment the point ends, so a batch that is stopped, or killed, loses the point in hand
-and nothing else: a batch system that starts it again finds the others done. A long point on the simulator keeps a
-checkpoint, from which the next attempt goes on. A point that fails is recorded as failed
-and the batch goes on. A point that is killed, mostly for want of memory, is tried again apart from the others, with
-more memory; if that does not help it counts as failed.
+and nothing else: a batch system that starts it again finds the others done. Of short points that run at once, those
+in hand are lost; what fails beside others, or is killed, runs again by itself. A long point on the simulator keeps a
+checkpoint, from which the next attempt goes on. A point that fails is recorded as failed and the batch goes on. A point
+that is killed, mostly for want of memory, is tried again apart from the others, with more memory; if that does not help
+it counts as failed.
 """
 
 import math
@@ -25,8 +26,14 @@ from tramontane.study import patterns
 from tramontane.study.loading import canonical_point
 from tramontane.study.points import MEASURED, Point
 from tramontane.study.reading import read_json
-from tramontane.substrates import Keeper, Substrate, get, require
-from tramontane.substrates.isolation import OUT_OF_MEMORY, PointError, PointKilledError, run_forked
+from tramontane.substrates import Gatherer, Keeper, Substrate, get, require
+from tramontane.substrates.isolation import (
+    OUT_OF_MEMORY,
+    PointError,
+    PointKilledError,
+    run_forked,
+    run_forked_together,
+)
 from tramontane.support.files import write_atomically
 from tramontane.support.formatting import about_bytes, plural
 from tramontane.support.layout import plan_of
@@ -36,6 +43,12 @@ from tramontane.support.processes import end_with_parent
 Resolve = Callable[[str], Substrate]
 
 
+#: How long a point may be that runs beside others, and so without a checkpoint [s].
+LONGEST_TOGETHER = 600.0
+
+#: What the notes of deaths call points that run at once.
+_TOGETHER = "together"
+
 #: Why a point failed that was killed again and again.
 _KILLED = f"killed {TRIES} times, as for want of memory"
 
@@ -43,6 +56,7 @@ _KILLED = f"killed {TRIES} times, as for want of memory"
 class _Entry(BaseModel):
     id: str
     memory_bytes: int
+    seconds: float = 0.0
     point: dict[str, Any]
 
 
@@ -130,9 +144,13 @@ def run_batch(file: Path, root: Path, resolve: Resolve = require, log: TextIO | 
     deaths = Deaths(mark.with_suffix(".hand"))
     deaths.forgive(identity for identity in left if _is_newer(store.checkpoint_path(identity), deaths.file))
     predicted = {entry.id: entry.memory_bytes for entry in batch.points}
+    short = {
+        entry.id: left[entry.id] for entry in batch.points if entry.seconds <= LONGEST_TOGETHER and entry.id in left
+    }
+    ended = measured.keys() | _run_together(short, root, store, resolve, stream, deaths)
     killed = 0
     # What was killed before comes last: it may take the batch with it again.
-    for identity in sorted(left.keys() - measured.keys(), key=lambda identity: (deaths.of(identity), order[identity])):
+    for identity in sorted(left.keys() - ended, key=lambda identity: (deaths.of(identity), order[identity])):
         try:
             failed += not _run_point(
                 identity, left[identity], root, store, resolve, stream, deaths, predicted[identity]
@@ -215,6 +233,40 @@ def _measure(points: Mapping[str, Point], folder: Path, root: Path, store: Store
     return failed
 
 
+def _run_together(
+    points: Mapping[str, Point], root: Path, store: Store, resolve: Resolve, log: TextIO, deaths: Deaths
+) -> set[str]:
+    """Run at once those of the points that the simulator gathers; store what came of them, and return which ended."""
+    ended: set[str] = set()
+    known = {identity: point for identity, point in points.items() if point.substrate == "simulator"}
+    if not known or deaths.of(_TOGETHER) > 0:
+        return ended
+    substrate = resolve("simulator")
+    if not isinstance(substrate, Gatherer):
+        return ended
+    gathered = [
+        identity
+        for identity, point in known.items()
+        if substrate.gathers(point) and deaths.of(identity) == 0 and not store.checkpoint_path(identity).exists()
+    ]
+    if len(gathered) < 2:
+        return ended
+
+    def tell(number: int, result: dict[str, Any] | None) -> None:
+        if result is not None:
+            identity = gathered[number]
+            _store(identity, known[identity], result, root, store, substrate, log)
+            ended.add(identity)
+
+    deaths.begin(_TOGETHER)
+    try:
+        run_forked_together([known[identity] for identity in gathered], substrate, tell)
+    except Stopped:
+        deaths.stopped()
+        raise
+    return ended
+
+
 def _run_point(
     identity: str,
     point: Point,
@@ -252,9 +304,15 @@ def _run_point(
     except Stopped:
         deaths.stopped()
         raise
+    _store(identity, point, result, root, store, substrate, log)
+    return True
+
+
+def _store(
+    identity: str, point: Point, result: dict[str, Any], root: Path, store: Store, substrate: Substrate, log: TextIO
+) -> None:
     store.write(record(identity, point, result, root, substrate))
     print(f"{identity} {result.get('time_s', '?')} s simulated in {result.get('wall_s', '?')} s", file=log, flush=True)
-    return True
 
 
 def _fail(

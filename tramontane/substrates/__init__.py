@@ -5,6 +5,7 @@ and what it imports at once need only the standard library: a process that runs 
 parent, before it loads what it runs.
 """
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from tramontane.errors import InputError, closest
@@ -67,6 +68,23 @@ class Keeper(Protocol):
 
     def keeping(self, checkpoint: "Path") -> Substrate:
         """Return the same with a file for the checkpoint of the next point."""
+        ...
+
+
+#: Is given the number of a point that has ended, and its result; None if it is to be run by itself.
+Tell = Callable[[int, dict[str, Any] | None], None]
+
+
+@runtime_checkable
+class Gatherer(Protocol):
+    """A substrate that can run many small points at once, where one alone would leave most of it idle."""
+
+    def gathers(self, point: "Point") -> bool:
+        """Return whether a point may be one of those."""
+        ...
+
+    def run_together(self, points: "Sequence[Point]", tell: Tell) -> None:
+        """Run points, and tell of each that ends; those of which nothing was told are to be run by themselves."""
         ...
 
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:  # for the command line asks here what options may say, and is
 #: it is likely to be faster, and there is one that can do the point. ``host``: the engine for accelerators, on threads.
 DEVICES = ("cpu", "gpu", "auto", "host")
 
+#: Those that simulate many small points at once.
+GATHERING = ("gpu", "host")
+
 #: Says which, where no option does: for the commands that a campaign starts.
 VARIABLE = "TRAMONTANE_DEVICE"
 

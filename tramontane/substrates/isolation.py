@@ -12,16 +12,19 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from tramontane.errors import InputError
-from tramontane.substrates import Keeper, Substrate, building, get
+from tramontane.substrates import Gatherer, Keeper, Substrate, Tell, building, get
 from tramontane.support.processes import end_with_parent, processor_time
 
 if TYPE_CHECKING:
     from tramontane.study.points import Point
+
+T = TypeVar("T")
 
 #: Turns a name into a substrate; tests put one of their own in place.
 Resolve = Callable[[str], Substrate]
@@ -61,22 +64,54 @@ def run_forked(point: "Point", substrate: Substrate) -> dict[str, Any]:
     PointError
         If the point can't be executed, fails, or its process dies.
     """
+    answer, status = _forked(
+        lambda stream: stream.write(_answer(point, substrate)), lambda stream: b"".join(stream.readlines())
+    )
+    return _understand(answer, status)
+
+
+def run_forked_together(points: "Sequence[Point]", substrate: Gatherer, tell: Tell) -> None:
+    """Run `points` at once in a fork of this process; those of which nothing was told are to be run by themselves."""
+
+    def run(stream: BinaryIO) -> None:
+        begun, processor = time.monotonic(), processor_time()
+
+        def write(number: int, result: dict[str, Any] | None) -> None:
+            if result is not None:
+                share = (result["setup_s"] + result["wall_s"]) / (time.monotonic() - begun)
+                cost = {"peak_rss_bytes": peak_memory(), "cpu_s": share * (processor_time() - processor)}
+                result = {**cost, **result}
+            stream.write(json.dumps([number, result], allow_nan=False).encode() + b"\n")
+            stream.flush()
+
+        substrate.run_together(points, write)
+
+    def read(stream: BinaryIO) -> None:
+        for line in stream:
+            if line.endswith(b"\n"):  # else its writer was killed
+                tell(*json.loads(line))
+
+    _forked(run, read)
+
+
+def _forked(run: Callable[[BinaryIO], Any], read: Callable[[BinaryIO], T]) -> tuple[T, int]:
+    """Do something in a fork of this process; return what is made of what it writes, and its exit status."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reading)
-        _be_the_child(point, substrate, writing)
+        _be_the_child(run, writing)
     os.close(writing)
     try:
         with os.fdopen(reading, "rb") as stream:
-            answer = stream.read()
+            found = read(stream)
         _, status = os.waitpid(child, 0)
     except BaseException:
         # Interrupted: leave no process behind.
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         raise
-    return _understand(answer, os.waitstatus_to_exitcode(status))
+    return found, os.waitstatus_to_exitcode(status)
 
 
 def run_fresh(
@@ -107,15 +142,15 @@ def peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def _be_the_child(point: "Point", substrate: Substrate, writing: int) -> None:
-    """Run the point, tell the parent, and end without running the parent's exit handlers."""
+def _be_the_child(run: Callable[[BinaryIO], Any], writing: int) -> None:
+    """Run something that tells the parent, and end without running the parent's exit handlers."""
     status = 1
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
         end_with_parent(signal.SIGKILL)
         with os.fdopen(writing, "wb") as stream:
-            stream.write(_answer(point, substrate))
+            run(stream)
         status = 0
     finally:
         os._exit(status)

@@ -19,7 +19,7 @@ from tramontane.study.points import WHOLE, Point
 from tramontane.study.schedules import stages_of
 from tramontane.study.settings import filled
 from tramontane.study.workloads import Trace
-from tramontane.substrates import devices, spack
+from tramontane.substrates import Tell, devices, spack
 from tramontane.substrates.checkpoints import Checkpoint
 from tramontane.substrates.search import is_search, search
 from tramontane.substrates.slowdown import with_slowdown
@@ -102,6 +102,23 @@ class Simulator:
         if checkpoint.resumed:
             result |= {"cpu_s": checkpoint.cpu_s(), "resumed": checkpoint.resumed}
         return result
+
+    def gathers(self, point: Point) -> bool:
+        """Return whether a device simulates a point beside others: one that it does not fill, and that is one run."""
+        by_lanes = self._device in devices.GATHERING and point.ranks < devices.LEAST_RANKS
+        return by_lanes and not is_search(point) and not isinstance(point.workload, Jobs)
+
+    def run_together(self, points: Sequence[Point], tell: Tell) -> None:
+        """Simulate points at once; see :class:`tramontane.substrates.Gatherer`."""
+
+        def complete(number: int, simulated: dict[str, Any] | None) -> None:
+            if simulated is None:
+                return tell(number, None)
+            told = simulated | {"engine": self._device}
+            return tell(number, self._run(points[number], lambda *_: told))
+
+        read = [as_simulated(point) for point in points]
+        _extension().simulate_together(read, complete, self._device, self._threads)
 
     def timeline(self, point: Point, ranks: Sequence[int]) -> tuple[dict[str, Any], list[Stretch]]:
         """Simulate a point and tell what some of its ranks did when.

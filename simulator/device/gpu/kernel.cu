@@ -4,11 +4,13 @@
 // One launch handles many windows, for which all its threads stay: in each, a lane handles what its LPs have, one LP
 // after the other; then all meet, the first goes on to the next window that has events, and all meet again. A launch
 // ends when no window is left, when so many have been handled, or when room gets scarce; only then the host looks.
+// Of several points each has blocks of its own, which meet no others.
 #include <algorithm>
 #include <new>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "device/accelerator.hpp"
 #include "device/gpu/portable.hpp"
@@ -32,22 +34,23 @@ struct Obituary {
 };
 __device__ Obituary* obituary;
 
-/// What all lanes of a launch share.
+/// What all lanes of a point share.
 struct Together {
+    InHand point;
+    std::uint64_t left;   ///< windows that may be handled
     unsigned missing;     ///< blocks that have not come to where all meet
     unsigned generation;  ///< how often all have met
-    std::uint64_t window, left;
 };
 
-/// All threads of all blocks meet, and see what the others have written.
-__device__ void meet(Together* together) {
+/// All threads of a point's blocks meet, and see what the others have written.
+__device__ void meet(Together* together, unsigned blocks) {
     __syncthreads();
     if (threadIdx.x == 0) {
         __threadfence();
         volatile unsigned* const generation = &together->generation;
         const unsigned before = *generation;
         if (atomicSub(&together->missing, 1U) == 1U) {
-            together->missing = gridDim.x;
+            together->missing = blocks;
             __threadfence();
             atomicAdd(&together->generation, 1U);
         } else {
@@ -59,19 +62,20 @@ __device__ void meet(Together* together) {
     __syncthreads();
 }
 
-__global__ void __launch_bounds__(threads_of_block)
-    handle_windows(Common* common, Worker* workers, Together* together, Obituary* tell) {
+__global__ void __launch_bounds__(threads_of_block) handle_windows(Together* points, unsigned blocks, Obituary* tell) {
+    Together* const together = points + blockIdx.x / blocks;
+    Common* const common = together->point.common;
     // Neighbours among LPs are often busy at the same time. So they belong to different processors, then to different
     // warps of a processor, and only then to different threads of a warp, which handle one LP after the other.
-    const std::uint32_t warps = gridDim.x * blockDim.x / threads_of_warp;
-    const std::uint32_t warp = threadIdx.x / threads_of_warp * gridDim.x + blockIdx.x;
+    const std::uint32_t warps = blocks * blockDim.x / threads_of_warp;
+    const std::uint32_t warp = threadIdx.x / threads_of_warp * blocks + blockIdx.x % blocks;
     const std::uint32_t bit = threadIdx.x % threads_of_warp;
     const std::uint32_t lane = warp * threads_of_warp + bit;
     if (lane == 0) obituary = tell;
-    meet(together);
-    Worker& worker = workers[lane];
+    meet(together, blocks);
+    Worker& worker = together->point.workers[lane];
     Agenda& agenda = common->agenda;
-    while (together->window != Agenda::ended && together->left > 0) {
+    while (together->point.window != Agenda::ended && together->left > 0) {
         for (std::uint32_t word = warp; word < agenda.words(); word += warps) {
             const std::uint32_t bits = agenda.busy(word);
             if (bits == 0) continue;
@@ -80,15 +84,15 @@ __global__ void __launch_bounds__(threads_of_block)
             if ((bits >> bit & 1) != 0) worker.visit(agenda.lp(word, bit));
             meet_in_step();
         }
-        meet(together);
+        meet(together, blocks);
         if (warp == 0) {
             const bool crowded = any_in_step(bit < Common::pools && common->turn_records(bit));
             if (bit == 0) {
-                together->window = agenda.turn();
+                together->point.window = agenda.turn();
                 together->left = crowded ? 0 : together->left - 1;
             }
         }
-        meet(together);
+        meet(together, blocks);
     }
 }
 
@@ -105,6 +109,7 @@ public:
         const auto all = static_cast<std::uint32_t>(blocks_) * threads_of_block;
         return std::min(all, std::max(1U, wanted / threads_of_block) * threads_of_block);
     }
+    [[nodiscard]] std::uint32_t most_points() const override { return static_cast<std::uint32_t>(blocks_); }
     [[nodiscard]] std::uint32_t in_step() const override { return threads_of_warp; }
 
     /// What does not fit is refused: a driver would move memory to the host and back, without an end.
@@ -119,6 +124,7 @@ public:
         check(gpu::clear(memory, bytes));
         check(wait());
         sizes_[memory] = bytes;
+        unsettled_.push_back(memory);
         held_ += bytes;
         return memory;
     }
@@ -130,24 +136,29 @@ public:
         gpu::release(memory);
     }
     void settle() override {
-        for (const auto& [memory, bytes] : sizes_) check(bring(memory, bytes));
+        for (void* const memory : unsettled_) {
+            if (const auto found = sizes_.find(memory); found != sizes_.end()) check(bring(memory, found->second));
+        }
+        unsettled_.clear();
         check(wait());
     }
     void copy(void* to, const void* from, std::size_t bytes) override {
         if (bytes > 0) check(gpu::copy(to, from, bytes));
     }
 
-    std::uint64_t launch(Common& common, Worker* workers, std::uint64_t windows) override {
-        const int blocks = static_cast<int>(common.lanes) / threads_of_block;
-        *together_ = {static_cast<unsigned>(blocks), 0, common.agenda.window(), windows};
+    void launch(std::vector<InHand>& points, std::uint64_t windows) override {
+        unsigned blocks = points.at(0).common->lanes / threads_of_block;  // of each
+        Together* next = together_;
+        for (const InHand& point : points) *next++ = {point, windows, blocks, 0};
         *told_ = {};
-        Common* of = &common;
-        void* arguments[] = {&of, &workers, &together_, &told_};
-        check(launch_together(handle_windows, blocks, threads_of_block, arguments));
+        void* arguments[] = {&together_, &blocks, &told_};
+        const auto all = static_cast<int>(blocks * points.size());
+        check(launch_together(handle_windows, all, threads_of_block, arguments));
         const std::string error = wait();
         if (told_->reported != 0) throw_told();
         check(error);
-        return together_->window;
+        next = together_;
+        for (InHand& point : points) point = (next++)->point;
     }
 
 private:
@@ -163,9 +174,10 @@ private:
         why = set_stack(stack_bytes);
         if (why.empty()) why = most_blocks(of_processor, handle_windows, threads_of_block);
         if (why.empty() && of_processor == 0) why = "a block has no room";
-        if (why.empty()) why = allocate_shared(reinterpret_cast<void**>(&together_), sizeof(Together));
-        if (why.empty()) why = allocate_on_host(reinterpret_cast<void**>(&told_), sizeof(Obituary));
         blocks_ = processors * of_processor;
+        const std::size_t most = sizeof(Together) * static_cast<std::size_t>(blocks_);
+        if (why.empty()) why = allocate_shared(reinterpret_cast<void**>(&together_), most);
+        if (why.empty()) why = allocate_on_host(reinterpret_cast<void**>(&told_), sizeof(Obituary));
         return why.empty() ? why : name_ + ": " + why;
     }
 
@@ -184,6 +196,7 @@ private:
     std::string name_;
     std::uint64_t bytes_ = 0, held_ = 0;
     std::unordered_map<void*, std::size_t> sizes_;
+    std::vector<void*> unsettled_;  // allocated since `settle`; some may have been released
     int blocks_ = 0;
     Together* together_ = nullptr;
     Obituary* told_ = nullptr;
