@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tramontane.campaign.packing import PER_CORE, SMALLEST, Job, number_of_batches, pack, pack_all
+from tramontane.campaign.packing import PER_CORE, SMALLEST, SMALLEST_ON_GPU, Job, number_of_batches, pack, pack_all
 from tramontane.study.points import Point
 
 POINT = Point.model_validate(
@@ -90,6 +90,11 @@ def test_a_batch_is_for_cores_or_for_a_gpu() -> None:
     # One machine has one GPU, which has one batch at a time.
     assert [batch.on_gpu for batch in batches].count(True) == 1
     assert len(batches) > 2
+
+
+def test_a_gpu_gets_many_small_points_at_a_time() -> None:
+    points = [dataclasses.replace(job, on_gpu=True) for job in jobs([1.0] * 1000)]
+    assert len(pack_all(points, 2)) == 1000 / SMALLEST_ON_GPU
 
 
 def test_a_batch_needs_the_memory_of_its_largest_point() -> None:

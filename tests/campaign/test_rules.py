@@ -15,7 +15,7 @@ from tramontane.campaign import slurm
 from tramontane.campaign.plan import Plan, make_plan, write_plan
 from tramontane.campaign.rules import Rules, Step, figure_outputs, sheet_outputs, study_outputs
 from tramontane.substrates import devices
-from tramontane.support.layout import CODE, Layout
+from tramontane.support.layout import CODE, SCHEMATICS_OF, Layout
 
 
 def touch(path: Path, time: int) -> Path:
@@ -135,8 +135,6 @@ def test_a_campaign_is_fresh_when_everything_is_there_in_order(
         touch(layout.dataset(name), future)
         for path in layout.figures(name):
             touch(path, future + 1)
-    for path in layout.schematics():
-        touch(path, future + 1)
     touch(layout.report, future + 2)
     assert rules.is_fresh("smoke")
     touch(layout.figures("tiny")[0], future + 3)  # somebody has drawn a figure anew
@@ -216,6 +214,21 @@ def test_what_is_published_of_a_study_is_drawn_for_the_report_of_its_scale_alone
     assert {Path(name).name for name in rules.code_of_studies()} >= {"shares.py", "margins.py", "machine_lines.py"}
 
 
+def be_of_the_paper(project: Path) -> None:
+    """Let the experiment reproduce the paper whose Figs. 3 and 4 show schedules."""
+    with (project / "configs" / "experiments" / "tiny.yaml").open("a", encoding="utf-8") as stream:
+        stream.write(f"paper: {{figure: 5a, doi: {SCHEMATICS_OF}}}\n")
+
+
+def test_schedules_are_drawn_for_experiments_of_the_paper_that_draws_them(project: Path) -> None:
+    schedules = {str(path) for path in Layout(project, "smoke").schematics()}
+    write_plan(make_plan(project, "smoke"))
+    assert not schedules & set(Rules(project).targets("smoke"))
+    be_of_the_paper(project)
+    write_plan(make_plan(project, "smoke"))
+    assert schedules <= set(Rules(project).targets("smoke"))
+
+
 def test_a_change_of_code_remakes_what_it_made_and_nothing_else(
     project: Path, execute: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,6 +238,7 @@ def test_a_change_of_code_remakes_what_it_made_and_nothing_else(
     touch(code / "skeleton-src" / "schedule.hpp", 1)
     monkeypatch.setattr(rules_module, "CODE", code)
     monkeypatch.setattr(rules_module, "SHARE", code)
+    be_of_the_paper(project)
     layout = execute(project).layout
     write_plan(make_plan(project, "smoke"))
     future = time.time_ns()  # newer than all the code

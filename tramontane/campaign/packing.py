@@ -17,6 +17,8 @@ from tramontane.study.points import MEASURED, Point, SystemChoice
 BATCHES = 100
 #: Cost below which a batch is not worth a job of its own [s].
 SMALLEST = 20.0
+#: The same of a GPU, which simulates some hundred small points at once [s].
+SMALLEST_ON_GPU = 200.0
 #: Batches for each core, at least, so that no core waits long for the last one.
 PER_CORE = 4
 #: What a job costs of its own, here [s]: so much less than that is no reason for another one.
@@ -80,10 +82,10 @@ class Batch:
         return max(job.memory for job in self.jobs)
 
 
-def number_of_batches(costs: Sequence[float], cores: int) -> int:
-    """Return how many batches points of these costs [s] make on so many cores."""
+def number_of_batches(costs: Sequence[float], cores: int, smallest: float = SMALLEST) -> int:
+    """Return how many batches points of these costs [s] make on so many cores; below `smallest` [s] none pays."""
     total = sum(costs)
-    target = max(total / BATCHES, SMALLEST)
+    target = max(total / BATCHES, smallest)
     even = min(PER_CORE * cores, max(cores, math.ceil(total / OWN)))
     return min(len(costs), max(math.ceil(total / target), even))
 
@@ -96,7 +98,7 @@ def pack_all(jobs: Sequence[Job], cores: int) -> list[Batch]:
     batches = []
     for (system, on_gpu), members in groups.items():
         # What is measured, or has a machine's GPU, runs one after the other: more batches would gain nothing.
-        batches += pack(members, 0 if system or on_gpu else cores)
+        batches += pack(members, 0 if system or on_gpu else cores, SMALLEST_ON_GPU if on_gpu else SMALLEST)
     return sorted(batches, key=_order)
 
 
@@ -104,8 +106,8 @@ def _order(batch: Batch) -> tuple[float, str]:
     return -batch.seconds, batch.identity
 
 
-def pack(jobs: Sequence[Job], cores: int) -> list[Batch]:
-    """Share `jobs` among batches of about equal cost.
+def pack(jobs: Sequence[Job], cores: int, smallest: float = SMALLEST) -> list[Batch]:
+    """Share `jobs` among batches of about equal cost; for `smallest` see `number_of_batches`.
 
     Longest points first, each to the batch that has least so far (Graham's rule); a point that is longer than a batch
     should be gets one of its own that way. Within a batch the longest point comes first too.
@@ -116,7 +118,7 @@ def pack(jobs: Sequence[Job], cores: int) -> list[Batch]:
         The most expensive first: started in that order, they end at about the same time.
     """
     ordered = sorted(jobs, key=lambda job: (-job.seconds, job.identity))
-    bins: list[list[Job]] = [[] for _ in range(number_of_batches([job.seconds for job in jobs], cores))]
+    bins: list[list[Job]] = [[] for _ in range(number_of_batches([job.seconds for job in jobs], cores, smallest))]
     loads = [(0.0, 0, index) for index in range(len(bins))]
     for job in ordered:
         # The number of points breaks ties of the load, so that free points spread evenly too.

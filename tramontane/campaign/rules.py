@@ -16,7 +16,7 @@ from tramontane.campaign import slurm
 from tramontane.campaign.clock import is_past
 from tramontane.results import published
 from tramontane.support.imports import sources
-from tramontane.support.layout import CODE, DRAWN, SHARE, Layout
+from tramontane.support.layout import CODE, DRAWN, SCHEMATICS_OF, SHARE, Layout
 
 #: What the wildcards may be; a misspelt target is then no target at all.
 SCALES = "smoke|laptop|paper"
@@ -187,12 +187,20 @@ class Rules:
     def sheets(self, scale: str) -> dict[str, list[str]]:
         """Return the figures that several experiments are panels of, with the experiments' names."""
         found: dict[str, list[str]] = {}
-        for name in self.outline(scale)["experiments"]:
-            file = Layout(self.root, scale).manifest(name)
-            panel = _read(file, file.stat().st_mtime_ns)["figure"].get("panel") if file.exists() else None
-            if panel:
+        for name, manifest in self._manifests(scale):
+            if panel := manifest["figure"].get("panel"):
                 found.setdefault(panel["figure"], []).append(name)
         return {sheet: names for sheet, names in found.items() if len(names) > 1}
+
+    def draws_schedules(self, scale: str) -> bool:
+        """Return whether an experiment is of the paper that has figures of schedules."""
+        return any(manifest.get("paper", {}).get("doi") == SCHEMATICS_OF for _, manifest in self._manifests(scale))
+
+    def _manifests(self, scale: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        for name in self.outline(scale)["experiments"]:
+            file = Layout(self.root, scale).manifest(name)
+            if file.exists():
+                yield name, _read(file, file.stat().st_mtime_ns)
 
     def targets(self, scale: str) -> list[str]:
         """Return what a campaign is to end with: the report, and all it shows.
@@ -231,8 +239,9 @@ class Rules:
         code = _paths(self.code_of_analysis())
         for name, collating in self._collating(scale):
             yield Step((*collating.outputs, *code), tuple(layout.figures(name)))
-        if self.outline(scale)["experiments"]:
+        if self.draws_schedules(scale):
             yield Step(code, tuple(layout.schematics()))
+        if self.outline(scale)["experiments"]:
             for name, file in published.studies(self.root, scale).items():
                 yield Step((file, *_paths(self.code_of_studies())), tuple(layout.study(name)))
         for sheet, names in self.sheets(scale).items():

@@ -34,6 +34,8 @@ STUDY_FIGURES = ("shares", "shares-margins")
 
 #: The figures that show how the operations work, whatever is simulated; named as in the paper.
 SCHEMATICS = ("fig03", "fig04")
+#: The paper whose figures they are.
+SCHEMATICS_OF = "10.5194/gmd-11-3409-2018"
 
 
 def root_of(planned: Path) -> Path:
