@@ -26,9 +26,12 @@ POINTS = Path(__file__).parent / "points"
 CHOSEN = ("torus-1024", "dragonfly-MM-1e4", "dragonfly-MM-1e5", "halo-1e6", "transposition-1e6")
 #: How many points of that name are simulated at once.
 TOGETHER = (64, "torus-1024")
-COLUMNS = ("point", "M hops", "device s", "M hops/s", "one core s", "all cores s", "x one core", "x all cores", "same")
+COLUMNS = (
+    *("point", "M hops", "device s", "M hops/s", "device GB"),
+    *("one core s", "all cores s", "x one core", "x all cores", "same"),
+)
 #: What a result says of its run, not of the point.
-OF_THE_RUN = ("wall_s", "setup_s", "threads", "events", "network_bytes", "engine")
+OF_THE_RUN = ("wall_s", "setup_s", "threads", "events", "network_bytes", "device_bytes", "engine")
 
 
 def measured(point: dict[str, Any], device: str, threads: int) -> dict[str, Any]:
@@ -59,14 +62,17 @@ def of_the_points(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{key: each[key] for key in each if key not in OF_THE_RUN} for each in results]
 
 
-def row_of(name: str, hops: int, seconds: tuple[float, float, float], *, same: bool) -> tuple[str, ...]:
-    """Return a row, with the time on the device, on one core and on all cores [s]."""
+def row_of(
+    name: str, hops: int, seconds: tuple[float, float, float], memory: int | None, *, same: bool
+) -> tuple[str, ...]:
+    """Return a row, with the time on the device, on one core and on all cores [s], and the device's memory [B]."""
     wall, one, several = seconds
     return (
         name,
         f"{hops * 1e-6:.1f}",
         f"{wall:.2f}",
         f"{hops * 1e-6 / wall:.1f}",
+        "" if memory is None else f"{memory * 1e-9:.2f}",
         f"{one:.2f}",
         f"{several:.2f}",
         f"{one / wall:.2f}",
@@ -102,7 +108,7 @@ def main() -> None:
         same = of_the_points([by_device]) == of_the_points([one])
         differ |= not same
         seconds = (by_device["wall_s"], one["wall_s"], several["wall_s"])
-        table.add_row(*row_of(chosen, by_device["hops"], seconds, same=same))
+        table.add_row(*row_of(chosen, by_device["hops"], seconds, by_device["device_bytes"], same=same))
     if arguments.together > 0:
         point = load_point(files[TOGETHER[1]]).canonical()
         points = [point | {"seed": seed} for seed in range(1, arguments.together + 1)]
@@ -111,7 +117,7 @@ def main() -> None:
         same = of_the_points(found) == of_the_points(expected)
         differ |= not same
         hops = sum(each["hops"] for each in expected)
-        table.add_row(*row_of(f"{arguments.together} x {TOGETHER[1]}", hops, (wall, one_s, all_s), same=same))
+        table.add_row(*row_of(f"{arguments.together} x {TOGETHER[1]}", hops, (wall, one_s, all_s), None, same=same))
     Console().print(table)
     if differ:
         raise SystemExit(1)

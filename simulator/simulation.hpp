@@ -84,6 +84,7 @@ struct Outcome {
     double at_least_s = 0;    ///< of the time, above the limit for which the run was ended; 0: it was not
     double imbalance = 1;     ///< bytes sent by the busiest rank over the mean
     std::uint64_t network_bytes = 0;  ///< memory of switch state
+    std::uint64_t device_bytes = 0;   ///< the most memory that lanes of the device engine worked on
     std::uint32_t threads = 1;        ///< that were used
     std::uint64_t windows = 0;        ///< that had events; here and below nothing is told by the device engine
     /// How many times as fast as one thread these could be, if meeting took no time, and all events the same.

@@ -446,8 +446,10 @@ std::vector<NodeId> nodes_of_ranks(const nb::dict& point) {
     return nodes;
 }
 
-std::uint64_t idle_bytes_of_point(const nb::dict& point) {
+/// \param lanes of the device engine; 0: the memory is that of the other one
+std::uint64_t idle_bytes_of_point(const nb::dict& point, std::uint32_t lanes) {
     const Task task(point);
+    if (lanes > 0) return device::bytes_at_first(task.machine, *task.schedule, task.run, lanes);
     return idle_bytes(task.machine, *task.schedule, task.run);
 }
 
@@ -553,6 +555,7 @@ nb::dict describe(const Task& task, const Outcome& o) {
     result["events"] = o.events;
     result["imbalance"] = o.imbalance;
     result["network_bytes"] = o.network_bytes;
+    if (o.device_bytes > 0) result["device_bytes"] = o.device_bytes;
     result["delays"] = describe_delays(o.delays);
     if (!o.link_use.empty()) {
         nb::list links;
@@ -707,8 +710,10 @@ void bind_simulation(nb::module_& module) {
                "Where ranks that are mapped at random stand among all places that are filled in order.");
     module.def("nodes_of_ranks", &tramontane::bindings::nodes_of_ranks, "point"_a,
                "The node that each rank of a canonical point is on.");
-    module.def("idle_bytes", &tramontane::bindings::idle_bytes_of_point, "point"_a,
-               "Memory that a canonical point takes before anything is sent [B]; 0 where the system does not tell.");
+    module.def(
+        "idle_bytes", &tramontane::bindings::idle_bytes_of_point, "point"_a, "lanes"_a = 0,
+        "Memory that a canonical point takes before anything is sent [B]; 0 where the system does not tell. With\n"
+        "`lanes`, what so many lanes of the device engine need.");
     module.def("load_of_threads", &tramontane::bindings::load_of_threads, "point"_a, "threads"_a,
                "Simulate a canonical point by several threads, and tell how evenly they share it: their number,\n"
                "windows, events, and how many times as fast as one thread they could be at most.");

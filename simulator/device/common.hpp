@@ -126,14 +126,16 @@ private:
 #ifdef TRAMONTANE_SMALL_STORAGE
     static constexpr std::uint32_t at_first = 1 << 11;
 #else
-    static constexpr std::uint32_t at_first = 1 << 18;  // untouched memory costs nothing
+    static constexpr std::uint32_t at_first = 1 << 18;
 #endif
+    static constexpr std::uint32_t at_first_of_lp = 64;
     /// Records that there is room for at first, beside what lanes have at hand. Between launches it grows; but all
     /// ranks may begin in one window.
     [[nodiscard]] std::uint32_t room(std::uint64_t more) const {
-        const std::uint64_t at_hand =
-            std::min<std::uint64_t>(lanes, switches + places.nodes()) * Pool<Packet>::most_at_hand;
-        return static_cast<std::uint32_t>(std::min<std::uint64_t>(at_first + at_hand + more, std::uint64_t{1} << 30));
+        const std::uint64_t lps = std::uint64_t{switches} + places.nodes();
+        const std::uint64_t beside = std::clamp<std::uint64_t>(at_first_of_lp * lps, 1 << 11, at_first);
+        const std::uint64_t at_hand = std::min<std::uint64_t>(lanes, lps) * Pool<Packet>::most_at_hand;
+        return static_cast<std::uint32_t>(std::min<std::uint64_t>(beside + at_hand + more, std::uint64_t{1} << 30));
     }
 
     Counts* counts_[pools] = {&packets, &transactions, &messages, &credits, &gaps, &open_rounds, &agenda.events()};

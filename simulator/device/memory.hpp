@@ -2,12 +2,14 @@
 /// Memory that lanes work on: a processor's own, or what an accelerator and its host both see.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <new>
 #include <type_traits>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -31,6 +33,34 @@ public:
     [[nodiscard]] void* allocate(std::size_t bytes) override;
     void release(void* memory) noexcept override;
     void copy(void* to, const void* from, std::size_t bytes) override;
+};
+
+/// A part of a memory, which knows how much is held there.
+class CountedMemory final : public Memory {
+public:
+    explicit CountedMemory(Memory& memory) : memory_(memory) {}
+    [[nodiscard]] void* allocate(std::size_t bytes) override {
+        void* const memory = memory_.allocate(bytes);
+        sizes_[memory] = bytes;
+        held_ += bytes;
+        most_ = std::max(most_, held_);
+        return memory;
+    }
+    void release(void* memory) noexcept override {
+        if (const auto found = sizes_.find(memory); found != sizes_.end()) {
+            held_ -= found->second;
+            sizes_.erase(found);
+        }
+        memory_.release(memory);
+    }
+    void copy(void* to, const void* from, std::size_t bytes) override { memory_.copy(to, from, bytes); }
+    /// The most that was held at a time [B].
+    [[nodiscard]] std::uint64_t most() const { return most_; }
+
+private:
+    Memory& memory_;
+    std::unordered_map<void*, std::size_t> sizes_;
+    std::uint64_t held_ = 0, most_ = 0;
 };
 
 /// An array of zeros there.

@@ -119,18 +119,18 @@ public:
           schedule_(asked.schedule),
           entered_(std::chrono::steady_clock::now()),
           setting_(asked.machine, asked.schedule, asked.run),
-          commons_(on.memory(), 1),
-          common_(
-              commons_.add(on.memory(), asked.machine, setting_, asked.schedule, asked.run, lanes, on.stride(lanes))),
-          switch_arrays_(on.memory(), common_, setting_.router.counters()),
-          node_arrays_(on.memory(), asked.machine, common_, checked_rounds(asked.schedule.rounds()),
+          memory_(on.memory()),
+          commons_(memory_, 1),
+          common_(commons_.add(memory_, asked.machine, setting_, asked.schedule, asked.run, lanes, on.stride(lanes))),
+          switch_arrays_(memory_, common_, setting_.router.counters()),
+          node_arrays_(memory_, asked.machine, common_, checked_rounds(asked.schedule.rounds()),
                        injection_meter(*setting_.topology)),
-          workers_(on.memory(), lanes) {
+          workers_(memory_, lanes) {
         if (on.accelerated() && !common_.network.is_computed()) {
             refuse("networks that are tables (a graph, machine.parallel_links) on an accelerator");
         }
         for (std::uint32_t number = 0; number < lanes; ++number) {
-            workers_.add(on.memory(), asked.machine, common_, switch_arrays_, node_arrays_, number);
+            workers_.add(memory_, asked.machine, common_, switch_arrays_, node_arrays_, number);
         }
         if (keeping.from.empty()) {
             setting_.each_start(
@@ -158,6 +158,8 @@ public:
     }
     void grow() { common_.grow(); }
 
+    /// The most memory that it has held so far [B].
+    [[nodiscard]] std::uint64_t bytes() const { return memory_.most(); }
     /// \pre ended()
     /// \throws std::runtime_error on deadlock
     [[nodiscard]] Outcome outcome() {
@@ -181,6 +183,7 @@ public:
         }
         o.imbalance = imbalance(node_arrays_.nodes.get(), setting_.places.count(), setting_.ranks);
         o.network_bytes = workers_.get()->switches.memory(switch_arrays_);
+        o.device_bytes = bytes();
         return std::move(o);
     }
 
@@ -191,6 +194,7 @@ private:
     const Schedule& schedule_;
     const std::chrono::steady_clock::time_point entered_;
     const Setting setting_;
+    CountedMemory memory_;
     In<Common> commons_;
     Common& common_;
     SwitchArrays switch_arrays_;
@@ -218,6 +222,12 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
         point.spend(seconds_since(begun));
     }
     return point.outcome();
+}
+
+std::uint64_t bytes_at_first(const Machine& machine, const Schedule& schedule, const Run& run, std::uint32_t lanes) {
+    const Form form{.lanes = lanes};
+    Lanes on(form);
+    return UnderWay({machine, schedule, run}, on, lanes).bytes();
 }
 
 void simulate_together(const std::vector<Asked>& points, const Form& form, const std::function<void()>& poll,

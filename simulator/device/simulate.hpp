@@ -44,6 +44,11 @@ struct Asked {
     const Machine& machine, const Schedule& schedule, const Run& run, const Form& form,
     const std::function<void()>& poll = [] {}, const Keeping& keeping = {});
 
+/// Memory that so many lanes need before anything is sent [B].
+/// \throws as `simulate`
+[[nodiscard]] std::uint64_t bytes_at_first(const Machine& machine, const Schedule& schedule, const Run& run,
+                                           std::uint32_t lanes);
+
 /// Simulates many points, several at a time, each by a part of the lanes: one that is small keeps no accelerator busy.
 /// As one ends the next one begins. What they take, `wall_s`, is shared out among those that run at a time.
 /// \param tell called with a point's number when it has ended; with null where it can't be simulated or fails, alone or

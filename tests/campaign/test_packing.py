@@ -83,7 +83,7 @@ def test_a_medium_campaign_is_cut_by_cost() -> None:
 
 
 def test_a_batch_is_for_cores_or_for_a_gpu() -> None:
-    points = [dataclasses.replace(job, on_gpu=number % 3 == 0) for number, job in enumerate(jobs([1.0] * 30))]
+    points = [dataclasses.replace(job, gpu_memory=number % 3 == 0) for number, job in enumerate(jobs([1.0] * 30))]
     batches = pack_all(points, 2)
     assert sorted(job.identity for batch in batches for job in batch.jobs) == [job.identity for job in points]
     assert all(len({job.on_gpu for job in batch.jobs}) == 1 for batch in batches)
@@ -93,7 +93,7 @@ def test_a_batch_is_for_cores_or_for_a_gpu() -> None:
 
 
 def test_a_gpu_gets_many_small_points_at_a_time() -> None:
-    points = [dataclasses.replace(job, on_gpu=True) for job in jobs([1.0] * 1000)]
+    points = [dataclasses.replace(job, gpu_memory=1) for job in jobs([1.0] * 1000)]
     assert len(pack_all(points, 2)) == 1000 / SMALLEST_ON_GPU
 
 

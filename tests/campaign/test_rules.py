@@ -111,6 +111,7 @@ def test_a_batch_of_points_left_to_a_gpu_asks_for_one(project: Path, monkeypatch
     plan = make_plan(project, "smoke", device="auto")
     assert {job.point.ranks for job in plan.jobs if job.on_gpu} == {ranks[-1]}
     assert plan.gpu_seconds > 0
+    assert all(job.gpu_memory > 1e8 for job in plan.jobs if job.on_gpu)
     assert plan.seconds + plan.gpu_seconds == pytest.approx(sum(job.seconds for job in plan.jobs))
 
 

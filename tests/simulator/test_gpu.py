@@ -75,7 +75,7 @@ def small(routing: str = "minimal") -> dict[str, Any]:
 
 def told(result: dict[str, Any]) -> dict[str, Any]:
     """Return what a result says of the point, not of its run."""
-    of_the_run = ("engine", "events", "threads", "wall_s", "setup_s", "network_bytes")
+    of_the_run = ("engine", "events", "threads", "wall_s", "setup_s", "network_bytes", "device_bytes")
     return {key: value for key, value in result.items() if key not in of_the_run}
 
 

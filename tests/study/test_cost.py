@@ -14,11 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tramontane import _simulator
-from tramontane.study import Point, estimate
-from tramontane.study.cost import on_accelerator, rates, total
+from tramontane.study import Point, estimate, load_point
+from tramontane.study.cost import memory_on_accelerator, on_accelerator, rates, total
 from tramontane.study.machines import Machine, Protocol
 from tramontane.study.network import network
 from tramontane.study.traffic import ACKNOWLEDGED_PUT, NO_PUT, PLAIN_PUT, control, traffic
+from tramontane.substrates.simulator import as_simulated
 
 Message = tuple[int, int, int]
 """Source, destination and bytes."""
@@ -391,6 +392,14 @@ def test_a_sample_of_ranks_has_its_share_of_leaders() -> None:
     assert gather == pytest.approx(ranks - nodes, rel=0.02)
     assert exchange == pytest.approx(nodes * (nodes - 1), rel=0.1)
     assert scatter == pytest.approx(ranks - nodes, rel=0.1)
+
+
+@pytest.mark.parametrize("name", ["torus-0064", "torus-1024", "fattree-M-1e4", "monc-swap-3e4", "allreduce-1e5"])
+def test_the_memory_of_a_gpu_is_as_expected(name: str) -> None:
+    [file] = (ROOT / "benchmarks" / "points").glob(f"**/{name}.yaml")
+    point = load_point(file)
+    needed = _simulator.idle_bytes(as_simulated(point), rates()["gpu_memory"]["lanes"])
+    assert 0.5 < memory_on_accelerator(point) / needed < 2
 
 
 def test_a_gpu_takes_as_much_less_than_a_core_as_was_measured() -> None:

@@ -43,6 +43,9 @@ from tramontane.support.processes import end_with_parent
 Resolve = Callable[[str], Substrate]
 
 
+#: What results say of where they come from, and not of their points.
+WHERE_FROM = ("threads", "resumed", "engine", "device_bytes")
+
 #: How long a point may be that runs beside others, and so without a checkpoint [s].
 LONGEST_TOGETHER = 600.0
 
@@ -183,7 +186,7 @@ def _begun(batch: Path) -> float:
 
 def record(identity: str, point: Point, result: dict[str, Any], root: Path, substrate: Substrate) -> dict[str, Any]:
     """Return the record of a finished point. Its threads are where it comes from, not what came of it."""
-    of_the_run = {key: value for key, value in result.items() if key in ("threads", "resumed", "engine")}
+    of_the_run = {key: value for key, value in result.items() if key in WHERE_FROM}
     canonical = point.canonical()
     if tables := patterns.origins(root, canonical):
         of_the_run["tables"] = tables

@@ -196,6 +196,11 @@ class Forecast:
         """Memory of the largest one [B]."""
         return max((job.memory for job in self.jobs), default=0)
 
+    @property
+    def gpu_memory(self) -> int:
+        """Memory of a GPU for the largest one of those left to it [B]."""
+        return max((job.gpu_memory for job in self.jobs), default=0)
+
     def as_data(self) -> dict[str, Any]:
         """Return what `tramontane estimate --json` prints."""
         return {
@@ -207,6 +212,7 @@ class Forecast:
             "can_not_run_here": self.absent,
             "cpu_s": self.seconds,
             "gpu_s": self.gpu_seconds,
+            "peak_gpu_memory_bytes": self.gpu_memory,
             "longest_point_s": self.longest,
             "peak_memory_bytes": self.memory,
             "batches": [

@@ -39,15 +39,20 @@ class Job:
         Estimated processor time [s].
     memory : int
         Estimated peak of memory [B].
-    on_gpu : bool
-        Whether it is left to a GPU; the time is then that of the GPU.
+    gpu_memory : int
+        Estimated memory of the GPU that it is left to [B]; the time is then that of the GPU. 0: it is left to none.
     """
 
     identity: str
     point: Point
     seconds: float
     memory: int
-    on_gpu: bool = False
+    gpu_memory: int = 0
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether it is left to a GPU."""
+        return self.gpu_memory > 0
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from tramontane.results.published import find_published, take_over
 from tramontane.results.store import Store
 from tramontane.study import SCALES, Experiment, Point, estimate, expand, list_experiments, load_experiment
 from tramontane.study.claims import printed_times
-from tramontane.study.cost import on_accelerator
+from tramontane.study.cost import memory_on_accelerator, on_accelerator
 from tramontane.substrates import get
 from tramontane.substrates.devices import goes_to_accelerator
 from tramontane.substrates.simulator import Simulator
@@ -356,9 +356,10 @@ def _last_change(point: Point) -> int | None:
 def make_job(point: Point, device: str = "cpu") -> Job:
     """Return a point with its estimated cost on what it is left to."""
     cost = estimate(point)
-    on_gpu = goes_to_accelerator(point, device)
-    seconds = on_accelerator(cost, point.ranks) if on_gpu else cost.seconds
-    return Job(point.id, point, float(seconds), int(cost.memory_bytes), on_gpu)
+    if not goes_to_accelerator(point, device):
+        return Job(point.id, point, float(cost.seconds), int(cost.memory_bytes))
+    seconds = on_accelerator(cost, point.ranks)
+    return Job(point.id, point, float(seconds), int(cost.memory_bytes), memory_on_accelerator(point))
 
 
 def find_outdated(changed: Mapping[str, int], store: Store) -> Iterable[tuple[str, int]]:

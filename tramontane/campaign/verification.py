@@ -28,6 +28,7 @@ OF_THE_RUN = frozenset(
         "network_bytes",
         "resumed",
         "engine",
+        "device_bytes",
         "events",
     }
 )

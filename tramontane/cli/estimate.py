@@ -29,9 +29,11 @@ def estimate(
     for reason, count in found.absent.items():
         print(f"{count} of those can't run here, and a campaign leaves them out: {reason}")
     if found.jobs:
-        on_gpu = f" and {about_seconds(found.gpu_seconds)} of a GPU" if found.gpu_seconds else ""
+        times = [f"{about_seconds(found.seconds)} of processor time"] if found.seconds or not found.gpu_memory else []
+        if found.gpu_memory:
+            times.append(f"{about_seconds(found.gpu_seconds)} of a GPU with {about_bytes(found.gpu_memory)}")
         print(
-            f"about {about_seconds(found.seconds)} of processor time{on_gpu}, "
+            f"about {' and '.join(times)}, "
             f"up to {about_bytes(found.memory)} of memory, longest point {about_seconds(found.longest)}"
         )
         shortest, longest = found.batches[-1].seconds, found.batches[0].seconds

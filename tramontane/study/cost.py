@@ -136,6 +136,19 @@ def on_accelerator(cost: Cost, ranks: int) -> float:
     return float(start + (cost.seconds - start) / faster)
 
 
+def memory_on_accelerator(point: Point) -> int:
+    """Return the memory that a GPU needs for a point on a network [B]."""
+    machine, needed = point.network, rates()["gpu_memory"]
+    places = machine.facts.switches + point.rank_mapping.nodes * machine.node.nics
+    messages = max((_posted(point, part) for part in traffic(point.workload, point.ranks)), default=0.0)
+    return int(
+        needed["lanes"] * needed["bytes_per_lane"]
+        + min(places, needed["lanes"]) * needed["bytes_per_place_at_work"]
+        + places * needed["bytes_per_place"]
+        + messages * needed["bytes_per_message"]
+    )
+
+
 def _counting(point: Point) -> int:
     """Return the memory that counting what a link carries takes [B]: `LinkMeter` and `UseOfBin` of the simulator."""
     asked = point.statistics
