@@ -99,7 +99,7 @@ lint-clang: test-thread
 	@BASE='$(BASE)' sh workflow/scripts/clang_tidy.sh
 
 test-long: setup
-	@COVERAGE=1 $(MAKE) --no-print-directory test-cpp BASE=all
+	@AT_LENGTH=1 $(MAKE) --no-print-directory test-cpp BASE=all
 	@$(MAKE) --no-print-directory test PYTEST_ARGS='--hypothesis-profile=long --cov --cov-report= $(PYTEST_ARGS)'
 
 fuzz: setup

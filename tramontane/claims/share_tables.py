@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
 
 from tramontane.claims.shares import PAWN
 from tramontane.support.formatting import count
@@ -53,6 +52,8 @@ def drawn_together(data: Mapping[str, Any]) -> list[str]:
     drawn = np.asarray(data["places"])[: data["size"]]
     if data["index"] != PAWN or len(names) < 2 or len(drawn) < 2:
         return []
+    from scipy.stats import rankdata  # noqa: PLC0415 - slow to import
+
     alike = np.corrcoef(rankdata(drawn, axis=0), rowvar=False)
     pairs = [
         f"{one} and {other} (rank correlation {alike[i, j]:.2f})"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Says which part of the C++ the C++ tests have executed, by room: the counts of the preset `address`, built with
-# COVERAGE=1. Run by cpp_tests.sh.
+# AT_LENGTH=1. Run by cpp_tests.sh.
 set -eu
 
 [ -e build/address/CTestTestfile.cmake ] || exit 0

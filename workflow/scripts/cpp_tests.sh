@@ -1,8 +1,8 @@
 #!/bin/sh
 # Builds and runs the C++ tests where their framework, Catch2, is installed: `cpp_tests.sh [PRESET]`, one of
 # CMakePresets.json. The same code is tested through its Python binding everywhere, so leaving them out loses no
-# coverage of behaviour. With COVERAGE=1 the preset `address` counts which lines they execute, for which it takes a third
-# longer to build. Run by make, in the checkout's root.
+# coverage of behaviour. With AT_LENGTH=1 the preset `address` makes all checks of its sanitizers and counts which lines
+# they execute, for which it takes twice as long to build. Run by make, in the checkout's root.
 set -eu
 
 PATH="$PWD/.venv/bin:$PATH"
@@ -16,14 +16,17 @@ left_out() {
 }
 
 coverage=OFF
-[ "$preset" != address ] || [ -z "${COVERAGE:-}" ] || coverage=ON
+unchecked=''
+if [ "$preset" = address ]; then
+    if [ -n "${AT_LENGTH:-}" ]; then coverage=ON; else unchecked=alignment,null,object-size,vptr; fi
+fi
 mpi=''
 if [ "$preset" = thread ]; then
     command -v clang++ >/dev/null || left_out 'no clang++ (Debian: apt-get install clang libclang-rt-dev)'
     command -v mpicxx >/dev/null || mpi=-DTRAMONTANE_MPI=OFF
 fi
 mkdir -p build
-cmake --preset "$preset" -DTRAMONTANE_COVERAGE="$coverage" $mpi >"$log" 2>&1 || { tail -n 20 "$log" >&2; exit 1; }
+cmake --preset "$preset" -DTRAMONTANE_COVERAGE="$coverage" -DTRAMONTANE_UNCHECKED="$unchecked" $mpi >"$log" 2>&1 || { tail -n 20 "$log" >&2; exit 1; }
 if ! [ -e "$build/CTestTestfile.cmake" ] || grep -q 'Catch2 is not installed' "$log"; then
     left_out 'Catch2 is not installed (Debian: apt-get install catch2)'
 fi
