@@ -18,6 +18,7 @@ from rich.table import Table
 
 from benchmarks.measure import apart
 from tramontane import _simulator
+from tramontane.campaign.verification import OF_THE_RUN
 from tramontane.study import load_point
 from tramontane.substrates import devices
 from tramontane.support import host
@@ -30,8 +31,6 @@ COLUMNS = (
     *("point", "M hops", "device s", "M hops/s", "device GB"),
     *("one core s", "all cores s", "x one core", "x all cores", "same"),
 )
-#: What a result says of its run, not of the point.
-OF_THE_RUN = ("wall_s", "setup_s", "threads", "events", "network_bytes", "device_bytes", "engine")
 
 
 def measured(point: dict[str, Any], device: str, threads: int) -> dict[str, Any]:

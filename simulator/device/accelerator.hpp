@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,11 @@ struct InHand {
     Common* common;
     Worker* workers;
     std::uint64_t window;
+};
+
+/// A point does not fit into what is left of an accelerator's memory.
+struct NoRoom : std::invalid_argument {
+    using std::invalid_argument::invalid_argument;
 };
 
 class Accelerator : public Memory {

@@ -230,6 +230,14 @@ std::uint64_t bytes_at_first(const Machine& machine, const Schedule& schedule, c
     return UnderWay({machine, schedule, run}, on, lanes).bytes();
 }
 
+namespace {
+
+bool is_for_want_of_memory(const std::exception& error) {
+    return dynamic_cast<const NoRoom*>(&error) != nullptr || dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+}
+
+}  // namespace
+
 void simulate_together(const std::vector<Asked>& points, const Form& form, const std::function<void()>& poll,
                        const std::function<void(std::size_t, const Outcome*)>& tell) {
     struct Begun {
@@ -247,9 +255,9 @@ void simulate_together(const std::vector<Asked>& points, const Form& form, const
             std::unique_ptr<UnderWay> point;
             try {
                 point = std::make_unique<UnderWay>(points[number], lanes, lanes.of_each(most));
-            } catch (const std::exception&) {
-                // Memory that others hold is free when one of them has ended; what fails alone is the point's own.
-                if (!begun.empty()) break;
+            } catch (const std::exception& error) {
+                // Memory that others hold is free when one of them has ended.
+                if (!begun.empty() && is_for_want_of_memory(error)) break;
             }
             waiting.pop_front();
             if (point == nullptr) {

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tramontane import _simulator
+from tramontane.campaign.verification import OF_THE_RUN
 from tramontane.errors import InputError
 from tramontane.study import Point, expand, list_experiments, load_experiment
 from tramontane.substrates import devices
@@ -75,8 +76,7 @@ def small(routing: str = "minimal") -> dict[str, Any]:
 
 def told(result: dict[str, Any]) -> dict[str, Any]:
     """Return what a result says of the point, not of its run."""
-    of_the_run = ("engine", "events", "threads", "wall_s", "setup_s", "network_bytes", "device_bytes")
-    return {key: value for key, value in result.items() if key not in of_the_run}
+    return {key: value for key, value in result.items() if key not in OF_THE_RUN}
 
 
 def test_a_result_says_what_simulated_and_does_not_depend_on_it() -> None:

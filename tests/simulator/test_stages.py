@@ -25,7 +25,7 @@ ALGORITHMS: dict[str, dict[str, Any]] = {
     "ring-1": {"algorithm": "ring-k", "radix": 1},
     "sliding-1": {"algorithm": "sliding-window", "radix": 1},
 }
-COSTS = ("wall_s", "setup_s", "threads", "events")
+COSTS = ("wall_s", "setup_s", "threads", "events", "device_bytes")
 HALF = [[(1, 3), (5, 3)], [(0, 3), (12, 3), (20, 3)], [(2, 3), (6, 2)]]
 
 

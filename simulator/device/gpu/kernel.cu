@@ -116,8 +116,8 @@ public:
     [[nodiscard]] void* allocate(std::size_t bytes) override {
         bytes = std::max<std::size_t>(bytes, 1);
         if (held_ + bytes > bytes_ / 16 * 15) {
-            throw std::invalid_argument("device: found a point that takes more than " + std::to_string(bytes_ >> 30) +
-                                        " GiB (" + name_ + "), allowed: what an accelerator has");
+            throw NoRoom("device: found a point that takes more than " + std::to_string(bytes_ >> 30) + " GiB (" +
+                         name_ + "), allowed: what an accelerator has");
         }
         void* memory = nullptr;
         if (!allocate_shared(&memory, bytes).empty()) throw std::bad_alloc();
