@@ -8,6 +8,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -68,6 +69,11 @@ def once(folder: Path, make: Callable[[Path], None]) -> Path:
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
     return folder
+
+
+def options() -> list[str]:
+    """Return the compiler options of every program; as for any build, those in ``CXXFLAGS`` come last."""
+    return ["-std=c++20", "-O2", *shlex.split(os.environ.get("CXXFLAGS", ""))]
 
 
 def link(compiler: str, options: Sequence[str], sources: Sequence[Path], closing: Sequence[str], folder: Path) -> None:

@@ -22,7 +22,7 @@ from tramontane.study.network import FIXED
 from tramontane.study.points import Point
 from tramontane.study.units import UNLIMITED
 from tramontane.substrates import skeleton, spack
-from tramontane.substrates.building import digest, link, once
+from tramontane.substrates.building import digest, link, once, options
 from tramontane.substrates.programs import Finished, complaint, run_program
 from tramontane.substrates.refusal import Refusal, refusal_of, simulator_only
 from tramontane.substrates.slowdown import with_slowdown
@@ -32,7 +32,6 @@ INSTALL = "apt-get install libsimgrid-dev, or spack install simgrid"
 
 PROGRAM, PLATFORM = "tramontane-smpi", "libplatform.so"
 
-_OPTIONS = ("-std=c++20", "-O2")
 _ENVELOPE = 16
 """Bytes that SMPI adds to each message."""
 _STACK_KIB = 256
@@ -142,9 +141,9 @@ def build_program() -> Path:
         If that fails.
     """
     hooks = Path(SHARE, "simulator", "simgrid", "skeleton_hooks.hpp")
-    sources, options = skeleton.sources(), [*_OPTIONS, *skeleton.options(), "-include", str(hooks)]
+    asked = [*options(), *skeleton.options(), "-include", str(hooks)]
     headers = [*skeleton.headers(), hooks]
-    return _once("smpicxx", options, sources, headers, [*skeleton.LIBRARIES, "-o", PROGRAM]) / PROGRAM
+    return _once("smpicxx", asked, skeleton.sources(), headers, [*skeleton.LIBRARIES, "-o", PROGRAM]) / PROGRAM
 
 
 def build_platform() -> Path:
@@ -162,13 +161,13 @@ def build_platform() -> Path:
     closing = ["-shared", *paths, "-lsimgrid", "-o", PLATFORM]
     headers = [*sorted(simulator.glob("*.hpp")), *sorted(simulator.glob("topologies/*.hpp")), *skeleton.headers()]
     include = [f"-I{simulator}", *skeleton.options()]
-    return _once(compiler, [*_OPTIONS, "-fPIC", *include, *paths[:1]], sources, headers, closing) / PLATFORM
+    return _once(compiler, [*options(), "-fPIC", *include, *paths[:1]], sources, headers, closing) / PLATFORM
 
 
-def _once(compiler: str, options: list[str], sources: list[Path], headers: list[Path], closing: list[str]) -> Path:
-    name = digest([*sources, *headers], [version(), str(_compiler()), compiler, *options, *closing])
+def _once(compiler: str, asked: list[str], sources: list[Path], headers: list[Path], closing: list[str]) -> Path:
+    name = digest([*sources, *headers], [version(), str(_compiler()), compiler, *asked, *closing])
     folder = Path(BUILDS, "simgrid", name)
-    return once(folder, lambda place: link(compiler, options, sources, closing, place))
+    return once(folder, lambda place: link(compiler, asked, sources, closing, place))
 
 
 def _search_paths() -> list[str]:

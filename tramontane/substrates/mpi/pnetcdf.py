@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tramontane.study.points import DEFAULT_SYSTEM, SystemChoice
-from tramontane.substrates.building import digest, link, once
+from tramontane.substrates.building import digest, link, once, options
 from tramontane.substrates.mpi.launch import Ended, start
 from tramontane.substrates.mpi.libraries import Library, library_of
 from tramontane.substrates.mpi.program import first_line, headers, last_object
@@ -27,7 +27,6 @@ ENVIRONMENT = "openmpi"
 UNFINISHED = ".part"
 """Ends the name of a file that is not whole yet (skeleton-src/pnetcdf/main.cpp)."""
 INSTALL = "apt-get install libpnetcdf-dev"
-_OPTIONS = ("-std=c++20", "-O2", "-DOMPI_SKIP_MPICXX", f"-I{SHARE / 'skeleton-src'}")
 
 
 def sources() -> list[Path]:
@@ -55,11 +54,9 @@ def build(library: Library) -> Path:
     lacking = missing(library)
     if lacking:
         raise ValueError(lacking)
-    folder = Path(BUILDS, "pnetcdf", digest([*sources(), *headers()], [library.compiler, *_OPTIONS]))
-    made = once(
-        folder,
-        lambda empty: link(library.compiler, _OPTIONS, sources(), ["-lpnetcdf", "-o", NAME], empty),
-    )
+    asked = [*options(), "-DOMPI_SKIP_MPICXX", f"-I{SHARE / 'skeleton-src'}"]
+    folder = Path(BUILDS, "pnetcdf", digest([*sources(), *headers()], [library.compiler, *asked]))
+    made = once(folder, lambda empty: link(library.compiler, asked, sources(), ["-lpnetcdf", "-o", NAME], empty))
     return (made / NAME).absolute()
 
 
