@@ -267,6 +267,8 @@ def _run_together(
     except Stopped:
         deaths.stopped()
         raise
+    if left := len(gathered) - len(ended):
+        print(f"{plural(left, 'point')} failed beside others; each runs by itself", file=log, flush=True)
     return ended
 
 

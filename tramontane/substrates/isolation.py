@@ -64,9 +64,7 @@ def run_forked(point: "Point", substrate: Substrate) -> dict[str, Any]:
     PointError
         If the point can't be executed, fails, or its process dies.
     """
-    answer, status = _forked(
-        lambda stream: stream.write(_answer(point, substrate)), lambda stream: b"".join(stream.readlines())
-    )
+    answer, status = _forked(lambda stream: stream.write(_answer(point, substrate)), lambda stream: stream.read())
     return _understand(answer, status)
 
 
