@@ -66,9 +66,7 @@ packages() {
         "$python" -m venv .venv
     fi
     : >"$log"
-    # Bytecode comes with the first import: most modules are never asked for, and all of them take a quarter of the time.
-    logged .venv/bin/python -m pip install --disable-pip-version-check --require-hashes --no-deps --no-compile \
-        -r requirements.lock
+    logged .venv/bin/python -m pip install --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
     printf %s "$PWD" >.venv/.place
     touch .venv/.packages
 }
