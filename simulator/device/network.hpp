@@ -7,25 +7,33 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <optional>
 #include <stdexcept>
-#include <tuple>
 #include <type_traits>
 
 #include "rules/rule.hpp"
 #include "topologies/all.hpp"
+#include "topologies/parallel_links.hpp"
 #include "topology.hpp"
 
 namespace tramontane::device {
 
+/// A network of a class as lanes see it; none of another class.
+template <class Network>
+[[nodiscard]] std::optional<Network> as_lanes_see(const Topology& topology) {
+    const auto* const found = dynamic_cast<const Network*>(&topology);
+    return found == nullptr ? std::nullopt : std::optional<Network>(*found);
+}
+template <>
+[[nodiscard]] inline std::optional<GraphNetwork<WholeGraph>> as_lanes_see(const Topology& topology) {
+    return whole_graph(topology);
+}
+
 /// Calls a function of the network that there is, of which it says the class: else the call would be a virtual one.
-#define TRAMONTANE_ASK(call)                                        \
-    ask([&](const auto& network) {                                  \
-        using Own = std::remove_cvref_t<decltype(network)>;         \
-        if constexpr (std::is_same_v<Own, Topology>) {              \
-            return network.call; /* a network that is not listed */ \
-        } else {                                                    \
-            return network.Own::call;                               \
-        }                                                           \
+#define TRAMONTANE_ASK(call)                                \
+    ask([&](const auto& network) {                          \
+        using Own = std::remove_cvref_t<decltype(network)>; \
+        return network.Own::call;                           \
     })
 
 template <class List>
@@ -34,41 +42,50 @@ class NetworkOf;
 template <class... Networks>
 class NetworkOf<NetworkList<Networks...>> {
 public:
-    /// \param topology which is to outlive this
-    explicit NetworkOf(const Topology& topology) : given_(&topology) { find<0, Networks...>(topology); }
+    /// \throws std::logic_error for a network that is not listed
+    explicit NetworkOf(const Topology& topology) {
+        const auto* const several = dynamic_cast<const ParallelLinks*>(&topology);
+        if (several != nullptr) parallel_ = several->parallel();
+        find<0, Networks...>(several != nullptr ? several->single() : topology);
+    }
     NetworkOf(const NetworkOf&) = delete;
     NetworkOf& operator=(const NetworkOf&) = delete;
     ~NetworkOf() {
         ask([](const auto& network) { destroy(network); });
     }
 
-    /// Whether an accelerator can compute it.
-    [[nodiscard]] bool is_computed() const { return kind_ < sizeof...(Networks); }
     /// Gives its tables another place.
     template <class Visit>
     void each_table(Visit&& visit) {
+        parallel_.each_table(visit);
         ask([&](const auto& network) { move_tables(network, visit); });
     }
 
     // As Topology has them. Each is compiled once, as a function of its own: so many networks, inlined wherever a rule
     // asks one, would be too much of a kernel.
 
-    [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE Port ports() const { return TRAMONTANE_ASK(ports()); }
+    [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE Port ports() const {
+        return is_parallel() ? parallel_.ports() : TRAMONTANE_ASK(ports());
+    }
     [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE LinkClassId link_class(SwitchId at, Port port) const {
+        if (is_parallel()) port = parallel_.single(port);
         return TRAMONTANE_ASK(link_class(at, port));
     }
     [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE SwitchId switch_of(NodeId node) const {
         return TRAMONTANE_ASK(switch_of(node));
     }
     [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE Port ejection_port(NodeId node) const {
-        return TRAMONTANE_ASK(ejection_port(node));
+        const Port port = TRAMONTANE_ASK(ejection_port(node));
+        return is_parallel() ? parallel_.ejection(port) : port;
     }
     [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE SwitchId neighbour(SwitchId at, Port port) const {
+        if (is_parallel()) port = parallel_.single(port);
         return TRAMONTANE_ASK(neighbour(at, port));
     }
     [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE Hop towards(SwitchId at, SwitchId target, NodeId node, Trail& trail,
                                                                 const Draw& draw) const {
-        return TRAMONTANE_ASK(towards(at, target, node, trail, draw));
+        const Hop hop = TRAMONTANE_ASK(towards(at, target, node, trail, draw));
+        return is_parallel() ? parallel_.taken(hop, at, draw) : hop;
     }
     [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE std::uint32_t distance(SwitchId from, SwitchId to) const {
         return TRAMONTANE_ASK(distance(from, to));
@@ -90,14 +107,15 @@ public:
     }
 
 private:
-    /// Copies the network, if it is one of the list.
+    [[nodiscard]] TRAMONTANE_RULE bool is_parallel() const { return parallel_.ports() > 0; }
+
     template <std::uint32_t number>
-    void find(const Topology&) {
-        kind_ = number;
+    [[noreturn]] static void find(const Topology&) {
+        throw std::logic_error("device: a network that is not listed");
     }
     template <std::uint32_t number, class First, class... Others>
     void find(const Topology& topology) {
-        if (const auto* const found = dynamic_cast<const First*>(&topology)) {
+        if (const std::optional<First> found = as_lanes_see<First>(topology)) {
             ::new (static_cast<void*>(bytes_)) First(*found);
             kind_ = number;
         } else {
@@ -109,25 +127,19 @@ private:
     TRAMONTANE_RULE decltype(auto) ask(Ask&& question) const {
         return ask_from<0, Ask, Networks...>(question);
     }
-    template <std::uint32_t number, class Ask>
+    template <std::uint32_t number, class Ask, class Last>
     TRAMONTANE_RULE decltype(auto) ask_from(Ask& question) const {
-#ifdef TRAMONTANE_ON_DEVICE
-        fail<std::logic_error>("device: a network that no accelerator computes");
-        using First = std::tuple_element_t<0, std::tuple<Networks...>>;
-        return question(*reinterpret_cast<const First*>(bytes_));
-#else
-        return question(*given_);
-#endif
+        return question(*reinterpret_cast<const Last*>(bytes_));
     }
-    template <std::uint32_t number, class Ask, class First, class... Others>
+    template <std::uint32_t number, class Ask, class First, class Second, class... Others>
     TRAMONTANE_RULE decltype(auto) ask_from(Ask& question) const {
         if (kind_ == number) return question(*reinterpret_cast<const First*>(bytes_));
-        return ask_from<number + 1, Ask, Others...>(question);
+        return ask_from<number + 1, Ask, Second, Others...>(question);
     }
 
     template <class Network>
     static void destroy(const Network& network) {
-        if constexpr (!std::is_same_v<Network, Topology>) network.~Network();
+        network.~Network();
     }
     template <class Network, class Visit>
     static void move_tables(const Network& network, Visit& visit) {
@@ -136,13 +148,13 @@ private:
         }
     }
 
-    const Topology* given_;
+    ParallelPorts parallel_;  // no ports where links are single
     std::uint32_t kind_ = 0;
     alignas(std::max({alignof(Networks)...})) std::byte bytes_[std::max({sizeof(Networks)...})];
 };
 
 #undef TRAMONTANE_ASK
 
-using Network = NetworkOf<ComputedNetworks>;
+using Network = NetworkOf<AllNetworks>;
 
 }  // namespace tramontane::device

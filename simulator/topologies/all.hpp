@@ -11,6 +11,7 @@
 #include "dragonfly_plus.hpp"
 #include "fat_tree.hpp"
 #include "generalized_tree.hpp"
+#include "graph.hpp"
 #include "hyperx.hpp"
 #include "torus.hpp"
 
@@ -32,10 +33,10 @@ NetworkList<Torus<D + 1, false>..., Torus<D + 1, true>...> list_tori(std::index_
 template <class... Some, class... Others>
 NetworkList<Some..., Others...> joined_lists(NetworkList<Some...>, NetworkList<Others...>);
 
-/// What is computed from its geometry alone, so that an accelerator can do it, too (device/network.hpp). Graphs, and
-/// several links in place of one, are tables that only processors have so far.
-using ComputedNetworks = decltype(joined_lists(
-    list_tori(std::make_index_sequence<most_dimensions>{}),
-    NetworkList<FatTree, SubtreeFatTree, GeneralizedTree, Dragonfly, CirculantDragonfly, DragonflyPlus, HyperX>{}));
+/// Their classes, as lanes of an accelerator see them (device/network.hpp).
+using AllNetworks =
+    decltype(joined_lists(list_tori(std::make_index_sequence<most_dimensions>{}),
+                          NetworkList<FatTree, SubtreeFatTree, GeneralizedTree, Dragonfly, CirculantDragonfly,
+                                      DragonflyPlus, HyperX, GraphNetwork<WholeGraph>>{}));
 
 }  // namespace tramontane

@@ -1,9 +1,9 @@
+#include "graph.hpp"
+
 #include <map>
 #include <mutex>
+#include <string>
 #include <tuple>
-
-#include "geometry.hpp"
-#include "graph_routes.hpp"
 
 namespace tramontane {
 namespace {
@@ -11,9 +11,9 @@ namespace {
 /// A graph and the routes in it, which points of one process share.
 struct Routed {
     Routed(const std::string& path, std::int64_t nodes_per_switch, bool any_switch)
-        : table(path, nodes_per_switch), routes(table, any_switch) {}
+        : links(path, nodes_per_switch), routes(links, any_switch) {}
 
-    const LinkTable table;
+    const LinkTable links;
     const GraphRoutes routes;
 };
 
@@ -29,74 +29,43 @@ std::shared_ptr<const Routed> routed(const Machine& m) {
     return made;
 }
 
-/// Any network that is written down link by link. Packets take shortest routes; of equally near wires one that depends
-/// on the switch and the destination only.
-class Graph final : public Topology {
+/// With routes that are made when they are asked for.
+class SharedGraph {
 public:
-    explicit Graph(const Machine& m) : routed_(routed(m)), table_(routed_->table), routes_(&routed_->routes) {
+    explicit SharedGraph(const Machine& m) : routed_(routed(m)), links_(&routed_->links), routes_(&routed_->routes) {
         if (!routes_->all_fit() && !m.routing.empty() && m.routing != "minimal") {
             throw Refusal("routing",
-                          "found '" + m.routing + "' for a graph of " + std::to_string(switches()) +
+                          "found '" + m.routing + "' for a graph of " + std::to_string(links_->switches()) +
                               " switches, whose routes by any of them are more than 1.5 GiB",
                           "minimal");
         }
     }
-    void expect(const std::vector<NodeId>& nodes) override {
+    void expect(const std::vector<NodeId>& nodes) {
         if (routes_->all_fit()) return;
         own_ = std::make_unique<const GraphRoutes>(routed_->routes, nodes);
         routes_ = own_.get();
     }
-    SwitchId switches() const override { return table_.switches(); }
-    NodeId nodes() const override { return table_.nodes(); }
-    NodeId nodes_per_switch() const override { return table_.nodes_per_switch(); }
-    std::uint32_t groups() const override { return 1; }
-    Port ports() const override { return table_.ports(); }
-    Port wired_ports() const override { return table_.ports(); }  // nodes may come before wires
-    std::int64_t radix() const override { return table_.radix(); }
-    std::int64_t links() const override { return table_.links(); }
-    std::vector<LinkClass> link_classes() const override { return table_.link_classes(); }
-    LinkClassId link_class(SwitchId at, Port port) const override {
-        const Wire* wire = table_.behind(at, port);
-        return wire == nullptr ? 0 : wire->link_class;
-    }
-    SwitchId switch_of(NodeId node) const override { return table_.switch_of(node); }
-    Port ejection_port(NodeId node) const override { return table_.port_of(node); }
-    SwitchId neighbour(SwitchId at, Port port) const override {
-        const Wire* wire = table_.behind(at, port);
-        return wire == nullptr ? at : wire->next;
-    }
-    Hop towards(SwitchId at, SwitchId target, NodeId node, Trail& trail, const Draw&) const override {
-        const std::uint32_t destination = routes_->destination(target, node);
-        const Port port = routes_->port(at, destination);
-        switch (routes_->rule()) {
-            case GraphRoutes::Rule::by_hop:
-                return {port, trail.dimension++};
-            case GraphRoutes::Rule::by_dateline:
-                return {port, by_dateline(*table_.behind(at, port), trail)};
-            default:
-                return {port, routes_->layer(destination)};
-        }
-    }
-    std::uint32_t distance(SwitchId from, SwitchId to) const override { return routes_->distance(from, to); }
-    std::uint64_t switches_near(std::uint64_t own) const override {
-        const std::uint64_t all = switches(), between = routes_->longest() == 0 ? 0 : routes_->longest() - 1;
-        return own >= all ? all : std::min(all, own + own * own * between);
-    }
-    std::uint8_t channels() const override { return routes_->channels(); }
-    void turn(Trail& trail) const override { trail = {}; }
-    SwitchId intermediate(SwitchId from, SwitchId to, const Draw& draw, bool) const override {
-        const Size others = switches() - (from == to ? 1 : 2);
-        return others == 0 ? from : skip(static_cast<Size>(draw.below(others)), from, to);
-    }
+    [[nodiscard]] const LinkTable& links() const { return *links_; }
+    [[nodiscard]] const GraphRoutes& routes() const { return *routes_; }
+    [[nodiscard]] std::uint32_t distance(SwitchId from, SwitchId to) const { return routes_->distance(from, to); }
+    [[nodiscard]] std::uint32_t longest() const { return routes_->longest(); }
 
 private:
     std::shared_ptr<const Routed> routed_;
-    const LinkTable& table_;
+    const LinkTable* links_;
     const GraphRoutes* routes_;
     std::unique_ptr<const GraphRoutes> own_;  // of a job, where not all fit
 };
 
+using Graph = GraphNetwork<SharedGraph>;
+
 }  // namespace
+
+std::optional<GraphNetwork<WholeGraph>> whole_graph(const Topology& topology) {
+    const auto* const graph = dynamic_cast<const Graph*>(&topology);
+    if (graph == nullptr) return std::nullopt;
+    return GraphNetwork(WholeGraph(graph->has().links(), graph->has().routes()));
+}
 
 const Family& graph_family() {
     static const Family family{
@@ -104,7 +73,7 @@ const Family& graph_family() {
         .shapes = {{.name = "graph", .text = "none: `file` says all", .keys = {}}},
         .routings = {"minimal", "valiant", "ugal"},
         .by_table = true,
-        .make = [](const Machine& m) -> std::unique_ptr<Topology> { return std::make_unique<Graph>(m); },
+        .make = [](const Machine& m) -> std::unique_ptr<Topology> { return std::make_unique<Graph>(SharedGraph(m)); },
         .example = {},
     };
     return family;

@@ -178,33 +178,53 @@ constexpr std::uint32_t most_channels = 100;        // legs of a route double th
 
 GraphRoutes::GraphRoutes(const LinkTable& graph, bool any_switch)
     : graph_(graph),
-      by_node_(graph.spreads()),
-      destinations_(graph.switches() + (by_node_ ? graph.nodes() : 0)),
+      destinations_(graph.switches() + (graph.spreads() ? graph.nodes() : 0)),
+      expected_(destinations_),
       most_blocks_(std::max<std::size_t>(1, most_bytes / (std::size_t{graph.switches()} * width * (wide() ? 2 : 1)))),
       blocks_((destinations_ + width - 1) / width),
       kept_(blocks_.size()) {
+    switches_ = graph.switches();
+    by_node_ = graph.spreads();
     find_channels(any_switch);
 }
 
 GraphRoutes::GraphRoutes(const GraphRoutes& found, const std::vector<NodeId>& nodes)
-    : graph_(found.graph_),
-      by_node_(found.by_node_),
+    : RoutePlan(found),
+      graph_(found.graph_),
       destinations_(found.destinations_),
       most_blocks_(found.most_blocks_),
       longest_(found.longest_),
-      rule_(found.rule_),
-      channels_(found.channels_),
-      layers_(found.layers_),
-      place_(destinations_, destinations_),
       blocks_(found.blocks_.size()),
       kept_(found.kept_.size()) {
+    std::vector<std::uint32_t> places(destinations_, destinations_);
     const auto add = [&](std::uint32_t destination) {
-        if (place_[destination] != destinations_) return;
-        place_[destination] = static_cast<std::uint32_t>(at_place_.size());
+        if (places[destination] != destinations_) return;
+        places[destination] = static_cast<std::uint32_t>(at_place_.size());
         at_place_.push_back(destination);
     };
-    for (const NodeId node : nodes) add(destination(graph_.switch_of(node), node));
+    for (const NodeId node : nodes) add(destination(graph_, graph_.switch_of(node), node));
+    expected_ = static_cast<std::uint32_t>(at_place_.size());
     for (std::uint32_t rest = 0; rest < destinations_; ++rest) add(rest);
+    place_ = std::move(places);
+}
+
+WholeRoutes::WholeRoutes(const GraphRoutes& routes) : RoutePlan(routes) {
+    std::vector<std::uint8_t> narrow;
+    std::vector<Port> wide;
+    const auto join = [&]<class Number>(std::vector<Number>& all, Pages<Number> GraphRoutes::Block::* of_block) {
+        for (std::uint32_t first = 0; first < routes.expected_; first += width) {
+            const std::uint32_t count = std::min(width, routes.destinations_ - first);
+            const Number* const own = (routes.block(first / width).*of_block).get();
+            all.insert(all.end(), own, own + std::size_t{(count + lane - 1) / lane} * lane * switches_);
+        }
+    };
+    if (routes.wide()) {
+        join(wide, &GraphRoutes::Block::wide);
+    } else {
+        join(narrow, &GraphRoutes::Block::narrow);
+    }
+    narrow_ = std::move(narrow);
+    wide_ = std::move(wide);
 }
 
 const GraphRoutes::Block& GraphRoutes::made(std::uint32_t number) const {
@@ -301,11 +321,8 @@ std::uint32_t GraphRoutes::choice(SwitchId at, std::uint32_t destination, std::u
 }
 
 std::uint32_t GraphRoutes::distance(SwitchId from, SwitchId to) const {
+    if (all_fit()) return route_length(graph_, *this, from, to);
     std::uint32_t links = 0;
-    if (all_fit()) {
-        for (; from != to; ++links) from = next(from, to).next;
-        return links;
-    }
     // Balls around both ends grow, the smaller one first, until they meet.
     thread_local std::vector<std::uint8_t> side;
     side.resize(std::max<std::size_t>(side.size(), graph_.switches()));

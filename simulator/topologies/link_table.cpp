@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "geometry.hpp"
 
@@ -49,22 +50,25 @@ LinkTable::LinkTable(const std::string& path, std::int64_t nodes_per_switch) {
     const auto text = parts.take<char>(static_cast<std::size_t>(header.text));
     if (!parts.empty()) throw Refusal("table", "found more in '" + path + "' than its header says", "a whole table");
 
-    first_wire_.assign(std::size_t{switches} + 1, 0);
+    // Tables stay as they are once they are made: these become some.
+    std::vector<std::uint32_t> first_wire(std::size_t{switches} + 1, 0);
+    std::vector<Wire> wires(2 * links.size());
+    std::vector<SwitchId> neighbours, switch_of;
+    std::vector<Port> node_port;
     for (const Link& link : links) {
-        for (const std::uint32_t end : link.ends) ++first_wire_[end + 1];
+        for (const std::uint32_t end : link.ends) ++first_wire[end + 1];
     }
-    std::partial_sum(first_wire_.begin(), first_wire_.end(), first_wire_.begin());
-    wires_.resize(2 * links.size());
-    std::vector<std::uint16_t> preference(wires_.size());
-    auto next = first_wire_;
+    std::partial_sum(first_wire.begin(), first_wire.end(), first_wire.begin());
+    std::vector<std::uint16_t> preference(wires.size());
+    auto next = first_wire;
     std::int64_t ports = 0;
     for (const Link& link : links) {
         spreads_ = spreads_ || link.spread != 0;
         for (const int end : {0, 1}) {
             const std::uint32_t place = next[link.ends[end]]++;
-            wires_[place] = {link.ends[1 - end], link.spread,
-                             link.ports[end],    static_cast<LinkClassId>(link.link_class + 1),
-                             link.ring,          link.dateline};
+            wires[place] = {link.ends[1 - end], link.spread,
+                            link.ports[end],    static_cast<LinkClassId>(link.link_class + 1),
+                            link.ring,          link.dateline};
             preference[place] = link.preference;
             ports = std::max<std::int64_t>(ports, link.ports[end] + 1);
         }
@@ -72,19 +76,19 @@ LinkTable::LinkTable(const std::string& path, std::int64_t nodes_per_switch) {
     std::vector<std::uint32_t> order;
     std::vector<Wire> ordered;
     for (SwitchId at = 0; at < switches; ++at) {
-        const std::uint32_t first = first_wire_[at], last = first_wire_[at + 1];
+        const std::uint32_t first = first_wire[at], last = first_wire[at + 1];
         order.resize(last - first);
         std::iota(order.begin(), order.end(), first);
         std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-            return preference[a] != preference[b] ? preference[a] < preference[b] : wires_[a].port < wires_[b].port;
+            return preference[a] != preference[b] ? preference[a] < preference[b] : wires[a].port < wires[b].port;
         });
         ordered.clear();
-        for (const std::uint32_t place : order) ordered.push_back(wires_[place]);
-        std::copy(ordered.begin(), ordered.end(), wires_.begin() + first);
+        for (const std::uint32_t place : order) ordered.push_back(wires[place]);
+        std::copy(ordered.begin(), ordered.end(), wires.begin() + first);
     }
 
-    neighbours_.reserve(wires_.size());
-    for (const Wire& wire : wires_) neighbours_.push_back(wire.next);
+    neighbours.reserve(wires.size());
+    for (const Wire& wire : wires) neighbours.push_back(wire.next);
 
     const Size each = said ? 0 : checked(nodes_per_switch, "nodes of a switch", 1, "nodes_per_switch");
     carries_nodes_.resize(switches);
@@ -93,30 +97,38 @@ LinkTable::LinkTable(const std::string& path, std::int64_t nodes_per_switch) {
     static_cast<void>(checked(said ? header.nodes : std::int64_t{each} * switches, "nodes", 1, "file"));
     for (SwitchId at = 0; at < switches; ++at) {
         const Size own = said ? counts[at] : each;
-        const Size wired = first_wire_[at + 1] - first_wire_[at];
+        const Size wired = first_wire[at + 1] - first_wire[at];
         carries_nodes_[at] = own > 0;
         nodes_per_switch_ = std::gcd(nodes_per_switch_, own);
         most_of_one = std::max<std::int64_t>(most_of_one, own);
         radix_ = std::max<std::int64_t>(radix_, std::int64_t{own} + wired);
-        switch_of_.insert(switch_of_.end(), own, at);
+        switch_of.insert(switch_of.end(), own, at);
         if (!said) continue;
         for (Size i = 0; i < own; ++i) ports = std::max<std::int64_t>(ports, node_ports[node + i] + 1);
-        node_port_.insert(node_port_.end(), node_ports.begin() + node, node_ports.begin() + node + own);
+        node_port.insert(node_port.end(), node_ports.begin() + node, node_ports.begin() + node + own);
         node += own;
     }
     if (!said) {  // behind all wires, at the same ports everywhere
         static_cast<void>(checked_ports(ports + each));
         for (SwitchId at = 0; at < switches; ++at) {
-            for (Size i = 0; i < each; ++i) node_port_.push_back(static_cast<Port>(ports + i));
+            for (Size i = 0; i < each; ++i) node_port.push_back(static_cast<Port>(ports + i));
         }
         ports += each;
     }
     ports_ = checked_ports(ports);
-    behind_.assign(std::size_t{switches} * ports_, no_wire);
+    std::vector<std::uint16_t> behind(std::size_t{switches} * ports_, no_wire);
     for (SwitchId at = 0; at < switches; ++at) {
         std::uint16_t number = 0;
-        for (const Wire& wire : wires(at)) behind_[std::size_t{at} * ports_ + wire.port] = number++;
+        for (std::uint32_t place = first_wire[at]; place < first_wire[at + 1]; ++place) {
+            behind[std::size_t{at} * ports_ + wires[place].port] = number++;
+        }
     }
+    first_wire_ = std::move(first_wire);
+    wires_ = std::move(wires);
+    neighbours_ = std::move(neighbours);
+    behind_ = std::move(behind);
+    switch_of_ = std::move(switch_of);
+    node_port_ = std::move(node_port);
 
     link_classes_.push_back({"ejection"});
     const char* name = text.data();

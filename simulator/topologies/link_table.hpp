@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "patterns/table.hpp"
+#include "rules/rule.hpp"
+#include "table.hpp"
 #include "topology.hpp"
 
 namespace tramontane {
@@ -59,10 +61,10 @@ public:
     /// Whether the table in a file has nodes.
     [[nodiscard]] static bool says_nodes(const std::string& path);
 
-    [[nodiscard]] SwitchId switches() const { return static_cast<SwitchId>(first_wire_.size() - 1); }
-    [[nodiscard]] NodeId nodes() const { return static_cast<NodeId>(switch_of_.size()); }
+    [[nodiscard]] TRAMONTANE_RULE SwitchId switches() const { return static_cast<SwitchId>(first_wire_.size() - 1); }
+    [[nodiscard]] TRAMONTANE_RULE NodeId nodes() const { return static_cast<NodeId>(switch_of_.size()); }
     [[nodiscard]] std::int64_t links() const { return static_cast<std::int64_t>(wires_.size() / 2); }
-    [[nodiscard]] Port ports() const { return ports_; }
+    [[nodiscard]] TRAMONTANE_RULE Port ports() const { return ports_; }
     [[nodiscard]] std::int64_t radix() const { return radix_; }
     [[nodiscard]] NodeId nodes_per_switch() const { return nodes_per_switch_; }
     [[nodiscard]] bool says_spread() const { return (columns_ & has_spread) != 0; }
@@ -70,8 +72,8 @@ public:
     [[nodiscard]] bool spreads() const { return spreads_; }
     [[nodiscard]] bool says_dateline() const { return (columns_ & has_dateline) != 0; }
     [[nodiscard]] const std::vector<LinkClass>& link_classes() const { return link_classes_; }
-    [[nodiscard]] SwitchId switch_of(NodeId node) const { return switch_of_[node]; }
-    [[nodiscard]] Port port_of(NodeId node) const { return node_port_[node]; }
+    [[nodiscard]] TRAMONTANE_RULE SwitchId switch_of(NodeId node) const { return switch_of_[node]; }
+    [[nodiscard]] TRAMONTANE_RULE Port port_of(NodeId node) const { return node_port_[node]; }
 
     /// In the order in which they are preferred, and by port where nothing is said.
     [[nodiscard]] std::span<const Wire> wires(SwitchId at) const {
@@ -84,22 +86,32 @@ public:
     /// Number of a switch's first wire among those of all.
     [[nodiscard]] std::uint32_t first_wire(SwitchId at) const { return first_wire_[at]; }
     /// The wire behind a port, or null.
-    [[nodiscard]] const Wire* behind(SwitchId at, Port port) const {
+    [[nodiscard]] TRAMONTANE_RULE const Wire* behind(SwitchId at, Port port) const {
         const std::uint16_t number = behind_[std::size_t{at} * ports_ + port];
         return number == no_wire ? nullptr : &wires_[first_wire_[at] + number];
     }
     [[nodiscard]] bool carries_nodes(SwitchId at) const { return carries_nodes_[at]; }
 
+    /// Gives the tables that lanes read another place.
+    template <class Visit>
+    void each_table(Visit&& visit) {
+        visit(first_wire_);
+        visit(wires_);
+        visit(behind_);
+        visit(switch_of_);
+        visit(node_port_);
+    }
+
 private:
     static constexpr std::uint16_t no_wire = 0xffff;  // a switch has at most 2^16 - 1 ports
 
     std::uint64_t columns_ = 0;
-    std::vector<std::uint32_t> first_wire_;  // by switch, and the end
-    std::vector<Wire> wires_;
-    std::vector<SwitchId> neighbours_;
-    std::vector<std::uint16_t> behind_;  // number of the wire within its switch, by switch and port
-    std::vector<SwitchId> switch_of_;    // by node
-    std::vector<Port> node_port_;
+    Table<std::uint32_t> first_wire_;  // by switch, and the end
+    Table<Wire> wires_;
+    Table<SwitchId> neighbours_;
+    Table<std::uint16_t> behind_;  // number of the wire within its switch, by switch and port
+    Table<SwitchId> switch_of_;    // by node
+    Table<Port> node_port_;
     std::vector<bool> carries_nodes_;
     std::vector<LinkClass> link_classes_;
     bool spreads_ = false;
@@ -109,7 +121,7 @@ private:
 };
 
 /// The virtual channel of a hop by the rings and datelines that a graph says (Dally and Seitz 1987).
-[[nodiscard]] inline std::uint8_t by_dateline(const Wire& wire, Trail& trail) {
+[[nodiscard]] TRAMONTANE_RULE inline std::uint8_t by_dateline(const Wire& wire, Trail& trail) {
     if (wire.ring != trail.dimension) trail = {wire.ring, false};
     if (wire.dateline == 1) trail.crossed = true;
     const auto channel = static_cast<std::uint8_t>(trail.crossed ? 1 : 0);
