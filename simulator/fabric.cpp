@@ -208,25 +208,4 @@ void Fabric::verify(SwitchId at, bool idle) const {
     }
 }
 
-std::string Fabric::waiting(SwitchId at, int& limit) const {
-    std::string text;
-    if (!switches_[at]) return text;
-    const std::size_t count = std::size_t{topology_.ports()} * channels_;
-    const Output* output = outputs(at);
-    for (std::size_t i = 0; i < count; ++i, ++output) {
-        for (const SwitchChannel* channel : {&output->before, &output->behind}) {
-            if (channel->waiting.empty()) continue;
-            if (limit == 0) return text;
-            --limit;
-            const Packet& packet = engine_.packets[channel->waiting.any(engine_.packets)];
-            text += "; switch " + std::to_string(at) + " port " + std::to_string(i / channels_) + " channel " +
-                    std::to_string(i % channels_) + ": a packet of " + std::to_string(packet.bytes) + " B to node " +
-                    std::to_string(packet.route.destination) + " waits for " +
-                    (channel == &output->before ? "the output buffer" : "space behind the link") + " (" +
-                    std::to_string(channel->credits()) + " B free)";
-        }
-    }
-    return text;
-}
-
 }  // namespace tramontane

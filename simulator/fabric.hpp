@@ -62,9 +62,6 @@ public:
     /// one
     void keep(StateFile& file, bool first);
 
-    /// What waits where in a switch, for a deadlock's report; at most `limit` queues, which are counted down.
-    [[nodiscard]] std::string waiting(SwitchId at, int& limit) const;
-
 private:
     friend SwitchRules;
 

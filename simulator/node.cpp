@@ -1,18 +1,20 @@
 #include "node.hpp"
 
-#include <stdexcept>
+#include <limits>
 #include <utility>
+
+#include "rules/deadlock.hpp"
 
 namespace tramontane {
 
-template class NodeRules<Nodes, Engine, Fabric>;
+template class NodeRules<Engine, Fabric>;
 
 Nodes::Nodes(Engine& engine, Fabric& fabric, const Machine& machine, const Topology& topology, const Places& places,
              const Allocation& allocation, const Schedule& schedule, const Noise& noise, const Repeats& repeats,
              std::shared_ptr<Waiting> waiting, const std::optional<LinkMeter>& injection)
     : NodeRules(engine, fabric, machine, topology, places, allocation, schedule, noise),
       store_(std::make_shared<NodeStore>(machine, places, schedule, engine.parameters, injection)),
-      graph_(schedule.graph() == nullptr ? nullptr : std::make_shared<GraphState>(*schedule.graph())),
+      graph_state_(schedule.graph() == nullptr ? nullptr : std::make_shared<GraphState>(*schedule.graph())),
       causes_(std::move(waiting)),
       watched_(repeats),
       spans_(schedule.phases().size()),
@@ -23,7 +25,7 @@ Nodes::Nodes(Engine& engine, Fabric& fabric, const Machine& machine, const Topol
 Nodes::Nodes(const Nodes& first, Engine& engine, Fabric& fabric)
     : NodeRules(first, engine, fabric),
       store_(first.store_),
-      graph_(first.graph_),
+      graph_state_(first.graph_state_),
       causes_(first.causes_),
       watched_(first.watched_),
       spans_(first.spans_.size()),
@@ -34,6 +36,7 @@ Nodes::Nodes(const Nodes& first, Engine& engine, Fabric& fabric)
 /// Shows the rules where everything is.
 void Nodes::show() {
     lend(*store_);
+    graph_ = graph_state_ ? &graph_state_->records : nullptr;
     waiting_ = causes_.get();
     injections_ = store_->injections.get();
     repeats_ = &watched_;
@@ -95,20 +98,20 @@ void Nodes::AnyEvent::reach(const Nodes& nodes, const Event& event) {
 }
 
 void Nodes::Resume::fetch(const Nodes& nodes, const Event& event) {
-    if (nodes.graph_) [[unlikely]]
-        nodes.graph_->fetch(nodes.places_.rank_at(nodes.engine_.place_of(event)));
+    if (nodes.graph_state_) [[unlikely]]
+        nodes.graph_state_->fetch(nodes.places_.rank_at(nodes.engine_.place_of(event)));
     AnyEvent::fetch(nodes, event);
 }
 
 void Nodes::Resume::approach(const Nodes& nodes, const Event& event) {
-    if (nodes.graph_) [[unlikely]]
-        nodes.graph_->approach(nodes.places_.rank_at(nodes.engine_.place_of(event)));
+    if (nodes.graph_state_) [[unlikely]]
+        nodes.graph_state_->approach(nodes.places_.rank_at(nodes.engine_.place_of(event)));
     AnyEvent::approach(nodes, event);
 }
 
 void Nodes::Resume::reach(const Nodes& nodes, const Event& event) {
-    if (nodes.graph_) [[unlikely]]
-        nodes.graph_->reach(nodes.places_.rank_at(nodes.engine_.place_of(event)));
+    if (nodes.graph_state_) [[unlikely]]
+        nodes.graph_state_->reach(nodes.places_.rank_at(nodes.engine_.place_of(event)));
     AnyEvent::reach(nodes, event);
 }
 
@@ -116,22 +119,22 @@ void Nodes::MessageArrival::fetch(const Nodes& nodes, const Event& event) {
     nodes.engine_.transactions.prefetch(event.item);
     if (nodes.waiting_) [[unlikely]]
         nodes.waiting_->prefetch(nodes.places_.rank_at(nodes.engine_.place_of(event)), event.item);
-    if (nodes.graph_) [[unlikely]]
-        nodes.graph_->fetch(nodes.places_.rank_at(nodes.engine_.place_of(event)));
+    if (nodes.graph_state_) [[unlikely]]
+        nodes.graph_state_->fetch(nodes.places_.rank_at(nodes.engine_.place_of(event)));
     AnyEvent::fetch(nodes, event);
 }
 
 void Nodes::MessageArrival::approach(const Nodes& nodes, const Event& event) {
-    if (nodes.graph_) [[unlikely]]
-        nodes.graph_->approach(nodes.places_.rank_at(nodes.engine_.place_of(event)),
-                               nodes.engine_.transactions[event.item], nodes.is_taken_at_once(event.item));
+    if (nodes.graph_state_) [[unlikely]]
+        nodes.graph_state_->approach(nodes.places_.rank_at(nodes.engine_.place_of(event)),
+                                     nodes.engine_.transactions[event.item], nodes.is_taken_at_once(event.item));
     AnyEvent::approach(nodes, event);
 }
 
 void Nodes::MessageArrival::reach(const Nodes& nodes, const Event& event) {
-    if (nodes.graph_) [[unlikely]]
-        nodes.graph_->reach(nodes.places_.rank_at(nodes.engine_.place_of(event)),
-                            nodes.engine_.transactions[event.item], nodes.is_taken_at_once(event.item));
+    if (nodes.graph_state_) [[unlikely]]
+        nodes.graph_state_->reach(nodes.places_.rank_at(nodes.engine_.place_of(event)),
+                                  nodes.engine_.transactions[event.item], nodes.is_taken_at_once(event.item));
     AnyEvent::reach(nodes, event);
 }
 
@@ -144,10 +147,7 @@ void Nodes::Start::handle(Nodes& nodes, const Event& event, Ticks now) {
 }
 
 void Nodes::Resume::handle(Nodes& nodes, const Event& event, Ticks now) {
-    const std::uint32_t place = nodes.engine_.place_of(event);
-    if (const std::uint32_t cpu = what_of(event.code) >> nodes.places_.bits(); cpu > 0) [[unlikely]]
-        return nodes.other_cpu_goes_on(place, cpu, now);
-    nodes.resume(place, now);
+    nodes.processor_goes_on(nodes.engine_.place_of(event), event.code, now);
 }
 
 void Nodes::MessageArrival::handle(Nodes& nodes, const Event& event, Ticks now) {
@@ -177,7 +177,7 @@ void Nodes::keep(StateFile& file, bool first) {
         if (unexpected_ != nullptr) file.array(unexpected_, store_->ranks);
         if (unpacking_ != nullptr) unpacking_->keep(file);
         if (injections_ != nullptr) file.array(injections_, places_.count());
-        if (graph_) graph_->keep(file);
+        if (graph_) graph_->keep(file, store_->ranks);
     }
     watched_.keep(file);
     file(rounds_);
@@ -185,19 +185,6 @@ void Nodes::keep(StateFile& file, bool first) {
     file(spans_);
     file(sums_);
     file(ended_);
-}
-
-std::string Nodes::waiting(int limit) const {
-    std::string text;
-    for (std::uint32_t rank = 0; rank < store_->ranks && limit > 0; ++rank) {
-        const Node& node = nodes_[places_.of(rank)];
-        if (node.state == RankState::ended) continue;
-        if (graph_) return waiting_operations(rank, limit);
-        text += "; rank " + std::to_string(rank) + " in round " + std::to_string(node.round) + " waits for " +
-                std::to_string(node.left.receives) + " receives and " + std::to_string(node.left.sends) + " sends";
-        --limit;
-    }
-    return text;
 }
 
 }  // namespace tramontane

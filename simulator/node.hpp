@@ -1,6 +1,5 @@
 /// \file
-/// The nodes of a simulation, or of one part of it: their records, what is fetched ahead for each event, and ranks that
-/// follow a graph of operations.
+/// The nodes of a simulation, or of one part of it: their records, and what is fetched ahead for each event.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@
 
 namespace tramontane {
 
-class Nodes : public NodeRules<Nodes, Engine, Fabric> {
+class Nodes : public NodeRules<Engine, Fabric> {
 public:
     Nodes(Engine& engine, Fabric& fabric, const Machine& machine, const Topology& topology, const Places& places,
           const Allocation& allocation, const Schedule& schedule, const Noise& noise, const Repeats& repeats,
@@ -75,55 +74,18 @@ public:
     [[nodiscard]] const Repeats& repeats() const { return watched_; }
     /// Bytes the busiest rank sends over the mean.
     [[nodiscard]] double imbalance() const { return store_->imbalance(places_.count()); }
-    [[nodiscard]] std::string waiting(int limit) const;
 
 private:
-    friend NodeRules;
-
-    // A rank that follows a graph of operations; see graph_rank.cpp.
-    static constexpr std::uint32_t nothing_done = OperationState::ended;
-    struct Taken {
-        Ticks copying;
-        std::uint32_t done;  ///< operation, or nothing_done
-    };
-    /// Whose message a rank receives next, where it receives them in turn.
-    [[nodiscard]] [[gnu::noinline]] std::uint32_t source_of_next(const Node& node, std::uint32_t rank) const {
-        const auto me = static_cast<Rank>(rank);
-        const std::int32_t done = schedule_.round(me, node.round).receives - node.left.receives;
-        return static_cast<std::uint32_t>(schedule_.receive(me, node.round, done).peer);
-    }
-    /// A message that came before its receive was posted.
-    struct Here {
-        Index item;
-        std::uint32_t receive;
-    };
-    [[gnu::noinline]] void follow(Node& node, std::uint32_t rank, Ticks now);
-    void follow_first_cpu(Node& node, std::uint32_t rank, Ticks now);
-    void start_other_cpus(Node& node, std::uint32_t rank, Ticks now);
-    [[gnu::noinline]] void other_cpu_goes_on(std::uint32_t place, std::uint32_t number, Ticks now);
-    void begin_graph(Node& node, std::uint32_t rank, Ticks now);
-    void enter_phase(Node& node, std::int16_t phase, Ticks now);
-    void leave_phase(const Node& node, Ticks now);
-    bool start_operation(Node& node, std::uint32_t rank, Ticks now);
-    bool post_receives(Node& node, std::uint32_t rank, Ticks now);
-    void pull(Node& node, std::uint32_t rank, std::uint32_t receive, Ticks now);
-    void post_operation(Node& node, std::uint32_t rank, std::uint32_t operation, Ticks now);
-    [[nodiscard]] Ticks looking_for_operation(Index item) const;
     /// Whether a rank that waits has a message's payload as soon as it comes, and need not copy it.
     [[nodiscard]] bool is_taken_at_once(Index item) const {
         const Transaction& e = engine_.transactions[item];
         return e.carries_payload() && !(e.is_eager_payload() && engine_.parameters.copy(e.bytes) > 0);
     }
-    Taken take_for_operation(std::uint32_t rank, Index item, Ticks now);
-    void take_for_operation_by_hardware(std::uint32_t rank, Index item, Ticks now);
-    bool take_put_for_operation(std::uint32_t rank, Index item, Ticks now);
-    [[nodiscard]] std::string waiting_operations(std::uint32_t rank, int limit) const;
 
     void show();
 
     std::shared_ptr<NodeStore> store_;
-    std::shared_ptr<GraphState> graph_;  // null where ranks run rounds
-    std::vector<Here> here_;             // of post_receives, which is called too often to make one each time
+    std::shared_ptr<GraphState> graph_state_;  // null where ranks run rounds
     std::shared_ptr<Waiting> causes_;
     Repeats watched_;
     std::vector<Span> spans_;
@@ -131,6 +93,6 @@ private:
     std::vector<Stretch> told_;
 };
 
-extern template class NodeRules<Nodes, Engine, Fabric>;
+extern template class NodeRules<Engine, Fabric>;
 
 }  // namespace tramontane

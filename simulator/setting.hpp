@@ -21,7 +21,7 @@
 
 namespace tramontane {
 
-inline void check(const Machine& m, const Router& router) {
+inline void check(const Machine& m, const Schedule& schedule, const Router& router) {
     if (m.buffer > std::numeric_limits<std::int32_t>::max()) {  // a channel counts its free bytes in 32 bits
         throw std::invalid_argument("machine.buffer: at most 2^31 - 1 B");
     }
@@ -32,6 +32,11 @@ inline void check(const Machine& m, const Router& router) {
     }
     if (m.packet < 1 || m.packet > 1'000'000'000)
         throw std::invalid_argument("machine.packet: must lie in 1 B ... 1 GB");
+    if (m.hardware_progress && schedule.receives_in_turn()) {
+        // A network interface would have to wait for a busy rank to post its next receive.
+        throw std::invalid_argument(
+            "machine.protocol.progress: found hardware with receives in turn (calls: isend-recv), allowed: calls");
+    }
 }
 
 [[nodiscard]] inline std::uint32_t checked_ranks(std::int64_t ranks) {
@@ -47,7 +52,7 @@ struct Setting {
           ranks(checked_ranks(schedule.ranks())),
           places(run.places, ranks, machine),
           allocation(run.allocation, places.nodes(), *topology, run.seed, places.nics()) {
-        check(machine, router);
+        check(machine, schedule, router);
         topology->expect(all_nodes());
     }
 

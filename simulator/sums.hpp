@@ -38,6 +38,14 @@ struct Sums {
         transactions += engine.transactions.used();
     }
 
+    /// \param who says who waits for what
+    /// \throws std::runtime_error on deadlock
+    template <class Who>
+    void verify_ended(std::uint32_t ranks, Who&& who) const {
+        if (ended == ranks) return;
+        throw std::runtime_error("deadlock: " + std::to_string(ranks - ended) + " of " + std::to_string(ranks) +
+                                 " ranks never end" + who());
+    }
     /// \throws std::logic_error where something is left, or was lost
     void verify() const {
         if (counts.delivered_bytes == counts.bytes && packets == 0 && transactions == 0) return;

@@ -100,6 +100,9 @@ public:
         return send(rank, round, index).bytes;
     }
     [[nodiscard]] virtual Transfer receive(Rank rank, std::int64_t round, std::int32_t index) const = 0;
+    [[nodiscard]] Rank source(Rank rank, std::int64_t round, std::int32_t index) const {
+        return receive(rank, round, index).peer;
+    }
     /// Whether there are rounds of one-sided exchanges.
     [[nodiscard]] virtual bool one_sided() const { return false; }
     /// Whether there are rounds that read or write.

@@ -17,10 +17,12 @@
 #include "device/records.hpp"
 #include "device/rounds.hpp"
 #include "link_use.hpp"
+#include "node_store.hpp"
 #include "noise.hpp"
 #include "places.hpp"
 #include "rules/arbiter.hpp"
 #include "rules/channel.hpp"
+#include "rules/graph_records.hpp"
 #include "rules/node_records.hpp"
 #include "rules/parameters.hpp"
 #include "rules/routing.hpp"
@@ -141,12 +143,53 @@ private:
     Counts* counts_[pools] = {&packets, &transactions, &messages, &credits, &gaps, &open_rounds, &agenda.events()};
 };
 
+/// The records of ranks that follow a graph of operations, and the graph itself, where there is one.
+class GraphArrays {
+public:
+    GraphArrays(Memory& memory, const Schedule& schedule) : tables_(memory) {
+        const GraphSchedule* const graph = schedule.graph();
+        if (graph == nullptr) return;
+        const GraphTable& table = graph->table();
+        const auto ranks = static_cast<std::size_t>(schedule.ranks());
+        const auto other_cpus = static_cast<std::uint32_t>(table.highest_cpu());
+        followers_ = Array<Follower>(memory, ranks);
+        operations_ = Array<OperationState>(memory, static_cast<std::size_t>(table.operations()));
+        early_ = Array<Index>(memory, static_cast<std::size_t>(table.header().receives));
+        if (other_cpus > 0) cpus_ = Array<OtherCpu>(memory, ranks * other_cpus);
+        records_ = Array<GraphRecords>(memory, 1);
+        GraphRecords& records = records_[0];
+        records = {.table = table,
+                   .work_scale = graph->work_scale(),
+                   .followers = followers_.get(),
+                   .operations = operations_.get(),
+                   .early = early_.get(),
+                   .cpus = cpus_.get(),
+                   .other_cpus = other_cpus};
+        records.begin();
+        tables_(records.table);
+    }
+    /// Null where ranks run rounds.
+    [[nodiscard]] GraphRecords* records() const { return records_.get(); }
+
+private:
+    TablesIn tables_;
+    Array<Follower> followers_;
+    Array<OperationState> operations_;
+    Array<Index> early_;
+    Array<OtherCpu> cpus_;
+    Array<GraphRecords> records_;
+};
+
 /// The records of all nodes; see NodeRules.
 struct NodeArrays {
     /// \param injection of each NIC's link at first, where links are counted
-    NodeArrays(Memory& memory, const Machine& machine, const Common& common, std::uint32_t rounds_,
+    /// \throws std::invalid_argument for a schedule of too many rounds
+    NodeArrays(Memory& memory, const Machine& machine, const Common& common, const Schedule& schedule,
                const LinkMeter& injection)
-        : rounds(rounds_), nodes(memory, common.places.count()), open(memory, common.ranks) {
+        : rounds(checked_rounds(schedule.rounds())),
+          nodes(memory, common.places.count()),
+          open(memory, common.ranks),
+          graph(memory, schedule) {
         const Parameters& p = common.parameters;
         const std::uint32_t places = common.places.count();
         for (std::uint32_t place = 0; place < places; ++place) {
@@ -171,6 +214,7 @@ struct NodeArrays {
     Array<std::uint32_t> unexpected;  ///< by rank; none where they cost nothing
     Array<Ticks> unpack_until;        ///< by rank: what is there takes so long; none where it takes no time
     Array<LinkMeter> injections;      ///< by NIC; none where links are not counted
+    GraphArrays graph;
 };
 
 /// The records of all switches; see SwitchRules.

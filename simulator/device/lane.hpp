@@ -397,7 +397,7 @@ private:
 };
 
 /// The nodes as a lane sees them.
-class Nodes : public NodeRules<Nodes, Lane, Switches> {
+class Nodes : public NodeRules<Lane, Switches> {
 public:
     /// \param arrays of all nodes, which all lanes have in common
     Nodes(Lane& lane, Switches& switches, const Machine& machine, Common& common, NodeArrays& arrays,
@@ -414,6 +414,7 @@ public:
         unexpected_ = arrays.unexpected.get();
         if (arrays.unpack_until.size() > 0) unpacking_ = &unpacks_;
         injections_ = arrays.injections.get();
+        graph_ = arrays.graph.records();
         repeats_ = &all_repeats_;
         phases_ = common.spans.get() + std::size_t{number} * count_;
         totals_ = common.totals.get() + std::size_t{number} * count_;
@@ -429,21 +430,6 @@ public:
     [[nodiscard]] std::span<Totals> totals() const { return {totals_, count_}; }
 
 private:
-    friend NodeRules;
-
-    // Graphs are refused before.
-    TRAMONTANE_RULE static std::uint32_t source_of_next(const Node&, std::uint32_t) {
-        fail<std::logic_error>("device: receives in turn");
-        return 0;
-    }
-    TRAMONTANE_RULE static void follow(Node&, std::uint32_t, Ticks) { fail<std::logic_error>("device: a graph"); }
-    TRAMONTANE_RULE static void take_for_operation_by_hardware(std::uint32_t, Index, Ticks) {
-        fail<std::logic_error>("device: a graph");
-    }
-    TRAMONTANE_RULE static bool take_put_for_operation(std::uint32_t, Index, Ticks) {
-        fail<std::logic_error>("device: a graph");
-    }
-
     LaneUnpacking unpacks_;
     NoRepeats all_repeats_;
     std::uint32_t count_;

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <vector>
 
+#include "graphs/table.hpp"
+
 namespace tramontane::device {
 namespace {
 
@@ -42,47 +44,52 @@ struct Part {
     std::vector<RoundTable::Entry> entries;
     std::vector<std::uint32_t> firsts;   // round of each entry
     std::vector<std::uint64_t> of_rank;  // first entry of each rank
-    std::vector<RoundTable::Run> runs;
+    std::vector<RoundTable::Run> runs, receive_runs;
+    std::vector<std::uint64_t> receives_begin;  // first run of each entry
     RoundNumbers different;
     SizeNumbers sizes;
     std::uint64_t most_at_once = 0;
 };
 
-/// \param before sends of the entry's rounds before this one
-void add_sends(Part& part, const Schedule& schedule, Rank rank, std::int64_t round, std::int32_t sends,
-               std::int32_t before) {
-    for (std::int32_t index = 0; index < sends; ++index) {
-        const Transfer transfer = schedule.send(rank, round, index);
-        const std::uint32_t size = part.sizes.of(transfer.bytes, transfer.bytes);
-        const std::int32_t number = before + index;
-        if (number > 0) {
-            RoundTable::Run& run = part.runs.back();
-            if (number == run.first + 1) run.step = transfer.peer - run.peer;  // its second one
-            if (size == run.size && transfer.peer == run.peer + (number - run.first) * run.step) continue;
-        }
-        part.runs.push_back({number, transfer.peer, 0, size});
+/// Adds a transfer to the runs of an entry. \param number of it in the entry
+void add(std::vector<RoundTable::Run>& runs, std::int32_t number, Rank peer, std::uint32_t size) {
+    if (number > 0) {
+        RoundTable::Run& run = runs.back();
+        if (number == run.first + 1) run.step = peer - run.peer;  // its second one
+        if (size == run.size && peer == run.peer_of(number)) return;
     }
+    runs.push_back({number, peer, 0, size});
 }
 
 /// \param joins equal rounds one after the other are one entry
 Part part_of(const Schedule& schedule, Rank begin, Rank end, bool joins) {
     Part part;
+    const bool in_turn = schedule.receives_in_turn();
     for (Rank rank = begin; rank < end; ++rank) {
         std::uint64_t most = 0;
-        std::int64_t sends = 0;  // of the last entry
+        std::int64_t sends = 0, receives = 0;  // of the last entry
         part.of_rank.push_back(part.entries.size());
         for (std::int64_t number = 0; number < schedule.rounds(); ++number) {
             const Round round = schedule.round(rank, number);
             const std::uint32_t what = part.different.of(fields(round), round);
             const bool goes_on = joins && number > 0 && part.entries.back().what == what &&
-                                 sends + round.sends <= std::numeric_limits<std::int32_t>::max();
+                                 sends + round.sends <= std::numeric_limits<std::int32_t>::max() &&
+                                 receives + round.receives <= std::numeric_limits<std::int32_t>::max();
             if (!goes_on) {
                 part.entries.push_back({part.runs.size(), 0, what});
                 part.firsts.push_back(static_cast<std::uint32_t>(number));
-                sends = 0;
+                if (in_turn) part.receives_begin.push_back(part.receive_runs.size());
+                sends = receives = 0;
             }
-            add_sends(part, schedule, rank, number, round.sends, static_cast<std::int32_t>(sends));
-            sends += round.sends;
+            for (std::int32_t index = 0; index < round.sends; ++index) {
+                const Transfer transfer = schedule.send(rank, number, index);
+                const std::uint32_t size = part.sizes.of(transfer.bytes, transfer.bytes);
+                add(part.runs, static_cast<std::int32_t>(sends++), transfer.peer, size);
+            }
+            for (std::int32_t index = 0; in_turn && index < round.receives; ++index) {
+                const Rank source = schedule.source(rank, number, index);
+                add(part.receive_runs, static_cast<std::int32_t>(receives++), source, 0);
+            }
             RoundTable::Entry& entry = part.entries.back();
             entry.runs = static_cast<std::uint32_t>(part.runs.size() - entry.first);
             const auto under_way = round.window > 0 ? std::min(round.window, round.sends) : round.sends;
@@ -121,6 +128,27 @@ std::vector<Part> parts_of(const Schedule& schedule, bool joins) {
     return parts;
 }
 
+struct Receives {
+    std::vector<std::uint64_t> begin;  // first run of each entry, and of none
+    std::vector<RoundTable::Run> runs;
+};
+Receives receives_of(const std::vector<Part>& parts) {
+    Receives all;
+    for (const Part& part : parts) {
+        for (const std::uint64_t first : part.receives_begin) all.begin.push_back(all.runs.size() + first);
+        all.runs.insert(all.runs.end(), part.receive_runs.begin(), part.receive_runs.end());
+    }
+    all.begin.push_back(all.runs.size());
+    return all;
+}
+
+/// What a graph has under way at a time is known to its run alone. Few ranks have more than some messages under way,
+/// and records grow between launches: so this is more than one launch needs, unless it begins with an enormous burst.
+std::uint64_t likely_at_once(const GraphSchedule& graph) {
+    const std::uint64_t few = std::max<std::uint64_t>(8 * static_cast<std::uint64_t>(graph.ranks()), 1 << 20);
+    return std::min(static_cast<std::uint64_t>(graph.table().header().sends), few);
+}
+
 template <class T>
 Array<T> array_of(Memory& memory, const std::vector<T>& values) {
     Array<T> array(memory, values.size());
@@ -132,9 +160,13 @@ Array<T> array_of(Memory& memory, const std::vector<T>& values) {
 
 RoundTable::RoundTable(Memory& memory, const Schedule& schedule, std::uint64_t most_bytes)
     : count_(static_cast<std::size_t>(schedule.rounds())),
-      joins_(joins(schedule, most_bytes)),
+      joins_(schedule.graph() == nullptr && joins(schedule, most_bytes)),
       one_sided_(schedule.one_sided()),
       cuts_rounds_(schedule.cuts_rounds()) {
+    if (schedule.graph() != nullptr) {
+        most_at_once_ = likely_at_once(*schedule.graph());
+        return;
+    }
     const std::vector<Part> parts = parts_of(schedule, joins_);
     std::size_t entries = 0, runs = 0;
     for (const Part& part : parts) {
@@ -166,12 +198,18 @@ RoundTable::RoundTable(Memory& memory, const Schedule& schedule, std::uint64_t m
         for (const Run& own : part.runs) runs_[run++] = {own.first, own.peer, own.step, number_of_size[own.size]};
     }
     if (joins_) of_rank_[rank] = entry;
+    if (schedule.receives_in_turn()) {
+        const Receives receives = receives_of(parts);
+        receives_begin_ = array_of(memory, receives.begin);
+        receive_runs_ = array_of(memory, receives.runs);
+    }
     different_ = array_of(memory, different.values);
     sizes_ = array_of(memory, sizes.values);
 }
 
 std::uint64_t RoundTable::bytes() const {
-    return entries_.bytes() + firsts_.bytes() + of_rank_.bytes() + runs_.bytes() + different_.bytes() + sizes_.bytes();
+    return entries_.bytes() + firsts_.bytes() + of_rank_.bytes() + runs_.bytes() + receives_begin_.bytes() +
+           receive_runs_.bytes() + different_.bytes() + sizes_.bytes();
 }
 
 }  // namespace tramontane::device

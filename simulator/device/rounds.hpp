@@ -17,6 +17,7 @@ namespace tramontane::device {
 /// a transposition of 10^6 ranks has a thousand rounds, of 32 B each for every rank.
 class RoundTable {
 public:
+    /// \param schedule which may be a graph, whose messages are asked of nobody here
     /// \param most_bytes of a table in which each round has an entry
     RoundTable(Memory& memory, const Schedule& schedule, std::uint64_t most_bytes = std::uint64_t{1} << 30);
 
@@ -28,31 +29,37 @@ public:
         const std::size_t at = place(rank, round);
         const Entry& entry = entries_[at];
         if (joins_) index += static_cast<std::int32_t>(round - firsts_[at]) * different_[entry.what].sends;
-        const Run* const runs = runs_.get() + entry.first;
-        const Run& run = runs[last_not_after(entry.runs, [&](std::uint32_t i) { return runs[i].first <= index; })];
-        return {run.peer + (index - run.first) * run.step, 0, sizes_[run.size]};
+        const Run& run = run_of(runs_.get() + entry.first, entry.runs, index);
+        return {run.peer_of(index), 0, sizes_[run.size]};
+    }
+    /// The source of a receive. \pre receives_in_turn()
+    [[nodiscard]] TRAMONTANE_ONCE TRAMONTANE_RULE Rank source(Rank rank, std::int64_t round, std::int32_t index) const {
+        const std::size_t at = place(rank, round);
+        if (joins_) index += static_cast<std::int32_t>(round - firsts_[at]) * different_[entries_[at].what].receives;
+        const std::uint64_t first = receives_begin_[at];
+        const auto runs = static_cast<std::uint32_t>(receives_begin_[at + 1] - first);
+        return run_of(receive_runs_.get() + first, runs, index).peer_of(index);
     }
     [[nodiscard]] TRAMONTANE_RULE std::int64_t send_bytes(Rank rank, std::int64_t round, std::int32_t index) const {
         return send(rank, round, index).bytes;
     }
     [[nodiscard]] bool one_sided() const { return one_sided_; }
     [[nodiscard]] bool cuts_rounds() const { return cuts_rounds_; }
-    /// Such schedules are refused before.
-    [[nodiscard]] static bool receives_in_turn() { return false; }
-    /// Graphs have none.
-    [[nodiscard]] static const GraphSchedule* graph() { return nullptr; }
+    [[nodiscard]] bool receives_in_turn() const { return receives_begin_.size() > 0; }
 
     /// Messages of the workload that may be under way at a time.
     [[nodiscard]] std::uint64_t most_at_once() const { return most_at_once_; }
     /// [B]
     [[nodiscard]] std::uint64_t bytes() const;
 
-    /// Sends of an entry whose peers are `step` apart, and whose sizes are equal.
+    /// Sends, or receives, of an entry whose peers are `step` apart, and whose sizes are equal.
     struct Run {
-        std::int32_t first;  ///< send of the entry, counted through its rounds
+        std::int32_t first;  ///< of the entry, counted through its rounds
         Rank peer;           ///< of that one
         std::int32_t step;
-        std::uint32_t size;  ///< number among sizes that differ
+        std::uint32_t size;  ///< number among sizes that differ; of receives nobody asks
+
+        [[nodiscard]] TRAMONTANE_RULE Rank peer_of(std::int32_t index) const { return peer + (index - first) * step; }
     };
     /// A round of a rank, or several equal ones.
     struct Entry {
@@ -72,6 +79,9 @@ private:
         }
         return found;
     }
+    [[nodiscard]] static TRAMONTANE_RULE const Run& run_of(const Run* runs, std::uint32_t count, std::int32_t index) {
+        return runs[last_not_after(count, [&](std::uint32_t i) { return runs[i].first <= index; })];
+    }
     /// Number of the entry in which a rank's round is.
     [[nodiscard]] TRAMONTANE_RULE std::size_t place(Rank rank, std::int64_t round) const {
         if (!joins_) return static_cast<std::size_t>(rank) * count_ + static_cast<std::size_t>(round);
@@ -88,6 +98,9 @@ private:
     Array<std::uint32_t> firsts_;   // their first rounds; none where each round has an entry
     Array<std::uint64_t> of_rank_;  // the first entry of each rank, and of none; likewise
     Array<Run> runs_;
+    Array<std::uint64_t>
+        receives_begin_;  // first run of each entry, and of none; nothing where no receive has its turn
+    Array<Run> receive_runs_;
     Array<Round> different_;
     Array<std::int64_t> sizes_;  // [B]
 };

@@ -21,7 +21,7 @@
 #include "device/state.hpp"
 #include "device/worker.hpp"
 #include "link_totals.hpp"
-#include "node_store.hpp"
+#include "rules/deadlock.hpp"
 #include "setting.hpp"
 #include "sums.hpp"
 
@@ -34,14 +34,12 @@ namespace {
 
 /// What an accelerator would be no help for, or what nobody has made for it. All of it is refused: what is left out in
 /// silence would be another result.
-const Run& accepted(const Machine& machine, const Schedule& schedule, const Run& run) {
+const Run& accepted(const Machine& machine, const Run& run) {
     if (machine.model != "default") refuse("machine.model '" + machine.model + "'");
     if (machine.routing == "ugal-g") refuse("machine.routing 'ugal-g', which looks at all switches at once");
     if (run.steady_error > 0 || run.limit.set()) refuse("runs that may end early (steady, a limit)");
     if (run.links.bins > 0) refuse("statistics.bins");
     if (run.waiting_bins > 0 || !run.timeline.empty()) refuse("statistics.waiting, and no timeline");
-    if (schedule.graph() != nullptr) refuse("graphs of operations (trace, GOAL)");
-    if (schedule.receives_in_turn()) refuse("receives in turn (calls: isend-recv)");
     if (machine.unpack_per_byte > 0 && machine.unpacks_in_order) refuse("unpacking in the order of receives");
     return run;
 }
@@ -115,7 +113,7 @@ private:
 class UnderWay {
 public:
     UnderWay(const Asked& asked, Lanes& on, std::uint32_t lanes, const Keeping& keeping = {})
-        : run_(accepted(asked.machine, asked.schedule, asked.run)),
+        : run_(accepted(asked.machine, asked.run)),
           schedule_(asked.schedule),
           entered_(std::chrono::steady_clock::now()),
           setting_(asked.machine, asked.schedule, asked.run),
@@ -123,12 +121,8 @@ public:
           commons_(memory_, 1),
           common_(commons_.add(memory_, asked.machine, setting_, asked.schedule, asked.run, lanes, on.stride(lanes))),
           switch_arrays_(memory_, common_, setting_.router.counters()),
-          node_arrays_(memory_, asked.machine, common_, checked_rounds(asked.schedule.rounds()),
-                       injection_meter(*setting_.topology)),
+          node_arrays_(memory_, asked.machine, common_, asked.schedule, injection_meter(*setting_.topology)),
           workers_(memory_, lanes) {
-        if (on.accelerated() && !common_.network.is_computed()) {
-            refuse("networks that are tables (a graph, machine.parallel_links) on an accelerator");
-        }
         for (std::uint32_t number = 0; number < lanes; ++number) {
             workers_.add(memory_, asked.machine, common_, switch_arrays_, node_arrays_, number);
         }
@@ -167,10 +161,15 @@ public:
         Outcome& o = outcome_;
         o.delays = end.delays();
         const Sums sums = end.sums();
-        if (sums.ended < setting_.ranks) {
-            throw std::runtime_error("deadlock: " + std::to_string(setting_.ranks - sums.ended) + " of " +
-                                     std::to_string(setting_.ranks) + " ranks never end");
-        }
+        sums.verify_ended(setting_.ranks, [&] {
+            const Worker& any = *workers_.get();
+            std::string text = any.nodes.waiting_ranks(setting_.ranks, 3);
+            int limit = 3;
+            for (SwitchId at = 0; at < common_.switches && limit > 0; ++at) {
+                text += any.switches.waiting_packets(at, limit);
+            }
+            return text;
+        });
         sums.verify();
         sums.tell(o, schedule_);
         if (run_.links.on) {

@@ -163,6 +163,7 @@ void State::keep_nodes(StateFile& file) {
     keep_array(file, nodes.unexpected);
     if (nodes.unpack_until.size() > 0) file.list(nodes.unpack_until.get(), nodes.unpack_until.size());
     keep_array(file, nodes.injections);
+    if (nodes.graph.records() != nullptr) nodes.graph.records()->keep(file, common.ranks);
     Repeats(schedule.ranks(), schedule.rounds(), schedule.repeats(), 0).keep(file);
     std::uint32_t rounds = nodes.rounds;
     Sums all = sums();

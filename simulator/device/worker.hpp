@@ -47,7 +47,7 @@ private:
             case EventKind::start:
                 return nodes.rank_starts(lane.place_of(lp, event.code), now);
             case EventKind::resume:
-                return nodes.resume(lane.place_of(lp, event.code), now);
+                return nodes.processor_goes_on(lane.place_of(lp, event.code), event.code, now);
             case EventKind::head_arrival:
                 return switches.head_arrives(lp, event.item, now);
             case EventKind::crossbar_exit:

@@ -9,23 +9,23 @@
 namespace tramontane {
 
 /// Sends the transaction back where it came from, as the protocol's next message.
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::answer(std::uint32_t rank, Index item, Transaction::Kind kind,
-                                                              Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::answer(std::uint32_t rank, Index item, Transaction::Kind kind,
+                                                         Ticks now) {
     Transaction& e = engine_.transactions[item];
     e.become(kind);
     if (waiting_ && !e.carries_payload() && waiting_->heeds(rank, e.peer)) [[unlikely]]
         waiting_->answer(rank, item, now);
-    // Data are longer than short_limit; how long, matters only where even longer messages bypass the packet network.
+    // Data are longer than short_limit, but those that are pulled; how long, matters only where even longer messages
+    // bypass the packet network.
     const Parameters& p = engine_.parameters;
-    const bool certain = e.carries_payload() && p.negligible_size <= p.short_limit;
+    const bool certain = e.carries_payload() && p.negligible_size <= p.short_limit && !has_puts_;
     post(rank, item, certain ? p.short_limit + 1 : size(rank, e), now);
 }
 
 /// \param bytes its size, or less where that decides whether it bypasses the packet network as well
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::post(std::uint32_t rank, Index item, std::int64_t bytes,
-                                                            Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::post(std::uint32_t rank, Index item, std::int64_t bytes, Ticks now) {
     Transaction& e = engine_.transactions[item];
     const Parameters& p = engine_.parameters;
     const std::uint32_t place = places_.of(rank);
@@ -54,8 +54,8 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::post(std::uint32_t rank, 
 }
 
 /// Lets a message wait for its turn in a NIC.
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::queue(std::uint32_t nic, Index item, Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::queue(std::uint32_t nic, Index item, Ticks now) {
     Node& node = this->node(nic);
     const bool alone = node.nic.waiting.empty();
     node.nic.waiting.append(engine_.transactions, item);
@@ -64,9 +64,9 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::queue(std::uint32_t nic, 
 
 /// Gives a message to all NICs of the node, which take its packets in turn. Each has a record to queue, which says its
 /// next packet where others say a round; the message's own record travels.
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::stripe(std::uint32_t rank, std::uint32_t first, Index item,
-                                                              std::int64_t bytes, Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::stripe(std::uint32_t rank, std::uint32_t first, Index item,
+                                                         std::int64_t bytes, Ticks now) {
     const Transaction e = engine_.transactions[item];
     const Index message = engine_.messages.take();
     engine_.messages[message] = {bytes, bytes, bytes, 0, rank, e.peer, 0, item, true};
@@ -87,8 +87,8 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::stripe(std::uint32_t rank
 ///
 /// The peer's NIC answers a get request by itself, whatever its rank is doing. Where no memory serves one payload after
 /// the other, what it sends is certain, and goes without an event of its own.
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::hand_over(std::uint32_t rank, Index item, Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::hand_over(std::uint32_t rank, Index item, Ticks now) {
     using Kind = Transaction::Kind;
     Transaction& e = engine_.transactions[item];
     const Parameters& p = engine_.parameters;
@@ -118,8 +118,8 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::hand_over(std::uint32_t r
 }
 
 /// Random; orders messages past the packet network that arrive at the same tick.
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE std::uint32_t NodeRules<Own, Engine, Switches>::tie(std::uint32_t source, const Transaction& e) const {
+template <class Engine, class Switches>
+TRAMONTANE_RULE std::uint32_t NodeRules<Engine, Switches>::tie(std::uint32_t source, const Transaction& e) const {
     using Kind = Transaction::Kind;
     const bool from_sender = e.carries_payload() || e.kind() == Kind::header || e.kind() == Kind::eager_header;
     const std::uint32_t sender = from_sender ? source : e.peer;
@@ -131,8 +131,8 @@ TRAMONTANE_RULE std::uint32_t NodeRules<Own, Engine, Switches>::tie(std::uint32_
     return bits;
 }
 
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::wake(Node& node, std::uint32_t nic, Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::wake(Node& node, std::uint32_t nic, Ticks now) {
     const auto& [link, due] = fabric_.injection(nic);
     Ticks time = never;
     if (node.nic.awaited()) {  // its credits come as packets leave, before the port is free
@@ -144,9 +144,8 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::wake(Node& node, std::uin
     if (time < due) fabric_.wake_injection(nic, time);
 }
 
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::apply_returned_credits(Node& node, std::uint32_t nic,
-                                                                              Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::apply_returned_credits(Node& node, std::uint32_t nic, Ticks now) {
     const NicChannel& buffer = node.nic;
     const NodeChannel& link = fabric_.injection(nic).channel;
     while (true) {
@@ -161,8 +160,8 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::apply_returned_credits(No
     }
 }
 
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::take_buffer_credits(Node& node, std::uint32_t nic, Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::take_buffer_credits(Node& node, std::uint32_t nic, Ticks now) {
     const Parameters& p = engine_.parameters;
     IntrusiveQueue& lane = node.nic.waiting;
     node.nic.apply(engine_.credits, now);
@@ -179,8 +178,8 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::take_buffer_credits(Node&
 }
 
 /// The rank that a message in a NIC comes from, which the message no longer says then.
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE std::uint32_t NodeRules<Own, Engine, Switches>::sender_of(std::uint32_t nic, Transaction& e) const {
+template <class Engine, class Switches>
+TRAMONTANE_RULE std::uint32_t NodeRules<Engine, Switches>::sender_of(std::uint32_t nic, Transaction& e) const {
     if (!places_.several()) return places_.rank_at(nic);
     const std::uint32_t place = places_.beside(nic, e.peer);
     e.peer = places_.rank_in(e.peer);
@@ -190,9 +189,9 @@ TRAMONTANE_RULE std::uint32_t NodeRules<Own, Engine, Switches>::sender_of(std::u
 /// The number of a rank's next packet, which no other of its packets has. Where a rank uses several NICs, each counts
 /// for itself: which of them is served first depends on when each is looked at, as long as nobody can see the
 /// difference.
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE std::uint32_t NodeRules<Own, Engine, Switches>::next_number(Node& node, std::uint32_t nic,
-                                                                            std::uint32_t rank) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE std::uint32_t NodeRules<Engine, Switches>::next_number(Node& node, std::uint32_t nic,
+                                                                       std::uint32_t rank) {
     if (!places_.several()) return node.injected++;
     if (!places_.spread()) return nodes_[places_.of(rank)].injected++;
     return node.injected++ * places_.nics() + places_.address(nic).local;
@@ -200,9 +199,8 @@ TRAMONTANE_RULE std::uint32_t NodeRules<Own, Engine, Switches>::next_number(Node
 
 /// Hands the message's next packet to the injection buffer; whether there are more. As in PISCES, space for a whole
 /// packet must be there, whatever the packet's size.
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::cut_packet(Node& node, std::uint32_t nic, Index item,
-                                                                  Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE bool NodeRules<Engine, Switches>::cut_packet(Node& node, std::uint32_t nic, Index item, Ticks now) {
     const Index index = engine_.packets.take();
     Packet& packet = engine_.packets[index];
     std::memset(static_cast<void*>(&packet), 0, sizeof(packet));  // as it is by default
@@ -269,9 +267,9 @@ TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::cut_packet(Node& node, st
 }
 
 /// Counts the queue that a packet finds before it: what waits in the injection buffer, and what the port is booked for.
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::note_injection(const Node& node, std::uint32_t nic,
-                                                                      std::uint32_t bytes, Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::note_injection(const Node& node, std::uint32_t nic,
+                                                                 std::uint32_t bytes, Ticks now) {
     LinkMeter& meter = injections_[nic];
     const Ticks booked = node.busy_until - std::min(node.busy_until, now);
     const std::uint64_t queue = meter.waiting + booked / engine_.parameters.injection_slot;
@@ -281,9 +279,9 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::note_injection(const Node
     if (engine_.link_use.wanted()) engine_.link_use.find(meter, now, queue);
 }
 
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::count_injection(std::uint32_t nic, std::uint32_t bytes,
-                                                                       Ticks begin, Ticks end) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::count_injection(std::uint32_t nic, std::uint32_t bytes, Ticks begin,
+                                                                  Ticks end) {
     LinkMeter& meter = injections_[nic];
     ++meter.packets;
     meter.bytes += bytes;
@@ -291,8 +289,8 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::count_injection(std::uint
     if (engine_.link_use.wanted()) engine_.link_use.pass(meter, begin, end, bytes);
 }
 
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::inject(Node& node, std::uint32_t nic, Index index, Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::inject(Node& node, std::uint32_t nic, Index index, Ticks now) {
     const Parameters& p = engine_.parameters;
     Packet& packet = engine_.packets[index];
     fabric_.injection(nic).channel.take(packet.bytes);
@@ -310,8 +308,8 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::inject(Node& node, std::u
     engine_.schedule(leaves + p.injection_latency, switch_of(nic), event_code(EventKind::head_arrival), index);
 }
 
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::take_switch_credits(Node& node, std::uint32_t nic, Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::take_switch_credits(Node& node, std::uint32_t nic, Ticks now) {
     NodeChannel& link = fabric_.injection(nic).channel;
     link.apply(engine_.credits, now);
     while (true) {
@@ -323,14 +321,14 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::take_switch_credits(Node&
 
 /// A NIC that matches messages by itself takes what needs no copy, whatever the rank is doing. A header whose receive
 /// is not posted waits there for it.
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::take_by_hardware(Node& node, std::uint32_t rank, Index item,
-                                                                        Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE bool NodeRules<Engine, Switches>::take_by_hardware(Node& node, std::uint32_t rank, Index item,
+                                                                   Ticks now) {
     using Kind = Transaction::Kind;
     const Transaction& e = engine_.transactions[item];
     if (e.kind() != Kind::header && e.kind() != Kind::data && e.kind() != Kind::acknowledgement) return false;
-    if (follows_graph_) {
-        own().take_for_operation_by_hardware(rank, item, now);
+    if (graph_) {
+        take_for_operation_by_hardware(rank, item, now);
         return true;
     }
     if (e.round == node.round && !is_posted(node, rank, e.round)) {
@@ -343,10 +341,10 @@ TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::take_by_hardware(Node& no
 
 /// A put, or its acknowledgement: NICs move both, whatever the ranks are doing. A put to a rank that has not begun the
 /// round is remembered for it.
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::take_put(Node& node, std::uint32_t rank, Index item, Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE bool NodeRules<Engine, Switches>::take_put(Node& node, std::uint32_t rank, Index item, Ticks now) {
     using Kind = Transaction::Kind;
-    if (follows_graph_) return own().take_put_for_operation(rank, item, now);
+    if (graph_) return take_put_for_operation(rank, item, now);
     const Transaction::Kind kind = engine_.transactions[item].kind();
     if (kind != Kind::data && kind != Kind::acknowledgement) return false;
     const std::uint32_t round = engine_.transactions[item].round;
@@ -374,9 +372,8 @@ TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::take_put(Node& node, std:
 }
 
 /// Has an eager payload say what its rank will ask.
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::note_arrival(std::uint32_t place, std::uint32_t code,
-                                                                    Index item) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::note_arrival(std::uint32_t place, std::uint32_t code, Index item) {
     Transaction& e = engine_.transactions[item];
     if (!e.is_eager_payload()) return;
     if (notes_sources_) e.note_source(what_of(code) >> places_.bits());
@@ -386,9 +383,9 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::note_arrival(std::uint32_
 }
 
 /// Counts how long a rank has done nothing but wait until now, when a message comes to it.
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::charge_waiting(const Node& node, std::uint32_t rank, Index item,
-                                                                      Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::charge_waiting(const Node& node, std::uint32_t rank, Index item,
+                                                                 Ticks now) {
     Ticks since = now;
     if (node.state == RankState::waits) since = waiting_->idle_since(rank);
     if (node.state == RankState::busy_nothing_arrived) since = std::min(node.free_at, now);
@@ -396,8 +393,8 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::charge_waiting(const Node
     waiting_->idle(rank, now);
 }
 
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::deliver(Node& node, std::uint32_t rank, Index item, Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::deliver(Node& node, std::uint32_t rank, Index item, Ticks now) {
     using Kind = Transaction::Kind;
     const Transaction& e = engine_.transactions[item];
     if (e.kind() == Kind::get || e.kind() == Kind::eager_get) {

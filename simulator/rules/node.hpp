@@ -1,6 +1,6 @@
 /// \file
 /// What a node does: its network interfaces (NICs), and the ranks behind them, each of which executes its part of the
-/// schedule. What follows is in nic.hpp and rank.hpp.
+/// schedule. What follows is in nic.hpp, rank.hpp and graph.hpp.
 ///
 /// A rank posts the receives of a round, then its sends, then waits for all of them. What MPI does in between is the
 /// protocol of SST/macro 16.0: eager up to `short_limit`, header + get + payload up to `eager_limit`, rendezvous
@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "allocation.hpp"
@@ -25,6 +26,7 @@
 #include "places.hpp"
 #include "random.hpp"
 #include "rules/events.hpp"
+#include "rules/graph_records.hpp"
 #include "rules/node_records.hpp"
 #include "rules/parameters.hpp"
 #include "rules/rule.hpp"
@@ -35,15 +37,9 @@ namespace tramontane {
 
 struct Stretch;
 
-/// \tparam Own who has the nodes' records, and what ranks do that follow a graph:
-///
-///         source_of_next(node, rank)
-///         follow(node, rank, now)
-///         take_for_operation_by_hardware(rank, item, now)
-///         take_put_for_operation(rank, item, now)
 /// \tparam Engine see Events
 /// \tparam Switches see SwitchRules
-template <class Own, class Engine, class Switches>
+template <class Engine, class Switches>
 class NodeRules : public NodeRecords {
 public:
     using Network = typename Engine::Network;
@@ -72,6 +68,13 @@ public:
     }
     /// A rank goes on: its work is done, or the operating system has given it back.
     TRAMONTANE_RULE void resume(std::uint32_t place, Ticks now);
+    /// The same, or another processor of a rank goes on. \param code of the event
+    TRAMONTANE_RULE void processor_goes_on(std::uint32_t place, std::uint32_t code, Ticks now) {
+        const std::uint32_t cpu = what_of(code) >> places_.bits();
+        if (cpu > 0) [[unlikely]]
+            return other_cpu_goes_on(place, cpu, now);
+        resume(place, now);
+    }
     /// A message's last byte arrives.
     TRAMONTANE_RULE void message_arrives(std::uint32_t place, std::uint32_t code, Index item, Ticks now) {
         apply_returned_credits_of(place, now);
@@ -85,6 +88,8 @@ public:
     /// First start and last end over all ranks of this part, and how many have `ended`.
     [[nodiscard]] const Span& span() const { return span_; }
     [[nodiscard]] std::uint32_t ended() const { return ended_; }
+    /// Some ranks that have not ended, and what each waits for; see rules/deadlock.hpp.
+    [[nodiscard]] std::string waiting_ranks(std::uint32_t ranks, int limit) const;
     /// Calls `f(LP, node of the topology, meter)` for each NIC that has injected packets, where links are counted.
     template <class F>
     void each_counted_injection(F&& f) const {
@@ -113,8 +118,7 @@ protected:
                                          : std::numeric_limits<std::int64_t>::max()),
           is_seen_(has_puts_ || machine.hardware_progress || machine.direct_eager || copies_share_),
           notes_sources_((machine.unpack_per_byte > 0 && machine.unpacks_in_order) || schedule.receives_in_turn()),
-          notes_arrivals_(machine.direct_eager || notes_sources_),
-          follows_graph_(schedule.graph() != nullptr) {}
+          notes_arrivals_(machine.direct_eager || notes_sources_) {}
     /// The same with the counts of another part.
     NodeRules(const NodeRules& first, Engine& engine, Switches& fabric)
         : engine_(engine),
@@ -131,8 +135,7 @@ protected:
           stripe_above_(first.stripe_above_),
           is_seen_(first.is_seen_),
           notes_sources_(first.notes_sources_),
-          notes_arrivals_(first.notes_arrivals_),
-          follows_graph_(first.follows_graph_) {}
+          notes_arrivals_(first.notes_arrivals_) {}
 
     /// Whether the next send may start: complete are `sends - left.sends`.
     [[nodiscard]] TRAMONTANE_RULE static bool may_send(const Node& node) {
@@ -182,8 +185,16 @@ protected:
     }
     [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE Ticks posting(Node& node, std::uint32_t rank) const;
     TRAMONTANE_ONCE TRAMONTANE_RULE Step take_early(Node& node, std::uint32_t rank, Ticks now);
+    /// Whose message a rank receives next, where it receives them in turn.
+    [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE std::uint32_t source_of_next(const Node& node,
+                                                                                 std::uint32_t rank) const {
+        const auto me = static_cast<Rank>(rank);
+        const std::int32_t done = schedule_.round(me, node.round).receives - node.left.receives;
+        return static_cast<std::uint32_t>(schedule_.source(me, node.round, done));
+    }
     [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE bool is_next(const Node& node, std::uint32_t rank,
                                                                  const Transaction& e);
+    [[gnu::noinline]] TRAMONTANE_RULE Step post_next(Node& node, std::uint32_t rank, Ticks time);
     [[gnu::noinline]] TRAMONTANE_RULE Step take_next(Node& node, std::uint32_t rank, Ticks now, Ticks time);
     /// Whether a message that came before its receive waits in the library; else a network interface keeps it.
     [[nodiscard]] TRAMONTANE_RULE bool is_unexpected(const Transaction& e) const {
@@ -259,6 +270,8 @@ protected:
     /// Bytes of the message that `rank` sends [B].
     [[nodiscard]] TRAMONTANE_RULE std::int64_t size(std::uint32_t rank, const Transaction& e) const {
         if (!e.carries_payload()) return control_bytes;
+        if (graph_) [[unlikely]]
+            return graph_->of(rank).sends[e.index()].bytes();
         return schedule_.send_bytes(static_cast<Rank>(rank), e.round, static_cast<std::int32_t>(e.index()));
     }
     TRAMONTANE_ONCE TRAMONTANE_RULE void post(std::uint32_t rank, Index transaction, std::int64_t bytes, Ticks now);
@@ -297,6 +310,36 @@ protected:
     [[gnu::noinline]] TRAMONTANE_RULE void charge_waiting(const Node& node, std::uint32_t rank, Index item, Ticks now);
     TRAMONTANE_ONCE TRAMONTANE_RULE void deliver(Node& node, std::uint32_t rank, Index transaction, Ticks now);
 
+    // A rank that follows a graph of operations:
+    static constexpr std::uint32_t nothing_done = OperationState::ended;
+    struct Taken {
+        Ticks copying;
+        std::uint32_t done;  ///< operation, or nothing_done
+    };
+    [[gnu::noinline]] TRAMONTANE_RULE void follow(Node& node, std::uint32_t rank, Ticks now);
+    TRAMONTANE_RULE void follow_first_cpu(Node& node, std::uint32_t rank, Ticks now);
+    [[gnu::noinline]] TRAMONTANE_RULE void start_other_cpus(Node& node, std::uint32_t rank, Ticks now);
+    [[gnu::noinline]] TRAMONTANE_RULE void other_cpu_goes_on(std::uint32_t place, std::uint32_t number, Ticks now);
+    [[nodiscard]] std::string waiting_operations(std::uint32_t rank, int limit) const;
+    TRAMONTANE_RULE void begin_graph(Node& node, std::uint32_t rank, Ticks now);
+    TRAMONTANE_RULE void enter_phase(Node& node, std::int16_t phase, Ticks now);
+    TRAMONTANE_RULE void leave_phase(const Node& node, Ticks now);
+    TRAMONTANE_ONCE TRAMONTANE_RULE bool start_operation(Node& node, std::uint32_t rank, Ticks now);
+    TRAMONTANE_ONCE TRAMONTANE_RULE bool post_receives(Node& node, std::uint32_t rank, Ticks now);
+    TRAMONTANE_ONCE TRAMONTANE_RULE Index in_order(const GraphTable::Operations& own, Index first);
+    TRAMONTANE_ONCE TRAMONTANE_RULE Index merged(const GraphTable::Operations& own, Index a, Index b);
+    /// The message after one in a chain.
+    [[nodiscard]] TRAMONTANE_RULE Index& after(const GraphTable::Operations& own, Index item) {
+        return graph_->early_of(own, engine_.transactions[item].round);
+    }
+    TRAMONTANE_ONCE TRAMONTANE_RULE void pull(Node& node, std::uint32_t rank, std::uint32_t receive, Ticks now);
+    TRAMONTANE_ONCE TRAMONTANE_RULE void post_operation(Node& node, std::uint32_t rank, std::uint32_t operation,
+                                                        Ticks now);
+    [[nodiscard]] TRAMONTANE_RULE Ticks looking_for_operation(Index item) const;
+    TRAMONTANE_ONCE TRAMONTANE_RULE Taken take_for_operation(std::uint32_t rank, Index item, Ticks now);
+    [[gnu::noinline]] TRAMONTANE_RULE void take_for_operation_by_hardware(std::uint32_t rank, Index item, Ticks now);
+    [[gnu::noinline]] TRAMONTANE_RULE bool take_put_for_operation(std::uint32_t rank, Index item, Ticks now);
+
     /// \param store has the records of all nodes
     template <class Store>
     void lend(Store& store) {
@@ -324,7 +367,6 @@ protected:
     const bool is_seen_;               // others see at once what a rank posts
     const bool notes_sources_;         // of eager payloads: in which order ranks take them is certain
     const bool notes_arrivals_;        // see note_arrival
-    const bool follows_graph_;         // else ranks run rounds
     std::uint32_t rounds_ = 0;
     std::uint32_t ended_ = 0;
     Span span_;
@@ -337,18 +379,17 @@ protected:
     Index* open_ = nullptr;                // by rank: the first record of its open rounds, plus 1
     Unpacking* unpacking_ = nullptr;       // null where it takes no time
     Repeats* repeats_ = nullptr;
+    GraphRecords* graph_ = nullptr;  // null where ranks run rounds
     Span* phases_ = nullptr;
     Totals* totals_ = nullptr;                   // by phase
     Waiting* waiting_ = nullptr;                 // null where nobody asks why ranks wait
     LinkMeter* injections_ = nullptr;            // by NIC: what its link carries; null where links are not counted
     std::vector<Stretch>* stretches_ = nullptr;  // what some did when
-
-private:
-    [[nodiscard]] TRAMONTANE_RULE Own& own() { return static_cast<Own&>(*this); }
 };
 
 }  // namespace tramontane
 
 // The parts that belong to the class:
+#include "rules/graph.hpp"
 #include "rules/nic.hpp"
 #include "rules/rank.hpp"

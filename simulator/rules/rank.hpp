@@ -6,8 +6,8 @@
 
 namespace tramontane {
 
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::resume(std::uint32_t place, Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::resume(std::uint32_t place, Ticks now) {
     apply_returned_credits_of(place, now);
     run(node(place), places_.rank_at(place), now);
     wake_of(place, now);
@@ -18,10 +18,10 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::resume(std::uint32_t plac
 /// The steps that every message takes are inlined here, and what most workloads never do is kept out of line (noinline,
 /// in node.hpp). Left to itself the compiler finds all of it too large, and calls each small part instead, which cost
 /// allreduces a tenth of their speed (python -m benchmarks.alternate).
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::run(Node& node, std::uint32_t rank, Ticks now) {
-    if (follows_graph_) [[unlikely]]
-        return own().follow(node, rank, now);
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::run(Node& node, std::uint32_t rank, Ticks now) {
+    if (graph_) [[unlikely]]
+        return follow(node, rank, now);
     // What a rank does, and how long that takes, is certain until it looks at what has arrived; so it goes ahead of its
     // events as far as nobody can see that something is done before its time.
     Step step = Step::until(now);
@@ -59,9 +59,11 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::run(Node& node, std::uint
 
 /// \param time when the round before is over
 /// \return when messages that were here before are copied
-template <class Own, class Engine, class Switches>
-TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, Switches>::begin_round(
-    Node& node, std::uint32_t rank, Ticks now, Ticks time) {
+template <class Engine, class Switches>
+TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Engine, Switches>::begin_round(Node& node,
+                                                                                                  std::uint32_t rank,
+                                                                                                  Ticks now,
+                                                                                                  Ticks time) {
     const bool is_seen = is_seen_ || !node.early_of(node.round).empty();
     if (time > now && (is_seen || repeats_->watches(node.round))) {
         resume_at(rank, time);
@@ -111,7 +113,7 @@ TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, 
     }
     if (round.ends > 0) return wait(node, rank, now, time);
     if (unpacking_) unpacking_->post(rank, node.round, node.window >= sends_freely ? round.receives : 0);
-    if (engine_.parameters.costs.of_posting() && node.window > puts) {
+    if (engine_.parameters.costs.of_posting() && node.window > puts && node.window != in_turn) {
         if (const Ticks work = posting(node, rank); work > 0) {
             node.state = RankState::posts;
             resume_after(node, rank, time, work);
@@ -126,8 +128,8 @@ TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, 
 }
 
 /// Counts a rank among those in the phase that its receives have brought it to, where phases change within a round.
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::go_to_phase(Node& node, std::uint32_t rank, Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::go_to_phase(Node& node, std::uint32_t rank, Ticks now) {
     const Round round = schedule_.round(static_cast<Rank>(rank), node.round);
     if (round.phase_receives == 0) return;
     const std::int32_t received = round.receives - node.left.receives;
@@ -142,18 +144,18 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::go_to_phase(Node& node, s
     }
 }
 
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE NodeRecords::Step NodeRules<Own, Engine, Switches>::end_round(Node& node, Ticks time) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE NodeRecords::Step NodeRules<Engine, Switches>::end_round(Node& node, Ticks time) {
     ++node.round;
     node.state = RankState::begins_round;
     return Step::until(time);
 }
 
 /// \param time from which on the rank looks at what arrives
-template <class Own, class Engine, class Switches>
-TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, Switches>::wait(Node& node,
-                                                                                                std::uint32_t rank,
-                                                                                                Ticks now, Ticks time) {
+template <class Engine, class Switches>
+TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Engine, Switches>::wait(Node& node,
+                                                                                           std::uint32_t rank,
+                                                                                           Ticks now, Ticks time) {
     time = unpacked(node, rank, time);
     if (time > now && awaits(node, rank)) {
         wait_from(node, rank, time);
@@ -165,8 +167,8 @@ TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, 
 
 // --- rounds that were left open --------------------------------------------------------------------------------------
 
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::leave_open(Node& node, std::uint32_t rank) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::leave_open(Node& node, std::uint32_t rank) {
     if (!node.left.any()) return;
     const Index item = engine_.open_rounds.take();
     engine_.open_rounds[item] = {node.round, node.left, open_[rank]};
@@ -174,26 +176,25 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::leave_open(Node& node, st
     ++node.open;
 }
 
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE Index NodeRules<Own, Engine, Switches>::open_round(const Node& node, std::uint32_t rank,
-                                                                   std::uint32_t round) const {
+template <class Engine, class Switches>
+TRAMONTANE_RULE Index NodeRules<Engine, Switches>::open_round(const Node& node, std::uint32_t rank,
+                                                              std::uint32_t round) const {
     if (node.open == 0) return none;
     Index item = open_[rank];
     while (item != 0 && engine_.open_rounds[item - 1].round != round) item = engine_.open_rounds[item - 1].next;
     return item == 0 ? none : item - 1;
 }
 
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE Left* NodeRules<Own, Engine, Switches>::left_of_open(Node& node, std::uint32_t rank,
-                                                                     std::uint32_t round) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE Left* NodeRules<Engine, Switches>::left_of_open(Node& node, std::uint32_t rank, std::uint32_t round) {
     const Index item = open_round(node, rank, round);
     return item == none ? nullptr : &engine_.open_rounds[item].left;
 }
 
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE std::uint64_t NodeRules<Own, Engine, Switches>::open_receives(const Node& node,
-                                                                              std::uint32_t rank) const {
+template <class Engine, class Switches>
+TRAMONTANE_RULE std::uint64_t NodeRules<Engine, Switches>::open_receives(const Node& node, std::uint32_t rank) const {
     auto receives = static_cast<std::uint64_t>(node.left.receives);
+    if (node.window == in_turn) receives = std::min<std::uint64_t>(receives, 1);
     if (node.open == 0) [[likely]]
         return receives;
     for (Index i = open_[rank]; i != 0; i = engine_.open_rounds[i - 1].next) {
@@ -202,8 +203,8 @@ TRAMONTANE_RULE std::uint64_t NodeRules<Own, Engine, Switches>::open_receives(co
     return receives;
 }
 
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::awaits_open(const Node& node, std::uint32_t rank) const {
+template <class Engine, class Switches>
+TRAMONTANE_RULE bool NodeRules<Engine, Switches>::awaits_open(const Node& node, std::uint32_t rank) const {
     const Round round = schedule_.round(static_cast<Rank>(rank), node.round);
     const Index item =
         round.ends > 0 ? open_round(node, rank, node.round - static_cast<std::uint32_t>(round.ends)) : none;
@@ -213,8 +214,8 @@ TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::awaits_open(const Node& n
 }
 
 /// Forgets the round that this one has ended, if its transfers took that long.
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::close(Node& node, std::uint32_t rank) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::close(Node& node, std::uint32_t rank) {
     const std::int64_t ends = schedule_.round(static_cast<Rank>(rank), node.round).ends;
     const Index closed = ends > 0 ? open_round(node, rank, node.round - static_cast<std::uint32_t>(ends)) : none;
     if (closed == none || engine_.open_rounds[closed].left.any()) return;
@@ -228,8 +229,8 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::close(Node& node, std::ui
 // --- messages --------------------------------------------------------------------------------------------------------
 
 /// How long it takes to post the receives of a round.
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE Ticks NodeRules<Own, Engine, Switches>::posting(Node& node, std::uint32_t rank) const {
+template <class Engine, class Switches>
+TRAMONTANE_RULE Ticks NodeRules<Engine, Switches>::posting(Node& node, std::uint32_t rank) const {
     std::uint64_t found = 0;
     if (unexpected_) {
         const auto& pool = engine_.transactions;
@@ -243,9 +244,10 @@ TRAMONTANE_RULE Ticks NodeRules<Own, Engine, Switches>::posting(Node& node, std:
 
 /// Takes the messages of the round that were here before.
 /// \return when those that have to be copied are
-template <class Own, class Engine, class Switches>
-TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, Switches>::take_early(
-    Node& node, std::uint32_t rank, Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Engine, Switches>::take_early(Node& node,
+                                                                                                 std::uint32_t rank,
+                                                                                                 Ticks now) {
     node.state = RankState::sends;
     Ticks own = 0;
     std::int64_t bytes = 0;
@@ -273,63 +275,74 @@ TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, 
 
 /// Whether the receive of a message is the one that its rank has posted, where it posts them in turn. From one source
 /// they come in the order in which they are sent.
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::is_next(const Node& node, std::uint32_t rank,
-                                                               const Transaction& e) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE bool NodeRules<Engine, Switches>::is_next(const Node& node, std::uint32_t rank, const Transaction& e) {
     if (node.window != in_turn || e.round != node.round) return true;
     const bool has_sent = node.state != RankState::sends && node.state != RankState::prepares_send;
     if (!has_sent || node.state == RankState::posts_in_turn) return false;
-    return node.left.receives > 0 && e.source() == own().source_of_next(node, rank);
+    return node.left.receives > 0 && e.source() == source_of_next(node, rank);
 }
 
-/// Posts the next receive in turn, and takes messages that were here before.
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE NodeRecords::Step NodeRules<Own, Engine, Switches>::take_next(Node& node, std::uint32_t rank, Ticks now,
-                                                                              Ticks time) {
+/// Posts the next receive in turn, if there is one. \return when it is posted
+template <class Engine, class Switches>
+TRAMONTANE_RULE NodeRecords::Step NodeRules<Engine, Switches>::post_next(Node& node, std::uint32_t rank, Ticks time) {
     node.state = RankState::posts_in_turn;
+    const Costs& costs = engine_.parameters.costs;
+    if (!costs.of_posting() || node.left.receives == 0) return Step::until(time);
+    std::uint64_t found = 0;
+    if (unexpected_) {
+        const auto& pool = engine_.transactions;
+        const std::uint32_t source = source_of_next(node, rank);
+        for (Index i = node.early_of(node.round).top(); i != none && found == 0; i = pool[i].next) {
+            if (pool[i].round == node.round && is_unexpected(pool[i]) && pool[i].source() == source) found = 1;
+        }
+    }
+    const Ticks work = costs.post(1, unexpected_ ? unexpected_[rank] : 0, found);
+    return Step::until(work > 0 ? busy_until(node, rank, time, work) : time);
+}
+
+/// Takes the message of the receive that has been posted in turn, if it was here before; else waits for it.
+template <class Engine, class Switches>
+TRAMONTANE_RULE NodeRecords::Step NodeRules<Engine, Switches>::take_next(Node& node, std::uint32_t rank, Ticks now,
+                                                                         Ticks time) {
     if (time > now) {  // what has come by then nobody knows yet
         resume_at(rank, time);
         return Step::blocked();
     }
     node.state = RankState::waits;
-    while (node.left.receives > 0) {
-        bool found = false;
-        const auto is_posted_next = [&](const Transaction& e) {
-            return !found && (found = e.round == node.round && is_next(node, rank, e));
-        };
-        IntrusiveQueue taken = node.early_of(node.round).take(engine_.transactions, is_posted_next);
-        if (taken.empty()) break;
-        const Index item = taken.pop(engine_.transactions);
-        const Transaction& e = engine_.transactions[item];
-        if (unexpected_ && is_unexpected(e)) --unexpected_[rank];
-        if (e.kind() == Transaction::Kind::header) {
-            answer(rank, item, Transaction::Kind::get, time);
-            break;
-        }
-        const std::int64_t bytes = e.bytes;
-        complete(rank, e, bytes);
-        --node.left.receives;
-        engine_.transactions.give_back(item);
-        if (const Ticks own = engine_.parameters.copy(bytes); own > 0) {
-            node.state = RankState::posts_in_turn;
-            return Step::until(busy_until(node, rank, time, copying(rank, bytes, own, time)));
-        }
+    bool found = false;
+    const auto is_posted_next = [&](const Transaction& e) {
+        return !found && (found = e.round == node.round && is_next(node, rank, e));
+    };
+    IntrusiveQueue taken = node.early_of(node.round).take(engine_.transactions, is_posted_next);
+    if (taken.empty()) return wait(node, rank, now, time);
+    const Index item = taken.pop(engine_.transactions);
+    const Transaction& e = engine_.transactions[item];
+    if (unexpected_ && is_unexpected(e)) --unexpected_[rank];
+    if (e.kind() == Transaction::Kind::header) {
+        answer(rank, item, Transaction::Kind::get, time);
+        return wait(node, rank, now, time);
     }
-    return wait(node, rank, now, time);
+    const std::int64_t bytes = e.bytes;
+    complete(rank, e, bytes);
+    --node.left.receives;
+    engine_.transactions.give_back(item);
+    const Ticks own = engine_.parameters.copy(bytes);
+    return post_next(node, rank, own > 0 ? busy_until(node, rank, time, copying(rank, bytes, own, time)) : time);
 }
 
 /// A message that has come before its receive is posted waits for it.
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::set_aside(Node& node, std::uint32_t rank, Index item) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::set_aside(Node& node, std::uint32_t rank, Index item) {
     const Transaction& e = engine_.transactions[item];
     if (unexpected_ && is_unexpected(e)) ++unexpected_[rank];
     node.early_of(e.round).push(engine_.transactions, item);
 }
 
 /// Of a copy where ranks share their node's memory for it: at least until that has served all before it, and its bytes.
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE Ticks NodeRules<Own, Engine, Switches>::sharing(std::uint32_t rank, std::int64_t bytes, Ticks own,
-                                                                Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE Ticks NodeRules<Engine, Switches>::sharing(std::uint32_t rank, std::int64_t bytes, Ticks own,
+                                                           Ticks now) {
     Ticks& until = memory_until_[places_.node_of(places_.of(rank))];
     until =
         std::max(now, until) + checked_product(static_cast<std::uint64_t>(bytes), engine_.parameters.node_memory_slot);
@@ -337,9 +350,8 @@ TRAMONTANE_RULE Ticks NodeRules<Own, Engine, Switches>::sharing(std::uint32_t ra
     return std::max(own, until - now);
 }
 
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE std::uint64_t NodeRules<Own, Engine, Switches>::sends_under_way(const Node& node,
-                                                                                std::uint32_t rank) const {
+template <class Engine, class Switches>
+TRAMONTANE_RULE std::uint64_t NodeRules<Engine, Switches>::sends_under_way(const Node& node, std::uint32_t rank) const {
     std::int64_t sends = std::int64_t{node.next_send} - (node.sends - node.left.sends);
     for (Index i = node.open > 0 ? open_[rank] : 0; i != 0; i = engine_.open_rounds[i - 1].next) {
         sends += engine_.open_rounds[i - 1].left.sends;
@@ -348,8 +360,8 @@ TRAMONTANE_RULE std::uint64_t NodeRules<Own, Engine, Switches>::sends_under_way(
 }
 
 /// How long a rank is busy with a message that has arrived before it takes it.
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE Ticks NodeRules<Own, Engine, Switches>::looking(Node& node, std::uint32_t rank, const Transaction& e) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE Ticks NodeRules<Engine, Switches>::looking(Node& node, std::uint32_t rank, const Transaction& e) {
     using Kind = Transaction::Kind;
     const Costs& costs = engine_.parameters.costs;
     Ticks work = 0;
@@ -363,9 +375,11 @@ TRAMONTANE_RULE Ticks NodeRules<Own, Engine, Switches>::looking(Node& node, std:
 
 /// \param time when the first send is prepared
 /// \return when the last is posted
-template <class Own, class Engine, class Switches>
-TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, Switches>::post_sends(
-    Node& node, std::uint32_t rank, Ticks now, Ticks time) {
+template <class Engine, class Switches>
+TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Engine, Switches>::post_sends(Node& node,
+                                                                                                 std::uint32_t rank,
+                                                                                                 Ticks now,
+                                                                                                 Ticks time) {
     if (node.window <= puts) return post_puts(node, rank, now, time);
     const Parameters& p = engine_.parameters;
     for (; may_send(node); ++node.next_send) {
@@ -400,14 +414,14 @@ TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, 
         return end_round(node, time);
     }
     if (node.window == in_turn) [[unlikely]]
-        return take_next(node, rank, now, time);
+        return post_next(node, rank, time);
     return wait(node, rank, now, time);
 }
 
 /// The same for puts, each of which the rank hands to its NIC as it is, and forgets.
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE NodeRecords::Step NodeRules<Own, Engine, Switches>::post_puts(Node& node, std::uint32_t rank, Ticks now,
-                                                                              Ticks time) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE NodeRecords::Step NodeRules<Engine, Switches>::post_puts(Node& node, std::uint32_t rank, Ticks now,
+                                                                         Ticks time) {
     const Ticks cost = from_picoseconds(schedule_.round(static_cast<Rank>(rank), node.round).put_cost);
     for (; may_send(node); ++node.next_send) {
         if (cost > 0 && node.state == RankState::sends) {
@@ -429,10 +443,9 @@ TRAMONTANE_RULE NodeRecords::Step NodeRules<Own, Engine, Switches>::post_puts(No
 
 /// Posts the first message of a transfer of the workload, and counts it.
 /// \param bytes of that message
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::post_first(Node& node, std::uint32_t rank, const Transfer& t,
-                                                                  Transaction::Kind kind, std::int64_t bytes,
-                                                                  Ticks time) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::post_first(Node& node, std::uint32_t rank, const Transfer& t,
+                                                             Transaction::Kind kind, std::int64_t bytes, Ticks time) {
     const std::uint32_t packet = engine_.parameters.packet;
     ++engine_.statistics.messages;
     engine_.statistics.bytes += static_cast<std::uint64_t>(t.bytes);
@@ -449,9 +462,9 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::post_first(Node& node, st
 /// Whether an eager message that is posted at `time`, later than now, waits for no credits in the NIC, and nothing else
 /// is posted before it: only get requests and puts are answered without the rank, where interfaces match no messages,
 /// and no other rank shares its node.
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::goes_ahead(Node& node, std::uint32_t rank, std::int64_t bytes,
-                                                                  Ticks time) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE bool NodeRules<Engine, Switches>::goes_ahead(Node& node, std::uint32_t rank, std::int64_t bytes,
+                                                             Ticks time) {
     if (places_.several() || has_puts_ || engine_.parameters.hardware_progress) return false;
     NodeChannel& link = fabric_.injection(places_.of(rank)).channel;
     if (node.unanswered > 0 || !node.nic.waiting.empty() || !link.waiting.empty()) return false;
@@ -462,11 +475,10 @@ TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::goes_ahead(Node& node, st
 
 /// Looks at what has arrived until the round is over.
 /// \return when it is, later than `now` where it ends with a copy; or that the rank has more to send
-template <class Own, class Engine, class Switches>
-TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, Switches>::progress(Node& node,
-                                                                                                    std::uint32_t rank,
-                                                                                                    Ticks now,
-                                                                                                    Ticks time) {
+template <class Engine, class Switches>
+TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Engine, Switches>::progress(Node& node,
+                                                                                               std::uint32_t rank,
+                                                                                               Ticks now, Ticks time) {
     // A message whose overhead is paid is taken, even if the NIC has completed everything else in the meantime.
     while (node.state == RankState::receives || awaits(node, rank)) {
         if (node.state == RankState::waits) {
@@ -497,8 +509,7 @@ TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, 
         Ticks copying = take(node, rank, node.arrived.pop(engine_.transactions), now);
         if (unpacking_) copying += unpacking_->take(rank);
         if (node.window == in_turn && node.left.receives < receives) [[unlikely]] {
-            node.state = RankState::posts_in_turn;
-            return Step::until(copying > 0 ? busy_until(node, rank, now, copying) : now);
+            return post_next(node, rank, copying > 0 ? busy_until(node, rank, now, copying) : now);
         }
         if (cuts_rounds_ && node.left.receives < receives) [[unlikely]]
             go_to_phase(node, rank, now);
@@ -518,8 +529,8 @@ TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Own, Engine, 
     return end_round(node, time);
 }
 
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::wait_from(Node& node, std::uint32_t rank, Ticks time) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::wait_from(Node& node, std::uint32_t rank, Ticks time) {
     if (node.arrived.empty()) {
         node.state = RankState::busy_nothing_arrived;
         node.free_at = time;
@@ -529,8 +540,8 @@ TRAMONTANE_RULE void NodeRules<Own, Engine, Switches>::wait_from(Node& node, std
     }
 }
 
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::is_free_for_message(Node& node, std::uint32_t rank, Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE bool NodeRules<Engine, Switches>::is_free_for_message(Node& node, std::uint32_t rank, Ticks now) {
     if (node.free_at > now) {
         node.state = RankState::busy;
         resume_at(rank, node.free_at);
@@ -541,8 +552,8 @@ TRAMONTANE_RULE bool NodeRules<Own, Engine, Switches>::is_free_for_message(Node&
 }
 
 /// One message out of the queue of arrivals. Returns how long the rank is busy with it.
-template <class Own, class Engine, class Switches>
-TRAMONTANE_RULE Ticks NodeRules<Own, Engine, Switches>::take(Node& node, std::uint32_t rank, Index item, Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE Ticks NodeRules<Engine, Switches>::take(Node& node, std::uint32_t rank, Index item, Ticks now) {
     const Transaction& e = engine_.transactions[item];
     Left* const left = left_of(node, rank, e.round);
     const bool expected = left != nullptr && (node.window != in_turn || is_next(node, rank, e));

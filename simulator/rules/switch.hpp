@@ -15,6 +15,7 @@
 #include <limits>
 #include <new>
 #include <stdexcept>
+#include <string>
 
 #include "link_use.hpp"
 #include "links.hpp"
@@ -128,6 +129,8 @@ public:
         engine_.schedule_at(nic, time, EventKind::nic_wake);
     }
 
+    /// What waits where in a switch; at most `limit` queues, which are counted down. See rules/deadlock.hpp.
+    [[nodiscard]] std::string waiting_packets(SwitchId at, int& limit) const;
     /// Calls `f(switch, port, meter)` for each link that packets of this part went by, where links are counted.
     template <class F>
     void each_counted_link(F&& f) const {

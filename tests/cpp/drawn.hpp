@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "given.hpp"
+#include "graphs.hpp"
 #include "random.hpp"
 #include "simulation.hpp"
 
@@ -168,11 +170,23 @@ struct Drawn {
         if (draw(2) == 0) machine.message_gap = 400'000;
     }
 
+    /// Has ranks receive in turn, which interfaces that make progress by themselves can't.
+    void receive_in_turn() {
+        workload = "kind=halo width=3 calls=isend-recv";
+        machine.hardware_progress = false;
+    }
+    /// Has ranks follow a graph of operations.
+    void follow_graph() { workload = "graph"; }
+
+    [[nodiscard]] std::unique_ptr<Schedule> schedule() const {
+        if (workload == "graph") return drawn_graph(ranks, run.seed);
+        return small_workload(workload, ranks);
+    }
     [[nodiscard]] Outcome simulate(std::uint32_t threads, std::uint32_t grain) const {
         Run with = run;
         with.threads = threads;
         with.grain = grain;
-        return tramontane::simulate(machine, *small_workload(workload, ranks), with, [] {});
+        return tramontane::simulate(machine, *schedule(), with, [] {});
     }
 
     Machine machine;

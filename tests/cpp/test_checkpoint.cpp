@@ -23,11 +23,11 @@ namespace {
 struct Killed : std::exception {};
 
 /// A file of its own that goes away.
-struct Scratch {
-    Scratch() : path(std::filesystem::temp_directory_path() / ("tramontane-" + std::to_string(getpid()) + ".state")) {}
-    ~Scratch() { std::filesystem::remove(path); }
-    Scratch(const Scratch&) = delete;
-    Scratch& operator=(const Scratch&) = delete;
+struct ScratchFile {
+    ScratchFile() : path(std::filesystem::temp_directory_path() / ("tramontane-" + std::to_string(getpid()) + ".state")) {}
+    ~ScratchFile() { std::filesystem::remove(path); }
+    ScratchFile(const ScratchFile&) = delete;
+    ScratchFile& operator=(const ScratchFile&) = delete;
 
     const std::filesystem::path path;
 };
@@ -35,7 +35,7 @@ struct Scratch {
 /// \param form by the device engine; null: by the other one
 Outcome simulated(const Drawn& drawn, const Run& run, const std::function<void()>& poll, const Keeping& keeping = {},
                   const device::Form* form = nullptr) {
-    const auto schedule = small_workload(drawn.workload, drawn.ranks);
+    const auto schedule = drawn.schedule();
     if (form != nullptr) return device::simulate(drawn.machine, *schedule, run, *form, poll, keeping);
     return tramontane::simulate(drawn.machine, *schedule, run, poll, keeping);
 }
@@ -61,7 +61,7 @@ bool killed_after(const Drawn& drawn, const Run& run, std::uint64_t number, cons
 }  // namespace
 
 TEST_CASE("a run goes on from where it was ended with the same bits") {
-    const Scratch scratch;
+    const ScratchFile scratch;
     std::uint64_t number = 0, resumed = 0;
     std::uint32_t most = 1;
     for (const Machine& machine : every_network()) {
@@ -88,13 +88,15 @@ TEST_CASE("a run goes on from where it was ended with the same bits") {
 }
 
 TEST_CASE("each engine goes on from what either has written, with the same bits") {
-    const Scratch scratch;
+    const ScratchFile scratch;
     std::uint64_t number = 5000, resumed = 0, turn = 0;
     for (const Machine& machine : every_network()) {
         if (machine.routing == "ugal-g") continue;
         Drawn drawn(machine, ++number);
         if (number % 2 == 0) drawn.state_costs(number);
         if (number % 3 == 0) drawn.spread_messages(number);
+        if (number % 4 == 0) drawn.follow_graph();
+        if (number % 7 == 0) drawn.receive_in_turn();
         if (number % 5 == 0) drawn.run.links = {.on = true, .hottest = hottest_links};
         drawn.machine.unpacks_in_order = false;
         INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
@@ -124,7 +126,7 @@ TEST_CASE("each engine goes on from what either has written, with the same bits"
 }
 
 TEST_CASE("the device engine refuses a state of several threads in one line") {
-    const Scratch scratch;
+    const ScratchFile scratch;
     Drawn drawn(every_network()[0], 1);
     drawn.machine.unpacks_in_order = false;
     Run run = drawn.run;
@@ -138,7 +140,7 @@ TEST_CASE("the device engine refuses a state of several threads in one line") {
 }
 
 TEST_CASE("repeats that may be cut short go on as well") {
-    const Scratch scratch;
+    const ScratchFile scratch;
     Drawn drawn(every_network()[0], 3);
     drawn.workload = "kind=allreduce algorithm=recursive-doubling repeats=60";
     drawn.run.noise = {};
@@ -168,7 +170,7 @@ TEST_CASE("a state that can't be written is told, and the run goes on") {
 }
 
 TEST_CASE("a state that is too short, or not there, is refused") {
-    const Scratch scratch;
+    const ScratchFile scratch;
     const Drawn drawn(every_network()[0], 1);
     Run run = drawn.run;
     run.poll_every = 50;

@@ -15,7 +15,6 @@
 #include "device/simulate.hpp"
 #include "drawn.hpp"
 #include "given.hpp"
-#include "graphs/table.hpp"
 #include "random.hpp"
 #include "simulation.hpp"
 #include "testing.hpp"
@@ -32,7 +31,7 @@ std::vector<double> results(Outcome o) {
 }
 
 Outcome simulate_by_lanes(const Drawn& drawn, const device::Form& form) {
-    return device::simulate(drawn.machine, *small_workload(drawn.workload, drawn.ranks), drawn.run, form);
+    return device::simulate(drawn.machine, *drawn.schedule(), drawn.run, form);
 }
 
 /// Simulates points beside each other. \return what is found of each: nothing of one that fails
@@ -40,7 +39,7 @@ std::vector<std::vector<double>> simulate_together(const std::vector<Drawn>& poi
     std::vector<std::unique_ptr<Schedule>> schedules;
     std::vector<device::Asked> asked;
     for (const Drawn& drawn : points) {
-        schedules.push_back(small_workload(drawn.workload, drawn.ranks));
+        schedules.push_back(drawn.schedule());
         asked.push_back({drawn.machine, *schedules.back(), drawn.run});
     }
     std::vector<std::vector<double>> found(points.size());
@@ -69,15 +68,14 @@ std::vector<Drawn> points_together(std::uint64_t number) {
     return points;
 }
 
-std::string refusal_of(const Drawn& drawn, const Schedule& schedule) {
+std::string refusal_of(const Drawn& drawn) {
     try {
-        (void)device::simulate(drawn.machine, schedule, drawn.run, {});
+        (void)simulate_by_lanes(drawn, {});
     } catch (const std::invalid_argument& refused) {
         return refused.what();
     }
     return "";
 }
-std::string refusal_of(const Drawn& drawn) { return refusal_of(drawn, *small_workload(drawn.workload, drawn.ranks)); }
 
 }  // namespace
 
@@ -89,6 +87,7 @@ TEST_CASE("the device engine finds what the other one finds") {
             Drawn drawn(machine, ++number);
             if (number % 2 == 0) drawn.state_costs(number);
             if (number % 3 == 0) drawn.run.links = {.on = true, .hottest = hottest_links};
+            if (number % 7 == 0) drawn.receive_in_turn();
             drawn.machine.unpacks_in_order = false;
             INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
             const auto expected = results(drawn.simulate(1, 0));
@@ -117,6 +116,29 @@ TEST_CASE("it does where ranks send through several NICs") {
             const auto expected = results(drawn.simulate(1, 0));
             CHECK(results(simulate_by_lanes(drawn, {})) == expected);
             CHECK(results(simulate_by_lanes(drawn, {.lanes = 1, .shuffle = number, .windows = 1})) == expected);
+        }
+    }
+}
+
+TEST_CASE("it does where ranks follow a graph of operations") {
+    std::uint64_t number = 5000;
+    for (const Machine& machine : every_network()) {
+        if (machine.routing == "ugal-g") continue;
+        for (int repeat = 0; repeat < 4; ++repeat) {
+            Drawn drawn(machine, ++number);
+            drawn.follow_graph();
+            if (number % 2 == 0) drawn.state_costs(number);
+            if (number % 3 == 0) drawn.spread_messages(number);
+            drawn.machine.unpacks_in_order = false;
+            INFO(machine.topology << " " << machine.routing << " " << number);
+            const auto expected = results(drawn.simulate(1, 0));
+            CHECK(results(simulate_by_lanes(drawn, {})) == expected);
+            CHECK(results(simulate_by_lanes(drawn, {.lanes = 1, .stride = 3, .shuffle = number, .windows = 1})) ==
+                  expected);
+            if (repeat == 0) {
+                CHECK(results(simulate_by_lanes(drawn, {.lanes = 3, .shuffle = number, .windows = 1000})) == expected);
+                CHECK(results(drawn.simulate(3, 0)) == expected);
+            }
         }
     }
 }
@@ -155,17 +177,15 @@ TEST_CASE("an accelerator finds what processors find", "[accelerator]") {
             if (number % 2 == 0) drawn.state_costs(number);
             if (number % 5 == 0) drawn.spread_messages(number);
             if (number % 3 == 0) drawn.run.links = {.on = true, .hottest = hottest_links};
+            if (number % 4 == 0) drawn.follow_graph();
+            if (number % 11 == 0) drawn.receive_in_turn();
             drawn.machine.unpacks_in_order = false;
             INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
             device::Form form{.lanes = number % 7 == 0 ? 0U : 1U,
                               .windows = number % 20 == 0 ? 7 : device::windows_of_kernel,
                               .accelerator = true};
-            try {
-                CHECK(results(simulate_by_lanes(drawn, form)) == results(drawn.simulate(1, 0)));
-                ++compared;
-            } catch (const std::invalid_argument& refused) {  // networks that are tables
-                CHECK(std::string(refused.what()).find("networks that are tables") != std::string::npos);
-            }
+            CHECK(results(simulate_by_lanes(drawn, form)) == results(drawn.simulate(1, 0)));
+            ++compared;
         }
     }
     WARN(device::accelerator().name() << ": compared " << compared << " points");
@@ -174,7 +194,6 @@ TEST_CASE("an accelerator finds what processors find", "[accelerator]") {
     const auto found = simulate_together(points, {.lanes = 0, .windows = 100, .accelerator = true});
     compared = 0;
     for (std::size_t i = 0; i < points.size(); ++i) {
-        if (found[i].empty()) continue;  // networks that are tables
         CHECK(found[i] == results(points[i].simulate(1, 0)));
         ++compared;
     }
@@ -189,7 +208,8 @@ TEST_CASE("a table of rounds says what its schedule says") {
                  "kind=transposition algorithm=ring-k radix=1", "kind=transposition algorithm=ring-k radix=3",
                  "kind=transposition algorithm=pairwise", "kind=transposition algorithm=sliding-window radix=2",
                  "kind=transposition algorithm=bruck", "kind=allreduce algorithm=recursive-k radix=3 repeats=40",
-                 "kind=allreduce algorithm=ring repeats=2", "kind=halo width=3"}) {
+                 "kind=allreduce algorithm=ring repeats=2", "kind=halo width=3",
+                 "kind=halo width=3 calls=isend-recv"}) {
             const auto schedule = small_workload(words, ranks);
             for (const std::uint64_t most : {std::uint64_t{0}, std::uint64_t{1} << 30}) {
                 INFO(words << " of " << ranks << ", " << most << " B");
@@ -204,9 +224,13 @@ TEST_CASE("a table of rounds says what its schedule says") {
                             const Transfer told = table.send(rank, number, i), sent = schedule->send(rank, number, i);
                             wrong += told.peer != sent.peer || told.bytes != sent.bytes;
                         }
+                        for (std::int32_t i = 0; table.receives_in_turn() && i < expected.receives; ++i) {
+                            wrong += table.source(rank, number, i) != schedule->source(rank, number, i);
+                        }
                     }
                 }
                 CHECK(wrong == 0);
+                CHECK(table.receives_in_turn() == schedule->receives_in_turn());
             }
         }
     }
@@ -252,8 +276,6 @@ TEST_CASE("the device engine refuses what it can't do in one line") {
           }).find("order of receives") != std::string::npos);
     CHECK(changed([](Drawn& d) { d.run.waiting_bins = 3; }).find("statistics.waiting") != std::string::npos);
     CHECK(changed([](Drawn& d) { d.run.timeline = {0}; }).find("timeline") != std::string::npos);
-    const GraphSchedule graph(nullptr, 4, GraphSchedule::whole);
-    CHECK(refusal_of(Drawn(every_network()[0], 1), graph).find("graphs of operations") != std::string::npos);
 }
 
 TEST_CASE("errors of a lane end all, and a deadlock is told") {

@@ -59,6 +59,13 @@ def test_calls_of_a_halo_wait_for_one_another(calls: str) -> None:
     assert result["time_s"] * 1e9 == pytest.approx(wanted, rel=1e-3)
 
 
+def test_who_receives_in_turn_posts_one_receive_after_another() -> None:
+    """What comes while the first receive is posted has to wait for its own: 1 us each."""
+    net = machine(geometry=(3, 1, 1)) | {"overhead": {"send": 0, "receive": 0, "post": 1_000_000}}
+    work = {"kind": "halo", "width": 1, "grid": [6, 1, 1], "decomposition": [3, 1], "calls": "isend-recv"}
+    assert _simulator.simulate(point(3, work, net))["time_s"] == pytest.approx(2e-6, rel=0.01)
+
+
 def test_who_receives_in_turn_copies_what_came_before() -> None:
     """The first comes while the second send is prepared, the second while the first is copied: both are copied."""
     n = 8000

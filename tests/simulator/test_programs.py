@@ -310,3 +310,14 @@ def test_loops_that_draw_noise_are_of_the_third_revision() -> None:
         for steps in ([noisy], [{"loop": {"times": 2, "steps": [noisy]}}], [{"loop": {"times": 2, "steps": [HALO]}}])
     ]
     assert revisions == [2, 3, 2]
+
+
+def test_receives_in_turn_that_take_time_to_post_are_of_the_fifth_revision() -> None:
+    in_turn = {**HALO, "calls": "isend-recv"}
+    costs: list[dict[str, Any]] = [
+        {},
+        {"overhead": {"send": "1 us", "receive": "1 us"}},
+        {"matching": {"posted": "1 ns"}},
+    ]
+    revisions = [[Simulator().revision(point([step], net=PAIR | each)) for each in costs] for step in (HALO, in_turn)]
+    assert revisions == [[2, 2, 2], [2, 2, 5]]

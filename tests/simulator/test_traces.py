@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from tramontane import _simulator
 from tramontane.errors import InputError
 from tramontane.study import Point, load_point, patterns, schedules, traces
+from tramontane.substrates import devices
 from tramontane.substrates.simulator import Simulator, as_simulated, schedule
 
 from .test_recorded import POINTS, random_point
@@ -351,7 +352,9 @@ def test_a_timeline_is_of_one_cpu(tmp_path: Path) -> None:
         Simulator().timeline(point, range(2))
 
 
-def test_a_deadlock_says_who_waits_for_whom(tmp_path: Path) -> None:
+@pytest.mark.parametrize("device", ["cpu", "host"])
+def test_a_deadlock_says_who_waits_for_whom(tmp_path: Path, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(devices.VARIABLE, device)
     operations = "r: recv 8b from {other} tag {rank}  s: send 8b to {other} tag {other} s requires r"
     both = "num_ranks 2\n"
     for rank in (0, 1):

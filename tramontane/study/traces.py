@@ -102,6 +102,8 @@ class Counts:
         Numbers of each.
     cpus : int
         Processors of a rank.
+    one_sided : bool
+        Whether there are transfers that one side makes alone.
     """
 
     ranks: int
@@ -109,13 +111,14 @@ class Counts:
     works: int
     dependencies: int
     cpus: int = 1
+    one_sided: bool = False
 
 
 def counts(table: Path) -> Counts:
     """Return what there is in the binary form of a trace."""
     with table.open("rb") as stream:
         ranks, messages, _, works, dependencies, _, _, special = _HEADER.unpack(stream.read(_HEADER.size))
-    return Counts(ranks, messages, works, dependencies, 1 + special // 2)
+    return Counts(ranks, messages, works, dependencies, 1 + special // 2, special % 2 != 0)
 
 
 def write_goal(schedule: Any, ranks: int, file: Path) -> None:

@@ -68,7 +68,9 @@ class Simulator:
     def revision(self, point: Point) -> int | None:
         """Return the revision of the network model that last changed the results of points such as this one."""
         canonical = point.canonical()
-        return max(int(_extension().model_revision(canonical)), 3 if _is_redrawn(canonical["workload"]) else 0)
+        workload, machine = canonical["workload"], canonical["machine"]
+        by_workload = 5 if _is_retimed(workload, machine) else 3 if _is_redrawn(workload) else 0
+        return max(int(_extension().model_revision(canonical)), by_workload)
 
     def compiler(self) -> str | None:
         """Return the compiler that built the extension."""
@@ -302,6 +304,23 @@ def schedule(workload: Workload, ranks: int) -> Any:
 @functools.cache
 def _digest(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+
+
+def _is_retimed(workload: dict[str, Any], machine: dict[str, Any]) -> bool:
+    """Whether revision 5 changed a workload on a machine.
+
+    Receives in turn are posted one by one, where that, or matching, takes time; and small data that a trace pulls
+    bypass the network where small messages do.
+    """
+    costs = {**machine.get("overhead", {}), **machine.get("matching", {}), **machine.get("threads", {})}
+    posts = any(costs.get(key) for key in ("post", "posted", "unexpected", "lock_time"))
+    bypasses = machine["protocol"].get("negligible_size")
+    for block in _blocks(workload):
+        if posts and block.get("calls") == "isend-recv":
+            return True
+        if bypasses and block.get("kind") == "trace":
+            return any(traces.counts(patterns.table(digest)).one_sided for digest in patterns.named(block))
+    return False
 
 
 def _is_redrawn(workload: dict[str, Any]) -> bool:

@@ -1,10 +1,8 @@
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <memory>
 #include <span>
 
 #include "../given.hpp"
+#include "../graphs.hpp"
 #include "fuzz.hpp"
 #include "graphs/goal.hpp"
 #include "graphs/goal_binary.hpp"
@@ -13,15 +11,6 @@
 
 namespace tramontane::fuzz {
 namespace {
-
-/// The table of a graph, from a file in memory: a table is mapped, never copied.
-std::shared_ptr<const GraphTable> table_of(std::span<const std::byte> packed) {
-    const int file = memfd_create("graph", MFD_CLOEXEC);
-    expect(file >= 0 && ::write(file, packed.data(), packed.size()) == std::ssize(packed), "no file in memory");
-    auto table = std::make_shared<const GraphTable>("/proc/self/fd/" + std::to_string(file));
-    ::close(file);
-    return table;
-}
 
 /// Whether the messages take a few thousand packets; each end of a message must know the other one.
 bool is_cheap(const GraphSchedule& schedule, const Machine& machine) {
@@ -46,7 +35,7 @@ void try_graph(std::string_view text) {
         const auto bytes = std::as_bytes(std::span{text});
         const Scratch<std::byte> packed =
             BinaryGoalReader::is_binary(bytes) ? BinaryGoalReader{bytes}.packed() : GoalReader{text}.packed();
-        const auto table = table_of(packed.view());
+        const auto table = testing::table_of(packed.view());
         if (table->ranks() > 64 || table->operations() > 3000) return;
         const GraphSchedule schedule{table, table->ranks(), GraphSchedule::whole};
 

@@ -1,86 +1,79 @@
-// The rank of a node, where it follows a graph of operations. Its processor does one thing at a time:
-//
-//   - it starts what is ready, in the order in which that has become so; what becomes ready together, in the order of
-//     its numbers, so that receives are posted before sends, and sends before work begins;
-//   - where nothing is ready, it looks at what has arrived, one message after the other.
-//
-// So messages are looked at when a rank that runs rounds would wait. The states are the same as there: `works`,
-// `prepares_send`, `receives` and `busy` until an event, and `waits`. The protocol is, too; a message says which
-// receive (`round`) and which send (`index`) are its ends. What is put goes from interface to interface, and what is
-// pulled from the interface of its source, whatever the ranks at the other end do.
-//
-// A rank may have other processors beside processor 0 (`OtherCpu`). Each does one thing at a time, too, in the order in
-// which that became ready: it works beside processor 0, and hands messages over to that one, which does for them what
-// it does for its own.
-#include <algorithm>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
+/// \file
+/// The rank of a node, where it follows a graph of operations. Its processor does one thing at a time:
+///
+///   - it starts what is ready, in the order in which that has become so; what becomes ready together, in the order of
+///     its numbers, so that receives are posted before sends, and sends before work begins;
+///   - where nothing is ready, it looks at what has arrived, one message after the other.
+///
+/// So messages are looked at when a rank that runs rounds would wait. The states are the same as there: `works`,
+/// `prepares_send`, `receives` and `busy` until an event, and `waits`. The protocol is, too; a message says which
+/// receive (`round`) and which send (`index`) are its ends. What is put goes from interface to interface, and what is
+/// pulled from the interface of its source, whatever the ranks at the other end do.
+///
+/// A rank may have other processors beside processor 0 (`OtherCpu`). Each does one thing at a time, too, in the order
+/// in which that became ready: it works beside processor 0, and hands messages over to that one, which does for them
+/// what it does for its own.
+#pragma once
 
-#include "graph_state.hpp"
-#include "node.hpp"
+#include "rules/node.hpp"
 
 namespace tramontane {
-namespace {
 
-using Operations = GraphTable::Operations;
-using How = GraphTable::How;
-using Kind = Transaction::Kind;
-
-/// An operation of a rank and what it belongs to.
-class Own {
+/// The operations of a rank, and how far they are.
+class OwnOperations {
 public:
-    Own(GraphState& state, std::uint32_t rank)
-        : operations(state.of(rank)), follower(state.followers[rank]), state_(state), rank_(rank) {}
+    TRAMONTANE_RULE OwnOperations(GraphRecords& graph, std::uint32_t rank)
+        : operations(graph.of(rank)), follower(graph.followers[rank]), graph_(graph), rank_(rank) {}
 
-    const Operations operations;
+    const GraphTable::Operations operations;
     Follower& follower;
 
-    void append_ready(std::uint32_t operation) {
+    TRAMONTANE_RULE void append_ready(std::uint32_t operation) {
         if (const std::uint32_t cpu = operations.cpu_of(operation); cpu > 0) [[unlikely]]
-            return append_ready(state_.cpu(rank_, cpu), operation);
+            return append_ready(graph_.cpu(rank_, cpu), operation);
         append_ready(follower, operation);
     }
     /// The first operation that is ready, which starts now. \pre there is one
-    std::uint32_t start_ready() { return start_ready(follower); }
-    std::uint32_t start_ready(auto& processor) {
+    TRAMONTANE_RULE std::uint32_t start_ready() { return start_ready(follower); }
+    TRAMONTANE_RULE std::uint32_t start_ready(auto& processor) {
         const std::uint32_t operation = processor.first_ready - 1;
-        OperationState& state = state_(operations, operation);
+        OperationState& state = graph_(operations, operation);
         processor.first_ready = state.number;
         if (processor.first_ready == 0) processor.last_ready = 0;
         state.number = OperationState::started;
         return operation;
     }
-    void append_ready(auto& processor, std::uint32_t operation) {
-        state_(operations, operation).number = 0;
+    TRAMONTANE_RULE void append_ready(auto& processor, std::uint32_t operation) {
+        graph_(operations, operation).number = 0;
         if (processor.last_ready == 0) {
             processor.first_ready = operation + 1;
         } else {
-            state_(operations, processor.last_ready - 1).number = operation + 1;
+            graph_(operations, processor.last_ready - 1).number = operation + 1;
         }
         processor.last_ready = operation + 1;
     }
     /// Whether there is something for processor 0 to do beside what has arrived.
-    [[nodiscard]] bool has_to_act() const { return follower.first_ready > 0 || follower.ended == operations.count(); }
-    [[nodiscard]] bool receive_is_ready() const {
+    [[nodiscard]] TRAMONTANE_RULE bool has_to_act() const {
+        return follower.first_ready > 0 || follower.ended == operations.count();
+    }
+    [[nodiscard]] TRAMONTANE_RULE bool receive_is_ready() const {
         return follower.first_ready > 0 && operations.is_receive(follower.first_ready - 1);
     }
 
     /// The operation ends when the processor is free.
-    void let_end(std::uint32_t operation) {
-        state_(operations, operation).number = follower.ending;
+    TRAMONTANE_RULE void let_end(std::uint32_t operation) {
+        graph_(operations, operation).number = follower.ending;
         follower.ending = operation + 1;
     }
-    void end_all() {
+    TRAMONTANE_RULE void end_all() {
         while (follower.ending != 0) {
             const std::uint32_t operation = follower.ending - 1;
-            follower.ending = state_(operations, operation).number;
+            follower.ending = graph_(operations, operation).number;
             end(operation);
         }
     }
-    void end(std::uint32_t operation) {
-        OperationState& state = state_(operations, operation);
+    TRAMONTANE_RULE void end(std::uint32_t operation) {
+        OperationState& state = graph_(operations, operation);
         state.number = OperationState::ended;
         ++follower.ended;
         if (state.by_end != 0) {
@@ -90,26 +83,27 @@ public:
         }
     }
     /// An operation has started, and what waited for that waits for one less.
-    void show_start(std::uint32_t operation) {
-        if (const OperationState& state = state_(operations, operation); state.by_start != 0) release_all(state, true);
+    TRAMONTANE_RULE void show_start(std::uint32_t operation) {
+        if (const OperationState& state = graph_(operations, operation); state.by_start != 0) release_all(state, true);
     }
 
     /// \param receive its number
-    [[nodiscard]] How how_comes(std::uint32_t receive) const {
+    [[nodiscard]] TRAMONTANE_RULE GraphTable::How how_comes(std::uint32_t receive) const {
         const GraphTable::Receive& own = operations.receives[receive];
-        return state_.of(static_cast<std::uint32_t>(own.source)).sends[own.send].how();
+        return graph_.of(static_cast<std::uint32_t>(own.source)).sends[own.send].how();
     }
     /// Whether other ranks, or interfaces, do an operation: a put to this rank, or what is pulled from it.
-    [[nodiscard]] bool is_of_others(std::uint32_t operation) const {
-        if (operations.is_send(operation)) return operations.sends[operations.send_of(operation)].how() == How::pulled;
+    [[nodiscard]] TRAMONTANE_RULE bool is_of_others(std::uint32_t operation) const {
+        if (operations.is_send(operation))
+            return operations.sends[operations.send_of(operation)].how() == GraphTable::How::pulled;
         if (!operations.is_receive(operation)) return false;
-        const How how = how_comes(operation);
-        return how == How::put || how == How::acknowledged_put;
+        const GraphTable::How how = how_comes(operation);
+        return how == GraphTable::How::put || how == GraphTable::How::acknowledged_put;
     }
     /// Puts to this rank end when they come, which may have been before; what is pulled from it is not its own to wait
     /// for.
-    void leave_to_others(std::uint32_t operation) {
-        OperationState& state = state_(operations, operation);
+    TRAMONTANE_RULE void leave_to_others(std::uint32_t operation) {
+        OperationState& state = graph_(operations, operation);
         if (operations.is_send(operation)) {
             end(operation);
         } else if (state.number != OperationState::ended) {
@@ -118,7 +112,7 @@ public:
     }
 
 private:
-    void release_all(const OperationState& state, bool by_start) {
+    TRAMONTANE_RULE void release_all(const OperationState& state, bool by_start) {
         const GraphTable::Dependent* each = operations.all_dependents + state.dependent;
         while (true) {
             if ((each->on_start != 0) == by_start) release(each->operation);
@@ -127,29 +121,29 @@ private:
         }
     }
     /// An operation waits for one less; it may be ready.
-    void release(std::uint32_t operation) {
-        if (--state_(operations, operation).number == 0) append_ready(operation);
+    TRAMONTANE_RULE void release(std::uint32_t operation) {
+        if (--graph_(operations, operation).number == 0) append_ready(operation);
     }
 
-    GraphState& state_;
+    GraphRecords& graph_;
     std::uint32_t rank_;
 };
 
-}  // namespace
-
 /// Goes on until the rank is busy, waits for the network, or has ended.
-void Nodes::follow(Node& node, std::uint32_t rank, Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::follow(Node& node, std::uint32_t rank, Ticks now) {
     follow_first_cpu(node, rank, now);
-    if (graph_->other_cpus() > 0) [[unlikely]]
+    if (graph_->other_cpus > 0) [[unlikely]]
         start_other_cpus(node, rank, now);
 }
 
 /// Processors beside processor 0 that are not busy start what is ready for them.
-void Nodes::start_other_cpus(Node& node, std::uint32_t rank, Ticks now) {
-    Own own(*graph_, rank);
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::start_other_cpus(Node& node, std::uint32_t rank, Ticks now) {
+    OwnOperations own(*graph_, rank);
     for (bool goes_on = true; goes_on;) {
         goes_on = false;
-        for (std::uint32_t number = 1; number <= graph_->other_cpus(); ++number) {
+        for (std::uint32_t number = 1; number <= graph_->other_cpus; ++number) {
             OtherCpu& cpu = graph_->cpu(rank, number);
             while (cpu.working == 0 && cpu.first_ready > 0) {
                 goes_on = true;  // others may have waited for it
@@ -160,7 +154,7 @@ void Nodes::start_other_cpus(Node& node, std::uint32_t rank, Ticks now) {
                 }
                 own.show_start(operation);
                 const std::int64_t told = own.operations.works[own.operations.work_of(operation)];
-                const Ticks work = from_picoseconds(graph_->schedule.scaled(told));
+                const Ticks work = from_picoseconds(graph_->scaled(told));
                 if (work == 0) {
                     own.end(operation);
                     continue;
@@ -176,10 +170,12 @@ void Nodes::start_other_cpus(Node& node, std::uint32_t rank, Ticks now) {
 }
 
 /// What another processor than 0 worked at is done.
-void Nodes::other_cpu_goes_on(std::uint32_t place, std::uint32_t number, Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::other_cpu_goes_on(std::uint32_t place, std::uint32_t number,
+                                                                    Ticks now) {
     const std::uint32_t rank = places_.rank_at(place);
     Node& node = this->node(place);
-    Own own(*graph_, rank);
+    OwnOperations own(*graph_, rank);
     OtherCpu& cpu = graph_->cpu(rank, number);
     apply_returned_credits_of(place, now);
     own.end(std::exchange(cpu.working, 0) - 1);
@@ -196,8 +192,9 @@ void Nodes::other_cpu_goes_on(std::uint32_t place, std::uint32_t number, Ticks n
 }
 
 /// What processor 0 does of it.
-void Nodes::follow_first_cpu(Node& node, std::uint32_t rank, Ticks now) {
-    Own own(*graph_, rank);
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::follow_first_cpu(Node& node, std::uint32_t rank, Ticks now) {
+    OwnOperations own(*graph_, rank);
     Follower& follower = own.follower;
     bool has_paid = false;  // the overhead of the message that is looked at next
     switch (node.state) {
@@ -218,7 +215,7 @@ void Nodes::follow_first_cpu(Node& node, std::uint32_t rank, Ticks now) {
     own.end_all();
     node.state = RankState::waits;
     while (true) {
-        if (graph_->other_cpus() > 0) [[unlikely]]
+        if (graph_->other_cpus > 0) [[unlikely]]
             start_other_cpus(node, rank, now);
         if (follower.first_ready > 0 && !has_paid) {
             if (start_operation(node, rank, now)) return;
@@ -248,8 +245,9 @@ void Nodes::follow_first_cpu(Node& node, std::uint32_t rank, Ticks now) {
     }
 }
 
-void Nodes::begin_graph(Node& node, std::uint32_t rank, Ticks now) {
-    Own own(*graph_, rank);
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::begin_graph(Node& node, std::uint32_t rank, Ticks now) {
+    OwnOperations own(*graph_, rank);
     enter_phase(node, 0, now);
     const bool one_sided = has_puts_;
     for (std::uint32_t operation = 0; operation < own.operations.count(); ++operation) {
@@ -262,28 +260,31 @@ void Nodes::begin_graph(Node& node, std::uint32_t rank, Ticks now) {
     }
 }
 
-void Nodes::enter_phase(Node& node, std::int16_t phase, Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::enter_phase(Node& node, std::int16_t phase, Ticks now) {
     node.phase = phase;
     const auto own = static_cast<std::size_t>(phase);
     phases_[own].begin = std::min(phases_[own].begin, now);
     totals_[own].begun += now;
 }
 
-void Nodes::leave_phase(const Node& node, Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::leave_phase(const Node& node, Ticks now) {
     const auto own = static_cast<std::size_t>(node.phase);
     phases_[own].end = std::max(phases_[own].end, now);
     totals_[own].ended += now;
 }
 
 /// Starts what is ready first. Returns whether the processor is busy with it.
-bool Nodes::start_operation(Node& node, std::uint32_t rank, Ticks now) {
-    Own own(*graph_, rank);
+template <class Engine, class Switches>
+TRAMONTANE_RULE bool NodeRules<Engine, Switches>::start_operation(Node& node, std::uint32_t rank, Ticks now) {
+    OwnOperations own(*graph_, rank);
     if (own.receive_is_ready()) return post_receives(node, rank, now);
     const std::uint32_t operation = own.start_ready();
     if (own.operations.is_send(operation)) {
         own.follower.next_send = operation + 1;
         const GraphTable::Send& send = own.operations.sends[own.operations.send_of(operation)];
-        const Ticks work = send.how() == How::sent ? preparing(node, rank, send.bytes(), now) : 0;
+        const Ticks work = send.how() == GraphTable::How::sent ? preparing(node, rank, send.bytes(), now) : 0;
         if (work == 0) {
             post_operation(node, rank, operation, now);
             return false;
@@ -298,9 +299,9 @@ bool Nodes::start_operation(Node& node, std::uint32_t rank, Ticks now) {
     const std::int64_t told = own.operations.works[own.operations.work_of(operation)];
     if (told < 0) {
         leave_phase(node, now);
-        enter_phase(node, graph_->schedule.phase_of(told), now);
+        enter_phase(node, graph_->table.phase_of(told), now);
     }
-    const Ticks work = told < 0 ? 0 : from_picoseconds(graph_->schedule.scaled(told));
+    const Ticks work = told < 0 ? 0 : from_picoseconds(graph_->scaled(told));
     own.let_end(operation);
     if (work == 0) {
         own.end_all();
@@ -317,36 +318,37 @@ bool Nodes::start_operation(Node& node, std::uint32_t rank, Ticks now) {
 
 /// Posts all receives that are ready before anything else. Of messages that are here already, headers are answered, and
 /// payloads copied, in the order in which they came. Returns whether there is something to copy.
-bool Nodes::post_receives(Node& node, std::uint32_t rank, Ticks now) {
-    Own own(*graph_, rank);
-    here_.clear();
+template <class Engine, class Switches>
+TRAMONTANE_RULE bool NodeRules<Engine, Switches>::post_receives(Node& node, std::uint32_t rank, Ticks now) {
+    OwnOperations own(*graph_, rank);
+    Index here = none;  // a chain: the place of each message in `early` says which is next
     while (own.receive_is_ready()) {
         const std::uint32_t receive = own.start_ready();
         own.follower.next_receive = receive + 1;
-        if (has_puts_ && own.how_comes(receive) == How::pulled) {
+        if (has_puts_ && own.how_comes(receive) == GraphTable::How::pulled) {
             pull(node, rank, receive, now);
             own.show_start(receive);
             continue;
         }
         if ((*graph_)(own.operations, receive).comes_early != 0) {
-            here_.push_back({graph_->early(own.operations, receive), receive});
+            here = std::exchange(graph_->early_of(own.operations, receive), here);
         }
         own.show_start(receive);
     }
-    std::sort(here_.begin(), here_.end(), [&](const Here& a, const Here& b) {
-        return engine_.transactions[a.item].next < engine_.transactions[b.item].next;
-    });
     Ticks copying = 0;
-    for (const auto& [item, receive] : here_) {
+    for (Index item = in_order(own.operations, here); item != none;) {
         const Transaction& e = engine_.transactions[item];
-        if (e.kind() == Kind::header) {
-            answer(rank, item, Kind::get, now);
-            continue;
+        const Index next = after(own.operations, item);
+        if (e.kind() == Transaction::Kind::header) {
+            answer(rank, item, Transaction::Kind::get, now);
+        } else {
+            const std::uint32_t receive = e.round;
+            copying += engine_.parameters.copy(e.bytes);
+            check_step(copying);
+            engine_.transactions.give_back(item);
+            own.let_end(receive);
         }
-        copying += engine_.parameters.copy(e.bytes);
-        check_step(copying);
-        engine_.transactions.give_back(item);
-        own.let_end(receive);
+        item = next;
     }
     if (copying > 0) {
         node.state = RankState::busy;
@@ -357,54 +359,90 @@ bool Nodes::post_receives(Node& node, std::uint32_t rank, Ticks now) {
     return false;
 }
 
+/// Sorts a chain of messages that came early by when they came: by merging, since there is no array to sort.
+template <class Engine, class Switches>
+TRAMONTANE_RULE Index NodeRules<Engine, Switches>::in_order(const GraphTable::Operations& own, Index first) {
+    if (first == none || after(own, first) == none) return first;
+    Index sorted[28] = {};  // of 2^i messages each; a rank has fewer than 2^28 operations
+    while (first != none) {
+        Index chain = std::exchange(first, after(own, first));
+        after(own, chain) = none;
+        std::uint32_t i = 0;
+        for (; sorted[i] != none; ++i) chain = merged(own, std::exchange(sorted[i], none), chain);
+        sorted[i] = chain;
+    }
+    for (const Index chain : sorted) first = merged(own, chain, first);
+    return first;
+}
+
+/// Of two chains that are sorted, one.
+template <class Engine, class Switches>
+TRAMONTANE_RULE Index NodeRules<Engine, Switches>::merged(const GraphTable::Operations& own, Index a, Index b) {
+    Index first = none;
+    Index* last = &first;
+    while (a != none && b != none) {
+        Index& earlier = engine_.transactions[a].next < engine_.transactions[b].next ? a : b;
+        *last = earlier;
+        last = &after(own, earlier);
+        earlier = *last;
+    }
+    *last = a != none ? a : b;
+    return first;
+}
+
 /// Asks the interface of a source for data.
-void Nodes::pull(Node& node, std::uint32_t rank, std::uint32_t receive, Ticks now) {
-    const Operations own = graph_->of(rank);
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::pull(Node& node, std::uint32_t rank, std::uint32_t receive,
+                                                       Ticks now) {
+    const GraphTable::Operations own = graph_->of(rank);
     const GraphTable::Receive& data = own.receives[receive];
     const GraphTable::Send& there = graph_->of(static_cast<std::uint32_t>(data.source)).sends[data.send];
     node.round = receive;
     node.next_send = static_cast<std::int32_t>(data.send);
-    post_first(node, rank, {data.source, 0, there.bytes()}, Kind::get, control_bytes, now);
+    post_first(node, rank, {data.source, 0, there.bytes()}, Transaction::Kind::get, control_bytes, now);
 }
 
 /// Posts a send that has been prepared.
-void Nodes::post_operation(Node& node, std::uint32_t rank, std::uint32_t operation, Ticks now) {
-    Own own(*graph_, rank);
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::post_operation(Node& node, std::uint32_t rank,
+                                                                 std::uint32_t operation, Ticks now) {
+    OwnOperations own(*graph_, rank);
     const Parameters& p = engine_.parameters;
     const std::uint32_t number = own.operations.send_of(operation);
     const GraphTable::Send& t = own.operations.sends[number];
-    const How how = t.how();
+    const GraphTable::How how = t.how();
     const std::int64_t bytes = t.bytes();
-    const Kind kind = how != How::sent         ? Kind::data
-                      : bytes <= p.short_limit ? Kind::eager
-                      : bytes <= p.eager_limit ? Kind::eager_header
-                                               : Kind::header;
+    const Transaction::Kind kind = how != GraphTable::How::sent ? Transaction::Kind::data
+                                   : bytes <= p.short_limit     ? Transaction::Kind::eager
+                                   : bytes <= p.eager_limit     ? Transaction::Kind::eager_header
+                                                                : Transaction::Kind::header;
     node.round = t.receive;
     node.next_send = static_cast<std::int32_t>(number);
-    const bool carries_payload = kind == Kind::eager || kind == Kind::data;
+    const bool carries_payload = kind == Transaction::Kind::eager || kind == Transaction::Kind::data;
     if (!carries_payload) ++node.unanswered;
     post_first(node, rank, {t.target, 0, bytes}, kind, carries_payload ? bytes : control_bytes, now);
     own.show_start(operation);
-    if (kind != Kind::header && how != How::acknowledged_put) own.end(operation);
+    if (kind != Transaction::Kind::header && how != GraphTable::How::acknowledged_put) own.end(operation);
 }
 
 /// What was put or pulled, or the acknowledgement of it: interfaces move both, whatever the ranks are doing.
-bool Nodes::take_put_for_operation(std::uint32_t rank, Index item, Ticks now) {
-    Own own(*graph_, rank);
+template <class Engine, class Switches>
+TRAMONTANE_RULE bool NodeRules<Engine, Switches>::take_put_for_operation(std::uint32_t rank, Index item, Ticks now) {
+    OwnOperations own(*graph_, rank);
     const Transaction& e = engine_.transactions[item];
     const std::uint32_t receive = e.round, send = e.index();
-    if (e.kind() == Kind::acknowledgement) {
-        if (own.operations.sends[send].how() == How::sent) return false;
+    if (e.kind() == Transaction::Kind::acknowledgement) {
+        if (own.operations.sends[send].how() == GraphTable::How::sent) return false;
         engine_.transactions.give_back(item);
         own.end(own.operations.operation_of_send(send));
         return true;
     }
-    if (e.kind() != Kind::data) return false;
-    const How how = own.how_comes(receive);
-    if (how == How::sent) return false;
+    if (e.kind() != Transaction::Kind::data) return false;
+    const GraphTable::How how = own.how_comes(receive);
+    if (how == GraphTable::How::sent) return false;
     own.end(receive);
-    if (how == How::acknowledged_put) {
-        answer(rank, item, Kind::acknowledgement, now);
+    if (how == GraphTable::How::acknowledged_put) {
+        answer(rank, item, Transaction::Kind::acknowledgement, now);
     } else {
         engine_.transactions.give_back(item);
     }
@@ -412,38 +450,41 @@ bool Nodes::take_put_for_operation(std::uint32_t rank, Index item, Ticks now) {
 }
 
 /// How long a rank is busy with a message that has arrived before it takes it.
-Ticks Nodes::looking_for_operation(Index item) const {
+template <class Engine, class Switches>
+TRAMONTANE_RULE Ticks NodeRules<Engine, Switches>::looking_for_operation(Index item) const {
     const Transaction& e = engine_.transactions[item];
     if (!engine_.parameters.costs.of_looking() || !e.carries_payload()) return 0;
     return engine_.parameters.costs.receive(e.is_eager_payload() ? e.bytes : size(e.peer, e));
 }
 
 /// Looks at a message. Returns how long the rank is busy with it, and the operation that is done then.
-Nodes::Taken Nodes::take_for_operation(std::uint32_t rank, Index item, Ticks now) {
-    Own own(*graph_, rank);
+template <class Engine, class Switches>
+TRAMONTANE_RULE typename NodeRules<Engine, Switches>::Taken NodeRules<Engine, Switches>::take_for_operation(
+    std::uint32_t rank, Index item, Ticks now) {
+    OwnOperations own(*graph_, rank);
     Transaction& e = engine_.transactions[item];
     const std::uint32_t receive = e.round, send = e.index();
-    if (e.kind() == Kind::acknowledgement) {
+    if (e.kind() == Transaction::Kind::acknowledgement) {
         engine_.transactions.give_back(item);
         return {0, own.operations.operation_of_send(send)};
     }
-    if (e.kind() == Kind::eager_header) {
-        answer(rank, item, Kind::eager_get, now);
+    if (e.kind() == Transaction::Kind::eager_header) {
+        answer(rank, item, Transaction::Kind::eager_get, now);
         return {0, nothing_done};
     }
-    if (e.kind() == Kind::data) {
-        answer(rank, item, Kind::acknowledgement, now);
+    if (e.kind() == Transaction::Kind::data) {
+        answer(rank, item, Transaction::Kind::acknowledgement, now);
         return {0, receive};
     }
     const bool is_posted = graph_->is_posted(own.operations, receive);
     if (!is_posted) {  // an eager message goes into a buffer now, and out of it when the receive is posted
         (*graph_)(own.operations, receive).comes_early = 1;
-        graph_->early(own.operations, receive) = item;
+        graph_->early_of(own.operations, receive) = item;
         e.next = own.follower.early++;
-        return {e.kind() == Kind::eager ? engine_.parameters.copy(e.bytes) : 0, nothing_done};
+        return {e.kind() == Transaction::Kind::eager ? engine_.parameters.copy(e.bytes) : 0, nothing_done};
     }
-    if (e.kind() == Kind::header) {
-        answer(rank, item, Kind::get, now);
+    if (e.kind() == Transaction::Kind::header) {
+        answer(rank, item, Transaction::Kind::get, now);
         return {0, nothing_done};
     }
     const Ticks copying = engine_.parameters.copy(e.bytes);
@@ -452,34 +493,14 @@ Nodes::Taken Nodes::take_for_operation(std::uint32_t rank, Index item, Ticks now
 }
 
 /// The same by a NIC that matches messages by itself; see take_by_hardware.
-void Nodes::take_for_operation_by_hardware(std::uint32_t rank, Index item, Ticks now) {
+template <class Engine, class Switches>
+TRAMONTANE_RULE void NodeRules<Engine, Switches>::take_for_operation_by_hardware(std::uint32_t rank, Index item,
+                                                                                 Ticks now) {
     const auto [copying, done] = take_for_operation(rank, item, now);
     if (done == nothing_done) return;
-    Own(*graph_, rank).end(done);
-    if (graph_->other_cpus() > 0) [[unlikely]]
+    OwnOperations(*graph_, rank).end(done);
+    if (graph_->other_cpus > 0) [[unlikely]]
         start_other_cpus(node(places_.of(rank)), rank, now);
-}
-
-/// Who waits for whom, from a rank on, until it is somebody who was named before.
-std::string Nodes::waiting_operations(std::uint32_t rank, int limit) const {
-    std::string text;
-    std::vector<std::uint32_t> named;
-    while (limit-- > 0 && std::find(named.begin(), named.end(), rank) == named.end()) {
-        named.push_back(rank);
-        const Operations own = graph_->of(rank);
-        std::uint32_t operation = 0;
-        while (operation < own.count() && (*graph_)(own, operation).number != OperationState::started) ++operation;
-        if (operation == own.count()) break;
-        const bool receives = own.is_receive(operation);
-        const Rank peer = receives ? own.receives[operation].source : own.sends[own.send_of(operation)].target;
-        text +=
-            "; rank " + std::to_string(rank) + " waits for " + (receives ? "a message from" : "a receive of") +
-            " rank " + std::to_string(peer) + ", tag " +
-            std::to_string(receives ? graph_->of(static_cast<std::uint32_t>(peer)).tags[own.receives[operation].send]
-                                    : own.tags[own.send_of(operation)]);
-        rank = static_cast<std::uint32_t>(peer);
-    }
-    return text;
 }
 
 }  // namespace tramontane
