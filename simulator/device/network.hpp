@@ -44,9 +44,9 @@ class NetworkOf<NetworkList<Networks...>> {
 public:
     /// \throws std::logic_error for a network that is not listed
     explicit NetworkOf(const Topology& topology) {
-        const auto* const several = dynamic_cast<const ParallelLinks*>(&topology);
-        if (several != nullptr) parallel_ = several->parallel();
-        find<0, Networks...>(several != nullptr ? several->single() : topology);
+        const std::optional<ParallelNetwork> parallel = parallel_network(topology);
+        if (parallel) parallel_ = parallel->ports;
+        find<0, Networks...>(parallel ? parallel->single : topology);
     }
     NetworkOf(const NetworkOf&) = delete;
     NetworkOf& operator=(const NetworkOf&) = delete;

@@ -368,7 +368,7 @@ TRAMONTANE_RULE Index NodeRules<Engine, Switches>::in_order(const GraphTable::Op
         Index chain = std::exchange(first, after(own, first));
         after(own, chain) = none;
         std::uint32_t i = 0;
-        for (; sorted[i] != none; ++i) chain = merged(own, std::exchange(sorted[i], none), chain);
+        for (; sorted[i] != none; ++i) chain = merged(own, std::exchange(sorted[i], Index{none}), chain);
         sorted[i] = chain;
     }
     for (const Index chain : sorted) first = merged(own, chain, first);

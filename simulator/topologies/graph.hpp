@@ -36,7 +36,7 @@ public:
     NodeId nodes_per_switch() const override { return table().nodes_per_switch(); }
     std::uint32_t groups() const override { return 1; }
     TRAMONTANE_RULE Port ports() const override { return table().ports(); }
-    Port wired_ports() const override { return table().ports(); }  // nodes may come before wires
+    TRAMONTANE_RULE Port wired_ports() const override { return table().ports(); }  // nodes may come before wires
     std::int64_t radix() const override { return table().radix(); }
     std::int64_t links() const override { return table().links(); }
     std::vector<LinkClass> link_classes() const override { return table().link_classes(); }

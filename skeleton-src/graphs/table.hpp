@@ -321,8 +321,8 @@ public:
     /// \param picoseconds of a work of the table
     [[nodiscard]] std::int64_t scaled(std::int64_t picoseconds) const { return scaled_by(work_scale_, picoseconds); }
     [[nodiscard]] TRAMONTANE_RULE static std::int64_t scaled_by(std::int64_t work_scale, std::int64_t picoseconds) {
-        __extension__ using Wide = __int128;
-        return static_cast<std::int64_t>((Wide{picoseconds} * work_scale + whole / 2) / whole);
+        // Whole microseconds by themselves: the product may need more than 64 bits, which no accelerator divides.
+        return picoseconds / whole * work_scale + (picoseconds % whole * work_scale + whole / 2) / whole;
     }
 
 private:
