@@ -39,6 +39,13 @@ inline void check(const Machine& m, const Schedule& schedule, const Router& rout
     }
 }
 
+/// \throws std::invalid_argument for what keeps no checkpoint
+inline void check_keeping(const Run& run, const Keeping& keeping) {
+    if (keeping.wanted && (run.waiting_bins > 0 || !run.timeline.empty())) {
+        throw std::invalid_argument("statistics.waiting: keeps no checkpoint");
+    }
+}
+
 [[nodiscard]] inline std::uint32_t checked_ranks(std::int64_t ranks) {
     if (ranks >= max_ranks) throw std::invalid_argument("ranks: at most " + std::to_string(max_ranks - 1));
     return static_cast<std::uint32_t>(ranks);

@@ -225,21 +225,7 @@ void count_links(Outcome& o, Parts& parts, const LinkCounting& counting) {
 /// Why ranks waited, in bins of ranks, and what some did when.
 void count_waiting(Outcome& o, const Parts& parts, std::uint32_t bins) {
     const Waiting& waiting = *parts.parts[0]->nodes.waiting_by_cause();
-    const std::uint64_t ranks = waiting.ranks();
-    const std::uint64_t used = std::min<std::uint64_t>(bins, ranks);
-    std::vector<std::array<double, causes>> sums(used);
-    std::vector<double> numbers(used);
-    for (std::uint64_t rank = 0; used > 0 && rank < ranks; ++rank) {
-        const std::uint64_t bin = rank * used / ranks;
-        ++numbers[bin];
-        for (std::size_t cause = 0; cause < causes; ++cause) {
-            sums[bin][cause] += to_seconds(waiting.sums(static_cast<std::uint32_t>(rank))[cause]);
-        }
-    }
-    for (std::uint64_t bin = 0; bin < used; ++bin) {
-        for (double& sum : sums[bin]) sum /= numbers[bin];
-    }
-    o.waiting = std::move(sums);
+    o.waiting = mean_waiting(waiting.ranks(), bins, [&](std::uint32_t rank) { return waiting.sums(rank); });
     for (const auto& part : parts.parts) {
         const std::vector<Stretch>& own = part->nodes.stretches();
         o.timeline.insert(o.timeline.end(), own.begin(), own.end());
@@ -303,9 +289,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& gi
         if (keeping.wanted) throw std::invalid_argument("machine.model: pisces-16 keeps no checkpoint");
         return pisces16::simulate(machine, schedule, given, poll);
     }
-    if (keeping.wanted && (given.waiting_bins > 0 || !given.timeline.empty())) {
-        throw std::invalid_argument("statistics.waiting: keeps no checkpoint");
-    }
+    check_keeping(given, keeping);
     const auto entered = std::chrono::steady_clock::now();
     Run run = given;
     std::optional<StateFile> state;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "allocation.hpp"
 #include "delays.hpp"
@@ -27,9 +28,39 @@
 #include "rules/parameters.hpp"
 #include "rules/routing.hpp"
 #include "rules/switch.hpp"
+#include "rules/waiting.hpp"
 #include "setting.hpp"
 
 namespace tramontane::device {
+
+/// What is known of why ranks wait, where that is asked for: a diary for each record of a transaction.
+struct WaitingArrays {
+    WaitingArrays(Memory& memory, bool wanted, std::uint32_t ranks_, std::size_t transactions) : on(wanted) {
+        if (!wanted) return;
+        ranks = Array<WaitingOfRank>(memory, ranks_);
+        diaries = Array<Diary>(memory, transactions);
+        rests = Array<DiaryRest>(memory, transactions);
+    }
+    /// While no lane runs.
+    void grow(Memory& memory, std::size_t transactions) {
+        if (!on || transactions <= diaries.size()) return;
+        grow(memory, diaries, transactions);
+        grow(memory, rests, transactions);
+    }
+
+    const bool on;
+    Array<WaitingOfRank> ranks;
+    Array<Diary> diaries;
+    Array<DiaryRest> rests;
+
+private:
+    template <class T>
+    static void grow(Memory& memory, Array<T>& array, std::size_t count) {
+        Array<T> larger(memory, count);
+        memory.copy(larger.get(), array.get(), array.bytes());
+        array = std::move(larger);
+    }
+};
 
 struct Common {
     /// \param memory which is to outlive this
@@ -49,6 +80,7 @@ struct Common {
           router(setting.router, network),
           rounds(memory, schedule),
           noise(run.noise, run.seed),
+          memory_(memory),
           tables_(memory),
           packets(memory, room(4 * rounds.most_at_once())),
           transactions(memory, room(4 * rounds.most_at_once())),
@@ -56,6 +88,7 @@ struct Common {
           credits(memory, room(2 * std::uint64_t{places.count()})),
           gaps(memory, room(8 * std::uint64_t{switches})),
           open_rounds(memory, room(2 * std::uint64_t{setting.ranks})),
+          waiting(memory, run.waiting_bins > 0, setting.ranks, transactions.room()),
           agenda(memory, run.window == 0 ? parameters.lookahead() : std::min(run.window, parameters.lookahead()),
                  switches + places.nodes(), room(4 * std::uint64_t{places.nodes()}), stride),
           delay_bounds(memory, delay_bins::count),
@@ -87,6 +120,7 @@ struct Common {
     void grow() {
         packets.grow();
         transactions.grow();
+        waiting.grow(memory_, transactions.room());
         messages.grow();
         credits.grow();
         gaps.grow();
@@ -107,6 +141,7 @@ struct Common {
     const Noise noise;
 
 private:
+    Memory& memory_;
     TablesIn tables_;
 
 public:
@@ -116,6 +151,7 @@ public:
     Records<Credits> credits;
     Records<Gaps> gaps;
     Records<OpenRound> open_rounds;
+    WaitingArrays waiting;
     Agenda agenda;
     Array<Ticks> delay_bounds;  ///< delay_bins::lower
     Array<std::uint8_t> delay_cells;

@@ -25,6 +25,7 @@
 #include "rules/events.hpp"
 #include "rules/node.hpp"
 #include "rules/switch.hpp"
+#include "rules/waiting.hpp"
 
 namespace tramontane::device {
 
@@ -87,6 +88,29 @@ private:
     Ticks* due_;
 };
 
+/// Why all ranks wait; timelines are refused.
+class LaneWaiting : public WaitingRules<LaneWaiting> {
+public:
+    explicit LaneWaiting(WaitingArrays& arrays) : arrays_(arrays) {}
+
+    template <class... Of>
+    [[nodiscard]] TRAMONTANE_RULE bool heeds(const Of&...) const {
+        return true;
+    }
+
+private:
+    friend WaitingRules;
+
+    template <class... Of>
+    TRAMONTANE_RULE void begins(const Of&...) const {}
+    TRAMONTANE_RULE void tell(Told, const Stretch&) const {}
+    [[nodiscard]] TRAMONTANE_RULE Diary& diary(Index item) { return arrays_.diaries[item]; }
+    [[nodiscard]] TRAMONTANE_RULE DiaryRest& rest(Index item) { return arrays_.rests[item]; }
+    [[nodiscard]] TRAMONTANE_RULE WaitingOfRank& of_rank(std::uint32_t rank) { return arrays_.ranks[rank]; }
+
+    WaitingArrays& arrays_;
+};
+
 // What is refused before, so that nobody has any:
 
 /// What links carry over time.
@@ -96,32 +120,6 @@ struct NoLinkUse {
     TRAMONTANE_RULE void pass(const Of&...) {}
     template <class... Of>
     TRAMONTANE_RULE void find(const Of&...) {}
-};
-struct NoWaiting {
-    template <class... Of>
-    [[nodiscard]] TRAMONTANE_RULE bool heeds(const Of&...) const {
-        return false;
-    }
-    template <class... Of>
-    [[nodiscard]] TRAMONTANE_RULE Ticks idle_since(const Of&...) const {
-        return 0;
-    }
-    template <class... Of>
-    TRAMONTANE_RULE void answer(const Of&...) {}
-    template <class... Of>
-    TRAMONTANE_RULE void busy(const Of&...) {}
-    template <class... Of>
-    TRAMONTANE_RULE void charge(const Of&...) {}
-    template <class... Of>
-    TRAMONTANE_RULE void come(const Of&...) {}
-    template <class... Of>
-    TRAMONTANE_RULE void idle(const Of&...) {}
-    template <class... Of>
-    TRAMONTANE_RULE void leave(const Of&...) {}
-    template <class... Of>
-    TRAMONTANE_RULE void post(const Of&...) {}
-    template <class... Of>
-    TRAMONTANE_RULE void work(const Of&...) {}
 };
 /// All of them are simulated.
 struct NoRepeats {
@@ -136,7 +134,7 @@ public:
     using Network = device::Network;
     using Rounds = RoundTable;
     using Unpacking = LaneUnpacking;
-    using Waiting = NoWaiting;
+    using Waiting = LaneWaiting;
     using Repeats = NoRepeats;
 
     explicit Lane(Common& common)
@@ -405,6 +403,7 @@ public:
         : NodeRules(lane, switches, machine, common.network, common.places, common.allocation, common.rounds,
                     common.noise),
           unpacks_(machine, arrays.unpack_until.get()),
+          causes_(common.waiting),
           count_(common.phases) {
         rounds_ = arrays.rounds;
         nodes_ = arrays.nodes.get();
@@ -415,6 +414,7 @@ public:
         if (arrays.unpack_until.size() > 0) unpacking_ = &unpacks_;
         injections_ = arrays.injections.get();
         graph_ = arrays.graph.records();
+        if (common.waiting.on) waiting_ = &causes_;
         repeats_ = &all_repeats_;
         phases_ = common.spans.get() + std::size_t{number} * count_;
         totals_ = common.totals.get() + std::size_t{number} * count_;
@@ -431,6 +431,7 @@ public:
 
 private:
     LaneUnpacking unpacks_;
+    LaneWaiting causes_;
     NoRepeats all_repeats_;
     std::uint32_t count_;
 };

@@ -66,6 +66,8 @@ public:
         for (std::uint32_t k = 0; k < count; ++k) free_[(turn + k) & (most_ - 1)] = from[k];
     }
 
+    /// Records that there is room for.
+    [[nodiscard]] std::size_t room() const { return most_; }
     /// Makes room, where it is time. While no lane runs.
     void grow() {
         if (crowded()) make_room(std::uint64_t{4} * most_);

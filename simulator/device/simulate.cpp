@@ -24,6 +24,7 @@
 #include "rules/deadlock.hpp"
 #include "setting.hpp"
 #include "sums.hpp"
+#include "waiting.hpp"
 
 namespace tramontane::device {
 namespace {
@@ -39,7 +40,7 @@ const Run& accepted(const Machine& machine, const Run& run) {
     if (machine.routing == "ugal-g") refuse("machine.routing 'ugal-g', which looks at all switches at once");
     if (run.steady_error > 0 || run.limit.set()) refuse("runs that may end early (steady, a limit)");
     if (run.links.bins > 0) refuse("statistics.bins");
-    if (run.waiting_bins > 0 || !run.timeline.empty()) refuse("statistics.waiting, and no timeline");
+    if (!run.timeline.empty()) refuse("a timeline");
     if (machine.unpack_per_byte > 0 && machine.unpacks_in_order) refuse("unpacking in the order of receives");
     return run;
 }
@@ -180,6 +181,10 @@ public:
                 [&](LpId, NodeId node, const LinkMeter& meter) { totals.add(node, 0, meter); });
             totals.tell(o);
         }
+        if (common_.waiting.on) {
+            o.waiting = mean_waiting(setting_.ranks, run_.waiting_bins,
+                                     [&](std::uint32_t rank) { return common_.waiting.ranks[rank].sums; });
+        }
         o.imbalance = imbalance(node_arrays_.nodes.get(), setting_.places.count(), setting_.ranks);
         o.network_bytes = workers_.get()->switches.memory(switch_arrays_);
         o.device_bytes = bytes();
@@ -207,6 +212,7 @@ private:
 
 Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& run, const Form& form,
                  const std::function<void()>& poll, const Keeping& keeping) {
+    check_keeping(run, keeping);
     Lanes lanes(form);
     UnderWay point({machine, schedule, run}, lanes, lanes.of_each(1), keeping);
     while (!point.ended()) {

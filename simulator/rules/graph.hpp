@@ -311,7 +311,7 @@ TRAMONTANE_RULE bool NodeRules<Engine, Switches>::start_operation(Node& node, st
     node.state = RankState::works;
     const Ticks end = noise_.end(rank, now, work);
     if (waiting_) [[unlikely]]
-        waiting_->work(rank, now, end, *stretches_);
+        waiting_->work(rank, now, end, stretches_);
     resume_at(rank, end);
     return true;
 }

@@ -389,7 +389,7 @@ TRAMONTANE_RULE void NodeRules<Engine, Switches>::charge_waiting(const Node& nod
     Ticks since = now;
     if (node.state == RankState::waits) since = waiting_->idle_since(rank);
     if (node.state == RankState::busy_nothing_arrived) since = std::min(node.free_at, now);
-    waiting_->charge(rank, engine_.transactions[item].peer, item, since, now, *stretches_);
+    waiting_->charge(rank, engine_.transactions[item].peer, item, since, now, stretches_);
     waiting_->idle(rank, now);
 }
 

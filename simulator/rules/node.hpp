@@ -30,12 +30,11 @@
 #include "rules/node_records.hpp"
 #include "rules/parameters.hpp"
 #include "rules/rule.hpp"
+#include "rules/waiting.hpp"
 #include "schedule.hpp"
 #include "topology.hpp"
 
 namespace tramontane {
-
-struct Stretch;
 
 /// \tparam Engine see Events
 /// \tparam Switches see SwitchRules
@@ -179,7 +178,7 @@ protected:
                                                                    Ticks work) {
         const Ticks end = noise_.end(rank, now, work);
         if (waiting_) [[unlikely]]
-            waiting_->busy(rank, now, end, *stretches_);
+            waiting_->busy(rank, now, end, stretches_);
         totals_[static_cast<std::size_t>(node.phase)].busy += end - now;
         return end;
     }

@@ -107,7 +107,7 @@ TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Engine, Switc
         node.state = RankState::works;
         const Ticks end = waits ? time + work : noise_.end(rank, time, work);
         if (waiting_) [[unlikely]]
-            waiting_->work(rank, time, end, *stretches_);
+            waiting_->work(rank, time, end, stretches_);
         resume_at(rank, end);
         return Step::blocked();
     }

@@ -32,6 +32,7 @@ namespace tramontane::testing {
             all.insert(all.end(), {static_cast<double>(cell.packets), static_cast<double>(cell.max), cell.sum()});
         }
     }
+    for (const auto& means : o.waiting) all.insert(all.end(), means.begin(), means.end());
     const auto add = [&](const LinkUse& use) {
         for (const std::uint64_t count : {use.packets, use.bytes, use.peak_queue, use.links}) {
             all.push_back(static_cast<double>(count));

@@ -24,7 +24,8 @@ struct Killed : std::exception {};
 
 /// A file of its own that goes away.
 struct ScratchFile {
-    ScratchFile() : path(std::filesystem::temp_directory_path() / ("tramontane-" + std::to_string(getpid()) + ".state")) {}
+    ScratchFile()
+        : path(std::filesystem::temp_directory_path() / ("tramontane-" + std::to_string(getpid()) + ".state")) {}
     ~ScratchFile() { std::filesystem::remove(path); }
     ScratchFile(const ScratchFile&) = delete;
     ScratchFile& operator=(const ScratchFile&) = delete;

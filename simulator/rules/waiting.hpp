@@ -1,0 +1,157 @@
+/// \file
+/// Why ranks wait, counted where a point asks for it; and what some of them do when, for timelines.
+///
+/// Each message keeps a diary: until when which cause held it up. A stretch in which a rank idles is charged to the
+/// message whose arrival ends it, moment by moment to the cause that held that message up then. Terms are Scalasca's
+/// (Geimer et al., CCPE 2010): late sender, late receiver; where the one who is late was at work, it is imbalance of
+/// work (the direct cause in the sense of Boehme et al., ICPP 2010).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "rules/rule.hpp"
+#include "ticks.hpp"
+
+namespace tramontane {
+
+/// Why a rank waits; the last two are what else a rank does, in timelines.
+enum class Cause : std::uint8_t { late_sender, late_receiver, imbalance, nic_queue, network, work, busy };
+inline constexpr std::size_t causes = 5;
+
+/// Of one rank: something that it did, or why it waited, from when to when.
+struct Stretch {
+    std::uint32_t rank;
+    std::uint32_t peer;  ///< who it waited for; itself where it did not wait
+    Ticks begin, end;
+    Cause cause;
+    /// Where it waited: the last rank whose doing, not the network, decided when the message that ended it came, and
+    /// the moment. Else the rank and its begin.
+    std::uint32_t origin;
+    Ticks since;
+};
+
+/// The causes that held up a message, each until when, from its sender's last work before it was posted on. What is
+/// always looked at has one line, with five causes: most messages have no more.
+struct alignas(64) Diary {
+    static constexpr std::size_t here = 5, most = 19;  // a pulled message has 17 at most
+    static constexpr std::size_t bits = 3, counted = most * bits;
+
+    std::uint64_t causes;  ///< three bits each, and how many there are in the bits above
+    std::uint32_t sender, origin;
+    Ticks since;
+    Ticks until[here];
+
+    [[nodiscard]] TRAMONTANE_RULE std::size_t count() const { return causes >> counted; }
+    [[nodiscard]] TRAMONTANE_RULE Cause cause(std::size_t i) const {
+        return static_cast<Cause>(causes >> bits * i & 7U);
+    }
+};
+static_assert(sizeof(Diary) == 64);
+
+/// Until when the causes held up a message that have no room there.
+struct DiaryRest {
+    Ticks until[Diary::most - Diary::here];
+};
+
+struct alignas(64) WaitingOfRank {
+    Ticks sums[causes];
+    Ticks work_begin, work_end;  ///< its last work
+    Ticks idle_since;
+};
+
+/// \tparam Own who has the records:
+///
+///         heeds(rank), heeds(rank, other)  whether a rank's waiting is counted, or a message's diary is needed for
+///         that diary(item), rest(item)          of a transaction of_rank(rank) begins(item, transactions)       a
+///         diary begins tell(told, stretch)              for timelines
+template <class Own>
+class WaitingRules {
+public:
+    /// Stretches that are kept; null where nobody keeps any.
+    using Told = std::vector<Stretch>*;
+
+    /// A rank hands over the first message of a transfer; before it is ready, it is late.
+    template <class Transactions>
+    TRAMONTANE_RULE void post(std::uint32_t rank, Index item, Ticks now, const Transactions& transactions) {
+        own().begins(item, transactions);
+        Diary& diary = own().diary(item);
+        diary.causes = 0;
+        diary.sender = rank;
+        late(item, rank, now, Cause::late_sender);
+    }
+    /// A rank answers a message that has come.
+    TRAMONTANE_RULE void answer(std::uint32_t rank, Index item, Ticks now) {
+        late(item, rank, now, Cause::late_receiver);
+    }
+    /// The first packet of a message has its turn at the NIC's port.
+    TRAMONTANE_RULE void leave(Index item, Ticks now) { add(item, now, Cause::nic_queue); }
+    TRAMONTANE_RULE void come(Index item, Ticks now) { add(item, now, Cause::network); }
+    TRAMONTANE_RULE void work(std::uint32_t rank, Ticks begin, Ticks end, Told told) {
+        WaitingOfRank& of_rank = own().of_rank(rank);
+        of_rank.work_begin = begin;
+        of_rank.work_end = end;
+        own().tell(told, {rank, rank, begin, end, Cause::work, rank, begin});
+    }
+    TRAMONTANE_RULE void busy(std::uint32_t rank, Ticks begin, Ticks end, Told told) {
+        own().tell(told, {rank, rank, begin, end, Cause::busy, rank, begin});
+    }
+    TRAMONTANE_RULE void idle(std::uint32_t rank, Ticks now) {
+        if (own().heeds(rank)) own().of_rank(rank).idle_since = now;
+    }
+    [[nodiscard]] TRAMONTANE_RULE Ticks idle_since(std::uint32_t rank) { return own().of_rank(rank).idle_since; }
+    /// A rank idled until a message came.
+    /// \param other end of a transfer that is the rank's own
+    TRAMONTANE_RULE void charge(std::uint32_t rank, std::uint32_t other, Index item, Ticks from, Ticks to, Told told) {
+        Diary& diary = own().diary(item);
+        const std::uint32_t peer = diary.sender == rank ? other : diary.sender;
+        const auto charge_until = [&](Ticks end, Cause cause) {
+            if (end <= from) return;
+            own().of_rank(rank).sums[static_cast<std::size_t>(cause)] += end - from;
+            own().tell(told, {rank, peer, from, end, cause, diary.origin, diary.since});
+            from = end;
+        };
+        for (std::size_t i = 0; i < diary.count() && from < to; ++i) {
+            charge_until(std::min(until(diary, item, i), to), diary.cause(i));
+        }
+        charge_until(to, Cause::network);  // what comes after the last entry
+    }
+
+private:
+    [[nodiscard]] TRAMONTANE_RULE Own& own() { return static_cast<Own&>(*this); }
+
+    TRAMONTANE_RULE void late(Index item, std::uint32_t rank, Ticks now, Cause cause) {
+        const WaitingOfRank& of_rank = own().of_rank(rank);
+        turn(item, rank, now);
+        add(item, of_rank.work_begin, cause);
+        add(item, std::min(of_rank.work_end, now), Cause::imbalance);
+        add(item, now, cause);
+    }
+    /// A rank posts the message, or answers it when it has waited for the rank.
+    TRAMONTANE_RULE void turn(Index item, std::uint32_t rank, Ticks now) {
+        Diary& diary = own().diary(item);
+        if (diary.count() > 0 && now <= until(diary, item, diary.count() - 1)) return;
+        diary.origin = rank;
+        diary.since = now;
+    }
+    TRAMONTANE_RULE void add(Index item, Ticks until, Cause cause) {
+        Diary& diary = own().diary(item);
+        const std::size_t n = diary.count();
+        if (n > 0 && until <= this->until(diary, item, n - 1)) return;
+        if (n > 0 && diary.cause(n - 1) == cause) {
+            this->until(diary, item, n - 1) = until;
+        } else if (n < Diary::most) {
+            this->until(diary, item, n) = until;
+            diary.causes +=
+                (std::uint64_t{1} << Diary::counted) + (static_cast<std::uint64_t>(cause) << Diary::bits * n);
+        }
+    }
+    [[nodiscard]] TRAMONTANE_RULE Ticks& until(Diary& diary, Index item, std::size_t i) {
+        return i < Diary::here ? diary.until[i] : own().rest(item).until[i - Diary::here];
+    }
+};
+
+}  // namespace tramontane
