@@ -28,7 +28,18 @@ public:
           due_(static_cast<std::size_t>(schedule.ranks())),
           orders_(in_order_ ? due_.size() : 0) {}
 
-    [[nodiscard]] bool in_order() const { return in_order_; }
+    struct Receive {
+        Rank source;
+        std::int32_t index;
+        auto operator<=>(const Receive&) const = default;
+    };
+    /// Sorts the receives of a round into a list.
+    static void sort(const Schedule& schedule, Rank rank, std::uint32_t round, std::int32_t receives,
+                     std::vector<Receive>& by_source) {
+        by_source.clear();
+        for (std::int32_t i = 0; i < receives; ++i) by_source.push_back({schedule.source(rank, round, i), i});
+        std::sort(by_source.begin(), by_source.end());
+    }
 
     /// A rank posts the receives of a round that it will wait for before it does anything else; or no such round.
     void post(std::uint32_t rank, std::uint32_t round, std::int32_t receives) {
@@ -36,11 +47,7 @@ public:
         Order& order = orders_[rank];
         order.round = receives > 0 ? round : ~std::uint32_t{0};
         order.next = 0;
-        order.by_source.clear();
-        for (std::int32_t i = 0; i < receives; ++i) {
-            order.by_source.push_back({schedule_.receive(static_cast<Rank>(rank), round, i).peer, i});
-        }
-        std::sort(order.by_source.begin(), order.by_source.end());
+        sort(schedule_, static_cast<Rank>(rank), round, receives, order.by_source);
         order.is_there.assign(static_cast<std::size_t>(receives), 0);
     }
 
@@ -71,11 +78,6 @@ public:
     }
 
 private:
-    struct Receive {
-        Rank source;
-        std::int32_t index;
-        auto operator<=>(const Receive&) const = default;
-    };
     /// The receives of the round that a rank is in.
     struct Order {
         std::uint32_t round = ~std::uint32_t{0};

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "allocation.hpp"
+#include "checkpoint.hpp"
 #include "delays.hpp"
 #include "device/agenda.hpp"
 #include "device/memory.hpp"
@@ -78,7 +79,7 @@ struct Common {
           allocation(setting.allocation),
           network(*setting.topology),
           router(setting.router, network),
-          rounds(memory, schedule),
+          rounds(memory, schedule, machine.unpack_per_byte > 0 && machine.unpacks_in_order),
           noise(run.noise, run.seed),
           memory_(memory),
           tables_(memory),
@@ -216,6 +217,45 @@ private:
     Array<GraphRecords> records_;
 };
 
+/// Of a rank that unpacks in the order of its receives: the round that it is in.
+struct UnpackingOrder {
+    static constexpr std::uint32_t no_round = ~std::uint32_t{0};
+    std::uint32_t round;
+    std::uint32_t next;  ///< the first receive that has not been unpacked
+    std::uint32_t receives;
+};
+
+/// What ranks have to unpack, where that takes time.
+struct UnpackingArrays {
+    UnpackingArrays(Memory& memory, const Machine& machine, const Common& common)
+        : in_order(machine.unpack_per_byte > 0 && machine.unpacks_in_order),
+          words((static_cast<std::uint32_t>(common.rounds.most_receives()) + 31) / 32) {
+        if (machine.unpack_per_byte > 0) due = Array<Ticks>(memory, common.ranks);
+        if (!in_order) return;
+        orders = Array<UnpackingOrder>(memory, common.ranks);
+        std::fill_n(orders.get(), common.ranks, UnpackingOrder{UnpackingOrder::no_round, 0, 0});
+        there = Array<std::uint32_t>(memory, std::size_t{words} * common.ranks);
+    }
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t* words_of(std::uint32_t rank) const {
+        return there.get() + std::size_t{rank} * words;
+    }
+    /// Whether a receive's payload is there.
+    [[nodiscard]] TRAMONTANE_RULE bool is_there(std::uint32_t rank, std::uint32_t receive) const {
+        return (words_of(rank)[receive / 32] >> receive % 32 & 1) != 0;
+    }
+    TRAMONTANE_RULE void come(std::uint32_t rank, std::uint32_t receive) const {
+        words_of(rank)[receive / 32] |= std::uint32_t{1} << receive % 32;
+    }
+    /// Writes or reads all of it, as Unpacking does.
+    void keep(StateFile& file, const Schedule& schedule);
+
+    const bool in_order;
+    const std::uint32_t words;     ///< of a rank, with a bit for each receive of a round
+    Array<Ticks> due;              ///< by rank: what is there takes so long; none where it takes no time
+    Array<UnpackingOrder> orders;  ///< by rank; none where payloads are unpacked as they come
+    Array<std::uint32_t> there;    ///< by rank and word; likewise
+};
+
 /// The records of all nodes; see NodeRules.
 struct NodeArrays {
     /// \param injection of each NIC's link at first, where links are counted
@@ -225,6 +265,7 @@ struct NodeArrays {
         : rounds(checked_rounds(schedule.rounds())),
           nodes(memory, common.places.count()),
           open(memory, common.ranks),
+          unpacking(memory, machine, common),
           graph(memory, schedule) {
         const Parameters& p = common.parameters;
         const std::uint32_t places = common.places.count();
@@ -236,7 +277,6 @@ struct NodeArrays {
             memory_until = Array<Ticks>(memory, common.places.nodes());
         if (p.message_gap > 0) next_message = Array<Ticks>(memory, places);
         if (p.costs.of_unexpected()) unexpected = Array<std::uint32_t>(memory, common.ranks);
-        if (machine.unpack_per_byte > 0) unpack_until = Array<Ticks>(memory, common.ranks);
         if (!common.links.on) return;
         injections = Array<LinkMeter>(memory, places);
         std::fill_n(injections.get(), places, injection);
@@ -248,8 +288,8 @@ struct NodeArrays {
     Array<Ticks> memory_until;        ///< by node of the job; none where memory is unlimited
     Array<Ticks> next_message;        ///< by NIC; none where there is no gap
     Array<std::uint32_t> unexpected;  ///< by rank; none where they cost nothing
-    Array<Ticks> unpack_until;        ///< by rank: what is there takes so long; none where it takes no time
     Array<LinkMeter> injections;      ///< by NIC; none where links are not counted
+    UnpackingArrays unpacking;
     GraphArrays graph;
 };
 

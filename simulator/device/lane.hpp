@@ -63,29 +63,52 @@ private:
     Common& common_;
 };
 
-/// Unpacking as payloads come; the order of receives is refused.
+/// As Unpacking, over arrays.
 class LaneUnpacking {
 public:
-    LaneUnpacking(const Machine& machine, Ticks* until)
+    LaneUnpacking(const Machine& machine, const RoundTable& rounds, UnpackingArrays& arrays)
         : byte_(from_picoseconds(machine.unpack_per_byte)),
           threads_(static_cast<Ticks>(machine.threads)),
-          due_(until) {}
+          rounds_(rounds),
+          arrays_(arrays) {}
 
-    [[nodiscard]] TRAMONTANE_RULE bool in_order() const { return false; }
-    TRAMONTANE_RULE void post(std::uint32_t, std::uint32_t, std::int32_t) {}
-    TRAMONTANE_RULE void complete(std::uint32_t rank, std::uint32_t, std::uint32_t, std::int64_t bytes) {
-        due_[rank] += checked_product(static_cast<std::uint64_t>(bytes), byte_) / threads_;
-        check_step(due_[rank]);
+    TRAMONTANE_RULE void post(std::uint32_t rank, std::uint32_t round, std::int32_t receives) {
+        if (!arrays_.in_order) return;
+        arrays_.orders[rank] = {receives > 0 ? round : UnpackingOrder::no_round, 0,
+                                static_cast<std::uint32_t>(receives)};
+        for (std::uint32_t word = 0; word * 32 < static_cast<std::uint32_t>(receives); ++word) {
+            arrays_.words_of(rank)[word] = 0;
+        }
+    }
+    TRAMONTANE_ONCE TRAMONTANE_RULE void complete(std::uint32_t rank, std::uint32_t round, std::uint32_t source,
+                                                  std::int64_t bytes) {
+        if (!arrays_.in_order || arrays_.orders[rank].round != round) return add(rank, bytes);
+        UnpackingOrder& order = arrays_.orders[rank];
+        const auto me = static_cast<Rank>(rank);
+        const std::int32_t found = rounds_.receive_from(me, round, static_cast<Rank>(source), [&](std::int32_t index) {
+            return !arrays_.is_there(rank, static_cast<std::uint32_t>(index));
+        });
+        arrays_.come(rank, static_cast<std::uint32_t>(found));
+        for (; order.next < order.receives && arrays_.is_there(rank, order.next); ++order.next) {
+            add(rank, rounds_.receive(me, round, static_cast<std::int32_t>(order.next)).bytes);
+        }
     }
     [[nodiscard]] TRAMONTANE_RULE Ticks take(std::uint32_t rank) {
-        const Ticks due = due_[rank];
-        due_[rank] = 0;
+        const Ticks due = arrays_.due[rank];
+        arrays_.due[rank] = 0;
         return due;
     }
 
 private:
+    TRAMONTANE_RULE void add(std::uint32_t rank, std::int64_t bytes) {
+        Ticks& due = arrays_.due[rank];
+        due += checked_product(static_cast<std::uint64_t>(bytes), byte_) / threads_;
+        check_step(due);
+    }
+
     Ticks byte_, threads_;
-    Ticks* due_;
+    const RoundTable& rounds_;
+    UnpackingArrays& arrays_;
 };
 
 /// Why all ranks wait; timelines are refused.
@@ -402,7 +425,7 @@ public:
           std::uint32_t number)
         : NodeRules(lane, switches, machine, common.network, common.places, common.allocation, common.rounds,
                     common.noise),
-          unpacks_(machine, arrays.unpack_until.get()),
+          unpacks_(machine, common.rounds, arrays.unpacking),
           causes_(common.waiting),
           count_(common.phases) {
         rounds_ = arrays.rounds;
@@ -411,7 +434,7 @@ public:
         memory_until_ = arrays.memory_until.get();
         next_message_ = arrays.next_message.get();
         unexpected_ = arrays.unexpected.get();
-        if (arrays.unpack_until.size() > 0) unpacking_ = &unpacks_;
+        if (arrays.unpacking.due.size() > 0) unpacking_ = &unpacks_;
         injections_ = arrays.injections.get();
         graph_ = arrays.graph.records();
         if (common.waiting.on) waiting_ = &causes_;

@@ -62,9 +62,9 @@ void add(std::vector<RoundTable::Run>& runs, std::int32_t number, Rank peer, std
 }
 
 /// \param joins equal rounds one after the other are one entry
-Part part_of(const Schedule& schedule, Rank begin, Rank end, bool joins) {
+/// \param with_receives or only sends
+Part part_of(const Schedule& schedule, Rank begin, Rank end, bool joins, bool with_receives) {
     Part part;
-    const bool in_turn = schedule.receives_in_turn();
     for (Rank rank = begin; rank < end; ++rank) {
         std::uint64_t most = 0;
         std::int64_t sends = 0, receives = 0;  // of the last entry
@@ -78,7 +78,7 @@ Part part_of(const Schedule& schedule, Rank begin, Rank end, bool joins) {
             if (!goes_on) {
                 part.entries.push_back({part.runs.size(), 0, what});
                 part.firsts.push_back(static_cast<std::uint32_t>(number));
-                if (in_turn) part.receives_begin.push_back(part.receive_runs.size());
+                if (with_receives) part.receives_begin.push_back(part.receive_runs.size());
                 sends = receives = 0;
             }
             for (std::int32_t index = 0; index < round.sends; ++index) {
@@ -86,9 +86,10 @@ Part part_of(const Schedule& schedule, Rank begin, Rank end, bool joins) {
                 const std::uint32_t size = part.sizes.of(transfer.bytes, transfer.bytes);
                 add(part.runs, static_cast<std::int32_t>(sends++), transfer.peer, size);
             }
-            for (std::int32_t index = 0; in_turn && index < round.receives; ++index) {
-                const Rank source = schedule.source(rank, number, index);
-                add(part.receive_runs, static_cast<std::int32_t>(receives++), source, 0);
+            for (std::int32_t index = 0; with_receives && index < round.receives; ++index) {
+                const Transfer transfer = schedule.receive(rank, number, index);
+                const std::uint32_t size = part.sizes.of(transfer.bytes, transfer.bytes);
+                add(part.receive_runs, static_cast<std::int32_t>(receives++), transfer.peer, size);
             }
             RoundTable::Entry& entry = part.entries.back();
             entry.runs = static_cast<std::uint32_t>(part.runs.size() - entry.first);
@@ -106,12 +107,12 @@ bool joins(const Schedule& schedule, std::uint64_t most_bytes) {
     const auto rounds = static_cast<std::uint64_t>(schedule.rounds());
     const std::uint64_t each = sizeof(RoundTable::Entry) + sizeof(RoundTable::Run);
     if (static_cast<std::uint64_t>(schedule.ranks()) * rounds * each <= most_bytes) return false;
-    const Part one = part_of(schedule, 0, 1, true);
+    const Part one = part_of(schedule, 0, 1, true, false);
     return 2 * std::max(one.entries.size(), one.runs.size()) <= rounds;
 }
 
 /// A schedule is asked some 10^9 times for the largest points: by all cores.
-std::vector<Part> parts_of(const Schedule& schedule, bool joins) {
+std::vector<Part> parts_of(const Schedule& schedule, bool joins, bool receives) {
     constexpr Rank few = 4096;
     const Rank ranks = schedule.ranks();
     const auto cores = static_cast<Rank>(std::max(1U, std::thread::hardware_concurrency()));
@@ -119,27 +120,14 @@ std::vector<Part> parts_of(const Schedule& schedule, bool joins) {
     std::vector<std::future<Part>> asked;
     for (Rank begin = 0; begin < ranks; begin += std::min(each, ranks - begin)) {
         const Rank end = begin + std::min(each, ranks - begin);
-        asked.push_back(std::async(each < ranks ? std::launch::async : std::launch::deferred,
-                                   [&schedule, begin, end, joins] { return part_of(schedule, begin, end, joins); }));
+        asked.push_back(std::async(
+            each < ranks ? std::launch::async : std::launch::deferred,
+            [&schedule, begin, end, joins, receives] { return part_of(schedule, begin, end, joins, receives); }));
     }
     std::vector<Part> parts;
     parts.reserve(asked.size());
     for (auto& part : asked) parts.push_back(part.get());
     return parts;
-}
-
-struct Receives {
-    std::vector<std::uint64_t> begin;  // first run of each entry, and of none
-    std::vector<RoundTable::Run> runs;
-};
-Receives receives_of(const std::vector<Part>& parts) {
-    Receives all;
-    for (const Part& part : parts) {
-        for (const std::uint64_t first : part.receives_begin) all.begin.push_back(all.runs.size() + first);
-        all.runs.insert(all.runs.end(), part.receive_runs.begin(), part.receive_runs.end());
-    }
-    all.begin.push_back(all.runs.size());
-    return all;
 }
 
 /// What a graph has under way at a time is known to its run alone. Few ranks have more than some messages under way,
@@ -158,16 +146,18 @@ Array<T> array_of(Memory& memory, const std::vector<T>& values) {
 
 }  // namespace
 
-RoundTable::RoundTable(Memory& memory, const Schedule& schedule, std::uint64_t most_bytes)
+RoundTable::RoundTable(Memory& memory, const Schedule& schedule, bool receives, std::uint64_t most_bytes)
     : count_(static_cast<std::size_t>(schedule.rounds())),
       joins_(schedule.graph() == nullptr && joins(schedule, most_bytes)),
       one_sided_(schedule.one_sided()),
-      cuts_rounds_(schedule.cuts_rounds()) {
+      cuts_rounds_(schedule.cuts_rounds()),
+      in_turn_(schedule.receives_in_turn()) {
     if (schedule.graph() != nullptr) {
         most_at_once_ = likely_at_once(*schedule.graph());
         return;
     }
-    const std::vector<Part> parts = parts_of(schedule, joins_);
+    receives = receives || in_turn_;
+    const std::vector<Part> parts = parts_of(schedule, joins_, receives);
     std::size_t entries = 0, runs = 0;
     for (const Part& part : parts) {
         entries += part.entries.size();
@@ -182,6 +172,8 @@ RoundTable::RoundTable(Memory& memory, const Schedule& schedule, std::uint64_t m
     }
     RoundNumbers different;
     SizeNumbers sizes;
+    std::vector<std::uint64_t> receives_begin;
+    std::vector<Run> receive_runs;
     std::uint64_t entry = 0, run = 0, rank = 0;  // the next one's number
     for (const Part& part : parts) {
         std::vector<std::uint32_t> number_of_round, number_of_size;
@@ -196,12 +188,16 @@ RoundTable::RoundTable(Memory& memory, const Schedule& schedule, std::uint64_t m
             entries_[entry++] = {runs_before + own.first, own.runs, number_of_round[own.what]};
         }
         for (const Run& own : part.runs) runs_[run++] = {own.first, own.peer, own.step, number_of_size[own.size]};
+        for (const std::uint64_t first : part.receives_begin) receives_begin.push_back(receive_runs.size() + first);
+        for (const Run& own : part.receive_runs) {
+            receive_runs.push_back({own.first, own.peer, own.step, number_of_size[own.size]});
+        }
     }
     if (joins_) of_rank_[rank] = entry;
-    if (schedule.receives_in_turn()) {
-        const Receives receives = receives_of(parts);
-        receives_begin_ = array_of(memory, receives.begin);
-        receive_runs_ = array_of(memory, receives.runs);
+    if (receives) {
+        receives_begin.push_back(receive_runs.size());
+        receives_begin_ = array_of(memory, receives_begin);
+        receive_runs_ = array_of(memory, receive_runs);
     }
     different_ = array_of(memory, different.values);
     sizes_ = array_of(memory, sizes.values);

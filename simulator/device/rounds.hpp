@@ -18,8 +18,10 @@ namespace tramontane::device {
 class RoundTable {
 public:
     /// \param schedule which may be a graph, whose messages are asked of nobody here
+    /// \param receives whether they are asked for; where they have their turn, they are
     /// \param most_bytes of a table in which each round has an entry
-    RoundTable(Memory& memory, const Schedule& schedule, std::uint64_t most_bytes = std::uint64_t{1} << 30);
+    RoundTable(Memory& memory, const Schedule& schedule, bool receives = false,
+               std::uint64_t most_bytes = std::uint64_t{1} << 30);
 
     [[nodiscard]] TRAMONTANE_RULE Round round(Rank rank, std::int64_t round) const {
         return different_[entries_[place(rank, round)].what];
@@ -29,23 +31,55 @@ public:
         const std::size_t at = place(rank, round);
         const Entry& entry = entries_[at];
         if (joins_) index += static_cast<std::int32_t>(round - firsts_[at]) * different_[entry.what].sends;
-        const Run& run = run_of(runs_.get() + entry.first, entry.runs, index);
-        return {run.peer_of(index), 0, sizes_[run.size]};
+        return transfer({runs_.get() + entry.first, entry.runs}, index);
     }
-    /// The source of a receive. \pre receives_in_turn()
-    [[nodiscard]] TRAMONTANE_ONCE TRAMONTANE_RULE Rank source(Rank rank, std::int64_t round, std::int32_t index) const {
+    // Where receives are asked for:
+
+    [[nodiscard]] TRAMONTANE_ONCE TRAMONTANE_RULE Transfer receive(Rank rank, std::int64_t round,
+                                                                   std::int32_t index) const {
         const std::size_t at = place(rank, round);
-        if (joins_) index += static_cast<std::int32_t>(round - firsts_[at]) * different_[entries_[at].what].receives;
-        const std::uint64_t first = receives_begin_[at];
-        const auto runs = static_cast<std::uint32_t>(receives_begin_[at + 1] - first);
-        return run_of(receive_runs_.get() + first, runs, index).peer_of(index);
+        return transfer(receives_of(at), receives_before(at, round) + index);
+    }
+    [[nodiscard]] TRAMONTANE_RULE Rank source(Rank rank, std::int64_t round, std::int32_t index) const {
+        return receive(rank, round, index).peer;
+    }
+    /// The first receive of a round that is from `source` and for which `is_open(index)` holds. \pre there is one
+    template <class IsOpen>
+    [[nodiscard]] TRAMONTANE_RULE std::int32_t receive_from(Rank rank, std::int64_t round, Rank source,
+                                                            IsOpen&& is_open) const {
+        const std::size_t at = place(rank, round);
+        const Runs runs = receives_of(at);
+        const std::int32_t begin = receives_before(at, round);
+        const std::int32_t end = begin + different_[entries_[at].what].receives;
+        for (std::uint32_t i = 0; i < runs.count; ++i) {
+            const Run& run = runs.first[i];
+            const std::int32_t last = i + 1 < runs.count ? std::min(runs.first[i + 1].first, end) : end;
+            std::int32_t index = std::max(run.first, begin);
+            if (run.step != 0) {  // at most one of them is from there
+                if ((source - run.peer) % run.step != 0) continue;
+                const std::int32_t only = run.first + (source - run.peer) / run.step;
+                if (only >= index && only < last && is_open(only - begin)) return only - begin;
+                continue;
+            }
+            for (; run.peer == source && index < last; ++index) {
+                if (is_open(index - begin)) return index - begin;
+            }
+        }
+        fail<std::logic_error>("device: a payload without a receive");
+        return 0;
+    }
+    /// The most that a rank has in a round.
+    [[nodiscard]] std::int32_t most_receives() const {
+        std::int32_t most = 0;
+        for (std::size_t i = 0; i < different_.size(); ++i) most = std::max(most, different_[i].receives);
+        return most;
     }
     [[nodiscard]] TRAMONTANE_RULE std::int64_t send_bytes(Rank rank, std::int64_t round, std::int32_t index) const {
         return send(rank, round, index).bytes;
     }
     [[nodiscard]] bool one_sided() const { return one_sided_; }
     [[nodiscard]] bool cuts_rounds() const { return cuts_rounds_; }
-    [[nodiscard]] bool receives_in_turn() const { return receives_begin_.size() > 0; }
+    [[nodiscard]] bool receives_in_turn() const { return in_turn_; }
 
     /// Messages of the workload that may be under way at a time.
     [[nodiscard]] std::uint64_t most_at_once() const { return most_at_once_; }
@@ -57,7 +91,7 @@ public:
         std::int32_t first;  ///< of the entry, counted through its rounds
         Rank peer;           ///< of that one
         std::int32_t step;
-        std::uint32_t size;  ///< number among sizes that differ; of receives nobody asks
+        std::uint32_t size;  ///< number among sizes that differ
 
         [[nodiscard]] TRAMONTANE_RULE Rank peer_of(std::int32_t index) const { return peer + (index - first) * step; }
     };
@@ -79,8 +113,24 @@ private:
         }
         return found;
     }
-    [[nodiscard]] static TRAMONTANE_RULE const Run& run_of(const Run* runs, std::uint32_t count, std::int32_t index) {
-        return runs[last_not_after(count, [&](std::uint32_t i) { return runs[i].first <= index; })];
+    /// Those of an entry.
+    struct Runs {
+        const Run* first;
+        std::uint32_t count;
+    };
+    [[nodiscard]] TRAMONTANE_RULE Transfer transfer(Runs runs, std::int32_t index) const {
+        const Run& run =
+            runs.first[last_not_after(runs.count, [&](std::uint32_t i) { return runs.first[i].first <= index; })];
+        return {run.peer_of(index), 0, sizes_[run.size]};
+    }
+    [[nodiscard]] TRAMONTANE_RULE Runs receives_of(std::size_t place) const {
+        const std::uint64_t first = receives_begin_[place];
+        return {receive_runs_.get() + first, static_cast<std::uint32_t>(receives_begin_[place + 1] - first)};
+    }
+    /// Receives of an entry in rounds before this one.
+    [[nodiscard]] TRAMONTANE_RULE std::int32_t receives_before(std::size_t place, std::int64_t round) const {
+        if (!joins_) return 0;
+        return static_cast<std::int32_t>(round - firsts_[place]) * different_[entries_[place].what].receives;
     }
     /// Number of the entry in which a rank's round is.
     [[nodiscard]] TRAMONTANE_RULE std::size_t place(Rank rank, std::int64_t round) const {
@@ -92,14 +142,14 @@ private:
 
     std::size_t count_;  // rounds
     bool joins_;         // equal rounds to one entry
-    bool one_sided_, cuts_rounds_;
+    bool one_sided_, cuts_rounds_, in_turn_;
     std::uint64_t most_at_once_ = 0;
     Array<Entry> entries_;          // by rank and round
     Array<std::uint32_t> firsts_;   // their first rounds; none where each round has an entry
     Array<std::uint64_t> of_rank_;  // the first entry of each rank, and of none; likewise
     Array<Run> runs_;
     Array<std::uint64_t>
-        receives_begin_;  // first run of each entry, and of none; nothing where no receive has its turn
+        receives_begin_;  // first run of each entry, and of none; empty where receives are not asked for
     Array<Run> receive_runs_;
     Array<Round> different_;
     Array<std::int64_t> sizes_;  // [B]

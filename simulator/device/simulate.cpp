@@ -41,7 +41,6 @@ const Run& accepted(const Machine& machine, const Run& run) {
     if (run.steady_error > 0 || run.limit.set()) refuse("runs that may end early (steady, a limit)");
     if (run.links.bins > 0) refuse("statistics.bins");
     if (!run.timeline.empty()) refuse("a timeline");
-    if (machine.unpack_per_byte > 0 && machine.unpacks_in_order) refuse("unpacking in the order of receives");
     return run;
 }
 

@@ -12,6 +12,7 @@
 #include "ledger.hpp"
 #include "link_use.hpp"
 #include "steady.hpp"
+#include "unpacking.hpp"
 
 namespace tramontane::device {
 namespace {
@@ -23,6 +24,31 @@ void keep_array(StateFile& file, const Array<T>& array) {
 }
 
 }  // namespace
+
+void UnpackingArrays::keep(StateFile& file, const Schedule& schedule) {
+    if (due.size() == 0) return;
+    file.list(due.get(), due.size());
+    for (std::uint32_t rank = 0; rank < orders.size(); ++rank) {
+        UnpackingOrder& own = orders[rank];
+        std::uint64_t next = own.next;
+        std::vector<Unpacking::Receive> by_source;
+        std::vector<std::uint8_t> all(own.receives);
+        Unpacking::sort(schedule, static_cast<Rank>(rank), own.round, static_cast<std::int32_t>(own.receives),
+                        by_source);
+        for (std::uint32_t i = 0; i < own.receives; ++i) all[i] = is_there(rank, i) ? 1 : 0;
+        file(own.round);
+        file(next);
+        file(by_source);
+        file(all);
+        if (!file.reading()) continue;
+        own.next = static_cast<std::uint32_t>(next);
+        own.receives = static_cast<std::uint32_t>(all.size());
+        if (std::size_t{words} * 32 < all.size()) throw std::runtime_error("checkpoint: of another point");
+        for (std::uint32_t i = 0; i < own.receives; ++i) {
+            if (all[i] != 0) come(rank, i);
+        }
+    }
+}
 
 Sums State::sums() const {
     Sums sums;
@@ -161,7 +187,7 @@ void State::keep_nodes(StateFile& file) {
     keep_array(file, nodes.memory_until);  // nothing, here and below, where nobody asks for it
     keep_array(file, nodes.next_message);
     keep_array(file, nodes.unexpected);
-    if (nodes.unpack_until.size() > 0) file.list(nodes.unpack_until.get(), nodes.unpack_until.size());
+    nodes.unpacking.keep(file, schedule);
     keep_array(file, nodes.injections);
     if (nodes.graph.records() != nullptr) nodes.graph.records()->keep(file, common.ranks);
     Repeats(schedule.ranks(), schedule.rounds(), schedule.repeats(), 0).keep(file);

@@ -99,7 +99,6 @@ TEST_CASE("each engine goes on from what either has written, with the same bits"
         if (number % 4 == 0) drawn.follow_graph();
         if (number % 7 == 0) drawn.receive_in_turn();
         if (number % 5 == 0) drawn.run.links = {.on = true, .hottest = hottest_links};
-        drawn.machine.unpacks_in_order = false;
         INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
         const auto results = [](Outcome o) {
             o.events = 0;  // space that comes back is an event of one engine only
@@ -129,7 +128,6 @@ TEST_CASE("each engine goes on from what either has written, with the same bits"
 TEST_CASE("the device engine refuses a state of several threads in one line") {
     const ScratchFile scratch;
     Drawn drawn(every_network()[0], 1);
-    drawn.machine.unpacks_in_order = false;
     Run run = drawn.run;
     run.threads = 2;
     run.poll_every = 50;

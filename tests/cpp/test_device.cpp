@@ -61,7 +61,6 @@ std::vector<Drawn> points_together(std::uint64_t number) {
         if (machine.routing == "ugal-g") continue;
         for (int repeat = 0; repeat < 2; ++repeat) {
             points.emplace_back(machine, ++number);
-            points.back().machine.unpacks_in_order = false;
             if (number % 3 == 0) points.back().run.links = {.on = true, .hottest = hottest_links};
         }
     }
@@ -89,7 +88,6 @@ TEST_CASE("the device engine finds what the other one finds") {
             if (number % 3 == 0) drawn.run.links = {.on = true, .hottest = hottest_links};
             if (number % 5 == 0) drawn.run.waiting_bins = 7;
             if (number % 7 == 0) drawn.receive_in_turn();
-            drawn.machine.unpacks_in_order = false;
             INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
             const auto expected = results(drawn.simulate(1, 0));
             CHECK(results(simulate_by_lanes(drawn, {})) == expected);
@@ -112,7 +110,6 @@ TEST_CASE("it does where ranks send through several NICs") {
             Drawn drawn(machine, ++number);
             if (number % 2 == 0) drawn.state_costs(number);
             drawn.spread_messages(number);
-            drawn.machine.unpacks_in_order = false;
             INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
             const auto expected = results(drawn.simulate(1, 0));
             CHECK(results(simulate_by_lanes(drawn, {})) == expected);
@@ -131,7 +128,6 @@ TEST_CASE("it does where ranks follow a graph of operations") {
             if (number % 2 == 0) drawn.state_costs(number);
             if (number % 3 == 0) drawn.spread_messages(number);
             if (number % 2 == 0) drawn.run.waiting_bins = 3;
-            drawn.machine.unpacks_in_order = false;
             INFO(machine.topology << " " << machine.routing << " " << number);
             const auto expected = results(drawn.simulate(1, 0));
             CHECK(results(simulate_by_lanes(drawn, {})) == expected);
@@ -182,7 +178,6 @@ TEST_CASE("an accelerator finds what processors find", "[accelerator]") {
             if (number % 4 == 0) drawn.follow_graph();
             if (number % 5 == 2) drawn.run.waiting_bins = 7;
             if (number % 11 == 0) drawn.receive_in_turn();
-            drawn.machine.unpacks_in_order = false;
             INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
             device::Form form{.lanes = number % 7 == 0 ? 0U : 1U,
                               .windows = number % 20 == 0 ? 7 : device::windows_of_kernel,
@@ -216,7 +211,7 @@ TEST_CASE("a table of rounds says what its schedule says") {
             const auto schedule = small_workload(words, ranks);
             for (const std::uint64_t most : {std::uint64_t{0}, std::uint64_t{1} << 30}) {
                 INFO(words << " of " << ranks << ", " << most << " B");
-                const device::RoundTable table(memory, *schedule, most);
+                const device::RoundTable table(memory, *schedule, true, most);
                 std::uint64_t wrong = 0;
                 for (Rank rank = 0; rank < ranks; ++rank) {
                     for (std::int64_t number = 0; number < schedule->rounds(); ++number) {
@@ -227,8 +222,16 @@ TEST_CASE("a table of rounds says what its schedule says") {
                             const Transfer told = table.send(rank, number, i), sent = schedule->send(rank, number, i);
                             wrong += told.peer != sent.peer || told.bytes != sent.bytes;
                         }
-                        for (std::int32_t i = 0; table.receives_in_turn() && i < expected.receives; ++i) {
-                            wrong += table.source(rank, number, i) != schedule->source(rank, number, i);
+                        std::vector<bool> taken(static_cast<std::size_t>(expected.receives));
+                        for (std::int32_t i = 0; i < expected.receives; ++i) {
+                            const Transfer told = table.receive(rank, number, i),
+                                           met = schedule->receive(rank, number, i);
+                            wrong += told.peer != met.peer || told.bytes != met.bytes;
+                            const std::int32_t first = table.receive_from(rank, number, met.peer, [&](std::int32_t k) {
+                                return !taken[static_cast<std::size_t>(k)];
+                            });
+                            wrong += first != i;
+                            taken[static_cast<std::size_t>(i)] = true;
                         }
                     }
                 }
@@ -242,7 +245,7 @@ TEST_CASE("a table of rounds says what its schedule says") {
 TEST_CASE("where a table of rounds is large, rounds of ring-k take next to nothing") {
     device::HostMemory memory;
     const auto schedule = small_workload("kind=transposition algorithm=ring-k radix=1 decomposition=1x24", 24);
-    const std::uint64_t joined = device::RoundTable(memory, *schedule, 0).bytes();
+    const std::uint64_t joined = device::RoundTable(memory, *schedule, false, 0).bytes();
     CHECK(joined < device::RoundTable(memory, *schedule).bytes() / 3);
     CHECK(joined < 24 * 200);
 }
@@ -273,10 +276,6 @@ TEST_CASE("the device engine refuses what it can't do in one line") {
     CHECK(changed([](Drawn& d) { d.run.limit.time_s = 1; }).find("a limit") != std::string::npos);
     CHECK(changed([](Drawn& d) { d.run.links = {.on = true, .hottest = 0, .bins = 8}; }).find("statistics.bins") !=
           std::string::npos);
-    CHECK(changed([](Drawn& d) {
-              d.machine.unpack_per_byte = 1;
-              d.machine.unpacks_in_order = true;
-          }).find("order of receives") != std::string::npos);
     CHECK(changed([](Drawn& d) { d.run.timeline = {0}; }).find("timeline") != std::string::npos);
 }
 
