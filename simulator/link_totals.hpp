@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "link_use.hpp"
+#include "rules/link_meter.hpp"
 #include "rules/parameters.hpp"
 #include "simulation.hpp"
+#include "ticks.hpp"
 #include "topology.hpp"
 
 namespace tramontane {
@@ -21,6 +23,12 @@ namespace tramontane {
     LinkMeter meter;
     meter.link_class = static_cast<std::uint16_t>(topology.link_classes().size());  // after those of the topology
     return meter;
+}
+
+/// Of which nothing has been counted; without bins where nobody asks.
+[[nodiscard]] inline UseOverTime use_over_time(const Topology& topology, const LinkCounting& counting) {
+    const auto classes = static_cast<std::uint32_t>(topology.link_classes().size());
+    return UseOverTime(counting.bins, classes + 1, counting.one_by_one());
 }
 
 /// Sums by class, and those that carried most. Meters must outlive it.
@@ -106,5 +114,54 @@ private:
     std::vector<std::pair<std::string, LinkUse>> all_;
     std::vector<std::vector<Candidate>> hottest_;  // by class
 };
+
+/// What some links carried over time, in their order.
+template <class Part>
+[[nodiscard]] std::vector<std::vector<UseOfBin>> bins_of(const std::vector<LinkTotals::Candidate>& links,
+                                                         const std::vector<Part*>& parts) {
+    std::vector<std::vector<UseOfBin>> bins(links.size());
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+        std::vector<const LinkMeter*> meters;
+        std::vector<std::size_t> places;
+        for (std::size_t place = 0; place < links.size(); ++place) {
+            if (links[place].part != part) continue;
+            meters.push_back(links[place].meter);
+            places.push_back(place);
+        }
+        auto own = parts[part]->link_use().of_links(meters);
+        for (std::size_t i = 0; i < own.size(); ++i) bins[places[i]] = std::move(own[i]);
+    }
+    return bins;
+}
+
+/// Tells what all links carried, by class, and what some did one by one.
+///
+/// \tparam Part some of the links, with
+///
+///     each_counted_link(f)  calls `f(from, port, meter)` for each that carried something; see LinkTotals
+///     link_use()            what they carried over time
+template <class Part>
+void count_links(Outcome& o, const std::vector<Part*>& parts, const Topology& topology, const Parameters& parameters,
+                 const LinkCounting& counting) {
+    LinkTotals totals(topology, parameters, counting);
+    std::uint32_t width = 0;
+    for (Part* const part : parts) width = std::max(width, part->link_use().width());
+    if (counting.bins > 0) o.bin_s = to_seconds(Ticks{1} << width);
+    for (std::size_t number = 0; number < parts.size(); ++number) {
+        UseOverTime& over_time = parts[number]->link_use();
+        over_time.widen(width);
+        parts[number]->each_counted_link([&](std::uint32_t from, Port port, LinkMeter& meter) {
+            if (over_time.wanted()) over_time.settle(meter);
+            totals.add(from, port, meter, number);
+        });
+        for (std::uint32_t i = 0; over_time.wanted() && i < totals.classes(); ++i) {
+            totals.add_bins(i, over_time.of_class(i));
+        }
+    }
+    totals.tell(o);
+    if (counting.bins == 0) return;
+    auto bins = bins_of(totals.hottest(), parts);
+    for (std::size_t i = 0; i < bins.size(); ++i) o.used_links[i].use.bins = std::move(bins[i]);
+}
 
 }  // namespace tramontane

@@ -13,32 +13,12 @@
 
 #include "checkpoint.hpp"
 #include "pages.hpp"
+#include "rules/link_meter.hpp"
 #include "ticks.hpp"
 
 namespace tramontane {
 
 inline constexpr std::uint32_t hottest_links = 10;  ///< of each class, that are told where they are asked for
-inline constexpr std::uint32_t max_time_bins = 1024;
-
-/// What a point asks of its links.
-struct LinkCounting {
-    bool on = false;
-    std::uint32_t hottest = 0;  ///< links of each class that are told one by one, the busiest first
-    std::uint32_t bins = 0;     ///< of time; 0: only what was carried in all
-
-    [[nodiscard]] bool one_by_one() const { return hottest > 0; }
-};
-
-/// Of one link, or of several, within a bin of time.
-struct UseOfBin {
-    std::uint64_t bytes = 0;
-    std::uint64_t peak_queue = 0;  ///< longest queue that a packet found before it [B]; of several links, the longest
-
-    void add(const UseOfBin& other) {
-        bytes += other.bytes;
-        peak_queue = std::max(peak_queue, other.peak_queue);
-    }
-};
 
 /// Packets and bytes, those of the protocols among them.
 struct LinkUse {
@@ -60,24 +40,6 @@ struct LinkUse {
     }
     /// How long the link, or how long all of them in sum, passed bytes [ticks].
     [[nodiscard]] double busy() const { return static_cast<double>(bytes) * static_cast<double>(slot); }
-};
-
-/// What is counted of the link behind a port, in one cache line.
-struct alignas(64) LinkMeter {
-    std::uint64_t packets = 0;
-    std::uint64_t bytes = 0;
-    std::uint64_t waiting = 0;  ///< of packets that have come to the switch and are not on the link [B]
-    std::uint64_t peak_queue = 0;
-    // For UseOverTime: what is counted of a link mostly belongs to the bin that was counted last, and stays here until
-    // another one is.
-    std::uint64_t passed = 0;          ///< bytes, ...
-    std::uint64_t found = 0;           ///< ... and the longest queue, ...
-    std::uint32_t number = no_number;  ///< of a link that is told one by one, from its first bin on
-    std::uint16_t link_class = 0;
-    std::uint16_t passed_bin = 0, found_bin = 0;  ///< ... of these bins ...
-    std::uint8_t width = 0;                       ///< ... of that width
-
-    static constexpr std::uint32_t no_number = ~std::uint32_t{0};
 };
 
 /// What a link carried in a bin, of a width that bins may no longer have. Written in as few bytes as it takes: memory
@@ -133,14 +95,11 @@ private:
     }
 };
 
-/// What classes of links, and single links where they are told, carry over time, in a fixed number of bins. All begin
-/// at 0; when something is later than the last bin, bins become twice as wide, neighbours joined. So memory is bounded,
-/// and what is counted is the same in whatever order it comes: the width follows from the latest moment alone, and a
-/// bin's contents from its bounds.
+/// What classes of links, and single links where they are told, carry over time. All bins are equally wide.
 ///
 /// Which links are told is known at the end. Few bins of most links hold something, so bins of single links are noted
 /// one after another. Only when these notes take half of the memory that all bins of all links need, links get bins.
-class UseOverTime {
+class UseOverTime : public MeterRules<UseOverTime> {
 public:
     explicit UseOverTime(std::uint32_t bins = 0, std::uint32_t classes = 0, bool one_by_one = false)
         : bins_(bins),
@@ -159,45 +118,33 @@ public:
     /// Width of a bin [ticks], as a power of two.
     [[nodiscard]] std::uint32_t width() const { return width_; }
 
-    /// Bytes pass evenly from `begin` to `end`.
-    void pass(LinkMeter& meter, Ticks begin, Ticks end, std::uint64_t bytes) {
-        end = std::max(end, begin + 1);
-        reach(end - 1);
-        renew(meter);
-        Ticks bin = begin >> width_;
-        const Ticks last = (end - 1) >> width_;
-        std::uint64_t before = 0;
-        for (; bin < last; ++bin) {
-            __extension__ using Wide = unsigned __int128;
-            const Ticks until = ((bin + 1) << width_) - begin;
-            const auto passed = static_cast<std::uint64_t>(Wide{bytes} * until / (end - begin));
-            add_passed(meter, bin, passed - before);
-            before = passed;
-        }
-        add_passed(meter, last, bytes - before);
-    }
-
-    /// A packet finds a queue before it.
-    void find(LinkMeter& meter, Ticks now, std::uint64_t queue) {
-        reach(now);
-        renew(meter);
-        if (const auto bin = static_cast<std::uint16_t>(now >> width_); bin != meter.found_bin) {
-            if (meter.found > 0) leave(meter, meter.found_bin);
-            meter.found_bin = bin;
-        }
-        meter.found = std::max(meter.found, queue);
-    }
-
     /// Makes bins so wide at least.
     void widen(std::uint32_t width) {
         while (width_ < width) double_width();
+    }
+
+    // What somebody else counts, in bins of the meters' widths:
+
+    /// Links that have a number.
+    [[nodiscard]] std::uint32_t links() const { return links_; }
+    /// Others have given so many numbers. Where no link is told, none of them needs one.
+    void know(std::uint32_t links) {
+        if (one_by_one_) links_ = std::max(links_, links);
+    }
+    /// Takes over what was counted of a link, and leaves zeros. \pre bins are as wide as the meter's, or wider
+    void take(LinkMeter& meter, UseOfBin* counted) {
+        const std::uint32_t wider = width_ - meter.width;
+        for (std::uint32_t bin = 0; bin < bins_; ++bin) {
+            const UseOfBin use = std::exchange(counted[bin], {});
+            if (use.bytes > 0 || use.peak_queue > 0) add(meter, static_cast<std::uint16_t>(Ticks{bin} >> wider), use);
+        }
     }
 
     // When nothing more is counted, and bins have become as wide as they will:
 
     /// Adds to the class of a link what its meter still holds.
     void settle(LinkMeter& meter) {
-        renew(meter);
+        renew(meter, width_);
         add_held(meter, &of_classes_[std::size_t{meter.link_class} * bins_]);
     }
     /// \pre the meters of all links are settled
@@ -234,41 +181,26 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t least_width = 14;  // 82 ps, less than a packet takes
+    friend MeterRules;
 
-    void add_passed(LinkMeter& meter, Ticks bin, std::uint64_t bytes) {
-        if (bin != meter.passed_bin) {
-            if (meter.passed > 0) leave(meter, meter.passed_bin);
-            meter.passed_bin = static_cast<std::uint16_t>(bin);
-        }
-        meter.passed += bytes;
-    }
     /// The bin of the present width in which a note's bin is.
     [[nodiscard]] Ticks present(const UseNote& note) const { return Ticks{note.bin} >> (width_ - note.width); }
     static void add_held(const LinkMeter& meter, UseOfBin* to) {
         to[meter.passed_bin].add({meter.passed, 0});
         to[meter.found_bin].add({0, meter.found});
     }
-    /// Gives a meter's bins the present width.
-    void renew(LinkMeter& meter) const {
-        const std::uint32_t wider = width_ - meter.width;
-        if (wider == 0) [[likely]]
-            return;
-        // A meter that has counted nothing is at bin 0, which is bin 0 of any width.
-        meter.passed_bin = static_cast<std::uint16_t>(Ticks{meter.passed_bin} >> wider);
-        meter.found_bin = static_cast<std::uint16_t>(Ticks{meter.found_bin} >> wider);
-        meter.width = static_cast<std::uint8_t>(width_);
+    std::uint32_t reach(LinkMeter& meter, Ticks time) {
+        while (time >> width_ >= bins_) [[unlikely]]
+            double_width();
+        renew(meter, width_);
+        return width_;
     }
-    /// Counts what a meter holds of a bin.
-    void leave(LinkMeter& meter, std::uint16_t bin) {
-        const std::uint64_t bytes = bin == meter.passed_bin ? std::exchange(meter.passed, 0) : 0;
-        const std::uint64_t queue = bin == meter.found_bin ? std::exchange(meter.found, 0) : 0;
-        if (bytes == 0 && queue == 0) return;
-        of_classes_[std::size_t{meter.link_class} * bins_ + bin].add({bytes, queue});
+    void add(LinkMeter& meter, std::uint16_t bin, const UseOfBin& use) {
+        of_classes_[std::size_t{meter.link_class} * bins_ + bin].add(use);
         if (!one_by_one_) return;
         if (meter.number == LinkMeter::no_number) meter.number = links_++;
         if (next_note_ >= last_note_) make_room();
-        next_note_ = UseNote{{bytes, queue}, meter.number, bin, static_cast<std::uint8_t>(width_)}.write(next_note_);
+        next_note_ = UseNote{use, meter.number, bin, static_cast<std::uint8_t>(width_)}.write(next_note_);
     }
 
     [[gnu::noinline]] void make_room() {
@@ -308,22 +240,10 @@ private:
         while (chunks_.size() * of_chunk() < links) chunks_.push_back(allocate_pages<UseOfBin>(of_chunk() * bins_));
         stored_ = std::max(stored_, links);
     }
-    void reach(Ticks time) {
-        while (time >> width_ >= bins_) [[unlikely]]
-            double_width();
-    }
     [[gnu::noinline]] void double_width() {
         ++width_;
-        for (std::size_t first = 0; first < of_classes_.size(); first += bins_) join_pairs(&of_classes_[first]);
-        for (std::uint32_t link = 0; link < stored_; ++link) join_pairs(of(link));
-    }
-    void join_pairs(UseOfBin* own) const {
-        for (std::uint32_t to = 0; to < bins_; ++to) {
-            const std::uint32_t from = 2 * to;
-            UseOfBin joined = from < bins_ ? own[from] : UseOfBin{};
-            if (from + 1 < bins_) joined.add(own[from + 1]);
-            own[to] = joined;
-        }
+        for (std::size_t first = 0; first < of_classes_.size(); first += bins_) join_pairs(&of_classes_[first], bins_);
+        for (std::uint32_t link = 0; link < stored_; ++link) join_pairs(of(link), bins_);
     }
 
     std::uint32_t bins_;

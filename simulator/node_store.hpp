@@ -9,10 +9,10 @@
 #include <optional>
 #include <stdexcept>
 
-#include "link_use.hpp"
 #include "machine.hpp"
 #include "pages.hpp"
 #include "places.hpp"
+#include "rules/link_meter.hpp"
 #include "rules/node_records.hpp"
 #include "rules/parameters.hpp"
 #include "schedule.hpp"

@@ -64,10 +64,7 @@ struct alignas(64) Part {
                 waiting_of(schedule, run), run.links.on ? std::optional(injection_meter(topology)) : std::nullopt),
           in_time_order(looks_elsewhere(machine)) {
         engine.delays = Delays(run.congestion_bins, static_cast<std::uint32_t>(schedule.ranks()));
-        if (run.links.bins > 0) {
-            const auto classes = static_cast<std::uint32_t>(topology.link_classes().size());
-            engine.link_use = UseOverTime(run.links.bins, classes + 1, run.links.one_by_one());
-        }
+        engine.link_use = use_over_time(topology, run.links);
     }
     Part(Part& first, std::uint32_t part)
         : engine(first.engine, part), fabric(first.fabric, engine), nodes(first.nodes, engine, fabric) {}
@@ -79,6 +76,15 @@ struct alignas(64) Part {
     void receive() {
         engine.receive([&](const RemoteEvent& remote) { fabric.credit(remote); });
     }
+    /// Those of its own switches and nodes; see count_links.
+    template <class F>
+    void each_counted_link(F&& f) const {
+        fabric.each_counted_link(f);
+        nodes.each_counted_injection([&](LpId lp, NodeId node, LinkMeter& meter) {
+            if (engine.owns(lp)) f(node, 0, meter);
+        });
+    }
+    [[nodiscard]] UseOverTime& link_use() { return engine.link_use; }
     /// Writes or reads all that changes, between two windows; see checkpoint.hpp.
     void keep(StateFile& file, bool first) {
         engine.keep(file, first);
@@ -175,51 +181,6 @@ void extrapolate(Outcome& o, const Repeats& repeats) {
     }
     o.hops += static_cast<std::uint64_t>(static_cast<double>(o.hops) / static_cast<double>(simulated) *
                                          static_cast<double>(left_out));
-}
-
-/// What some links carried over time, in their order.
-std::vector<std::vector<UseOfBin>> bins_of(const std::vector<LinkTotals::Candidate>& links, const Parts& parts) {
-    std::vector<std::vector<UseOfBin>> bins(links.size());
-    for (std::size_t part = 0; part < parts.parts.size(); ++part) {
-        std::vector<const LinkMeter*> meters;
-        std::vector<std::size_t> places;
-        for (std::size_t place = 0; place < links.size(); ++place) {
-            if (links[place].part != part) continue;
-            meters.push_back(links[place].meter);
-            places.push_back(place);
-        }
-        auto own = parts.parts[part]->engine.link_use.of_links(meters);
-        for (std::size_t i = 0; i < own.size(); ++i) bins[places[i]] = std::move(own[i]);
-    }
-    return bins;
-}
-
-/// What all links carried, by class, and what some did one by one.
-void count_links(Outcome& o, Parts& parts, const LinkCounting& counting) {
-    LinkTotals totals(*parts.topology, parts.parts[0]->engine.parameters, counting);
-    std::uint32_t width = 0;
-    for (const auto& part : parts.parts) width = std::max(width, part->engine.link_use.width());
-    if (counting.bins > 0) o.bin_s = to_seconds(Ticks{1} << width);
-    for (std::size_t number = 0; number < parts.parts.size(); ++number) {
-        Part& part = *parts.parts[number];
-        UseOverTime& over_time = part.engine.link_use;
-        over_time.widen(width);
-        const auto count = [&](std::uint32_t from, Port port, LinkMeter& meter) {
-            if (over_time.wanted()) over_time.settle(meter);
-            totals.add(from, port, meter, number);
-        };
-        part.fabric.each_counted_link(count);
-        part.nodes.each_counted_injection([&](LpId lp, NodeId node, LinkMeter& meter) {
-            if (part.engine.owns(lp)) count(node, 0, meter);
-        });
-        for (std::uint32_t i = 0; over_time.wanted() && i < totals.classes(); ++i) {
-            totals.add_bins(i, over_time.of_class(i));
-        }
-    }
-    totals.tell(o);
-    if (counting.bins == 0) return;
-    auto bins = bins_of(totals.hottest(), parts);
-    for (std::size_t i = 0; i < bins.size(); ++i) o.used_links[i].use.bins = std::move(bins[i]);
 }
 
 /// Why ranks waited, in bins of ranks, and what some did when.
@@ -342,7 +303,11 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& gi
             part->nodes.verify_all_idle();
         }
     }
-    if (run.links.on) count_links(outcome, parts, run.links);
+    if (run.links.on) {
+        std::vector<Part*> counted;
+        for (const auto& part : parts.parts) counted.push_back(part.get());
+        count_links(outcome, counted, *parts.topology, parts.parts[0]->engine.parameters, run.links);
+    }
     if (nodes.waiting_by_cause() != nullptr) count_waiting(outcome, parts, run.waiting_bins);
     sums.tell(outcome, schedule);
     outcome.imbalance = nodes.imbalance();

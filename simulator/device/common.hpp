@@ -14,17 +14,18 @@
 #include "checkpoint.hpp"
 #include "delays.hpp"
 #include "device/agenda.hpp"
+#include "device/link_bins.hpp"
 #include "device/memory.hpp"
 #include "device/network.hpp"
 #include "device/records.hpp"
 #include "device/rounds.hpp"
-#include "link_use.hpp"
 #include "node_store.hpp"
 #include "noise.hpp"
 #include "places.hpp"
 #include "rules/arbiter.hpp"
 #include "rules/channel.hpp"
 #include "rules/graph_records.hpp"
+#include "rules/link_meter.hpp"
 #include "rules/node_records.hpp"
 #include "rules/parameters.hpp"
 #include "rules/routing.hpp"
@@ -98,7 +99,8 @@ struct Common {
           ranks(setting.ranks),
           congestion(memory, std::size_t{congestion_bins} * congestion_bins),
           spans(memory, std::size_t{lanes} * phases),
-          totals(memory, std::size_t{lanes} * phases) {
+          totals(memory, std::size_t{lanes} * phases),
+          link_bins(memory, links.bins, std::size_t{switches} * network.ports() + places.count()) {
         std::copy(delay_bins::lower.begin(), delay_bins::lower.end(), delay_bounds.get());
         std::copy(delay_bins::of_cell.begin(), delay_bins::of_cell.end(), delay_cells.get());
         std::fill_n(spans.get(), spans.size(), NodeRecords::Span{});
@@ -160,6 +162,7 @@ public:
     Array<DelaySum> congestion;         ///< by source and destination, as CongestionMatrix
     Array<NodeRecords::Span> spans;     ///< by lane and phase
     Array<NodeRecords::Totals> totals;  ///< by lane and phase
+    LinkBins link_bins;
 
 private:
 #ifdef TRAMONTANE_SMALL_STORAGE

@@ -20,6 +20,7 @@
 #include "device/agenda.hpp"
 #include "device/atomic.hpp"
 #include "device/common.hpp"
+#include "device/link_bins.hpp"
 #include "device/records.hpp"
 #include "ledger.hpp"
 #include "rules/events.hpp"
@@ -134,17 +135,7 @@ private:
     WaitingArrays& arrays_;
 };
 
-// What is refused before, so that nobody has any:
-
-/// What links carry over time.
-struct NoLinkUse {
-    [[nodiscard]] TRAMONTANE_RULE bool wanted() const { return false; }
-    template <class... Of>
-    TRAMONTANE_RULE void pass(const Of&...) {}
-    template <class... Of>
-    TRAMONTANE_RULE void find(const Of&...) {}
-};
-/// All of them are simulated.
+/// All of them are simulated: what cuts repeats short is refused before.
 struct NoRepeats {
     [[nodiscard]] TRAMONTANE_RULE bool watched() const { return false; }
     [[nodiscard]] TRAMONTANE_RULE bool watches(std::uint32_t) const { return false; }
@@ -172,6 +163,7 @@ public:
           gaps(common.gaps),
           open_rounds(common.open_rounds),
           delays(common),
+          link_use(common.link_bins),
           agenda_(common.agenda),
           pending_(common.agenda.events()) {}
 
@@ -187,7 +179,7 @@ public:
     Pool<OpenRound> open_rounds;
     Statistics statistics;
     LaneDelays delays;
-    NoLinkUse link_use;
+    LinkBins& link_use;
     Ledger ledger;
 
     /// Counts what begins to wait; an LP is always the same lane's, and orders are compared within one queue only.

@@ -39,7 +39,6 @@ const Run& accepted(const Machine& machine, const Run& run) {
     if (machine.model != "default") refuse("machine.model '" + machine.model + "'");
     if (machine.routing == "ugal-g") refuse("machine.routing 'ugal-g', which looks at all switches at once");
     if (run.steady_error > 0 || run.limit.set()) refuse("runs that may end early (steady, a limit)");
-    if (run.links.bins > 0) refuse("statistics.bins");
     if (!run.timeline.empty()) refuse("a timeline");
     return run;
 }
@@ -122,7 +121,8 @@ public:
           common_(commons_.add(memory_, asked.machine, setting_, asked.schedule, asked.run, lanes, on.stride(lanes))),
           switch_arrays_(memory_, common_, setting_.router.counters()),
           node_arrays_(memory_, asked.machine, common_, asked.schedule, injection_meter(*setting_.topology)),
-          workers_(memory_, lanes) {
+          workers_(memory_, lanes),
+          link_use_(use_over_time(*setting_.topology, asked.run.links)) {
         for (std::uint32_t number = 0; number < lanes; ++number) {
             workers_.add(memory_, asked.machine, common_, switch_arrays_, node_arrays_, number);
         }
@@ -173,12 +173,8 @@ public:
         sums.verify();
         sums.tell(o, schedule_);
         if (run_.links.on) {
-            LinkTotals totals(*setting_.topology, common_.parameters, run_.links);
-            workers_.get()->switches.each_counted_link(
-                [&](SwitchId at, Port port, const LinkMeter& meter) { totals.add(at, port, meter); });
-            workers_.get()->nodes.each_counted_injection(
-                [&](LpId, NodeId node, const LinkMeter& meter) { totals.add(node, 0, meter); });
-            totals.tell(o);
+            end.collect_link_use();
+            count_links(o, std::vector{&end}, *setting_.topology, common_.parameters, run_.links);
         }
         if (common_.waiting.on) {
             o.waiting = mean_waiting(setting_.ranks, run_.waiting_bins,
@@ -191,7 +187,9 @@ public:
     }
 
 private:
-    [[nodiscard]] State state() { return {schedule_, run_, common_, workers_.get(), switch_arrays_, node_arrays_}; }
+    [[nodiscard]] State state() {
+        return {schedule_, run_, common_, workers_.get(), switch_arrays_, node_arrays_, link_use_};
+    }
 
     const Run& run_;
     const Schedule& schedule_;
@@ -203,6 +201,7 @@ private:
     SwitchArrays switch_arrays_;
     NodeArrays node_arrays_;
     In<Worker> workers_;
+    UseOverTime link_use_;
     Outcome outcome_;
     std::uint64_t window_ = 0;
 };

@@ -10,7 +10,7 @@
 
 #include "event_queue.hpp"
 #include "ledger.hpp"
-#include "link_use.hpp"
+#include "rules/link_meter.hpp"
 #include "steady.hpp"
 #include "unpacking.hpp"
 
@@ -21,6 +21,14 @@ namespace {
 template <class T>
 void keep_array(StateFile& file, const Array<T>& array) {
     file.array(array.get(), array.size());
+}
+
+/// What calls `f(meter)` for the meters of all links; see LinkBins.
+auto each_meter(const State& state) {
+    return [&state](auto&& f) {
+        state.workers->switches.each_meter([&](SwitchId, Port, LinkMeter& meter) { f(meter); });
+        for (LinkMeter& meter : std::span(state.nodes.injections.get(), state.nodes.injections.size())) f(meter);
+    };
 }
 
 }  // namespace
@@ -65,8 +73,13 @@ Delays State::delays() const {
     return delays;
 }
 
+void State::collect_link_use() {
+    if (common.link_bins.wanted()) common.link_bins.collect(over_time, each_meter(*this));
+}
+
 void State::write(StateFile& file) {
     workers->give_ahead();
+    collect_link_use();
     std::uint32_t threads = 1;
     file(threads);
     keep(file);
@@ -80,6 +93,7 @@ void State::read(StateFile& file) {
                                     " threads, allowed: cpu");
     }
     keep(file);
+    if (common.link_bins.wanted()) common.link_bins.go_on(over_time, each_meter(*this));
 }
 
 /// In the order of Part::keep (simulation.cpp), with what the first lane has where there is one for each thread.
@@ -114,7 +128,7 @@ void State::keep_counts(StateFile& file) {
     for (const Worker& worker : std::span(workers, common.lanes)) ledger.add(worker.lane.ledger);
     file(statistics);
     all.keep(file);
-    UseOverTime().keep(file);
+    over_time.keep(file);
     file(ledger);
     if (!file.reading()) return;
     Lane& lane = workers->lane;

@@ -9,6 +9,7 @@
 #include "delays.hpp"
 #include "device/common.hpp"
 #include "device/worker.hpp"
+#include "link_use.hpp"
 #include "schedule.hpp"
 #include "simulation.hpp"
 #include "sums.hpp"
@@ -23,10 +24,21 @@ struct State {
     Worker* workers;
     SwitchArrays& switches;
     NodeArrays& nodes;
+    UseOverTime& over_time;  ///< what links carried, as far as it is collected
 
     /// What all lanes have counted.
     [[nodiscard]] Sums sums() const;
     [[nodiscard]] Delays delays() const;
+    /// Collects what links carried over time, where it is counted.
+    void collect_link_use();
+
+    // For count_links:
+    template <class F>
+    void each_counted_link(F&& f) const {
+        workers->switches.each_counted_link(f);
+        workers->nodes.each_counted_injection([&](LpId, NodeId node, LinkMeter& meter) { f(node, 0, meter); });
+    }
+    [[nodiscard]] UseOverTime& link_use() const { return over_time; }
 
     /// While no lane runs, and before the last window.
     void write(StateFile& file);

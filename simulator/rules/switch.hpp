@@ -17,12 +17,12 @@
 #include <stdexcept>
 #include <string>
 
-#include "link_use.hpp"
 #include "links.hpp"
 #include "random.hpp"
 #include "rules/arbiter.hpp"
 #include "rules/channel.hpp"
 #include "rules/events.hpp"
+#include "rules/link_meter.hpp"
 #include "rules/parameters.hpp"
 #include "rules/records.hpp"
 #include "rules/routing.hpp"
@@ -131,14 +131,22 @@ public:
 
     /// What waits where in a switch; at most `limit` queues, which are counted down. See rules/deadlock.hpp.
     [[nodiscard]] std::string waiting_packets(SwitchId at, int& limit) const;
-    /// Calls `f(switch, port, meter)` for each link that packets of this part went by, where links are counted.
+    /// Calls `f(switch, port, meter)` for each link of the switches that packets of this part met, where links are
+    /// counted.
     template <class F>
-    void each_counted_link(F&& f) const {
-        for (SwitchId at = 0; at < engine_.switches; ++at) {
+    void each_meter(F&& f) const {
+        for (SwitchId at = 0; links_ == Links::counted && at < engine_.switches; ++at) {
             for (Port port = 0; switches_[at] != nullptr && port < topology_.ports(); ++port) {
-                if (meter(at, port).packets > 0) f(at, port, meter(at, port));
+                f(at, port, meter(at, port));
             }
         }
+    }
+    /// The same for those that packets went by.
+    template <class F>
+    void each_counted_link(F&& f) const {
+        each_meter([&](SwitchId at, Port port, LinkMeter& meter) {
+            if (meter.packets > 0) f(at, port, meter);
+        });
     }
 
 protected:

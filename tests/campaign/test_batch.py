@@ -95,18 +95,20 @@ def test_small_points_on_a_device_run_at_once_and_are_what_they_are_alone(
         monkeypatch.setenv(devices.VARIABLE, device)
         (tmp_path / device).mkdir()
         log = io.StringIO()
-        asked = [point(ranks) for ranks in (2, 3, 4, 9)]
-        asked.append(point(5, statistics={"links": "by-class", "bins": 8}))  # which no device does
+        asked = [point(ranks) for ranks in (2, 3, 4)]
+        asked.append(point(9, statistics={"links": "hottest", "bins": 8}))
+        asked.append(point(6, statistics={"waiting": 3}))
+        asked.append(point(5, steady={"error": "1 %"}))  # which no device does
         failed = run_batch(write_points(tmp_path / device, asked), tmp_path / device, log=log)
         assert failed == (device == "host")
-        records = [Store(tmp_path / device).read(each.id) for each in asked[:4]]
-        assert [record["provenance"].get("engine", "cpu") for record in records] == [device] * 4
+        records = [Store(tmp_path / device).read(each.id) for each in asked[:5]]
+        assert [record["provenance"].get("engine", "cpu") for record in records] == [device] * 5
         costs = ("wall_s", "setup_s", "cpu_s", "peak_rss_bytes", "events", "network_bytes")
         found[device] = [{k: v for k, v in record["result"].items() if k not in costs} for record in records]
     assert found["cpu"] == found["host"]
     assert log.getvalue().splitlines()[-1].split(maxsplit=2)[::2] == [
-        asked[4].id,
-        "device: found statistics.bins, allowed: cpu",
+        asked[5].id,
+        "device: found runs that may end early (steady, a limit), allowed: cpu",
     ]
 
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -37,7 +38,11 @@ namespace tramontane::testing {
         for (const std::uint64_t count : {use.packets, use.bytes, use.peak_queue, use.links}) {
             all.push_back(static_cast<double>(count));
         }
+        for (const UseOfBin& bin : use.bins) {
+            all.insert(all.end(), {static_cast<double>(bin.bytes), static_cast<double>(bin.peak_queue)});
+        }
     };
+    if (o.bin_s > 0) all.push_back(o.bin_s);
     for (const auto& [name, use] : o.link_use) add(use);
     for (const UsedLink& link : o.used_links) {
         all.insert(all.end(), {static_cast<double>(link.from), static_cast<double>(link.port)});
@@ -169,6 +174,14 @@ struct Drawn {
         machine.stripe_above = draw(2) == 0 || machine.nic_choice == NicChoice::rank ? 300 + draw(2) * 2'000 : 0;
         if (machine.nic_choice == NicChoice::block) machine.stripe_above = 1;
         if (draw(2) == 0) machine.message_gap = 400'000;
+    }
+
+    /// Counts what links carry: by class or one by one, in all or over time.
+    void count_links(std::uint64_t number) {
+        std::uint64_t count = 0;
+        const auto draw = [&](std::uint64_t range) { return below(random_bits(4, number, count++), range); };
+        const std::uint32_t bins[] = {0, 1, 7, 64, 500};
+        run.links = {.on = true, .hottest = draw(2) == 0 ? 0 : hottest_links, .bins = bins[draw(std::size(bins))]};
     }
 
     /// Has ranks receive in turn, which interfaces that make progress by themselves can't.

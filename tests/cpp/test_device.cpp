@@ -61,7 +61,7 @@ std::vector<Drawn> points_together(std::uint64_t number) {
         if (machine.routing == "ugal-g") continue;
         for (int repeat = 0; repeat < 2; ++repeat) {
             points.emplace_back(machine, ++number);
-            if (number % 3 == 0) points.back().run.links = {.on = true, .hottest = hottest_links};
+            if (number % 3 == 0) points.back().count_links(number);
         }
     }
     return points;
@@ -85,7 +85,7 @@ TEST_CASE("the device engine finds what the other one finds") {
         for (int repeat = 0; repeat < 4; ++repeat) {
             Drawn drawn(machine, ++number);
             if (number % 2 == 0) drawn.state_costs(number);
-            if (number % 3 == 0) drawn.run.links = {.on = true, .hottest = hottest_links};
+            if (number % 3 == 0) drawn.count_links(number);
             if (number % 5 == 0) drawn.run.waiting_bins = 7;
             if (number % 7 == 0) drawn.receive_in_turn();
             INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
@@ -116,6 +116,26 @@ TEST_CASE("it does where ranks send through several NICs") {
             CHECK(results(simulate_by_lanes(drawn, {.lanes = 1, .shuffle = number, .windows = 1})) == expected);
         }
     }
+}
+
+TEST_CASE("it does where links are counted over time") {
+    std::uint64_t number = 6000, told = 0;
+    for (const Machine& machine : every_network()) {
+        if (machine.routing == "ugal-g") continue;
+        Drawn drawn(machine, ++number);
+        if (number % 4 == 0) drawn.spread_messages(number);
+        for (const std::uint32_t hottest : {0U, hottest_links, ~0U}) {
+            drawn.run.links = {.on = true, .hottest = hottest, .bins = static_cast<std::uint32_t>(3 + number % 90)};
+            INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
+            const Outcome o = drawn.simulate(1, 0);
+            CHECK(o.bin_s > 0);
+            told += o.used_links.size();
+            const auto expected = results(o);
+            CHECK(results(simulate_by_lanes(drawn, {.shuffle = number, .windows = 10})) == expected);
+            CHECK(results(simulate_by_lanes(drawn, {.lanes = 3, .shuffle = number})) == expected);
+        }
+    }
+    CHECK(told > 20 * (number - 6000));
 }
 
 TEST_CASE("it does where ranks follow a graph of operations") {
@@ -174,7 +194,7 @@ TEST_CASE("an accelerator finds what processors find", "[accelerator]") {
             Drawn drawn(machine, ++number);
             if (number % 2 == 0) drawn.state_costs(number);
             if (number % 5 == 0) drawn.spread_messages(number);
-            if (number % 3 == 0) drawn.run.links = {.on = true, .hottest = hottest_links};
+            if (number % 3 == 0) drawn.count_links(number);
             if (number % 4 == 0) drawn.follow_graph();
             if (number % 5 == 2) drawn.run.waiting_bins = 7;
             if (number % 11 == 0) drawn.receive_in_turn();
@@ -274,8 +294,6 @@ TEST_CASE("the device engine refuses what it can't do in one line") {
     CHECK(changed([](Drawn& d) { d.machine.model = "pisces-16"; }).find("pisces-16") != std::string::npos);
     CHECK(changed([](Drawn& d) { d.run.steady_error = 0.01; }).find("steady") != std::string::npos);
     CHECK(changed([](Drawn& d) { d.run.limit.time_s = 1; }).find("a limit") != std::string::npos);
-    CHECK(changed([](Drawn& d) { d.run.links = {.on = true, .hottest = 0, .bins = 8}; }).find("statistics.bins") !=
-          std::string::npos);
     CHECK(changed([](Drawn& d) { d.run.timeline = {0}; }).find("timeline") != std::string::npos);
 }
 

@@ -6,6 +6,8 @@
 #include <random>
 #include <vector>
 
+#include "device/link_bins.hpp"
+#include "device/memory.hpp"
 #include "testing.hpp"
 
 using namespace tramontane;
@@ -25,8 +27,9 @@ std::vector<UseOfBin> bins_of(const std::vector<Counted>& counted, std::uint32_t
         made[each.begin >> width].add({0, each.queue});
         for (std::uint64_t bin = 0; bin < bins; ++bin) {
             const auto passed = [&](Ticks until) {
+                __extension__ using Wide = unsigned __int128;
                 const Ticks within = std::clamp(until, each.begin, each.end) - each.begin;
-                return each.bytes * within / (each.end - each.begin);
+                return static_cast<std::uint64_t>(Wide{each.bytes} * within / (each.end - each.begin));
             };
             made[bin].bytes += passed((bin + 1) << width) - passed(bin << width);
         }
@@ -42,24 +45,37 @@ void check_same(const std::vector<UseOfBin>& found, const std::vector<UseOfBin>&
     }
 }
 
-/// Counts so much, at moments up to a latest one that grows, for 40 links of two classes.
-void check_links_and_classes(std::uint32_t bins, std::uint32_t count) {
-    constexpr std::uint32_t links = 40, classes = 2;
+/// Bits of what is counted.
+struct Range {
+    int moment = 16;  ///< of the latest one, as it grows
+    int length = 22, bytes = 12;
+};
+
+constexpr std::uint32_t classes = 2;
+
+/// Counts so much in `counting`, at moments up to a latest one that grows, for 40 links of two classes.
+/// \param collect `collect(meters)` is called now and then: from then on `over_time` has what was counted
+template <class Counting, class Collect>
+void check_links_and_classes(std::uint32_t bins, std::uint32_t count, UseOverTime& over_time, Counting& counting,
+                             Collect&& collect, const Range& range = {}) {
+    constexpr std::uint32_t links = 40;
     std::mt19937_64 random(bins);
     const auto below = [&](std::uint64_t limit) { return random() % limit; };
-    UseOverTime over_time(bins, classes, true);
     std::vector<LinkMeter> meters(links);
     for (std::uint32_t link = 0; link < links; ++link) meters[link].link_class = link % classes;
     std::vector<std::vector<Counted>> of_links(links), of_classes(classes);
     for (std::uint32_t i = 0; i < count; ++i) {
         const auto link = static_cast<std::uint32_t>(below(links - 1));  // the last one carries nothing
-        const Ticks begin = below((std::uint64_t{i} + 1) << 16);
-        const Counted each{begin, begin + 1 + below(1 << 22), below(1 << 12), below(4) * below(1 << 20)};
-        over_time.find(meters[link], each.begin, each.queue);
-        over_time.pass(meters[link], each.begin, each.end, each.bytes);
+        const Ticks begin = below((std::uint64_t{i} + 1) << range.moment);
+        const Counted each{begin, begin + 1 + below(std::uint64_t{1} << range.length),
+                           below(std::uint64_t{1} << range.bytes), below(4) * below(1 << 20)};
+        counting.find(meters[link], each.begin, each.queue);
+        counting.pass(meters[link], each.begin, each.end, each.bytes);
+        if (i % 100 == 0) collect(meters);
         of_links[link].push_back(each);
         of_classes[link % classes].push_back(each);
     }
+    collect(meters);
     for (LinkMeter& meter : meters) over_time.settle(meter);
     for (std::uint32_t each = 0; each < classes; ++each) {
         check_same(over_time.of_class(each), bins_of(of_classes[each], bins, over_time.width()));
@@ -73,12 +89,33 @@ void check_links_and_classes(std::uint32_t bins, std::uint32_t count) {
     }
 }
 
+/// As the engine of processors does.
+void check_at_once(std::uint32_t bins, std::uint32_t count, const Range& range = {}) {
+    UseOverTime over_time(bins, classes, true);
+    check_links_and_classes(bins, count, over_time, over_time, [](auto&) {}, range);
+}
+
 }  // namespace
 
 TEST_CASE("what links carry is in the bins of its time") {
-    check_links_and_classes(1, 1000);
-    check_links_and_classes(7, 1000);
-    check_links_and_classes(1024, 1000);
+    check_at_once(1, 1000);
+    check_at_once(7, 1000);
+    check_at_once(1024, 1000);
 }
 
-TEST_CASE("notes that take too much memory are added to the bins of links") { check_links_and_classes(8, 400000); }
+TEST_CASE("notes that take too much memory are added to the bins of links") { check_at_once(8, 400000); }
+
+TEST_CASE("a packet may pass for so long that its bytes times that are no word") {
+    check_at_once(9, 500, {.moment = 50, .length = 58, .bytes = 31});
+}
+
+TEST_CASE("what lanes count of links is the same, whenever it is collected") {
+    device::HostMemory memory;
+    for (const std::uint32_t bins : {1U, 7U, 1024U}) {
+        UseOverTime over_time(bins, classes, true);
+        device::LinkBins by_lanes(memory, bins, 40);
+        check_links_and_classes(bins, 1000, over_time, by_lanes, [&](std::vector<LinkMeter>& meters) {
+            by_lanes.collect(over_time, [&](auto&& f) { std::for_each(meters.begin(), meters.end(), f); });
+        });
+    }
+}

@@ -107,7 +107,7 @@ def test_published_studies_have_the_same_results_on_the_host_form() -> None:
             refused += 1
             continue
         assert told(by_lanes) == told(_simulator.simulate(read, 1)), each.id
-    assert refused < len(points) / 4  # pisces-16, ugal-g, links over time
+    assert refused < len(points) / 4  # pisces-16, ugal-g, causes of waiting
 
 
 def test_a_campaign_on_a_gpu_that_is_not_there_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -169,8 +169,12 @@ def test_newer_kinds_go_on_with_the_same_bits(tmp_path: Path, make: Callable[[Pa
 
 
 @pytest.mark.parametrize(("writer", "reader"), [("host", "cpu"), ("cpu", "host")])
-def test_each_engine_goes_on_from_what_the_other_has_written(tmp_path: Path, writer: str, reader: str) -> None:
-    point, file = POINTS["halo"], tmp_path / "p.checkpoint"
+@pytest.mark.parametrize("links", ["by-class", "hottest"])
+def test_each_engine_goes_on_from_what_the_other_has_written(
+    tmp_path: Path, writer: str, reader: str, links: str
+) -> None:
+    asked = COUNTED | {"links": links}
+    point, file = made(TORUS, HALO, 1024, start_jitter="10 us", statistics=asked), tmp_path / "p.checkpoint"
     clean = run_forked(point, Simulator())
     killed(point, file, device=writer)
     result = run_forked(point, Simulator(2, file, reader))

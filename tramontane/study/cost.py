@@ -139,22 +139,29 @@ def on_accelerator(cost: Cost, ranks: int) -> float:
 def memory_on_accelerator(point: Point) -> int:
     """Return the memory that a GPU needs for a point on a network [B]."""
     machine, needed = point.network, rates()["gpu_memory"]
-    places = machine.facts.switches + point.rank_mapping.nodes * machine.node.nics
+    interfaces = point.rank_mapping.nodes * machine.node.nics
+    places = machine.facts.switches + interfaces
+    links = machine.facts.switches * machine.facts.ports + interfaces
     messages = max((_posted(point, part) for part in traffic(point.workload, point.ranks)), default=0.0)
     return int(
         needed["lanes"] * needed["bytes_per_lane"]
         + min(places, needed["lanes"]) * needed["bytes_per_place_at_work"]
         + places * needed["bytes_per_place"]
         + messages * needed["bytes_per_message"]
+        + links * _counting(point, on_accelerator=True)
     )
 
 
-def _counting(point: Point) -> int:
-    """Return the memory that counting what a link carries takes [B]: `LinkMeter` and `UseOfBin` of the simulator."""
+def _counting(point: Point, *, on_accelerator: bool = False) -> int:
+    """Return the memory that counting what a link carries takes [B]: `LinkMeter` and `UseOfBin` of the simulator.
+
+    On an accelerator each link has its bins, and only those; else one that is told has notes before.
+    """
     asked = point.statistics
     if asked.links is None:
         return 0
-    return 64 + (24 * (asked.bins or 0) if asked.links != BY_CLASS else 0)
+    of_bin = 16 if on_accelerator else 24 if asked.links != BY_CLASS else 0
+    return 64 + of_bin * (asked.bins or 0)
 
 
 def _elsewhere(point: Point, messages: int, hops: float) -> tuple[float, float]:

@@ -1,0 +1,154 @@
+/// \file
+/// What is counted of a link: in all, and over time.
+///
+/// Over time it is counted in a fixed number of bins. All begin at 0; when something is later than the last bin, bins
+/// become twice as wide, neighbours joined. So memory is bounded, and what is counted is the same in whatever order it
+/// comes: the width follows from the latest moment alone, and a bin's contents from its bounds.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "rules/rule.hpp"
+#include "ticks.hpp"
+
+namespace tramontane {
+
+inline constexpr std::uint32_t max_time_bins = 1024;
+
+/// What a point asks of its links.
+struct LinkCounting {
+    bool on = false;
+    std::uint32_t hottest = 0;  ///< links of each class that are told one by one, the busiest first
+    std::uint32_t bins = 0;     ///< of time; 0: only what was carried in all
+
+    [[nodiscard]] bool one_by_one() const { return hottest > 0; }
+};
+
+/// Of one link, or of several, within a bin of time.
+struct UseOfBin {
+    std::uint64_t bytes = 0;
+    std::uint64_t peak_queue = 0;  ///< longest queue that a packet found before it [B]; of several links, the longest
+
+    TRAMONTANE_RULE void add(const UseOfBin& other) {
+        bytes += other.bytes;
+        peak_queue = std::max(peak_queue, other.peak_queue);
+    }
+};
+
+/// What is counted of the link behind a port, in one cache line.
+struct alignas(64) LinkMeter {
+    std::uint64_t packets = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t waiting = 0;  ///< of packets that have come to the switch and are not on the link [B]
+    std::uint64_t peak_queue = 0;
+    // For MeterRules: what is counted of a link mostly belongs to the bin that was counted last, and stays here until
+    // another one is.
+    std::uint64_t passed = 0;          ///< bytes, ...
+    std::uint64_t found = 0;           ///< ... and the longest queue, ...
+    std::uint32_t number = no_number;  ///< of a link that has bins of its own, from the first one on
+    std::uint16_t link_class = 0;
+    std::uint16_t passed_bin = 0, found_bin = 0;  ///< ... of these bins ...
+    std::uint8_t width = 0;                       ///< ... of that width [ticks], as a power of two
+
+    static constexpr std::uint32_t no_number = ~std::uint32_t{0};
+};
+
+/// How it is counted over time.
+///
+/// \tparam Own who has the bins, and
+///
+///     reach(meter, time)    makes bins, and the meter's, so wide that `time` is in one; returns the width
+///     add(meter, bin, use)  counts what a link carried in a bin that its meter leaves
+template <class Own>
+class MeterRules {
+public:
+    /// Bytes pass evenly from `begin` to `end`.
+    TRAMONTANE_ONCE TRAMONTANE_RULE void pass(LinkMeter& meter, Ticks begin, Ticks end, std::uint64_t bytes) {
+        end = std::max(end, begin + 1);
+        const std::uint32_t width = own().reach(meter, end - 1);
+        const Ticks last = (end - 1) >> width;
+        if (begin >> width < last) [[unlikely]]
+            bytes -= pass_before(last, meter, begin, end, bytes, width);
+        add_passed(meter, last, bytes);
+    }
+
+    /// A packet finds a queue before it.
+    TRAMONTANE_ONCE TRAMONTANE_RULE void find(LinkMeter& meter, Ticks now, std::uint64_t queue) {
+        const std::uint32_t width = own().reach(meter, now);
+        if (const auto bin = static_cast<std::uint16_t>(now >> width); bin != meter.found_bin) {
+            if (meter.found > 0) leave(meter, meter.found_bin);
+            meter.found_bin = bin;
+        }
+        meter.found = std::max(meter.found, queue);
+    }
+
+protected:
+    static constexpr std::uint32_t least_width = 14;  // 82 ps, less than a packet takes
+
+    /// Gives a meter's bins another width, no smaller one.
+    TRAMONTANE_RULE static void renew(LinkMeter& meter, std::uint32_t width) {
+        const std::uint32_t wider = width - meter.width;
+        if (wider == 0) [[likely]]
+            return;
+        // A meter that has counted nothing is at bin 0, which is bin 0 of any width.
+        meter.passed_bin = static_cast<std::uint16_t>(Ticks{meter.passed_bin} >> wider);
+        meter.found_bin = static_cast<std::uint16_t>(Ticks{meter.found_bin} >> wider);
+        meter.width = static_cast<std::uint8_t>(width);
+    }
+    /// Makes the bins of a link, or of a class, twice as wide.
+    TRAMONTANE_RULE static void join_pairs(UseOfBin* of, std::uint32_t bins) {
+        for (std::uint32_t to = 0; to < bins; ++to) {
+            const std::uint32_t from = 2 * to;
+            UseOfBin joined = from < bins ? of[from] : UseOfBin{};
+            if (from + 1 < bins) joined.add(of[from + 1]);
+            of[to] = joined;
+        }
+    }
+
+private:
+    /// What passes in bins before the last one. \return its bytes
+    [[gnu::noinline]] TRAMONTANE_RULE std::uint64_t pass_before(Ticks last, LinkMeter& meter, Ticks begin, Ticks end,
+                                                                std::uint64_t bytes, std::uint32_t width) {
+        std::uint64_t before = 0;
+        for (Ticks bin = begin >> width; bin < last; ++bin) {
+            const std::uint64_t passed = share(bytes, ((bin + 1) << width) - begin, end - begin);
+            add_passed(meter, bin, passed - before);
+            before = passed;
+        }
+        return before;
+    }
+    TRAMONTANE_RULE void add_passed(LinkMeter& meter, Ticks bin, std::uint64_t bytes) {
+        if (bin != meter.passed_bin) {
+            if (meter.passed > 0) leave(meter, meter.passed_bin);
+            meter.passed_bin = static_cast<std::uint16_t>(bin);
+        }
+        meter.passed += bytes;
+    }
+    /// Counts what a meter holds of a bin.
+    TRAMONTANE_RULE void leave(LinkMeter& meter, std::uint16_t bin) {
+        const std::uint64_t bytes = bin == meter.passed_bin ? std::exchange(meter.passed, 0) : 0;
+        const std::uint64_t queue = bin == meter.found_bin ? std::exchange(meter.found, 0) : 0;
+        if (bytes > 0 || queue > 0) own().add(meter, bin, {bytes, queue});
+    }
+
+    /// bytes * part / whole, rounded down, where the product may have more bits than a word: accelerators divide no
+    /// longer ones. \pre part <= whole < 2^62
+    [[nodiscard]] TRAMONTANE_RULE static std::uint64_t share(std::uint64_t bytes, Ticks part, Ticks whole) {
+        if (bit_width(bytes) + bit_width(part) <= 64) [[likely]]
+            return bytes * part / whole;
+        std::uint64_t quotient = 0, rest = 0;
+        for (int bit = bit_width(bytes); bit-- > 0;) {
+            quotient *= 2;
+            rest = 2 * rest + (bytes >> bit & 1) * part;
+            for (; rest >= whole; rest -= whole) ++quotient;
+        }
+        return quotient;
+    }
+
+    [[nodiscard]] TRAMONTANE_RULE Own& own() { return static_cast<Own&>(*this); }
+};
+
+}  // namespace tramontane
