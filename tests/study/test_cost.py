@@ -395,7 +395,7 @@ def test_a_sample_of_ranks_has_its_share_of_leaders() -> None:
 
 
 @pytest.mark.parametrize("name", ["torus-0064", "torus-1024", "fattree-M-1e4", "monc-swap-3e4", "allreduce-1e5"])
-@pytest.mark.parametrize("statistics", [{}, {"links": "by-class"}, {"links": "by-class", "bins": 200}])
+@pytest.mark.parametrize("statistics", [{}, {"links": "by-class"}, {"links": "by-class", "bins": 200}, {"waiting": 64}])
 def test_the_memory_of_a_gpu_is_as_expected(name: str, statistics: dict[str, Any]) -> None:
     [file] = (ROOT / "benchmarks" / "points").glob(f"**/{name}.yaml")
     point = load_point(file)

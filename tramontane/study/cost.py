@@ -149,7 +149,20 @@ def memory_on_accelerator(point: Point) -> int:
         + places * needed["bytes_per_place"]
         + messages * needed["bytes_per_message"]
         + links * _counting(point, on_accelerator=True)
+        + _diaries(point, places, messages)
     )
+
+
+def _diaries(point: Point, places: int, messages: float) -> float:
+    """Return the memory that counting why ranks wait takes on a GPU [B]: a `Diary` and its `DiaryRest` a transaction.
+
+    There are as many as there is room for transactions at first (`Common` of the simulator), rounded up to a power of
+    two.
+    """
+    if point.statistics.waiting is None:
+        return 0
+    room = min(64 * places, 2**18) + 16 * min(places, rates()["gpu_memory"]["lanes"]) + 4 * messages
+    return 64 * point.ranks + 176 * 2.0 ** math.ceil(math.log2(room))
 
 
 def _counting(point: Point, *, on_accelerator: bool = False) -> int:
