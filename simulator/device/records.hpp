@@ -111,7 +111,8 @@ private:
     }
 
     [[noreturn]] TRAMONTANE_RULE static void refuse() {
-        fail<std::runtime_error>("device: no room for more records within so few windows");
+        fail<std::invalid_argument>(
+            "device: found more messages and events within few windows than there is room for, allowed: cpu");
     }
 
     Memory& memory_;

@@ -338,6 +338,8 @@ TEST_CASE("records that are given back are taken again from the next window on, 
     Index last = none;
     records.take(&last, 1);
     CHECK(last < 128);  // few more than were held at a time
+    std::vector<Index> many(1 << 12);
+    CHECK_THROWS_AS(records.take(many.data(), static_cast<std::uint32_t>(many.size())), std::invalid_argument);
 }
 
 TEST_CASE("an agenda gives back all that it is told, whenever that is due") {
