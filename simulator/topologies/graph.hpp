@@ -16,7 +16,11 @@ namespace tramontane {
 
 /// Packets take shortest routes; of equally near wires one that depends on the switch and the destination only.
 ///
-/// \tparam Has its table of links, `links()`, and that of ports, `routes()`
+/// \tparam Has who has the tables:
+///
+///     links(), routes()                 of links, and of the ports towards each destination
+///     distance(from, to), longest()     links of a route, and of the longest one
+///     expect(nodes), each_table(visit)  as a network's, where that is needed
 template <class Has>
 class GraphNetwork final : public Topology {
 public:
