@@ -30,10 +30,10 @@ template <>
 }
 
 /// Calls a function of the network that there is, of which it says the class: else the call would be a virtual one.
-#define TRAMONTANE_ASK(call)                                \
-    ask([&](const auto& network) {                          \
-        using Own = std::remove_cvref_t<decltype(network)>; \
-        return network.Own::call;                           \
+#define TRAMONTANE_ASK(call)                                                 \
+    ask([&](const auto& network) {                                           \
+        using Own [[maybe_unused]] = std::remove_cvref_t<decltype(network)>; \
+        return network.Own::call;                                            \
     })
 
 template <class List>
