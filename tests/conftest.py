@@ -30,8 +30,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(coverage_by_room.line())
 
 
+#: Programs of MPI that tests start end within a second, of which each rank spends half on looking for hardware: all that
+#: is on the PCI bus, and networks that Open MPI's other layer than this one could use.
+LOOK_AT_LESS = {"HWLOC_COMPONENTS": "-pci,-linux:pci", "OMPI_MCA_pml": "ob1"}
+
+
 def pytest_configure() -> None:
     """Let what tests start be interrupted, although a shell in the background forbade it, or nohup."""
+    for name, value in LOOK_AT_LESS.items():
+        os.environ.setdefault(name, value)
     for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, usual)
