@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* library = "libtramontane-gpu.so";
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void lacks_gpu(const std::string& why) {
     throw std::invalid_argument("device: found 'gpu' (" + why + "), allowed: cpu, host");
 }
 
@@ -32,13 +32,13 @@ Accelerator& opened() {
         const char* const error = dlerror();
         const std::string why = error == nullptr ? "" : error;
         const bool missing = why.find("No such file") != std::string::npos;
-        refuse(missing ? "this installation has no " + std::string(library) + " (make setup GPU=1)" : why);
+        lacks_gpu(missing ? "this installation has no " + std::string(library) + " (make setup GPU=1)" : why);
     }
     auto* const open = reinterpret_cast<OpenAccelerator*>(dlsym(handle, open_accelerator));
-    if (open == nullptr) refuse(path + " is another library");
+    if (open == nullptr) lacks_gpu(path + " is another library");
     const char* why = "it has none";
     Accelerator* const found = open(layout(), &why);
-    if (found == nullptr) refuse(why);
+    if (found == nullptr) lacks_gpu(why);
     return *found;
 }
 

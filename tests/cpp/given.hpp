@@ -97,6 +97,11 @@ inline Machine pushing(std::string topology, std::vector<std::int64_t> geometry,
     return m;
 }
 
+/// What comes of a schedule on a machine.
+inline Outcome run(const Machine& machine, const Schedule& schedule, const Run& with = {}) {
+    return simulate(machine, schedule, with, [] {});
+}
+
 /// Networks of at least 24 nodes, with every routing.
 inline std::vector<Machine> every_network() {
     std::vector<Machine> all;

@@ -21,10 +21,10 @@ namespace {
 constexpr Ticks ns = from_picoseconds(1000);
 constexpr double tick = seconds_per_tick;
 
-Outcome run(const Machine& machine, const Schedule& schedule, std::uint32_t congestion_bins = 0) {
+Run with_congestion(std::uint32_t bins) {
     Run run;
-    run.congestion_bins = congestion_bins;
-    return simulate(machine, schedule, run, [] {});
+    run.congestion_bins = bins;
+    return run;
 }
 
 constexpr double packet_time = 409.6 * ns;  // ticks of a full packet at 10 GB/s
@@ -119,7 +119,8 @@ TEST_CASE("of two senders to one receiver every other packet waits for one more"
     // sender.
     for (const std::uint64_t packets : {1, 2, 8}) {
         const auto bytes = static_cast<std::int64_t>(packets) * 4096;
-        const Outcome o = run(pushing("torus", {1, 1, 1}, 3), Given(3, {{0, 2, bytes}, {1, 2, bytes}}), 3);
+        const Outcome o =
+            run(pushing("torus", {1, 1, 1}, 3), Given(3, {{0, 2, bytes}, {1, 2, bytes}}), with_congestion(3));
         CHECK(off(o.delays.total.sum(), packet_time * static_cast<double>(packets * packets)) <= 1e-3);
         CHECK(off(to_seconds(o.delays.total.max), packet_time * static_cast<double>(packets)) <= 1e-3);
         CHECK(o.delays.matrix.at(0, 2).packets == packets);
@@ -143,7 +144,7 @@ TEST_CASE("messages that bypass the network count as packets without delay, cont
     machine.negligible_size = 10'000;
     machine.short_limit = 512;
     machine.eager_limit = 1024;
-    const Outcome o = run(machine, Given(2, {{0, 1, 9000}, {0, 1, 0}, {1, 0, 20'000}}), 2);
+    const Outcome o = run(machine, Given(2, {{0, 1, 9000}, {0, 1, 0}, {1, 0, 20'000}}), with_congestion(2));
     CHECK(o.packets == 3 + 0 + 5);
     CHECK(o.delays.total.packets == o.packets);
     CHECK(o.delays.histogram[0] == o.packets);
@@ -154,7 +155,8 @@ TEST_CASE("messages that bypass the network count as packets without delay, cont
 TEST_CASE("ranks are binned evenly") {
     std::vector<Given::Message> messages;
     for (Rank rank = 0; rank < 7; ++rank) messages.push_back({rank, (rank + 1) % 7, 100});
-    const Outcome o = run(pushing("torus", {7, 1, 1}), Given(7, messages), 3);  // ranks 0 1 2 | 3 4 | 5 6
+    const Outcome o =
+        run(pushing("torus", {7, 1, 1}), Given(7, messages), with_congestion(3));  // ranks 0 1 2 | 3 4 | 5 6
     CHECK(o.delays.matrix.bins() == 3);
     const std::uint64_t expected[3][3] = {{2, 1, 0}, {0, 1, 1}, {1, 0, 1}};
     for (std::uint32_t source = 0; source < 3; ++source) {
@@ -162,5 +164,5 @@ TEST_CASE("ranks are binned evenly") {
             CHECK(o.delays.matrix.at(source, target).packets == expected[source][target]);
         }
     }
-    CHECK(run(pushing("torus", {7, 1, 1}), Given(7, messages), 512).delays.matrix.bins() == 7);
+    CHECK(run(pushing("torus", {7, 1, 1}), Given(7, messages), with_congestion(512)).delays.matrix.bins() == 7);
 }

@@ -19,10 +19,6 @@ using namespace tramontane::testing;
 
 namespace {
 
-Outcome run(const Machine& machine, const Schedule& schedule) {
-    return simulate(machine, schedule, Run{}, [] {});
-}
-
 /// Gives each class a bandwidth and a latency of its own; where the packet goes from slow to fast and back.
 void tell_apart(Machine& machine, std::size_t shift) {
     constexpr std::array gigabytes{20, 5, 12, 40, 8, 25, 10};

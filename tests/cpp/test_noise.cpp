@@ -20,11 +20,11 @@ constexpr Ticks us = from_picoseconds(1'000'000);
 constexpr NoiseRule periodic{.period = 1'000'000'000, .duration = 100'000'000, .random = false};  // 1 ms, 0.1 ms
 constexpr NoiseRule random_moments{.period = 1'000'000'000, .duration = 100'000'000, .random = true};
 
-Outcome run(const Machine& machine, const Schedule& schedule, const NoiseRule& noise = {}, std::uint64_t seed = 1) {
-    Run with;
-    with.seed = seed;
-    with.noise = noise;
-    return simulate(machine, schedule, with, [] {});
+Run with_noise(const NoiseRule& noise, std::uint64_t seed = 1) {
+    Run run;
+    run.seed = seed;
+    run.noise = noise;
+    return run;
 }
 
 Ticks ticks(double seconds) { return static_cast<Ticks>(std::llround(seconds / seconds_per_tick)); }
@@ -107,9 +107,9 @@ TEST_CASE("a chain of sends is slowed by the share of the interruptions") {
     const Outcome quiet = run(machine, Given(2, messages));
     CHECK(std::abs(quiet.phases[0].second - 10e-3) < 1e-9);
     for (const NoiseRule& rule : {periodic, random_moments}) {
-        const Outcome noisy = run(machine, Given(2, messages), rule);
+        const Outcome noisy = run(machine, Given(2, messages), with_noise(rule));
         CHECK(std::abs(noisy.phases[0].second - 10e-3 / 0.9) <= 0.2e-3);
-        CHECK(run(machine, Given(2, messages), rule).time_s == noisy.time_s);
+        CHECK(run(machine, Given(2, messages), with_noise(rule)).time_s == noisy.time_s);
     }
 }
 
@@ -125,7 +125,7 @@ TEST_CASE("what arrives during an interruption waits for its end, at the rank bu
         const Noise noise(rule, seed);
         const Ticks arrival = noise.end(0, 0, 0) + flight;
         const Ticks end = noise.end(1, arrival, 0) - noise.end(1, 0, 0);
-        const Ticks simulated = ticks(run(machine, schedule, rule, seed).phases[1].second);
+        const Ticks simulated = ticks(run(machine, schedule, with_noise(rule, seed)).phases[1].second);
         CHECK(std::abs(static_cast<double>(simulated) - static_cast<double>(end)) <= 1'000);  // of copying
         waited = waited || noise.end(1, arrival, 0) > arrival;
     }

@@ -18,10 +18,6 @@ namespace {
 constexpr double latency = 100e-9;
 constexpr double byte = 0.1e-9;
 
-Outcome run(const Machine& machine, const Schedule& schedule) {
-    return simulate(machine, schedule, Run{}, [] {});
-}
-
 double end_of(const Outcome& outcome, std::size_t rank) { return outcome.phases[rank].second; }
 
 }  // namespace

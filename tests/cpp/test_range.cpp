@@ -15,10 +15,6 @@ using namespace tramontane::testing;
 
 namespace {
 
-Outcome run(const Machine& machine, const Schedule& schedule) {
-    return simulate(machine, schedule, Run{}, [] {});
-}
-
 std::string refusal(const Machine& machine, const Schedule& schedule) {
     try {
         const Outcome o = run(machine, schedule);
@@ -31,7 +27,7 @@ std::string refusal(const Machine& machine, const Schedule& schedule) {
 /// 1 MB/s throughout, packets of 100 MB.
 Machine slow(std::int64_t nodes_per_switch) {
     Machine m = pushing("torus", {2, 1, 1}, nodes_per_switch);
-    m.link_bandwidth = m.injection_bandwidth = m.logp_bandwidth = min_bandwidth;
+    m.link_bandwidth = m.injection_bandwidth = m.logp_bandwidth = tramontane::min_bandwidth;
     m.packet = 100'000'000;
     m.buffer = 800'000'000;
     m.eager_limit = m.short_limit = 0;
@@ -60,7 +56,7 @@ TEST_CASE("a queue that time can't hold is refused") {
     Machine m = slow(128);
     m.buffer = 2'000'000'000;
     m.link_bandwidth = m.injection_bandwidth = max_bandwidth;
-    m.crossbar_bandwidth = min_bandwidth;
+    m.crossbar_bandwidth = tramontane::min_bandwidth;
     std::vector<Given::Message> messages;
     for (Rank rank = 0; rank < 128; ++rank) messages.push_back({rank, (rank + 1) % 128, 2'000 * MB});
     const std::string text = refusal(m, Given(128, messages));
@@ -80,16 +76,16 @@ TEST_CASE("the model pisces-16 ends at 922 s") {
     Machine m = slow(1);
     m.model = "pisces-16";
     m.geometry = {2, 2, 2};
-    m.link_bandwidth = m.injection_bandwidth = 10 * min_bandwidth;
+    m.link_bandwidth = m.injection_bandwidth = 10 * tramontane::min_bandwidth;
     const std::string wrapped = refusal(m, Given(2, {{0, 1, 100 * MB}}));  // a crossbar of 1 TB/s
     INFO(wrapped);
     CHECK(wrapped.find("longer than the server's 2^32 slots last") != std::string::npos);
     m.packet = MB;
-    m.crossbar_bandwidth = 1'000 * min_bandwidth;
+    m.crossbar_bandwidth = 1'000 * tramontane::min_bandwidth;
     CHECK(std::abs(run(m, Given(2, {{0, 1, 9'000 * MB}})).time_s - 900) < 1);
     for (const std::int64_t bytes : {9'300 * MB, 50'000 * MB, std::int64_t{1} << 60}) {
         CHECK(refusal(m, Given(2, {{0, 1, bytes}})).find("the simulated time exceeds 922 s") == 0);
     }
-    m.link_bandwidth = min_bandwidth;  // where a count of slots wraps
+    m.link_bandwidth = tramontane::min_bandwidth;  // where a count of slots wraps
     CHECK_THROWS_AS(run(m, Given(2, {{0, 1, MB}})), std::invalid_argument);
 }
