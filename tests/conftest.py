@@ -30,8 +30,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(coverage_by_room.line())
 
 
-#: Programs of MPI that tests start end within a second, of which each rank spends half on looking for hardware: all that
-#: is on the PCI bus, and networks that Open MPI's other layer than this one could use.
+#: MPI programs of tests end within a second, half of which their ranks spend on looking for hardware: at all that is on
+#: the PCI bus, and for networks that only another layer of Open MPI than this one could use.
 LOOK_AT_LESS = {"HWLOC_COMPONENTS": "-pci,-linux:pci", "OMPI_MCA_pml": "ob1"}
 
 
