@@ -116,11 +116,11 @@ def test_a_batch_of_points_left_to_a_gpu_asks_for_one(project: Path, monkeypatch
 
 
 def test_a_batch_never_asks_for_more_memory_than_the_plan_allows(project: Path) -> None:
-    plan = make_plan(project, "smoke", cores=1, memory=70_000_000)
+    plan = make_plan(project, "smoke", cores=1, memory=95_000_000)
     write_plan(plan)
     assert plan.batches
     wildcards = SimpleNamespace(scale="smoke", batch=plan.batches[0].identity)
-    assert Rules(project).memory(wildcards, attempt=4) == 70
+    assert Rules(project).memory(wildcards, attempt=4) == 95
 
 
 def test_a_campaign_is_fresh_when_everything_is_there_in_order(
