@@ -94,8 +94,7 @@ test-address: setup
 test-thread: setup
 	@sh workflow/scripts/cpp_tests.sh thread
 
-# How each file is compiled comes from the build that test-thread makes.
-lint-clang: test-thread
+lint-clang: setup
 	@BASE='$(BASE)' sh workflow/scripts/clang_tidy.sh
 
 test-long: setup
