@@ -10,6 +10,7 @@ for another system, as ReFrame does, with the name and its compiler.
 
 import fcntl
 import hashlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -106,6 +107,10 @@ def _from_spack(executable: Path, stamp: Path) -> Path:
     return executable
 
 
+#: Environment variables that CMake heeds.
+_FLAGS = ("CMAKE_BUILD_TYPE", "CXXFLAGS")
+
+
 def _cmake(compiler: str, folder: Path, name: str) -> None:
     cmake = str(find_command("cmake"))
     options = {
@@ -113,7 +118,7 @@ def _cmake(compiler: str, folder: Path, name: str) -> None:
         "TRAMONTANE_EXTENSION": "OFF",
         "TRAMONTANE_TESTS": "OFF",
         "TRAMONTANE_LTO": "OFF",  # of one file, there is nothing to optimise across
-        "CMAKE_BUILD_TYPE": "Release",
+        "CMAKE_BUILD_TYPE": os.environ.get("CMAKE_BUILD_TYPE", "Release"),
         "MPI_CXX_COMPILER": compiler,
     }
     definitions = [f"-D{key}={value}" for key, value in options.items()]
@@ -131,7 +136,8 @@ def _cmake(compiler: str, folder: Path, name: str) -> None:
 
 def _digest(compiler: str, name: str = program.NAME) -> str:
     """Return what the program, or the tracing library, depends on, in 16 hex digits."""
-    known = hashlib.sha256(f"{compiler}\0".encode())
+    flags = [os.environ[name] for name in _FLAGS if os.environ.get(name)]
+    known = hashlib.sha256("".join(f"{word}\0" for word in (compiler, *flags)).encode())
     sources = program.tracer_sources() if name == program.TRACER else [*program.sources(), *program.headers()]
     for file in (SHARE / "CMakeLists.txt", *sources):
         known.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
