@@ -168,7 +168,7 @@ def test_a_tag_chooses_the_checks_of_one_system(reframe: Reframe, key: str) -> N
 
 @needs_openmpi
 @needs_pnetcdf
-@pytest.mark.parametrize(("cells", "levels"), [(162, 3), (2563, 7)])
+@pytest.mark.parametrize(("cells", "levels"), [pytest.param(162, 3, marks=pytest.mark.long), (2563, 7)])
 def test_files_hold_what_was_written_however_many_ranks_and_cells(
     here: Path, reframe: Reframe, cells: int, levels: int
 ) -> None:

@@ -293,6 +293,7 @@ def test_a_mistake_is_one_line(any_mpi: Program, line: str, said: str) -> None:
     assert said in complaints[0]
 
 
+@pytest.mark.parametrize("mpi", ["openmpi", pytest.param("mpich", marks=pytest.mark.long)], indirect=True)
 def test_single_messages_are_timed_and_checked(mpi: Program) -> None:
     done = mpi.start(2, "kind=pingpong", "sizes=0,1,64,1024,65536", "repetitions=5", "warmup=1", "window=4")
     assert done.status == 0, done.stderr

@@ -124,6 +124,7 @@ def test_launches_side_by_side_share_no_folder_of_the_library(tmp_path: Path) ->
     assert not any(Path(folder).exists() for folder in seen)
 
 
+@pytest.mark.parametrize("mpi", ["openmpi", pytest.param("mpich", marks=pytest.mark.long)], indirect=True)
 def test_a_run_that_hangs_ends_with_a_line(mpi: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(launch.LIMIT, "6")
     ranks = tmp_path / "ranks"

@@ -141,7 +141,9 @@ def killed(point: Point, file: Path, lives: int = 1, threads: int = 1, device: s
         run_forked(point, Mortal(threads, file, lives, device))
 
 
-@pytest.mark.parametrize("name", POINTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.long if n in ("steady", "ugal") else []) for n in POINTS]
+)
 @pytest.mark.parametrize("threads", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_a_killed_point_goes_on_with_the_same_bits(
     tmp_path: Path, name: str, threads: int, capfd: pytest.CaptureFixture[str]

@@ -20,13 +20,11 @@ unchecked=''
 if [ "$preset" = address ]; then
     if [ -n "${AT_LENGTH:-}" ]; then coverage=ON; else unchecked=alignment,null,object-size,vptr; fi
 fi
-mpi=''
 if [ "$preset" = thread ]; then
     command -v clang++ >/dev/null || left_out 'no clang++ (Debian: apt-get install clang libclang-rt-dev)'
-    command -v mpicxx >/dev/null || mpi=-DTRAMONTANE_MPI=OFF
 fi
 mkdir -p build
-cmake --preset "$preset" -DTRAMONTANE_COVERAGE="$coverage" -DTRAMONTANE_UNCHECKED="$unchecked" $mpi >"$log" 2>&1 || { tail -n 20 "$log" >&2; exit 1; }
+cmake --preset "$preset" -DTRAMONTANE_COVERAGE="$coverage" -DTRAMONTANE_UNCHECKED="$unchecked" >"$log" 2>&1 || { tail -n 20 "$log" >&2; exit 1; }
 if ! [ -e "$build/CTestTestfile.cmake" ] || grep -q 'Catch2 is not installed' "$log"; then
     left_out 'Catch2 is not installed (Debian: apt-get install catch2)'
 fi
