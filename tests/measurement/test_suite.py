@@ -90,12 +90,26 @@ def test_the_suite_passes_here_with_both_libraries(reframe: Reframe) -> None:
 
 @needs_openmpi
 @needs_mpich
-def test_the_suite_passes_through_slurm_with_both_libraries(reframe: Reframe, slurm: Any) -> None:
+@pytest.mark.parametrize("both", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_the_suite_passes_through_slurm(reframe: Reframe, slurm: Any, both: bool) -> None:
     before = slurm.jobs().keys()
-    run = reframe(ROOT, "--system", "slurm-local", "-t", "CI", *FEW, "-r", PATH=slurm.environment["PATH"])
-    check_all_verified(run, {"openmpi", "mpich"})
+    only = () if both else ("-p", "openmpi")
+    run = reframe(ROOT, "--system", "slurm-local", "-t", "CI", *only, *FEW, "-r", PATH=slurm.environment["PATH"])
+    check_all_verified(run, {"openmpi", "mpich"} if both else {"openmpi"})
     states = [state for job, state in slurm.jobs().items() if job not in before]
     assert states == ["COMPLETED"] * sum(test["result"] == "pass" for test in run.cases)
+
+
+@needs_mpich
+def test_another_library_passes_through_slurm(reframe: Reframe, slurm: Any) -> None:
+    some = ("-t", "CI", "-p", "mpich", "-n", "cross-validation-.*-16")
+    run = reframe(ROOT, "--system", "slurm-local", *some, *FEW, "-r", PATH=slurm.environment["PATH"])
+    assert run.status == 0, run.said
+    assert {test["environ"] for test in run.cases} == {"mpich"}
+    measured = [json.loads(test["measured"]) for test in run.cases]
+    assert all(each["verified"] and each["ranks"] == 16 for each in measured)
+    assert all(each["mpi_library"].startswith("MPICH") for each in measured)
+    assert len(measured) == 3
 
 
 @needs_openmpi
