@@ -62,6 +62,8 @@ public:
     /// one
     void keep(StateFile& file, bool first);
 
+    void comes_to(SwitchId, const Packet&) {}  // the pipeline routes it, when that is due
+
 private:
     friend SwitchRules;
 

@@ -1,7 +1,7 @@
 /// \file
-/// What is pending, by window and LP, written to by all lanes at the same time.
+/// What is pending, by window and site, written to by all lanes at the same time.
 ///
-/// Events of the windows that follow soon lie in bins, one for each LP and window, as chains of records; a bit tells
+/// Events of the windows that follow soon lie in bins, one for each site and window, as chains of records; a bit tells
 /// that a bin has something. Later ones lie in a second wheel, whose buckets are many windows long, and come into the
 /// bins in time. In which order events come into a bin is left open: whoever takes them out sorts them.
 ///
@@ -16,6 +16,7 @@
 #include "accelerated.hpp"
 #include "device/atomic.hpp"
 #include "device/records.hpp"
+#include "device/sites.hpp"
 #include "divisor.hpp"
 #include "random.hpp"
 #include "rules/events.hpp"
@@ -31,7 +32,7 @@ struct alignas(32) Pending {
     Index item;         ///< packet or transaction; bytes of credits
     std::uint32_t tie;  ///< of packet or transaction
     union {
-        LpId lp;      ///< in a chain
+        SiteId site;  ///< in a chain
         Index child;  ///< in a heap
     };
     Index next;  ///< of the chain, or sibling in a heap
@@ -90,14 +91,14 @@ public:
     using Soon = Bits<near>;  ///< windows that a lane has put something into
 
     /// \param events that there is room for, until `grow`
-    /// \param stride of the LPs whose bits are one word: those of neighbours lie in as many words
-    Agenda(Memory& memory, Ticks lookahead, LpId lps, std::uint32_t events, std::uint32_t stride)
+    /// \param stride of the sites whose bits are one word: those of neighbours lie in as many words
+    Agenda(Memory& memory, Ticks lookahead, SiteId sites, std::uint32_t events, std::uint32_t stride)
         : windows(lookahead),
-          lps_(lps),
+          sites_(sites),
           stride_(stride),
-          words_((lps + stride * bits_of_word - 1) / (stride * bits_of_word) * stride),
+          words_((sites + stride * bits_of_word - 1) / (stride * bits_of_word) * stride),
           events_(memory, events),
-          tails_(memory, std::size_t{near} * lps),
+          tails_(memory, std::size_t{near} * sites),
           busy_(memory, std::size_t{near} * words_) {}
 
     const Windows windows;
@@ -106,17 +107,17 @@ public:
     /// The window whose events are handled.
     [[nodiscard]] TRAMONTANE_RULE std::uint64_t window() const { return window_; }
     [[nodiscard]] TRAMONTANE_RULE std::uint32_t words() const { return words_; }
-    /// The LP of a bit.
-    [[nodiscard]] TRAMONTANE_RULE LpId lp(std::uint32_t word, std::uint32_t bit) const {
+    /// The site of a bit.
+    [[nodiscard]] TRAMONTANE_RULE SiteId site(std::uint32_t word, std::uint32_t bit) const {
         const std::uint32_t row = stride_.quotient(word);
         return (row * bits_of_word + bit) * stride_.value() + (word - row * stride_.value());
     }
 
-    /// Adds an event of a later window, whose record says `time` and `lp`.
-    TRAMONTANE_RULE void push(Index event, Ticks time, LpId lp, Soon& soon) {
+    /// Adds an event of a later window, whose record says `time` and `site`.
+    TRAMONTANE_RULE void push(Index event, Ticks time, SiteId site, Soon& soon) {
         const std::uint64_t number = windows.of(time).number;
         if (number - window_ < near) {
-            put(number, event, lp, soon);
+            put(number, event, site, soon);
         } else {
             put_far(number / epoch, event);
         }
@@ -124,12 +125,12 @@ public:
     /// Lets others know of windows that have something now.
     TRAMONTANE_RULE void note(const Soon& soon) { any_.set_together(soon); }
 
-    /// The bits of a word of busy LPs of this window.
+    /// The bits of a word of busy sites of this window.
     [[nodiscard]] TRAMONTANE_RULE std::uint32_t busy(std::uint32_t word) const { return busy_[busy_place(word)]; }
     TRAMONTANE_RULE void clear_busy(std::uint32_t word) { busy_[busy_place(word)] = 0; }
-    /// Takes the chain of what happens at an LP in this window.
-    [[nodiscard]] TRAMONTANE_RULE Index take(LpId lp) {
-        Index& tail = tails_[std::size_t{slot(window_)} * lps_ + lp];
+    /// Takes the chain of what happens at a site in this window.
+    [[nodiscard]] TRAMONTANE_RULE Index take(SiteId site) {
+        Index& tail = tails_[std::size_t{slot(window_)} * sites_ + site];
         const Index last = tail;
         tail = none;
         return last;
@@ -173,7 +174,7 @@ public:
             std::uint32_t* const busy = &busy_[std::size_t{slot(number)} * words_];
             for (std::uint32_t word = 0; word < words_; ++word) {
                 for (std::uint32_t bits = busy[word]; bits != 0; bits &= bits - 1) {
-                    take_chain(tails_[std::size_t{slot(number)} * lps_ + lp(word, trailing_zeros(bits))]);
+                    take_chain(tails_[std::size_t{slot(number)} * sites_ + site(word, trailing_zeros(bits))]);
                 }
                 busy[word] = 0;
             }
@@ -193,14 +194,14 @@ private:
         return std::size_t{slot(window_)} * words_ + word;
     }
 
-    TRAMONTANE_RULE void put(std::uint64_t number, Index event, LpId lp, Soon& soon) {
+    TRAMONTANE_RULE void put(std::uint64_t number, Index event, SiteId site, Soon& soon) {
         const std::uint32_t at = slot(number);
-        const Index before = exchange(&tails_[std::size_t{at} * lps_ + lp], event);
+        const Index before = exchange(&tails_[std::size_t{at} * sites_ + site], event);
         events_[event].next = before;
         soon.set(number);
         if (before != none) return;
-        const std::uint32_t row = stride_.quotient(lp);
-        const std::uint32_t word = row / bits_of_word * stride_.value() + (lp - row * stride_.value());
+        const std::uint32_t row = stride_.quotient(site);
+        const std::uint32_t word = row / bits_of_word * stride_.value() + (site - row * stride_.value());
         set_bits(&busy_[std::size_t{at} * words_ + word], std::uint32_t{1} << row % bits_of_word);
     }
     TRAMONTANE_RULE void put_far(std::uint64_t of_epoch, Index event) {
@@ -221,7 +222,7 @@ private:
             const Index next = event.next;
             const std::uint64_t number = windows.of(event.time).number;
             if (number / epoch == of_epoch) {
-                put(number, i, event.lp, soon);
+                put(number, i, event.site, soon);
             } else {
                 put_far(number / epoch, i);
             }
@@ -230,11 +231,11 @@ private:
         note(soon);
     }
 
-    const LpId lps_;
+    const SiteId sites_;
     const Divisor stride_;
     const std::uint32_t words_;
     Records<Pending> events_;
-    Array<Index> tails_;         // last event of each bin, by window and LP
+    Array<Index> tails_;         // last event of each bin, by window and site
     Array<std::uint32_t> busy_;  // a bit for each bin that has something
     Bits<near> any_;             // a bit for each window that has
     Index far_[buckets] = {};    // last event of each bucket

@@ -19,6 +19,7 @@
 #include "device/network.hpp"
 #include "device/records.hpp"
 #include "device/rounds.hpp"
+#include "device/sites.hpp"
 #include "node_store.hpp"
 #include "noise.hpp"
 #include "places.hpp"
@@ -64,6 +65,45 @@ private:
     }
 };
 
+/// Of a rank that unpacks in the order of its receives: the round that it is in.
+struct UnpackingOrder {
+    static constexpr std::uint32_t no_round = ~std::uint32_t{0};
+    std::uint32_t round;
+    std::uint32_t next;  ///< the first receive that has not been unpacked
+    std::uint32_t receives;
+};
+
+/// What ranks have to unpack, where that takes time.
+struct UnpackingArrays {
+    UnpackingArrays(Memory& memory, const Machine& machine, const RoundTable& rounds, std::uint32_t ranks)
+        : in_order(machine.unpack_per_byte > 0 && machine.unpacks_in_order),
+          words((static_cast<std::uint32_t>(rounds.most_receives()) + 31) / 32) {
+        if (machine.unpack_per_byte > 0) due = Array<Ticks>(memory, ranks);
+        if (!in_order) return;
+        orders = Array<UnpackingOrder>(memory, ranks);
+        std::fill_n(orders.get(), ranks, UnpackingOrder{UnpackingOrder::no_round, 0, 0});
+        there = Array<std::uint32_t>(memory, std::size_t{words} * ranks);
+    }
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t* words_of(std::uint32_t rank) const {
+        return there.get() + std::size_t{rank} * words;
+    }
+    /// Whether a receive's payload is there.
+    [[nodiscard]] TRAMONTANE_RULE bool is_there(std::uint32_t rank, std::uint32_t receive) const {
+        return (words_of(rank)[receive / 32] >> receive % 32 & 1) != 0;
+    }
+    TRAMONTANE_RULE void come(std::uint32_t rank, std::uint32_t receive) const {
+        words_of(rank)[receive / 32] |= std::uint32_t{1} << receive % 32;
+    }
+    /// Writes or reads all of it, as Unpacking does.
+    void keep(StateFile& file, const Schedule& schedule);
+
+    const bool in_order;
+    const std::uint32_t words;     ///< of a rank, with a bit for each receive of a round
+    Array<Ticks> due;              ///< by rank: what is there takes so long; none where it takes no time
+    Array<UnpackingOrder> orders;  ///< by rank; none where payloads are unpacked as they come
+    Array<std::uint32_t> there;    ///< by rank and word; likewise
+};
+
 struct Common {
     /// \param memory which is to outlive this
     /// \param stride see Agenda
@@ -82,6 +122,7 @@ struct Common {
           router(setting.router, network),
           rounds(memory, schedule, machine.unpack_per_byte > 0 && machine.unpacks_in_order),
           noise(run.noise, run.seed),
+          sites(switches, ports_as_sites(), places.nodes()),
           memory_(memory),
           tables_(memory),
           packets(memory, room(4 * rounds.most_at_once())),
@@ -91,8 +132,9 @@ struct Common {
           gaps(memory, room(8 * std::uint64_t{switches})),
           open_rounds(memory, room(2 * std::uint64_t{setting.ranks})),
           waiting(memory, run.waiting_bins > 0, setting.ranks, transactions.room()),
+          unpacking(memory, machine, rounds, setting.ranks),
           agenda(memory, run.window == 0 ? parameters.lookahead() : std::min(run.window, parameters.lookahead()),
-                 switches + places.nodes(), room(4 * std::uint64_t{places.nodes()}), stride),
+                 sites.count(), room(4 * std::uint64_t{places.nodes()}), stride),
           delay_bounds(memory, delay_bins::count),
           delay_cells(memory, delay_bins::of_cell.size()),
           congestion_bins(std::min(run.congestion_bins, setting.ranks)),
@@ -142,6 +184,7 @@ struct Common {
     const RouterIn<Network> router;
     const RoundTable rounds;
     const Noise noise;
+    const Sites sites;
 
 private:
     Memory& memory_;
@@ -155,6 +198,7 @@ public:
     Records<Gaps> gaps;
     Records<OpenRound> open_rounds;
     WaitingArrays waiting;
+    UnpackingArrays unpacking;
     Agenda agenda;
     Array<Ticks> delay_bounds;  ///< delay_bins::lower
     Array<std::uint8_t> delay_cells;
@@ -171,6 +215,13 @@ private:
     static constexpr std::uint32_t at_first = 1 << 18;
 #endif
     static constexpr std::uint32_t at_first_of_lp = 64;
+    /// Bins of all sites and windows are to take less than 4 GiB.
+    static constexpr std::uint64_t most_sites = std::uint64_t{1} << 23;
+    [[nodiscard]] std::uint32_t ports_as_sites() const {
+        const std::uint64_t all = std::uint64_t{switches} * network.ports() + places.nodes();
+        const bool apart = !parameters.has_crossbar() && router.asks_no_queue() && all <= most_sites;
+        return apart ? network.ports() : 1;
+    }
     /// Records that there is room for at first, beside what lanes have at hand. Between launches it grows; but all
     /// ranks may begin in one window.
     [[nodiscard]] std::uint32_t room(std::uint64_t more) const {
@@ -220,55 +271,14 @@ private:
     Array<GraphRecords> records_;
 };
 
-/// Of a rank that unpacks in the order of its receives: the round that it is in.
-struct UnpackingOrder {
-    static constexpr std::uint32_t no_round = ~std::uint32_t{0};
-    std::uint32_t round;
-    std::uint32_t next;  ///< the first receive that has not been unpacked
-    std::uint32_t receives;
-};
-
-/// What ranks have to unpack, where that takes time.
-struct UnpackingArrays {
-    UnpackingArrays(Memory& memory, const Machine& machine, const Common& common)
-        : in_order(machine.unpack_per_byte > 0 && machine.unpacks_in_order),
-          words((static_cast<std::uint32_t>(common.rounds.most_receives()) + 31) / 32) {
-        if (machine.unpack_per_byte > 0) due = Array<Ticks>(memory, common.ranks);
-        if (!in_order) return;
-        orders = Array<UnpackingOrder>(memory, common.ranks);
-        std::fill_n(orders.get(), common.ranks, UnpackingOrder{UnpackingOrder::no_round, 0, 0});
-        there = Array<std::uint32_t>(memory, std::size_t{words} * common.ranks);
-    }
-    [[nodiscard]] TRAMONTANE_RULE std::uint32_t* words_of(std::uint32_t rank) const {
-        return there.get() + std::size_t{rank} * words;
-    }
-    /// Whether a receive's payload is there.
-    [[nodiscard]] TRAMONTANE_RULE bool is_there(std::uint32_t rank, std::uint32_t receive) const {
-        return (words_of(rank)[receive / 32] >> receive % 32 & 1) != 0;
-    }
-    TRAMONTANE_RULE void come(std::uint32_t rank, std::uint32_t receive) const {
-        words_of(rank)[receive / 32] |= std::uint32_t{1} << receive % 32;
-    }
-    /// Writes or reads all of it, as Unpacking does.
-    void keep(StateFile& file, const Schedule& schedule);
-
-    const bool in_order;
-    const std::uint32_t words;     ///< of a rank, with a bit for each receive of a round
-    Array<Ticks> due;              ///< by rank: what is there takes so long; none where it takes no time
-    Array<UnpackingOrder> orders;  ///< by rank; none where payloads are unpacked as they come
-    Array<std::uint32_t> there;    ///< by rank and word; likewise
-};
-
 /// The records of all nodes; see NodeRules.
 struct NodeArrays {
     /// \param injection of each NIC's link at first, where links are counted
     /// \throws std::invalid_argument for a schedule of too many rounds
-    NodeArrays(Memory& memory, const Machine& machine, const Common& common, const Schedule& schedule,
-               const LinkMeter& injection)
+    NodeArrays(Memory& memory, const Common& common, const Schedule& schedule, const LinkMeter& injection)
         : rounds(checked_rounds(schedule.rounds())),
           nodes(memory, common.places.count()),
           open(memory, common.ranks),
-          unpacking(memory, machine, common),
           graph(memory, schedule) {
         const Parameters& p = common.parameters;
         const std::uint32_t places = common.places.count();
@@ -292,7 +302,6 @@ struct NodeArrays {
     Array<Ticks> next_message;        ///< by NIC; none where there is no gap
     Array<std::uint32_t> unexpected;  ///< by rank; none where they cost nothing
     Array<LinkMeter> injections;      ///< by NIC; none where links are not counted
-    UnpackingArrays unpacking;
     GraphArrays graph;
 };
 

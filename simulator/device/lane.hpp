@@ -1,7 +1,7 @@
 /// \file
-/// What handles the events of one LP after the other: the engine that the rules see, in the device form.
+/// What handles the events of one site after the other: the engine that the rules see, in the device form.
 ///
-/// Within a window a lane writes nothing that another lane's LPs read in that window. What passes from one LP to
+/// Within a window a lane writes nothing that another lane's sites read in that window. What passes from one site to
 /// another becomes an event of a later window, space that is given back, too: it lies in the bin of the window in which
 /// it is due, and is put into its channel before that window's events are handled. So nobody needs to know who was
 /// first.
@@ -156,6 +156,7 @@ public:
           seed(common.seed),
           switches(common.switches),
           places(common.places),
+          sites(common.sites),
           packets(common.packets),
           transactions(common.transactions),
           messages(common.messages),
@@ -171,6 +172,7 @@ public:
     const std::uint64_t seed;
     const SwitchId switches;
     const Places& places;
+    const Sites sites;
     Pool<Packet> packets;
     Pool<Transaction> transactions;
     Pool<Message> messages;
@@ -182,20 +184,22 @@ public:
     LinkBins& link_use;
     Ledger ledger;
 
-    /// Counts what begins to wait; an LP is always the same lane's, and orders are compared within one queue only.
+    /// Counts what begins to wait. Orders are compared within one queue only, and a site has always the same lane, or
+    /// one that goes on from where the last one was.
     [[nodiscard]] TRAMONTANE_RULE std::uint32_t next_order() { return order_++; }
     /// What other lanes' records say must not be looked at.
     [[nodiscard]] TRAMONTANE_RULE bool owns(LpId) const { return false; }
 
     TRAMONTANE_ONCE TRAMONTANE_RULE void schedule(Ticks time, LpId lp, std::uint32_t code, Index item = none) {
-        const Index event = made(time, lp, code, item, tie(code, item));
-        if (lp == current_ && time < end_) return add(events_, event);
-        agenda_.push(event, time, lp, soon_);
+        const SiteId site = site_of(lp, code, item);
+        const Index event = made(time, site, code, item, tie(code, item));
+        if (site == current_ && time < end_) return add(events_, event);
+        agenda_.push(event, time, site, soon_);
     }
     TRAMONTANE_RULE void send(Ticks time, LpId lp, std::uint32_t code, Index item) {
-        push(time, lp, code, item, tie(code, item));
+        push(time, site_of(lp, code, item), code, item, tie(code, item));
     }
-    /// Gives back space at the same LP.
+    /// Gives back space at the same site.
     template <class AnyChannel>
     TRAMONTANE_ONCE TRAMONTANE_RULE void give(LpId lp, AnyChannel& channel, std::uint32_t wake_code, Ticks time,
                                               std::uint32_t bytes) {
@@ -204,22 +208,24 @@ public:
         wake_if_needed(lp, channel, wake_code);
     }
 
-    // Space that is given back to another LP:
+    // Space that is given back to another site:
     static constexpr std::uint32_t to_switch = 8, to_nic = 9;  ///< in the place of an event's kind
 
     TRAMONTANE_RULE void send_credit(Ticks time, SwitchId at, Port port, std::uint8_t channel, std::uint32_t bytes) {
-        push(time, at, event_code(EventKind{to_switch}, port, channel), bytes, 0);
+        push(time, sites.of(at, port), event_code(EventKind{to_switch}, port, channel), bytes, 0);
     }
     TRAMONTANE_RULE void send_nic_credit(Ticks time, std::uint32_t nic, std::uint32_t bytes) {
         const Address address = places.address(nic);
-        push(time, switches + address.node, node_code(EventKind{to_nic}, address.local), bytes, 0);
+        const SiteId site = sites.of(switches + address.node, 0);
+        push(time, site, node_code(EventKind{to_nic}, address.local), bytes, 0);
     }
 
     // What the host does, while no lane runs:
 
     /// An event of the window that comes next, or of a later one.
     void start(Ticks time, LpId lp, std::uint32_t code, Index item = none) {
-        agenda_.push(made(time, lp, code, item, tie(code, item)), time, lp, soon_);
+        const SiteId site = site_of(lp, code, item);
+        agenda_.push(made(time, site, code, item, tie(code, item)), time, site, soon_);
         tell();
     }
     /// Gives back to channels what is on its way to them, whenever it is due, so that none of it is pending: that is
@@ -231,7 +237,7 @@ public:
             if (is_credit(pending_[i].code)) {
                 credits.push_back(i);
             } else {
-                agenda_.push(i, pending_[i].time, pending_[i].lp, soon_);
+                agenda_.push(i, pending_[i].time, pending_[i].site, soon_);
             }
         }
         std::sort(credits.begin(), credits.end(),
@@ -239,25 +245,25 @@ public:
         for (const Index i : credits) {
             const Pending event = pending_[i];
             pending_.give_back(i);
-            credit(event.lp, event, event.time);
+            credit(sites.lp(event.site), event, event.time);
         }
         tell();
     }
     /// How many have begun to wait, modulo 2^32.
-    [[nodiscard]] std::uint32_t orders() const { return order_; }
-    void set_orders(std::uint32_t orders) { order_ = orders; }
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t orders() const { return order_; }
+    TRAMONTANE_RULE void set_orders(std::uint32_t orders) { order_ = orders; }
 
     // What a lane does:
 
-    /// Handles the events of an LP in this window: at first `credit(event, time)` for what was given back to it, then
+    /// Handles the events of a site in this window: at first `credit(event, time)` for what was given back to it, then
     /// `handle(event, time)` for each other one, in order.
     template <class Credit, class Handle>
-    TRAMONTANE_RULE void visit(LpId lp, Credit&& credit, Handle&& handle) {
-        current_ = lp;
+    TRAMONTANE_RULE void visit(SiteId site, Credit&& credit, Handle&& handle) {
+        current_ = site;
         begin_ = agenda_.windows.begin(agenda_.window());
         end_ = begin_ + agenda_.windows.length();
         Index credits = none;
-        for (Index i = agenda_.take(lp); i != none;) {
+        for (Index i = agenda_.take(site); i != none;) {
             const Index next = pending_[i].next;
             add(is_credit(pending_[i].code) ? credits : events_, i);
             i = next;
@@ -271,12 +277,12 @@ public:
             ++statistics.events;
             handle(event, event.time);
         }
-        current_ = no_lp;
+        current_ = no_site;
         tell();
     }
 
 private:
-    static constexpr LpId no_lp = ~LpId{0};
+    static constexpr SiteId no_site = ~SiteId{0};
 
     /// Lets others know of the windows that it has put something into.
     TRAMONTANE_RULE void tell() {
@@ -284,6 +290,12 @@ private:
         soon_ = {};
     }
 
+    /// Where an event happens: at a packet's port, which is known, or at that of the event itself.
+    [[nodiscard]] TRAMONTANE_RULE SiteId site_of(LpId lp, std::uint32_t code, Index item) const {
+        if (!sites.by_port()) return sites.of(lp, 0);
+        const bool of_packet = kind_of(code) == EventKind::head_arrival;
+        return sites.of(lp, of_packet ? packets[item].port : port_of(code));
+    }
     [[nodiscard]] TRAMONTANE_ONCE TRAMONTANE_RULE std::uint32_t tie(std::uint32_t code, Index item) const {
         switch (kind_of(code)) {
             case EventKind::head_arrival:
@@ -295,16 +307,18 @@ private:
                 return 0;
         }
     }
-    [[nodiscard]] TRAMONTANE_RULE Index made(Ticks time, LpId lp, std::uint32_t code, Index item, std::uint32_t tie) {
+    [[nodiscard]] TRAMONTANE_RULE Index made(Ticks time, SiteId site, std::uint32_t code, Index item,
+                                             std::uint32_t tie) {
         const Index event = pending_.take();
-        pending_[event] = {time, code, item, tie, {lp}, none};
+        pending_[event] = {time, code, item, tie, {site}, none};
         return event;
     }
-    TRAMONTANE_ONCE TRAMONTANE_RULE void push(Ticks time, LpId lp, std::uint32_t code, Index item, std::uint32_t tie) {
+    TRAMONTANE_ONCE TRAMONTANE_RULE void push(Ticks time, SiteId site, std::uint32_t code, Index item,
+                                              std::uint32_t tie) {
         if constexpr (checks) {
-            if (time < end_) fail<std::logic_error>("device: an event reaches another LP within a window");
+            if (time < end_) fail<std::logic_error>("device: an event reaches another site within a window");
         }
-        agenda_.push(made(time, lp, code, item, tie), time, lp, soon_);
+        agenda_.push(made(time, site, code, item, tie), time, site, soon_);
     }
     [[nodiscard]] TRAMONTANE_RULE static bool is_credit(std::uint32_t code) { return (code & 15) >= to_switch; }
     /// As Events::key.
@@ -359,10 +373,10 @@ private:
 
     Agenda& agenda_;
     Pool<Pending> pending_;
-    Index events_ = none;  // of the LP that is visited: a heap
+    Index events_ = none;  // of the site that is visited: a heap
     Agenda::Soon soon_;    // windows of what it has led to
     std::uint32_t order_ = 0;
-    LpId current_ = no_lp;
+    SiteId current_ = no_site;
     Ticks begin_ = 0, end_ = 0;
 };
 
@@ -379,11 +393,22 @@ public:
         all_lines_ = arrays.lines.get();
     }
 
+    /// Begins the records of all switches, if that is not left to the first packet that comes.
+    void begin_all() {
+        for (SwitchId at = 0; engine_.sites.by_port() && at < engine_.switches; ++at) {
+            begin(at, all_lines_ + at * lines_);
+            switches_[at] = nullptr;  // no packet has met it
+        }
+    }
     /// Bytes of switch state, of the switches that a packet met.
     [[nodiscard]] std::uint64_t memory(const SwitchArrays& arrays) const {
         std::uint64_t met = 0;
         for (std::size_t at = 0; at < arrays.met.size(); ++at) met += arrays.met[at] != nullptr ? 1 : 0;
         return met * lines_ * sizeof(CacheLine) + arrays.turns.bytes();
+    }
+    /// Where a port is a site, a packet's must be known before it comes there.
+    TRAMONTANE_RULE void comes_to(SwitchId at, Packet& packet) {
+        if (engine_.sites.by_port()) route_ahead(at, packet);
     }
     /// Space behind a link was given back, and is there at `time`.
     TRAMONTANE_RULE void take_back(SwitchId at, std::uint32_t code, Ticks time, std::uint32_t bytes) {
@@ -394,7 +419,15 @@ public:
 private:
     friend SwitchRules;
 
-    TRAMONTANE_RULE void create(SwitchId at) { begin(at, all_lines_ + at * lines_); }
+    /// Where a port is a site, several lanes may do so at a time; then the record has been begun before.
+    TRAMONTANE_RULE void create(SwitchId at) {
+        CacheLine* const record = all_lines_ + at * lines_;
+        if (engine_.sites.by_port()) {
+            switches_[at] = record;
+        } else {
+            begin(at, record);
+        }
+    }
     TRAMONTANE_RULE void give_upstream(const Packet& packet, Ticks time) {
         engine_.send_credit(time, packet.upstream, packet.upstream_port, packet.upstream_channel, packet.bytes);
     }
@@ -417,7 +450,7 @@ public:
           std::uint32_t number)
         : NodeRules(lane, switches, machine, common.network, common.places, common.allocation, common.rounds,
                     common.noise),
-          unpacks_(machine, common.rounds, arrays.unpacking),
+          unpacks_(machine, common.rounds, common.unpacking),
           causes_(common.waiting),
           count_(common.phases) {
         rounds_ = arrays.rounds;
@@ -426,7 +459,7 @@ public:
         memory_until_ = arrays.memory_until.get();
         next_message_ = arrays.next_message.get();
         unexpected_ = arrays.unexpected.get();
-        if (arrays.unpacking.due.size() > 0) unpacking_ = &unpacks_;
+        if (common.unpacking.due.size() > 0) unpacking_ = &unpacks_;
         injections_ = arrays.injections.get();
         graph_ = arrays.graph.records();
         if (common.waiting.on) waiting_ = &causes_;

@@ -9,6 +9,7 @@
 #include <new>
 #include <optional>
 #include <stdexcept>
+#include <tuple>
 #include <type_traits>
 
 #include "rules/rule.hpp"
@@ -125,16 +126,18 @@ private:
 
     template <class Ask>
     TRAMONTANE_RULE decltype(auto) ask(Ask&& question) const {
-        return ask_from<0, Ask, Networks...>(question);
+        return ask_one<0, sizeof...(Networks)>(question);
     }
-    template <std::uint32_t number, class Ask, class Last>
-    TRAMONTANE_RULE decltype(auto) ask_from(Ask& question) const {
-        return question(*reinterpret_cast<const Last*>(bytes_));
-    }
-    template <std::uint32_t number, class Ask, class First, class Second, class... Others>
-    TRAMONTANE_RULE decltype(auto) ask_from(Ask& question) const {
-        if (kind_ == number) return question(*reinterpret_cast<const First*>(bytes_));
-        return ask_from<number + 1, Ask, Second, Others...>(question);
+    /// By halves: to ask whether it is one after the other takes a lane many steps.
+    template <std::uint32_t first, std::uint32_t end, class Ask>
+    TRAMONTANE_RULE decltype(auto) ask_one(Ask& question) const {
+        if constexpr (end - first == 1) {
+            using Found = std::tuple_element_t<first, std::tuple<Networks...>>;
+            return question(*reinterpret_cast<const Found*>(bytes_));
+        } else {
+            constexpr std::uint32_t middle = first + (end - first) / 2;
+            return kind_ < middle ? ask_one<first, middle>(question) : ask_one<middle, end>(question);
+        }
     }
 
     template <class Network>

@@ -60,12 +60,12 @@ private:
     }
 
     void work(std::uint32_t lane) {
-        std::vector<LpId> found;
+        std::vector<SiteId> found;
         int spins = Barrier::most_spins;
         while (window_ != Agenda::ended && left_ > 0) {
             try {
                 find(lane, found);
-                for (const LpId lp : found) workers_[lane].visit(lp);
+                for (const SiteId site : found) workers_[lane].visit(site);
             } catch (...) {
                 fail(lane);
             }
@@ -75,15 +75,15 @@ private:
         }
     }
 
-    /// The lane's LPs that have something in this window. Each has whole words of bits.
-    void find(std::uint32_t lane, std::vector<LpId>& found) const {
+    /// The lane's sites that have something in this window. Each has whole words of bits.
+    void find(std::uint32_t lane, std::vector<SiteId>& found) const {
         found.clear();
         Agenda& agenda = common_.agenda;
         for (std::uint32_t word = lane; word < agenda.words(); word += common_.lanes) {
             std::uint32_t bits = agenda.busy(word);
             if (bits != 0) agenda.clear_busy(word);
             for (; bits != 0; bits &= bits - 1) {
-                found.push_back(agenda.lp(word, static_cast<std::uint32_t>(std::countr_zero(bits))));
+                found.push_back(agenda.site(word, static_cast<std::uint32_t>(std::countr_zero(bits))));
             }
         }
         if (form_.shuffle == 0) return;

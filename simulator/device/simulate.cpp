@@ -120,12 +120,13 @@ public:
           commons_(memory_, 1),
           common_(commons_.add(memory_, asked.machine, setting_, asked.schedule, asked.run, lanes, on.stride(lanes))),
           switch_arrays_(memory_, common_, setting_.router.counters()),
-          node_arrays_(memory_, asked.machine, common_, asked.schedule, injection_meter(*setting_.topology)),
+          node_arrays_(memory_, common_, asked.schedule, injection_meter(*setting_.topology)),
           workers_(memory_, lanes),
           link_use_(use_over_time(*setting_.topology, asked.run.links)) {
         for (std::uint32_t number = 0; number < lanes; ++number) {
             workers_.add(memory_, asked.machine, common_, switch_arrays_, node_arrays_, number);
         }
+        workers_.get()->switches.begin_all();
         if (keeping.from.empty()) {
             setting_.each_start(
                 run_, [&](Ticks time, LpId lp, std::uint32_t code) { workers_.get()->lane.start(time, lp, code); });

@@ -23,8 +23,8 @@ inline constexpr std::uint64_t windows_of_kernel = 8192;
 /// How lanes work. Results do not depend on it.
 struct Form {
     std::uint32_t lanes = 1;      ///< 0: as many as there are, on an accelerator
-    std::uint32_t stride = 1;     ///< of the LPs whose bits are one word, see Agenda
-    std::uint64_t shuffle = 0;    ///< seed of the order in which each lane takes its LPs in a window; 0: by number
+    std::uint32_t stride = 1;     ///< of the sites whose bits are one word, see Agenda
+    std::uint64_t shuffle = 0;    ///< seed of the order in which each lane takes its sites in a window; 0: by number
     std::uint64_t windows = 256;  ///< of a launch, after which the host looks at what there is
     bool accelerator = false;
     std::uint32_t points = 1;  ///< at once, on threads; an accelerator knows how many

@@ -159,12 +159,14 @@ void State::keep_events(StateFile& file) {
     for (std::uint64_t i = 0; i < count; ++i) {
         if (file.reading()) {
             file(event);
-            lane.start(event.time, event.event.lp, event.event.code, event.event.item);
+            const auto& [lp, code, item] = std::tuple(event.event.lp, event.event.code, event.event.item);
+            if (kind_of(code) == EventKind::head_arrival) workers->switches.comes_to(lp, common.packets[item]);
+            lane.start(event.time, lp, code, item);
         } else {
             const Pending& own = agenda.events()[pending[i]];
-            event = {own.time, {0, own.lp, own.item, own.code}};
+            event = {own.time, {0, common.sites.lp(own.site), own.item, own.code}};
             file(event);
-            agenda.push(pending[i], own.time, own.lp, soon);
+            agenda.push(pending[i], own.time, own.site, soon);
         }
     }
     agenda.note(soon);
@@ -201,7 +203,7 @@ void State::keep_nodes(StateFile& file) {
     keep_array(file, nodes.memory_until);  // nothing, here and below, where nobody asks for it
     keep_array(file, nodes.next_message);
     keep_array(file, nodes.unexpected);
-    nodes.unpacking.keep(file, schedule);
+    common.unpacking.keep(file, schedule);
     keep_array(file, nodes.injections);
     if (nodes.graph.records() != nullptr) nodes.graph.records()->keep(file, common.ranks);
     Repeats(schedule.ranks(), schedule.rounds(), schedule.repeats(), 0).keep(file);

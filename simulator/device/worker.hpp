@@ -16,10 +16,11 @@ struct alignas(128) Worker {
           switches(lane, memory, common, switch_arrays),
           nodes(lane, switches, machine, common, node_arrays, number) {}
 
-    /// Handles what happens at an LP in this window.
-    TRAMONTANE_RULE void visit(LpId lp) {
+    /// Handles what happens at a site in this window.
+    TRAMONTANE_RULE void visit(SiteId site) {
+        const LpId lp = lane.sites.lp(site);
         lane.visit(
-            lp, [&](const Pending& event, Ticks time) { take_back(lp, event, time); },
+            site, [&](const Pending& event, Ticks time) { take_back(lp, event, time); },
             [&](const Pending& event, Ticks now) { handle(lp, event, now); });
     }
     /// While no lane runs; see Lane::give_ahead.

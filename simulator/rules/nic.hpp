@@ -305,7 +305,9 @@ TRAMONTANE_RULE void NodeRules<Engine, Switches>::inject(Node& node, std::uint32
         count_injection(nic, packet.bytes, leaves, node.busy_until);
     packet.spacing = static_cast<std::uint32_t>(p.injection_slot);
     node.nic.give(engine_.credits, leaves, packet.bytes);
-    engine_.schedule(leaves + p.injection_latency, switch_of(nic), event_code(EventKind::head_arrival), index);
+    const SwitchId first = switch_of(nic);
+    fabric_.comes_to(first, packet);
+    engine_.schedule(leaves + p.injection_latency, first, event_code(EventKind::head_arrival), index);
 }
 
 template <class Engine, class Switches>

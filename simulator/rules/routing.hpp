@@ -120,9 +120,11 @@ public:
         return policy_ == Policy::round_robin ? topology_.counters() : 0;
     }
 
+    /// Whether that is so for all packets.
+    [[nodiscard]] TRAMONTANE_RULE bool asks_no_queue() const { return policy_ <= Policy::valiant; }
     /// Whether the packet's next hop is the same whenever it is asked for.
     [[nodiscard]] TRAMONTANE_RULE bool ignores_state(const Route& route) const {
-        return policy_ <= Policy::valiant ||
+        return asks_no_queue() ||
                (policy_ <= last_by_intermediate && route.stage != Route::Stage::undecided);
     }
 

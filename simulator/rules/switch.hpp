@@ -48,6 +48,7 @@ struct alignas(64) CacheLine {
 ///         give_upstream(packet, time)    gives back the space that a packet held at the switch it comes from
 ///         give_to_nic(nic, time, bytes)  gives back space to a NIC: `take_from_switch`, not later than it is due
 ///         latency_behind(packet)         of the link that a packet came by
+///         comes_to(at, packet)           a packet is about to be on its way to a switch: may route it ahead
 /// \tparam Engine see Events
 template <class Own, class Engine>
 class SwitchRules {
@@ -337,6 +338,7 @@ protected:
             packet.upstream_port = packet.port;
             packet.upstream_channel = packet.channel;
             if (server.next == unknown) server.next = topology_.neighbour(at, packet.port);
+            own().comes_to(server.next, packet);
             engine_.send(passage.head_leaves + rate.latency, server.next, event_code(EventKind::head_arrival), item);
         }
         return passage;

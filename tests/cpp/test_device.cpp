@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "device/accelerator.hpp"
+#include "by_lanes.hpp"
 #include "device/agenda.hpp"
 #include "device/memory.hpp"
 #include "device/records.hpp"
@@ -23,49 +23,6 @@ using namespace tramontane;
 using namespace tramontane::testing;
 
 namespace {
-
-/// All that a result tells, but for what it took.
-std::vector<double> results(Outcome o) {
-    o.events = 0;
-    return numbers(o);
-}
-
-Outcome simulate_by_lanes(const Drawn& drawn, const device::Form& form) {
-    return device::simulate(drawn.machine, *drawn.schedule(), drawn.run, form);
-}
-
-/// Simulates points beside each other. \return what is found of each: nothing of one that fails
-std::vector<std::vector<double>> simulate_together(const std::vector<Drawn>& points, const device::Form& form) {
-    std::vector<std::unique_ptr<Schedule>> schedules;
-    std::vector<device::Asked> asked;
-    for (const Drawn& drawn : points) {
-        schedules.push_back(drawn.schedule());
-        asked.push_back({drawn.machine, *schedules.back(), drawn.run});
-    }
-    std::vector<std::vector<double>> found(points.size());
-    std::vector<int> told(points.size());
-    device::simulate_together(
-        asked, form, [] {},
-        [&](std::size_t number, const Outcome* outcome) {
-            ++told[number];
-            if (outcome != nullptr) found[number] = results(*outcome);
-        });
-    CHECK(told == std::vector<int>(points.size(), 1));
-    return found;
-}
-
-/// Points of each network, that differ in length.
-std::vector<Drawn> points_together(std::uint64_t number) {
-    std::vector<Drawn> points;
-    for (const Machine& machine : every_network()) {
-        if (machine.routing == "ugal-g") continue;
-        for (int repeat = 0; repeat < 2; ++repeat) {
-            points.emplace_back(machine, ++number);
-            if (number % 3 == 0) points.back().count_links(number);
-        }
-    }
-    return points;
-}
 
 std::string refusal_of(const Drawn& drawn) {
     try {
@@ -178,47 +135,6 @@ TEST_CASE("points that are simulated together are what they are by themselves") 
     CHECK(simulate_together({}, {}).empty());
 }
 
-// Where no accelerator is, this is left out; on one: `device_tests "[accelerator]"` (docs/gpu.md).
-TEST_CASE("an accelerator finds what processors find", "[accelerator]") {
-    try {
-        (void)device::accelerator();
-    } catch (const std::invalid_argument& none) {
-        WARN(none.what());
-        return;
-    }
-    std::uint64_t number = 7000;
-    int compared = 0;
-    for (const Machine& machine : every_network()) {
-        if (machine.routing == "ugal-g") continue;
-        for (int repeat = 0; repeat < 30; ++repeat) {
-            Drawn drawn(machine, ++number);
-            if (number % 2 == 0) drawn.state_costs(number);
-            if (number % 5 == 0) drawn.spread_messages(number);
-            if (number % 3 == 0) drawn.count_links(number);
-            if (number % 4 == 0) drawn.follow_graph();
-            if (number % 5 == 2) drawn.run.waiting_bins = 7;
-            if (number % 11 == 0) drawn.receive_in_turn();
-            INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
-            device::Form form{.lanes = number % 7 == 0 ? 0U : 1U,
-                              .windows = number % 20 == 0 ? 7 : device::windows_of_kernel,
-                              .accelerator = true};
-            CHECK(results(simulate_by_lanes(drawn, form)) == results(drawn.simulate(1, 0)));
-            ++compared;
-        }
-    }
-    WARN(device::accelerator().name() << ": compared " << compared << " points");
-    CHECK(compared >= 500);
-    const std::vector<Drawn> points = points_together(9000);
-    const auto found = simulate_together(points, {.lanes = 0, .windows = 100, .accelerator = true});
-    compared = 0;
-    for (std::size_t i = 0; i < points.size(); ++i) {
-        CHECK(found[i] == results(points[i].simulate(1, 0)));
-        ++compared;
-    }
-    WARN("together: compared " << compared << " points");
-    CHECK(compared >= 20);
-}
-
 TEST_CASE("a table of rounds says what its schedule says") {
     device::HostMemory memory;
     for (const Rank ranks : {1, 4, 20, 99, 144}) {
@@ -298,12 +214,8 @@ TEST_CASE("the device engine refuses what it can't do in one line") {
 }
 
 TEST_CASE("errors of a lane end all, and a deadlock is told") {
-    Drawn drawn(every_network()[0], 1);
-    drawn.workload = "kind=halo width=3";
-    drawn.machine.send_overhead_per_byte = max_time;
-    drawn.machine.eager_limit = drawn.machine.short_limit = 128;
     for (const std::uint32_t lanes : {1U, 3U})
-        CHECK_THROWS_AS(simulate_by_lanes(drawn, {.lanes = lanes}), std::runtime_error);
+        CHECK_THROWS_AS(simulate_by_lanes(fails(), {.lanes = lanes}), std::runtime_error);
 }
 
 TEST_CASE("records that are given back are taken again from the next window on, and there is room for more") {
@@ -376,12 +288,12 @@ TEST_CASE("an agenda gives back all that it is told, whenever that is due") {
             agenda.clear_busy(word);
             for (std::uint32_t bit = 0; bit < 32; ++bit) {
                 if ((bits >> bit & 1) == 0) continue;
-                for (Index i = agenda.take(agenda.lp(word, bit)); i != none;) {
+                for (Index i = agenda.take(agenda.site(word, bit)); i != none;) {
                     const device::Pending event = pending[i];
                     pending.give_back(i);
                     i = event.next;
                     ++found;
-                    CHECK(event.item % 40 == agenda.lp(word, bit));
+                    CHECK(event.item % 40 == agenda.site(word, bit));
                     CHECK(event.time / window == number);
                     const Ticks later = 1 + below(random_bits(3, 4, event.item), 2ULL * Agenda::near);
                     if (count + more.size() < 900) more.push_back(event.time + later * window);

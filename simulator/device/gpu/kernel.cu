@@ -1,10 +1,10 @@
 // The kernel, and what drives it from the host: the same lanes as simulator/device has on threads, one for each thread
 // of the accelerator. Compiled by nvcc or hipcc into a library of its own (CMake: TRAMONTANE_CUDA, TRAMONTANE_HIP).
 //
-// One launch handles many windows, for which all its threads stay: in each, a lane handles what its LPs have, one LP
-// after the other; then all meet, the first goes on to the next window that has events, and all meet again. A launch
-// ends when no window is left, when so many have been handled, or when room gets scarce; only then the host looks.
-// Of several points each has blocks of its own, which meet no others.
+// One launch handles many windows, for which all its threads stay: in each, a lane handles what some sites have, one
+// site after the other; then all meet, the first goes on to the next window that has events, and all meet again. A
+// launch ends when no window is left, when so many have been handled, or when room gets scarce; only then the host
+// looks. Of several points each has blocks of its own, which meet no others.
 #include <algorithm>
 #include <new>
 #include <stdexcept>
@@ -20,7 +20,7 @@ namespace tramontane {
 namespace device::gpu {
 namespace {
 
-// One block a processor, with as many warps as its registers allow: each warp has LPs of its own, and what a window
+// One block a processor, with as many warps as its registers allow: each warp has sites of its own, and what a window
 // takes is how long the busiest one is at it.
 constexpr int threads_of_block = 1024;
 constexpr std::uint32_t threads_of_warp = Agenda::bits_of_word;
@@ -62,11 +62,44 @@ __device__ void meet(Together* together, unsigned blocks) {
     __syncthreads();
 }
 
+/// The threads of a warp share out the busy sites of as many words among themselves, so that those which are busy at a
+/// time are handled in step. \param word of this thread; those of the others are `stride` apart
+__device__ void visit_busy(Agenda& agenda, Worker& worker, std::uint32_t word, std::uint32_t stride) {
+    const std::uint32_t bit = threadIdx.x % threads_of_warp;
+    const std::uint32_t bits = word < agenda.words() ? agenda.busy(word) : 0;
+    if (!any_in_step(bits != 0)) return;
+    if (bits != 0) agenda.clear_busy(word);
+    const auto own = static_cast<std::uint32_t>(__popc(bits));
+    std::uint32_t upto = own;  // busy sites of the words up to this thread's
+    for (std::uint32_t step = 1; step < threads_of_warp; step *= 2) {
+        const std::uint32_t before = of_lower(upto, step);
+        if (bit >= step) upto += before;
+    }
+    const std::uint32_t all = of_thread(upto, threads_of_warp - 1);
+    for (std::uint32_t turn = bit; turn - bit < all; turn += threads_of_warp) {
+        std::uint32_t found = 0;  // the word that has the site whose turn it is
+        for (std::uint32_t step = threads_of_warp / 2; step > 0; step /= 2) {
+            if (of_thread(upto, found + step - 1) <= turn) found += step;
+        }
+        std::uint32_t left = of_thread(bits, found);
+        for (std::uint32_t i = of_thread(upto - own, found); i < turn; ++i) left &= left - 1;
+        if (turn < all) worker.visit(agenda.site(word + (found - bit) * stride, trailing_zeros(left)));
+        meet_in_step();
+    }
+    // A site may be another thread's next time: so all of them go on to count from the same number.
+    std::uint32_t orders = worker.lane.orders();
+    for (std::uint32_t step = 1; step < threads_of_warp; step *= 2) {
+        const std::uint32_t other = of_thread(orders, bit ^ step);
+        if (static_cast<std::int32_t>(other - orders) > 0) orders = other;
+    }
+    worker.lane.set_orders(orders);
+}
+
 __global__ void __launch_bounds__(threads_of_block) handle_windows(Together* points, unsigned blocks, Obituary* tell) {
     Together* const together = points + blockIdx.x / blocks;
     Common* const common = together->point.common;
-    // Neighbours among LPs are often busy at the same time. So they belong to different processors, then to different
-    // warps of a processor, and only then to different threads of a warp, which handle one LP after the other.
+    // Neighbours among sites are often busy at the same time. So they belong to different processors, then to different
+    // warps of a processor, and only then to the same warp.
     const std::uint32_t warps = blocks * blockDim.x / threads_of_warp;
     const std::uint32_t warp = threadIdx.x / threads_of_warp * blocks + blockIdx.x % blocks;
     const std::uint32_t bit = threadIdx.x % threads_of_warp;
@@ -76,13 +109,8 @@ __global__ void __launch_bounds__(threads_of_block) handle_windows(Together* poi
     Worker& worker = together->point.workers[lane];
     Agenda& agenda = common->agenda;
     while (together->point.window != Agenda::ended && together->left > 0) {
-        for (std::uint32_t word = warp; word < agenda.words(); word += warps) {
-            const std::uint32_t bits = agenda.busy(word);
-            if (bits == 0) continue;
-            meet_in_step();
-            if (bit == 0) agenda.clear_busy(word);
-            if ((bits >> bit & 1) != 0) worker.visit(agenda.lp(word, bit));
-            meet_in_step();
+        for (std::uint32_t word = warp; word < agenda.words(); word += threads_of_warp * warps) {
+            visit_busy(agenda, worker, word + bit * warps, warps);
         }
         meet(together, blocks);
         if (warp == 0) {

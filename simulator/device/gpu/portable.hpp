@@ -66,9 +66,22 @@ inline std::string wait() { return said(TRAMONTANE_GPU(DeviceSynchronize)()); }
 #if defined(__HIPCC__)
 __device__ inline void meet_in_step() { __builtin_amdgcn_wave_barrier(); }
 __device__ inline bool any_in_step(bool own) { return __any(own) != 0; }
+/// What another of them says, or the one that is `step` lower. \pre all of them ask
+__device__ inline std::uint32_t of_thread(std::uint32_t own, std::uint32_t thread) {
+    return static_cast<std::uint32_t>(__shfl(static_cast<int>(own), static_cast<int>(thread), 32));
+}
+__device__ inline std::uint32_t of_lower(std::uint32_t own, std::uint32_t step) {
+    return static_cast<std::uint32_t>(__shfl_up(static_cast<int>(own), step, 32));
+}
 #else
 __device__ inline void meet_in_step() { __syncwarp(); }
 __device__ inline bool any_in_step(bool own) { return __any_sync(~0U, own) != 0; }
+__device__ inline std::uint32_t of_thread(std::uint32_t own, std::uint32_t thread) {
+    return __shfl_sync(~0U, own, static_cast<int>(thread));
+}
+__device__ inline std::uint32_t of_lower(std::uint32_t own, std::uint32_t step) {
+    return __shfl_up_sync(~0U, own, step);
+}
 #endif
 
 template <class Kernel>
