@@ -62,8 +62,6 @@ public:
     /// one
     void keep(StateFile& file, bool first);
 
-    void comes_to(SwitchId, const Packet&) {}  // the pipeline routes it, when that is due
-
 private:
     friend SwitchRules;
 

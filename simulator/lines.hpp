@@ -94,10 +94,14 @@ template <class T>
 
 /// Brings a line into the cache. The empty statement keeps the compiler from taking functions that do nothing else for
 /// functions without effect, whose calls may be left out: GCC 12 left out nearly all.
-[[gnu::always_inline]] inline void prefetch_line(const void* line) {
+[[gnu::always_inline]] TRAMONTANE_RULE inline void prefetch_line([[maybe_unused]] const void* line) {
+#if defined(__CUDA_ARCH__)
+    asm volatile("prefetch.global.L1 [%0];" : : "l"(line));
+#elif !defined(TRAMONTANE_ON_DEVICE)
     if constexpr (checks) Lines::here().ask(line);
     __builtin_prefetch(line);
     asm volatile("");
+#endif
 }
 
 }  // namespace tramontane

@@ -62,8 +62,10 @@ TRAMONTANE_RULE inline void check_step(Ticks step) {
 
 /// `count` times `each`. \throws std::runtime_error where that is longer than a step may be
 [[nodiscard]] TRAMONTANE_RULE inline Ticks checked_product(std::uint64_t count, Ticks each) {
-    check_step(each != 0 && count > longest_step / each ? longest_step + 1 : 0);
-    return count * each;
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = Wide{count} * each;  // a division would tell as well, and take longer
+    check_step(product > longest_step ? longest_step + 1 : 0);
+    return static_cast<Ticks>(product);
 }
 
 }  // namespace tramontane

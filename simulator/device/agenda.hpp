@@ -56,15 +56,19 @@ public:
         }
     }
     /// The first number from `begin` on whose bit is set; `end` if there is none before. \pre end - begin <= count
+    ///
+    /// It looks at all words, the last one first: so no load waits for another one.
     [[nodiscard]] TRAMONTANE_RULE std::uint64_t next(std::uint64_t begin, std::uint64_t end) const {
-        while (begin < end) {
-            const auto first = static_cast<std::uint32_t>(begin % of_word);
-            const std::uint32_t rest = words_[word(begin)] >> first;
-            const std::uint32_t skipped = rest == 0 ? of_word - first : trailing_zeros(rest);
-            begin += skipped;
-            if (rest != 0) break;
+        constexpr std::uint32_t words = count / of_word;
+        const auto skipped = static_cast<std::uint32_t>(begin % of_word);
+        std::uint64_t found = end;
+        for (std::uint32_t i = words + 1; i-- > 0;) {
+            const std::uint64_t number = begin - skipped + std::uint64_t{i} * of_word;
+            const std::uint32_t mask = i == 0 ? ~std::uint32_t{0} << skipped : ~std::uint32_t{0};
+            const std::uint32_t bits = words_[word(number)] & mask;
+            if (bits != 0) found = number + trailing_zeros(bits);
         }
-        return begin < end ? begin : end;
+        return found < end ? found : end;
     }
 
 private:
@@ -111,6 +115,15 @@ public:
     [[nodiscard]] TRAMONTANE_RULE SiteId site(std::uint32_t word, std::uint32_t bit) const {
         const std::uint32_t row = stride_.quotient(word);
         return (row * bits_of_word + bit) * stride_.value() + (word - row * stride_.value());
+    }
+
+    /// The bits of a word whose sites come before `end`.
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t bits_before(std::uint32_t word, SiteId end) const {
+        const std::uint32_t row = stride_.quotient(word), rows = stride_.quotient(end);
+        const bool one_more = word - row * stride_.value() < end - rows * stride_.value();
+        const std::uint32_t before = rows + (one_more ? 1 : 0), first = row * bits_of_word;
+        if (before <= first) return 0;
+        return before - first >= bits_of_word ? ~std::uint32_t{0} : (std::uint32_t{1} << (before - first)) - 1;
     }
 
     /// Adds an event of a later window, whose record says `time` and `site`.

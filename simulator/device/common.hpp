@@ -104,6 +104,16 @@ struct UnpackingArrays {
     Array<std::uint32_t> there;    ///< by rank and word; likewise
 };
 
+/// An event of another site or a later window, as a rule sends it; a lane keeps so many at most.
+struct Sent {
+    static constexpr std::uint32_t most = 16;
+
+    Ticks time;
+    LpId lp;
+    std::uint32_t code;
+    Index item;  ///< packet or transaction; bytes of credits
+};
+
 struct Common {
     /// \param memory which is to outlive this
     /// \param stride see Agenda
@@ -135,6 +145,7 @@ struct Common {
           unpacking(memory, machine, rounds, setting.ranks),
           agenda(memory, run.window == 0 ? parameters.lookahead() : std::min(run.window, parameters.lookahead()),
                  sites.count(), room(4 * std::uint64_t{places.nodes()}), stride),
+          outbox(memory, std::size_t{lanes} * Sent::most),
           delay_bounds(memory, delay_bins::count),
           delay_cells(memory, delay_bins::of_cell.size()),
           congestion_bins(std::min(run.congestion_bins, setting.ranks)),
@@ -200,6 +211,7 @@ public:
     WaitingArrays waiting;
     UnpackingArrays unpacking;
     Agenda agenda;
+    Array<Sent> outbox;         ///< by lane
     Array<Ticks> delay_bounds;  ///< delay_bins::lower
     Array<std::uint8_t> delay_cells;
     const std::uint32_t congestion_bins, ranks;

@@ -151,7 +151,7 @@ public:
     using Waiting = LaneWaiting;
     using Repeats = NoRepeats;
 
-    explicit Lane(Common& common)
+    Lane(Common& common, std::uint32_t number)
         : parameters(common.parameters),
           seed(common.seed),
           switches(common.switches),
@@ -166,6 +166,8 @@ public:
           delays(common),
           link_use(common.link_bins),
           agenda_(common.agenda),
+          router_(common.router),
+          outbox_(common.outbox.get() + std::size_t{number} * Sent::most),
           pending_(common.agenda.events()) {}
 
     const Parameters& parameters;
@@ -191,14 +193,15 @@ public:
     [[nodiscard]] TRAMONTANE_RULE bool owns(LpId) const { return false; }
 
     TRAMONTANE_ONCE TRAMONTANE_RULE void schedule(Ticks time, LpId lp, std::uint32_t code, Index item = none) {
-        const SiteId site = site_of(lp, code, item);
-        const Index event = made(time, site, code, item, tie(code, item));
-        if (site == current_ && time < end_) return add(events_, event);
-        agenda_.push(event, time, site, soon_);
+        if (time >= end_) return put({time, lp, code, item});
+        if constexpr (checks) {
+            if (sites.of(lp, port_of(code)) != current_) {
+                fail<std::logic_error>("device: an event reaches another site within a window");
+            }
+        }
+        add(events_, made({time, lp, code, item}, current_));
     }
-    TRAMONTANE_RULE void send(Ticks time, LpId lp, std::uint32_t code, Index item) {
-        push(time, site_of(lp, code, item), code, item, tie(code, item));
-    }
+    TRAMONTANE_RULE void send(Ticks time, LpId lp, std::uint32_t code, Index item) { put({time, lp, code, item}); }
     /// Gives back space at the same site.
     template <class AnyChannel>
     TRAMONTANE_ONCE TRAMONTANE_RULE void give(LpId lp, AnyChannel& channel, std::uint32_t wake_code, Ticks time,
@@ -212,20 +215,18 @@ public:
     static constexpr std::uint32_t to_switch = 8, to_nic = 9;  ///< in the place of an event's kind
 
     TRAMONTANE_RULE void send_credit(Ticks time, SwitchId at, Port port, std::uint8_t channel, std::uint32_t bytes) {
-        push(time, sites.of(at, port), event_code(EventKind{to_switch}, port, channel), bytes, 0);
+        put({time, at, event_code(EventKind{to_switch}, port, channel), bytes});
     }
     TRAMONTANE_RULE void send_nic_credit(Ticks time, std::uint32_t nic, std::uint32_t bytes) {
         const Address address = places.address(nic);
-        const SiteId site = sites.of(switches + address.node, 0);
-        push(time, site, node_code(EventKind{to_nic}, address.local), bytes, 0);
+        put({time, switches + address.node, node_code(EventKind{to_nic}, address.local), bytes});
     }
 
     // What the host does, while no lane runs:
 
     /// An event of the window that comes next, or of a later one.
     void start(Ticks time, LpId lp, std::uint32_t code, Index item = none) {
-        const SiteId site = site_of(lp, code, item);
-        agenda_.push(made(time, site, code, item, tie(code, item)), time, site, soon_);
+        deliver({time, lp, code, item});
         tell();
     }
     /// Gives back to channels what is on its way to them, whenever it is due, so that none of it is pending: that is
@@ -247,13 +248,15 @@ public:
             pending_.give_back(i);
             credit(sites.lp(event.site), event, event.time);
         }
+        deliver_all();
         tell();
     }
     /// How many have begun to wait, modulo 2^32.
     [[nodiscard]] TRAMONTANE_RULE std::uint32_t orders() const { return order_; }
     TRAMONTANE_RULE void set_orders(std::uint32_t orders) { order_ = orders; }
 
-    // What a lane does:
+    // What a lane does in a window: it visits sites, delivers what that has led to, and tells of it. Between visits and
+    // the rest lanes may share out what they have sent: one that has been at a busy site has much to deliver.
 
     /// Handles the events of a site in this window: at first `credit(event, time)` for what was given back to it, then
     /// `handle(event, time)` for each other one, in order.
@@ -265,6 +268,7 @@ public:
         Index credits = none;
         for (Index i = agenda_.take(site); i != none;) {
             const Index next = pending_[i].next;
+            fetch(pending_[i]);
             add(is_credit(pending_[i].code) ? credits : events_, i);
             i = next;
         }
@@ -278,23 +282,54 @@ public:
             handle(event, event.time);
         }
         current_ = no_site;
-        tell();
     }
+    /// What it has sent and not delivered, so much of it.
+    [[nodiscard]] TRAMONTANE_RULE const Sent* sent() const { return outbox_; }
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t sent_count() const { return sent_; }
+    /// Others have delivered it.
+    TRAMONTANE_RULE void clear_sent() { sent_ = 0; }
 
-private:
-    static constexpr SiteId no_site = ~SiteId{0};
-
+    /// Puts what this lane or another has sent into its bin. Where a port is a site, a packet is routed now.
+    TRAMONTANE_ONCE TRAMONTANE_RULE void deliver(const Sent& sent) {
+        Port port = port_of(sent.code);
+        if (sites.by_port() && kind_of(sent.code) == EventKind::head_arrival) {
+            Packet& packet = packets[sent.item];
+            if (!packet.routed) route_packet(router_, seed, sent.lp, packet, NoQueues{});
+            port = packet.port;
+        }
+        const SiteId site = sites.of(sent.lp, port);
+        agenda_.push(made(sent, site), sent.time, site, soon_);
+    }
+    TRAMONTANE_ONCE TRAMONTANE_RULE void deliver_all() {
+        for (std::uint32_t i = 0; i < sent_; ++i) deliver(outbox_[i]);
+        sent_ = 0;
+    }
     /// Lets others know of the windows that it has put something into.
     TRAMONTANE_RULE void tell() {
         agenda_.note(soon_);
         soon_ = {};
     }
 
-    /// Where an event happens: at a packet's port, which is known, or at that of the event itself.
-    [[nodiscard]] TRAMONTANE_RULE SiteId site_of(LpId lp, std::uint32_t code, Index item) const {
-        if (!sites.by_port()) return sites.of(lp, 0);
-        const bool of_packet = kind_of(code) == EventKind::head_arrival;
-        return sites.of(lp, of_packet ? packets[item].port : port_of(code));
+private:
+    static constexpr SiteId no_site = ~SiteId{0};
+
+    /// What a router is told that asks no queue.
+    struct NoQueues {
+        [[nodiscard]] TRAMONTANE_RULE std::uint64_t queue(SwitchId, Port) const { return 0; }
+        [[nodiscard]] TRAMONTANE_RULE std::uint64_t queue_anywhere(SwitchId, Port) const { return 0; }
+        [[nodiscard]] TRAMONTANE_RULE bool less(std::uint64_t a, std::uint64_t b) const { return a < b; }
+        [[nodiscard]] TRAMONTANE_RULE std::uint32_t turn(std::uint32_t) const { return 0; }
+    };
+
+    /// Brings what an event is about nearer, before it has its turn.
+    TRAMONTANE_RULE void fetch(const Pending& event) const {
+        const EventKind kind = kind_of(event.code);
+        if (kind == EventKind::head_arrival || kind == EventKind::crossbar_exit) packets.prefetch(event.item);
+        if (kind == EventKind::message_arrival) transactions.prefetch(event.item);
+    }
+    TRAMONTANE_RULE void put(const Sent& sent) {
+        if (sent_ == Sent::most) deliver_all();
+        outbox_[sent_++] = sent;
     }
     [[nodiscard]] TRAMONTANE_ONCE TRAMONTANE_RULE std::uint32_t tie(std::uint32_t code, Index item) const {
         switch (kind_of(code)) {
@@ -307,18 +342,10 @@ private:
                 return 0;
         }
     }
-    [[nodiscard]] TRAMONTANE_RULE Index made(Ticks time, SiteId site, std::uint32_t code, Index item,
-                                             std::uint32_t tie) {
+    [[nodiscard]] TRAMONTANE_RULE Index made(const Sent& sent, SiteId site) {
         const Index event = pending_.take();
-        pending_[event] = {time, code, item, tie, {site}, none};
+        pending_[event] = {sent.time, sent.code, sent.item, tie(sent.code, sent.item), {site}, none};
         return event;
-    }
-    TRAMONTANE_ONCE TRAMONTANE_RULE void push(Ticks time, SiteId site, std::uint32_t code, Index item,
-                                              std::uint32_t tie) {
-        if constexpr (checks) {
-            if (time < end_) fail<std::logic_error>("device: an event reaches another site within a window");
-        }
-        agenda_.push(made(time, site, code, item, tie), time, site, soon_);
     }
     [[nodiscard]] TRAMONTANE_RULE static bool is_credit(std::uint32_t code) { return (code & 15) >= to_switch; }
     /// As Events::key.
@@ -372,6 +399,9 @@ private:
     }
 
     Agenda& agenda_;
+    const RouterIn<Network>& router_;
+    Sent* const outbox_;
+    std::uint32_t sent_ = 0;
     Pool<Pending> pending_;
     Index events_ = none;  // of the site that is visited: a heap
     Agenda::Soon soon_;    // windows of what it has led to
@@ -406,9 +436,15 @@ public:
         for (std::size_t at = 0; at < arrays.met.size(); ++at) met += arrays.met[at] != nullptr ? 1 : 0;
         return met * lines_ * sizeof(CacheLine) + arrays.turns.bytes();
     }
-    /// Where a port is a site, a packet's must be known before it comes there.
-    TRAMONTANE_RULE void comes_to(SwitchId at, Packet& packet) {
-        if (engine_.sites.by_port()) route_ahead(at, packet);
+    TRAMONTANE_RULE void fetch_injection(std::uint32_t nic) const { prefetch_line(&injection_[nic]); }
+    /// Brings what events of a port need nearer.
+    TRAMONTANE_RULE void fetch(SwitchId at, Port port) const {
+        if (switches_[at] == nullptr) return;
+        prefetch_line(&link(at, port));
+        for (std::uint8_t channel = 0; channel < channels_; ++channel) {
+            prefetch_line(&out(at, port, channel).before);
+            prefetch_line(&out(at, port, channel).behind);
+        }
     }
     /// Space behind a link was given back, and is there at `time`.
     TRAMONTANE_RULE void take_back(SwitchId at, std::uint32_t code, Ticks time, std::uint32_t bytes) {
@@ -474,6 +510,12 @@ public:
         ended_ = ended;
     }
 
+    /// Brings what events of a node with one place need nearer.
+    TRAMONTANE_RULE void fetch(std::uint32_t place) const {
+        prefetch_line(&nodes_[place].nic);
+        prefetch_line(&nodes_[place].arrived);
+        fabric_.fetch_injection(place);
+    }
     [[nodiscard]] std::span<Span> phases() const { return {phases_, count_}; }
     [[nodiscard]] std::span<Totals> totals() const { return {totals_, count_}; }
 

@@ -66,6 +66,8 @@ private:
             try {
                 find(lane, found);
                 for (const SiteId site : found) workers_[lane].visit(site);
+                workers_[lane].lane.deliver_all();
+                workers_[lane].lane.tell();
             } catch (...) {
                 fail(lane);
             }

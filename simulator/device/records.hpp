@@ -17,6 +17,7 @@
 #include "checkpoint.hpp"
 #include "device/atomic.hpp"
 #include "device/memory.hpp"
+#include "lines.hpp"
 #include "rules/rule.hpp"
 
 namespace tramontane::device {
@@ -77,6 +78,7 @@ public:
     /// \param free records that lanes have at hand; none where they are read
     /// \param used of all pools; see Pool
     void keep(StateFile& file, std::vector<Index> free, std::uint64_t& used) {
+        (void)turn();  // the host has taken some since
         for (std::uint32_t i = taken_; i != given_; ++i) free.push_back(free_[i & (most_ - 1)]);
         std::uint64_t room = next_, end = next_;
         file(room);
@@ -100,6 +102,7 @@ public:
 private:
     void make_room(std::uint64_t most) {
         if (most > (std::uint64_t{1} << 31)) refuse();
+        (void)turn();  // as above
         const std::uint32_t before = most_;
         most_ = static_cast<std::uint32_t>(most);
         Array<T> records(memory_, most_);
@@ -148,7 +151,7 @@ public:
         }
         at_hand_[count_++] = i;
     }
-    TRAMONTANE_RULE void prefetch(Index) const {}
+    TRAMONTANE_RULE void prefetch(Index i) const { prefetch_line(&records_[i]); }
 
     /// Taken less given back; only the sum over all lanes is meant, modulo 2^64.
     [[nodiscard]] std::uint64_t used() const { return used_; }

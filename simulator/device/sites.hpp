@@ -28,11 +28,15 @@ public:
     /// Whether a port is a site of its own.
     [[nodiscard]] TRAMONTANE_RULE bool by_port() const { return ports_.value() > 1; }
     [[nodiscard]] TRAMONTANE_RULE SiteId count() const { return count_; }
+    /// Before it are the sites of switches, from it on nodes.
+    [[nodiscard]] TRAMONTANE_RULE SiteId first_node() const { return of_switches_; }
     /// \param port of the switch, if it is one
     [[nodiscard]] TRAMONTANE_RULE SiteId of(LpId lp, Port port) const {
         if (lp >= switches_) return lp - switches_ + of_switches_;
         return by_port() ? lp * ports_.value() + port : lp;
     }
+    /// \pre by_port(), and it is one
+    [[nodiscard]] TRAMONTANE_RULE Port port(SiteId site) const { return static_cast<Port>(ports_.remainder(site)); }
     [[nodiscard]] TRAMONTANE_RULE LpId lp(SiteId site) const {
         if (site >= of_switches_) return site - of_switches_ + switches_;
         return by_port() ? ports_.quotient(site) : site;

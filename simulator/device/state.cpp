@@ -159,9 +159,7 @@ void State::keep_events(StateFile& file) {
     for (std::uint64_t i = 0; i < count; ++i) {
         if (file.reading()) {
             file(event);
-            const auto& [lp, code, item] = std::tuple(event.event.lp, event.event.code, event.event.item);
-            if (kind_of(code) == EventKind::head_arrival) workers->switches.comes_to(lp, common.packets[item]);
-            lane.start(event.time, lp, code, item);
+            lane.start(event.time, event.event.lp, event.event.code, event.event.item);
         } else {
             const Pending& own = agenda.events()[pending[i]];
             event = {own.time, {0, common.sites.lp(own.site), own.item, own.code}};

@@ -12,13 +12,18 @@ namespace tramontane::device {
 struct alignas(128) Worker {
     Worker(Memory& memory, const Machine& machine, Common& common, SwitchArrays& switch_arrays, NodeArrays& node_arrays,
            std::uint32_t number)
-        : lane(common),
+        : lane(common, number),
           switches(lane, memory, common, switch_arrays),
           nodes(lane, switches, machine, common, node_arrays, number) {}
 
     /// Handles what happens at a site in this window.
     TRAMONTANE_RULE void visit(SiteId site) {
         const LpId lp = lane.sites.lp(site);
+        if (lp >= lane.switches) {
+            if (!lane.places.several()) nodes.fetch(lp - lane.switches);
+        } else if (lane.sites.by_port()) {
+            switches.fetch(lp, lane.sites.port(site));
+        }
         lane.visit(
             site, [&](const Pending& event, Ticks time) { take_back(lp, event, time); },
             [&](const Pending& event, Ticks now) { handle(lp, event, now); });

@@ -34,8 +34,7 @@ TRAMONTANE_RULE void NodeRules<Engine, Switches>::post(std::uint32_t rank, Index
     }
     if (bytes <= p.negligible_size || bytes == 0) {  // LogP: no contention
         const auto hops = topology_.distance(switch_of(place), switch_of(places_.of(e.peer)));
-        const auto packets = (static_cast<std::uint64_t>(bytes) + p.packet - 1) / p.packet;
-        if (e.carries_payload()) engine_.delays.add(0, rank, e.peer, packets);
+        if (e.carries_payload()) engine_.delays.add(0, rank, e.peer, p.packets_of(static_cast<std::uint64_t>(bytes)));
         const Ticks arrival = now + p.logp_out_in_latency + checked_product(hops, p.logp_hop_latency) +
                               checked_product(static_cast<std::uint64_t>(bytes), p.logp_slot);
         engine_.arrive(item, rank, e.peer, bytes, arrival, tie(rank, e));
@@ -72,9 +71,8 @@ TRAMONTANE_RULE void NodeRules<Engine, Switches>::stripe(std::uint32_t rank, std
     engine_.messages[message] = {bytes, bytes, bytes, 0, rank, e.peer, 0, item, true};
     if (waiting_ && waiting_->heeds(rank, e.peer)) [[unlikely]]
         waiting_->leave(item, std::max(node(first).busy_until, now));
-    const std::int64_t packets = (bytes + engine_.parameters.packet - 1) / engine_.parameters.packet;
-    const std::int64_t nics = places_.nics();
-    for (std::uint32_t i = 0; i < std::min(nics, packets); ++i) {
+    const std::uint64_t packets = engine_.parameters.packets_of(static_cast<std::uint64_t>(bytes));
+    for (std::uint32_t i = 0; i < std::min<std::uint64_t>(places_.nics(), packets); ++i) {
         const Index part = engine_.transactions.take();
         engine_.transactions[part].address(e.peer, i, 0, e.kind());
         engine_.transactions[part].begin(message);
@@ -105,7 +103,7 @@ TRAMONTANE_RULE void NodeRules<Engine, Switches>::hand_over(std::uint32_t rank, 
     const auto count = static_cast<std::uint64_t>(bytes);
     Ticks begin = now;
     if (e.carries_payload()) {
-        engine_.delays.add(0, rank, e.peer, (count + p.packet - 1) / p.packet);
+        engine_.delays.add(0, rank, e.peer, p.packets_of(count));
         if (memory_until_) {
             Ticks& until = memory_until_[places_.node_of(places_.of(rank))];
             begin = std::max(now, until);
@@ -305,9 +303,7 @@ TRAMONTANE_RULE void NodeRules<Engine, Switches>::inject(Node& node, std::uint32
         count_injection(nic, packet.bytes, leaves, node.busy_until);
     packet.spacing = static_cast<std::uint32_t>(p.injection_slot);
     node.nic.give(engine_.credits, leaves, packet.bytes);
-    const SwitchId first = switch_of(nic);
-    fabric_.comes_to(first, packet);
-    engine_.schedule(leaves + p.injection_latency, first, event_code(EventKind::head_arrival), index);
+    engine_.schedule(leaves + p.injection_latency, switch_of(nic), event_code(EventKind::head_arrival), index);
 }
 
 template <class Engine, class Switches>

@@ -53,6 +53,13 @@ struct Parameters {
 
     /// Whether switches have a crossbar that packets wait for.
     [[nodiscard]] TRAMONTANE_RULE bool has_crossbar() const { return crossbar_slot > 0; }
+    /// Packets of a message. Nearly all are short, and for these a short division will do.
+    [[nodiscard]] TRAMONTANE_RULE std::uint64_t packets_of(std::uint64_t bytes) const {
+        const std::uint64_t filled = bytes + packet - 1;
+        if (filled >> 32 != 0) [[unlikely]]
+            return filled / packet;
+        return static_cast<std::uint32_t>(filled) / packet;
+    }
 
     /// Time a rank is busy copying n bytes: 3 instructions a word; above 64 B the memory's bandwidth comes on top
     /// (SST/macro 16.0's default cost of eager messages).

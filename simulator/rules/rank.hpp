@@ -446,10 +446,9 @@ TRAMONTANE_RULE NodeRecords::Step NodeRules<Engine, Switches>::post_puts(Node& n
 template <class Engine, class Switches>
 TRAMONTANE_RULE void NodeRules<Engine, Switches>::post_first(Node& node, std::uint32_t rank, const Transfer& t,
                                                              Transaction::Kind kind, std::int64_t bytes, Ticks time) {
-    const std::uint32_t packet = engine_.parameters.packet;
     ++engine_.statistics.messages;
     engine_.statistics.bytes += static_cast<std::uint64_t>(t.bytes);
-    engine_.statistics.packets += (static_cast<std::uint64_t>(t.bytes) + packet - 1) / packet;
+    engine_.statistics.packets += engine_.parameters.packets_of(static_cast<std::uint64_t>(t.bytes));
     node.bytes += static_cast<std::uint64_t>(t.bytes);
     const Index item = engine_.transactions.take();
     Transaction& e = engine_.transactions[item];

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "links.hpp"
+#include "random.hpp"
 #include "rules/routing.hpp"
 #include "rules/rule.hpp"
 #include "ticks.hpp"
@@ -139,5 +140,15 @@ struct alignas(64) Packet {
     Index next;            ///< in the one queue it waits in
 };
 static_assert(sizeof(Packet) == 64);
+
+/// Finds the way that a packet takes at a switch. \param view see RouterIn::next
+template <class Router, class View>
+TRAMONTANE_RULE void route_packet(const Router& router, std::uint64_t seed, SwitchId at, Packet& packet, View&& view) {
+    const Hop hop = router.next(at, packet.route, Draw(mix(seed ^ packet.tie)), view);
+    packet.port = hop.port;
+    packet.channel = hop.channel;
+    packet.ejected = hop.ejects;
+    packet.routed = true;
+}
 
 }  // namespace tramontane

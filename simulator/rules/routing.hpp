@@ -124,8 +124,7 @@ public:
     [[nodiscard]] TRAMONTANE_RULE bool asks_no_queue() const { return policy_ <= Policy::valiant; }
     /// Whether the packet's next hop is the same whenever it is asked for.
     [[nodiscard]] TRAMONTANE_RULE bool ignores_state(const Route& route) const {
-        return asks_no_queue() ||
-               (policy_ <= last_by_intermediate && route.stage != Route::Stage::undecided);
+        return asks_no_queue() || (policy_ <= last_by_intermediate && route.stage != Route::Stage::undecided);
     }
 
     /// The next port and virtual channel of a packet whose head is at switch `at`.

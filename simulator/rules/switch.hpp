@@ -48,7 +48,6 @@ struct alignas(64) CacheLine {
 ///         give_upstream(packet, time)    gives back the space that a packet held at the switch it comes from
 ///         give_to_nic(nic, time, bytes)  gives back space to a NIC: `take_from_switch`, not later than it is due
 ///         latency_behind(packet)         of the link that a packet came by
-///         comes_to(at, packet)           a packet is about to be on its way to a switch: may route it ahead
 /// \tparam Engine see Events
 template <class Own, class Engine>
 class SwitchRules {
@@ -248,11 +247,7 @@ protected:
     }
 
     TRAMONTANE_ONCE TRAMONTANE_RULE void route(SwitchId at, Packet& packet, Ticks now) {
-        const Hop hop = router_.next(at, packet.route, Draw(mix(engine_.seed ^ packet.tie)), View{*this, now});
-        packet.port = hop.port;
-        packet.channel = hop.channel;
-        packet.ejected = hop.ejects;
-        packet.routed = true;
+        route_packet(router_, engine_.seed, at, packet, View{*this, now});
     }
 
     // --- a packet's way through a switch; as a rule the stages follow one another in one event -----------------------
@@ -274,7 +269,7 @@ protected:
             const Passage passage =
                 crossbar(at).book(engine_.gaps, engine_.parameters.crossbar_slot, now, packet.bytes, packet.spacing);
             check_step(passage.tail_leaves - now);
-            packet.spacing = passage.spacing(packet.bytes);
+            packet.spacing = passage.spacing(packet.bytes, engine_.parameters.crossbar_slot);
             leaves = passage.head_leaves;
         }
         if (packet.upstream < engine_.switches) {
@@ -316,7 +311,7 @@ protected:
         const LinkRate& rate = differ ? this->rate(at, packet.port) : engine_.parameters.link;
         const Passage passage = server.book(engine_.gaps, rate.slot, now, packet.bytes, packet.spacing);
         check_step(passage.tail_leaves - now);
-        packet.spacing = passage.spacing(packet.bytes);
+        packet.spacing = passage.spacing(packet.bytes, rate.slot);
 
         if (passage.head_leaves == now && output.before.waiting.empty()) {
             output.before.add(packet.bytes);  // its space in the output buffer is free again at once
@@ -338,7 +333,6 @@ protected:
             packet.upstream_port = packet.port;
             packet.upstream_channel = packet.channel;
             if (server.next == unknown) server.next = topology_.neighbour(at, packet.port);
-            own().comes_to(server.next, packet);
             engine_.send(passage.head_leaves + rate.latency, server.next, event_code(EventKind::head_arrival), item);
         }
         return passage;

@@ -46,9 +46,12 @@ inline bool killed_after(const Drawn& drawn, const Run& run, std::uint64_t numbe
     const auto poll = [&] {
         if (++polls > number) throw Killed();
     };
-    const Keeping keeping{.from = from,
-                          .wanted = [&] { return polls == number ? to : std::string(); },
-                          .written = [](const std::string& error) { CHECK(error.empty()); }};
+    const auto written = [](const std::string& error) {
+        INFO(error);
+        CHECK(error.empty());
+    };
+    const Keeping keeping{
+        .from = from, .wanted = [&] { return polls == number ? to : std::string(); }, .written = written};
     try {
         (void)simulated(drawn, run, poll, keeping, form);
     } catch (const Killed&) {

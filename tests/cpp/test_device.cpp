@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "by_lanes.hpp"
+#include "checkpoint.hpp"
 #include "device/agenda.hpp"
 #include "device/memory.hpp"
 #include "device/records.hpp"
@@ -15,6 +16,7 @@
 #include "device/simulate.hpp"
 #include "drawn.hpp"
 #include "given.hpp"
+#include "killed.hpp"
 #include "random.hpp"
 #include "simulation.hpp"
 #include "testing.hpp"
@@ -252,6 +254,31 @@ TEST_CASE("records that are given back are taken again from the next window on, 
     CHECK(last < 128);  // few more than were held at a time
     std::vector<Index> many(1 << 12);
     CHECK_THROWS_AS(records.take(many.data(), static_cast<std::uint32_t>(many.size())), std::invalid_argument);
+}
+
+TEST_CASE("records are kept, and there is room for more, when none were free and some have been taken since") {
+    const ScratchFile scratch;
+    device::HostMemory memory;
+    device::Records<std::uint64_t> records(memory, 16);
+    std::vector<Index> held(9);
+    records.take(held.data(), 9);
+    for (const Index i : held) records[i] = 7 * i;
+    std::uint64_t used = 9;
+    {
+        StateFile file(scratch.path, StateFile::Mode::write);
+        records.keep(file, {}, used);
+        file.flush();
+    }
+    records.grow();
+    CHECK(records.room() > 16);
+    device::Records<std::uint64_t> others(memory, 16);
+    StateFile file(scratch.path, StateFile::Mode::read);
+    others.keep(file, {}, used);
+    CHECK(used == 9);
+    for (const Index i : held) {
+        CHECK(records[i] == 7 * i);
+        CHECK(others[i] == 7 * i);
+    }
 }
 
 TEST_CASE("an agenda gives back all that it is told, whenever that is due") {

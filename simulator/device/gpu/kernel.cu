@@ -42,18 +42,31 @@ struct Together {
     unsigned generation;  ///< how often all have met
 };
 
-/// All threads of a point's blocks meet, and see what the others have written.
-__device__ void meet(Together* together, unsigned blocks) {
+/// All threads of a point's blocks meet, and see what the others have written. The warp that comes last calls `then()`
+/// before the others go on.
+template <class Then>
+__device__ void meet(Together* together, unsigned blocks, Then&& then) {
     __syncthreads();
-    if (threadIdx.x == 0) {
-        __threadfence();
+    if (threadIdx.x < threads_of_warp) {
+        const bool first = threadIdx.x == 0;
         volatile unsigned* const generation = &together->generation;
-        const unsigned before = *generation;
-        if (atomicSub(&together->missing, 1U) == 1U) {
-            together->missing = blocks;
+        unsigned before = 0;
+        bool last = false;
+        if (first) {
             __threadfence();
-            atomicAdd(&together->generation, 1U);
-        } else {
+            before = *generation;
+            last = atomicSub(&together->missing, 1U) == 1U;
+        }
+        if (any_in_step(last)) {
+            __threadfence();
+            then();
+            meet_in_step();
+            if (first) {
+                together->missing = blocks;
+                __threadfence();
+                atomicAdd(&together->generation, 1U);
+            }
+        } else if (first) {
             while (*generation == before) {
             }
         }
@@ -62,34 +75,71 @@ __device__ void meet(Together* together, unsigned blocks) {
     __syncthreads();
 }
 
-/// The threads of a warp share out the busy sites of as many words among themselves, so that those which are busy at a
-/// time are handled in step. \param word of this thread; those of the others are `stride` apart
-__device__ void visit_busy(Agenda& agenda, Worker& worker, std::uint32_t word, std::uint32_t stride) {
-    const std::uint32_t bit = threadIdx.x % threads_of_warp;
-    const std::uint32_t bits = word < agenda.words() ? agenda.busy(word) : 0;
-    if (!any_in_step(bits != 0)) return;
-    if (bits != 0) agenda.clear_busy(word);
-    const auto own = static_cast<std::uint32_t>(__popc(bits));
-    std::uint32_t upto = own;  // busy sites of the words up to this thread's
+/// The threads of a warp share out what each of them has found, so that they are at it in step. Calls
+/// `take(thread, index, mine)` for each: what a thread has found is taken by one for which it is `mine`; all call it.
+/// \param own how much this thread has found
+/// \return how much all have found
+template <class Take>
+__device__ std::uint32_t share_out(std::uint32_t own, Take&& take) {
+    const std::uint32_t thread = threadIdx.x % threads_of_warp;
+    std::uint32_t upto = own;  // of this thread and those before it
     for (std::uint32_t step = 1; step < threads_of_warp; step *= 2) {
         const std::uint32_t before = of_lower(upto, step);
-        if (bit >= step) upto += before;
+        if (thread >= step) upto += before;
     }
     const std::uint32_t all = of_thread(upto, threads_of_warp - 1);
-    for (std::uint32_t turn = bit; turn - bit < all; turn += threads_of_warp) {
-        std::uint32_t found = 0;  // the word that has the site whose turn it is
+    for (std::uint32_t first = 0; first < all; first += threads_of_warp) {
+        const std::uint32_t turn = first + thread;
+        std::uint32_t found = 0;  // the thread that has found what this one takes
         for (std::uint32_t step = threads_of_warp / 2; step > 0; step /= 2) {
             if (of_thread(upto, found + step - 1) <= turn) found += step;
         }
-        std::uint32_t left = of_thread(bits, found);
-        for (std::uint32_t i = of_thread(upto - own, found); i < turn; ++i) left &= left - 1;
-        if (turn < all) worker.visit(agenda.site(word + (found - bit) * stride, trailing_zeros(left)));
+        take(found, turn - of_thread(upto - own, found), turn < all);
         meet_in_step();
     }
+    return all;
+}
+
+/// What a warp does in a window. \param workers of its threads
+/// \param warp and warps its number, and how many there are
+__device__ void handle_window(Agenda& agenda, const Sites& sites, Worker* workers, std::uint32_t warp,
+                              std::uint32_t warps) {
+    const std::uint32_t thread = threadIdx.x % threads_of_warp;
+    Worker& worker = workers[thread];
+    std::uint32_t orders = 0;
+    bool any = false;
+    for (std::uint32_t first = warp; first < agenda.words(); first += threads_of_warp * warps) {
+        const std::uint32_t word = first + thread * warps;
+        const std::uint32_t bits = word < agenda.words() ? agenda.busy(word) : 0;
+        if (!any_in_step(bits != 0)) continue;
+        if (bits != 0) agenda.clear_busy(word);
+        if (!any) orders = worker.lane.orders();
+        any = true;
+        // At first all that happens at switches, then at nodes: so threads in step, and warps of a processor, are at
+        // the same instructions, of which their cache holds few.
+        const std::uint32_t of_switches = bits & agenda.bits_before(word, sites.first_node());
+#pragma unroll 1
+        for (const std::uint32_t these : {of_switches, bits & ~of_switches}) {
+            share_out(static_cast<std::uint32_t>(__popc(these)),
+                      [&](std::uint32_t found, std::uint32_t index, bool mine) {
+                          std::uint32_t left = of_thread(these, found);
+                          if (!mine) return;
+                          for (; index > 0; --index) left &= left - 1;
+                          worker.visit(agenda.site(first + found * warps, trailing_zeros(left)));
+                      });
+        }
+    }
+    if (!any) return;
+    share_out(worker.lane.sent_count(), [&](std::uint32_t found, std::uint32_t index, bool mine) {
+        if (mine) worker.lane.deliver(workers[found].lane.sent()[index]);
+    });
+    worker.lane.clear_sent();
+    worker.lane.tell();
     // A site may be another thread's next time: so all of them go on to count from the same number.
-    std::uint32_t orders = worker.lane.orders();
+    if (!any_in_step(worker.lane.orders() != orders)) return;
+    orders = worker.lane.orders();
     for (std::uint32_t step = 1; step < threads_of_warp; step *= 2) {
-        const std::uint32_t other = of_thread(orders, bit ^ step);
+        const std::uint32_t other = of_thread(orders, thread ^ step);
         if (static_cast<std::int32_t>(other - orders) > 0) orders = other;
     }
     worker.lane.set_orders(orders);
@@ -102,25 +152,18 @@ __global__ void __launch_bounds__(threads_of_block) handle_windows(Together* poi
     // warps of a processor, and only then to the same warp.
     const std::uint32_t warps = blocks * blockDim.x / threads_of_warp;
     const std::uint32_t warp = threadIdx.x / threads_of_warp * blocks + blockIdx.x % blocks;
-    const std::uint32_t bit = threadIdx.x % threads_of_warp;
-    const std::uint32_t lane = warp * threads_of_warp + bit;
-    if (lane == 0) obituary = tell;
-    meet(together, blocks);
-    Worker& worker = together->point.workers[lane];
+    if (warp == 0 && threadIdx.x % threads_of_warp == 0) obituary = tell;
+    meet(together, blocks, [] {});
     Agenda& agenda = common->agenda;
     while (together->point.window != Agenda::ended && together->left > 0) {
-        for (std::uint32_t word = warp; word < agenda.words(); word += threads_of_warp * warps) {
-            visit_busy(agenda, worker, word + bit * warps, warps);
-        }
-        meet(together, blocks);
-        if (warp == 0) {
-            const bool crowded = any_in_step(bit < Common::pools && common->turn_records(bit));
-            if (bit == 0) {
-                together->point.window = agenda.turn();
-                together->left = crowded ? 0 : together->left - 1;
-            }
-        }
-        meet(together, blocks);
+        handle_window(agenda, common->sites, together->point.workers + warp * threads_of_warp, warp, warps);
+        meet(together, blocks, [&] {
+            const std::uint32_t thread = threadIdx.x % threads_of_warp;
+            const bool crowded = any_in_step(thread < Common::pools && common->turn_records(thread));
+            if (thread > 0) return;
+            together->point.window = agenda.turn();
+            together->left = crowded ? 0 : together->left - 1;
+        });
     }
 }
 
