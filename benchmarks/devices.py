@@ -24,7 +24,10 @@ from tramontane.substrates import devices
 from tramontane.support import host
 
 POINTS = Path(__file__).parent / "points"
-CHOSEN = ("torus-1024", "dragonfly-MM-1e4", "dragonfly-MM-1e5", "halo-1e6", "transposition-1e6")
+CHOSEN = (
+    *("torus-1024", "dragonfly-MM-1e4", "fattree-M-1e4", "rows-1e5", "allreduce-1e5", "dragonfly-MM-1e5"),
+    *("halo-1e6-width-1", "halo-1e6", "transposition-1e6"),
+)
 #: How many points of that name are simulated at once.
 TOGETHER = (64, "torus-1024")
 COLUMNS = (
@@ -98,12 +101,14 @@ def main() -> None:
             parser.error(str(error))
     else:
         name = f"{host.cores()} threads as lanes"
+    console = Console(width=None if Console().is_terminal else 120)
     table = Table(*COLUMNS, title=f"{arguments.device}: {name}")
     differ = False
     for chosen in arguments.only:
-        point = load_point(files[chosen]).canonical()
-        by_device = apart(measured, point, arguments.device, host.cores() if arguments.device == "host" else 1)
-        one, several = (apart(measured, point, "cpu", threads) for threads in (1, host.cores()))
+        with console.status(f"{chosen}, the last of {len(arguments.only)} is {arguments.only[-1]}"):
+            point = load_point(files[chosen]).canonical()
+            by_device = apart(measured, point, arguments.device, host.cores() if arguments.device == "host" else 1)
+            one, several = (apart(measured, point, "cpu", threads) for threads in (1, host.cores()))
         same = of_the_points([by_device]) == of_the_points([one])
         differ |= not same
         seconds = (by_device["wall_s"], one["wall_s"], several["wall_s"])
@@ -117,7 +122,7 @@ def main() -> None:
         differ |= not same
         hops = sum(each["hops"] for each in expected)
         table.add_row(*row_of(f"{arguments.together} x {TOGETHER[1]}", hops, (wall, one_s, all_s), None, same=same))
-    Console().print(table)
+    console.print(table)
     if differ:
         raise SystemExit(1)
 

@@ -404,6 +404,16 @@ def test_the_memory_of_a_gpu_is_as_expected(name: str, statistics: dict[str, Any
     assert 0.5 < memory_on_accelerator(point) / needed < 2
 
 
+@pytest.mark.parametrize(
+    "machine",
+    [*({"routing": routing} for routing in ("minimal", "valiant", "ugal")), {"crossbar": {"bandwidth": "80 GB/s"}}],
+)
+def test_the_memory_of_a_gpu_is_that_of_ports_where_they_are_apart(machine: dict[str, Any]) -> None:
+    point = made({"kind": "halo", "width": 3, "grid": [64, 64, 16]}, 64, BIG | machine)
+    needed = _simulator.idle_bytes(as_simulated(point), rates()["gpu_memory"]["lanes"])
+    assert 0.6 < memory_on_accelerator(point) / needed < 1.6
+
+
 def test_a_gpu_takes_as_much_less_than_a_core_as_was_measured() -> None:
     cost = estimate(made({"kind": "halo", "width": 3, "grid": [64, 64, 16]}, 64, BIG))
     start, known = rates()["seconds_per_point"], rates()["gpu_times_a_core"]

@@ -23,7 +23,11 @@ from tramontane.study.network import Network, Nodes
 from tramontane.study.points import BY_CLASS, WHOLE, Point
 from tramontane.study.settings import filled
 from tramontane.study.traffic import CONTROL, Floats, Traffic, traffic
+from tramontane.study.units import UNLIMITED
 from tramontane.study.workloads import DOUBLE, RADICES, Allreduce
+
+ROUTED_AHEAD = ("minimal", "d-mod-k", "valiant", "valiant-global")
+"""Routings that ask no queue: `RouterIn::asks_no_queue` of the simulator."""
 
 _RUNS_OF_A_SEARCH = 3
 """Radices that a search for the best one runs, rather more than fewer."""
@@ -138,19 +142,29 @@ def on_accelerator(cost: Cost, ranks: int) -> float:
 
 def memory_on_accelerator(point: Point) -> int:
     """Return the memory that a GPU needs for a point on a network [B]."""
-    machine, needed = point.network, rates()["gpu_memory"]
+    machine, speed = point.network, rates()
+    needed = speed["gpu_memory"]
     interfaces = point.rank_mapping.nodes * machine.node.nics
     places = machine.facts.switches + interfaces
-    links = machine.facts.switches * machine.facts.ports + interfaces
+    ports = machine.facts.switches * machine.facts.ports
     messages = max((_posted(point, part) for part in traffic(point.workload, point.ranks)), default=0.0)
     return int(
         needed["lanes"] * needed["bytes_per_lane"]
         + min(places, needed["lanes"]) * needed["bytes_per_place_at_work"]
-        + places * needed["bytes_per_place"]
+        + _sites(point, places) * needed["bytes_per_site"]
         + messages * needed["bytes_per_message"]
-        + links * _counting(point, on_accelerator=True)
+        + ports * (speed["bytes_per_port"] + machine.facts.virtual_channels * speed["bytes_per_channel"])
+        + (ports + interfaces) * _counting(point, on_accelerator=True)
         + _diaries(point, places, messages)
     )
+
+
+def _sites(point: Point, places: int) -> int:
+    """Return what a GPU's lanes share out among themselves: `Sites` of the simulator."""
+    machine = point.network
+    more = machine.facts.switches * (machine.facts.ports - 1)
+    is_apart = machine.crossbar.bandwidth == UNLIMITED and machine.routing in ROUTED_AHEAD
+    return places + (more if is_apart and places + more <= rates()["gpu_memory"]["most_sites"] else 0)
 
 
 def _diaries(point: Point, places: int, messages: float) -> float:

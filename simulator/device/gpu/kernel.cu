@@ -2,9 +2,10 @@
 // of the accelerator. Compiled by nvcc or hipcc into a library of its own (CMake: TRAMONTANE_CUDA, TRAMONTANE_HIP).
 //
 // One launch handles many windows, for which all its threads stay: in each, a lane handles what some sites have, one
-// site after the other; then all meet, the first goes on to the next window that has events, and all meet again. A
-// launch ends when no window is left, when so many have been handled, or when room gets scarce; only then the host
-// looks. Of several points each has blocks of its own, which meet no others.
+// site after the other; then it delivers, with the others of its warp, what they have sent; then all meet, and the last
+// that comes goes on to the next window that has events. A launch ends when no window is left, when so many have been
+// handled, or when room gets scarce; only then the host looks. Of several points each has blocks of its own, which meet
+// no others.
 #include <algorithm>
 #include <new>
 #include <stdexcept>
@@ -20,9 +21,9 @@ namespace tramontane {
 namespace device::gpu {
 namespace {
 
-// One block a processor, with as many warps as its registers allow: each warp has sites of its own, and what a window
-// takes is how long the busiest one is at it.
-constexpr int threads_of_block = 1024;
+// Each warp has sites of its own, and what a window takes is how long the busiest one is at it. With 1024 threads, and
+// half the registers for each, all points that were tried took longer.
+constexpr int threads_of_block = 512;
 constexpr std::uint32_t threads_of_warp = Agenda::bits_of_word;
 
 /// What a kernel that has ended itself leaves behind, in memory of the host.
