@@ -49,6 +49,14 @@ TRAMONTANE_RULE inline std::uint32_t peek(const std::uint32_t* at) {
     return __atomic_load_n(at, __ATOMIC_RELAXED);
 #endif
 }
+/// Puts a 1 there, as others may at the same time.
+TRAMONTANE_RULE inline void mark(std::uint8_t* at) {
+#ifdef TRAMONTANE_ON_DEVICE
+    *at = 1;
+#else
+    __atomic_store_n(at, std::uint8_t{1}, __ATOMIC_RELAXED);
+#endif
+}
 /// Puts `value` there, and returns what was there before.
 TRAMONTANE_RULE inline std::uint32_t exchange(std::uint32_t* of, std::uint32_t value) {
 #ifdef TRAMONTANE_ON_DEVICE

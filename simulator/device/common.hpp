@@ -321,15 +321,24 @@ struct NodeArrays {
 struct SwitchArrays {
     /// \param counters of ports that are taken in turn
     SwitchArrays(Memory& memory, const Common& common, std::uint32_t counters)
-        : met(memory, common.switches), turns(memory, counters), injections(memory, common.places.count()) {
+        : records(memory, common.switches),
+          visited(memory, common.sites.by_port() ? common.switches : 0),
+          turns(memory, counters),
+          injections(memory, common.places.count()) {
         for (std::size_t nic = 0; nic < injections.size(); ++nic) {
             Injection* const injection = ::new (static_cast<void*>(&injections[nic])) Injection();
             injection->channel = NodeChannel(common.parameters.buffer);
         }
     }
 
-    Array<CacheLine*> met;
-    Array<CacheLine> lines;  ///< made by the first lane, which knows how many each switch has
+    /// Whether a packet has met a switch.
+    [[nodiscard]] bool was_met(SwitchId at) const {
+        return visited.size() > 0 ? visited[at] != 0 : records[at] != nullptr;
+    }
+
+    Array<CacheLine*> records;    ///< null until a packet comes; where ports are sites, all are begun before
+    Array<std::uint8_t> visited;  ///< which switches packets have met, where ports are sites; else none
+    Array<CacheLine> lines;       ///< made by the first lane, which knows how many each switch has
     Array<std::uint32_t> turns;
     Array<Injection> injections;
 };

@@ -417,7 +417,8 @@ public:
     Switches(Lane& lane, Memory& memory, Common& common, SwitchArrays& arrays)
         : SwitchRules(lane, common.network, common.router, common.links) {
         if (arrays.lines.size() == 0) arrays.lines = Array<CacheLine>(memory, common.switches * lines_);
-        switches_ = arrays.met.get();
+        switches_ = arrays.records.get();
+        visited_ = arrays.visited.get();
         counters_ = arrays.turns.get();
         injection_ = arrays.injections.get();
         all_lines_ = arrays.lines.get();
@@ -427,19 +428,18 @@ public:
     void begin_all() {
         for (SwitchId at = 0; engine_.sites.by_port() && at < engine_.switches; ++at) {
             begin(at, all_lines_ + at * lines_);
-            switches_[at] = nullptr;  // no packet has met it
         }
     }
     /// Bytes of switch state, of the switches that a packet met.
     [[nodiscard]] std::uint64_t memory(const SwitchArrays& arrays) const {
         std::uint64_t met = 0;
-        for (std::size_t at = 0; at < arrays.met.size(); ++at) met += arrays.met[at] != nullptr ? 1 : 0;
+        for (SwitchId at = 0; at < engine_.switches; ++at) met += arrays.was_met(at) ? 1 : 0;
         return met * lines_ * sizeof(CacheLine) + arrays.turns.bytes();
     }
     TRAMONTANE_RULE void fetch_injection(std::uint32_t nic) const { prefetch_line(&injection_[nic]); }
-    /// Brings what events of a port need nearer.
-    TRAMONTANE_RULE void fetch(SwitchId at, Port port) const {
-        if (switches_[at] == nullptr) return;
+    /// Before a port that is a site is visited: brings what its events need nearer.
+    TRAMONTANE_RULE void begin_visit(SwitchId at, Port port) const {
+        mark(&visited_[at]);
         prefetch_line(&link(at, port));
         for (std::uint8_t channel = 0; channel < channels_; ++channel) {
             prefetch_line(&out(at, port, channel).before);
@@ -455,15 +455,7 @@ public:
 private:
     friend SwitchRules;
 
-    /// Where a port is a site, several lanes may do so at a time; then the record has been begun before.
-    TRAMONTANE_RULE void create(SwitchId at) {
-        CacheLine* const record = all_lines_ + at * lines_;
-        if (engine_.sites.by_port()) {
-            switches_[at] = record;
-        } else {
-            begin(at, record);
-        }
-    }
+    TRAMONTANE_RULE void create(SwitchId at) { begin(at, all_lines_ + at * lines_); }
     TRAMONTANE_RULE void give_upstream(const Packet& packet, Ticks time) {
         engine_.send_credit(time, packet.upstream, packet.upstream_port, packet.upstream_channel, packet.bytes);
     }
@@ -476,6 +468,7 @@ private:
     }
 
     CacheLine* all_lines_;
+    std::uint8_t* visited_;  // by switch, where ports are sites
 };
 
 /// The nodes as a lane sees them.
@@ -510,8 +503,8 @@ public:
         ended_ = ended;
     }
 
-    /// Brings what events of a node with one place need nearer.
-    TRAMONTANE_RULE void fetch(std::uint32_t place) const {
+    /// Before a node with one place is visited: brings what its events need nearer.
+    TRAMONTANE_RULE void begin_visit(std::uint32_t place) const {
         prefetch_line(&nodes_[place].nic);
         prefetch_line(&nodes_[place].arrived);
         fabric_.fetch_injection(place);

@@ -183,14 +183,15 @@ void State::keep_switches(StateFile& file) {
     file.list(switches.turns.get(), switches.turns.size());
     std::vector<SwitchId> met;
     for (SwitchId at = 0; at < common.switches; ++at) {
-        if (switches.met[at] != nullptr) met.push_back(at);
+        if (switches.was_met(at)) met.push_back(at);
     }
     file(met);
     const std::size_t lines = switches.lines.size() / common.switches;
     for (const SwitchId at : met) {
         if (at >= common.switches) throw std::runtime_error("checkpoint: of another point");
-        switches.met[at] = switches.lines.get() + at * lines;
-        file.array(switches.met[at], lines);
+        switches.records[at] = switches.lines.get() + at * lines;
+        file.array(switches.records[at], lines);
+        if (switches.visited.size() > 0) switches.visited[at] = 1;
     }
     keep_array(file, switches.injections);
 }

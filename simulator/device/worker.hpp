@@ -20,9 +20,9 @@ struct alignas(128) Worker {
     TRAMONTANE_RULE void visit(SiteId site) {
         const LpId lp = lane.sites.lp(site);
         if (lp >= lane.switches) {
-            if (!lane.places.several()) nodes.fetch(lp - lane.switches);
+            if (!lane.places.several()) nodes.begin_visit(lp - lane.switches);
         } else if (lane.sites.by_port()) {
-            switches.fetch(lp, lane.sites.port(site));
+            switches.begin_visit(lp, lane.sites.port(site));
         }
         lane.visit(
             site, [&](const Pending& event, Ticks time) { take_back(lp, event, time); },
