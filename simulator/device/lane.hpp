@@ -281,7 +281,7 @@ public:
             ++statistics.events;
             handle(event, event.time);
         }
-        current_ = no_site;
+        end_ = 0;
     }
     /// What it has sent and not delivered, so much of it.
     [[nodiscard]] TRAMONTANE_RULE const Sent* sent() const { return outbox_; }
@@ -311,8 +311,6 @@ public:
     }
 
 private:
-    static constexpr SiteId no_site = ~SiteId{0};
-
     /// What a router is told that asks no queue.
     struct NoQueues {
         [[nodiscard]] TRAMONTANE_RULE std::uint64_t queue(SwitchId, Port) const { return 0; }
@@ -328,6 +326,9 @@ private:
         if (kind == EventKind::message_arrival) transactions.prefetch(event.item);
     }
     TRAMONTANE_RULE void put(const Sent& sent) {
+        if constexpr (checks) {
+            if (sent.time < end_) fail<std::logic_error>("device: an event reaches another site within a window");
+        }
         if (sent_ == Sent::most) deliver_all();
         outbox_[sent_++] = sent;
     }
@@ -406,8 +407,8 @@ private:
     Index events_ = none;  // of the site that is visited: a heap
     Agenda::Soon soon_;    // windows of what it has led to
     std::uint32_t order_ = 0;
-    SiteId current_ = no_site;
-    Ticks begin_ = 0, end_ = 0;
+    SiteId current_ = 0;         // that is visited
+    Ticks begin_ = 0, end_ = 0;  // of the window, while a site is visited; else `end_` is 0
 };
 
 /// The switches as a lane sees them.

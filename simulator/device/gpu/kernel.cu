@@ -79,9 +79,8 @@ __device__ void meet(Together* together, unsigned blocks, Then&& then) {
 /// The threads of a warp share out what each of them has found, so that they are at it in step. Calls
 /// `take(thread, index, mine)` for each: what a thread has found is taken by one for which it is `mine`; all call it.
 /// \param own how much this thread has found
-/// \return how much all have found
 template <class Take>
-__device__ std::uint32_t share_out(std::uint32_t own, Take&& take) {
+__device__ void share_out(std::uint32_t own, Take&& take) {
     const std::uint32_t thread = threadIdx.x % threads_of_warp;
     std::uint32_t upto = own;  // of this thread and those before it
     for (std::uint32_t step = 1; step < threads_of_warp; step *= 2) {
@@ -98,7 +97,6 @@ __device__ std::uint32_t share_out(std::uint32_t own, Take&& take) {
         take(found, turn - of_thread(upto - own, found), turn < all);
         meet_in_step();
     }
-    return all;
 }
 
 /// What a warp does in a window. \param workers of its threads
