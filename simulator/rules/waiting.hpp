@@ -63,11 +63,14 @@ struct alignas(64) WaitingOfRank {
     Ticks idle_since;
 };
 
-/// \tparam Own who has the records:
+/// \tparam Own who has the records, and
 ///
-///         heeds(rank), heeds(rank, other)  whether a rank's waiting is counted, or a message's diary is needed for
-///         that diary(item), rest(item)          of a transaction of_rank(rank) begins(item, transactions)       a
-///         diary begins tell(told, stretch)              for timelines
+///         heeds(rank)                 whether its waiting is counted
+///         heeds(rank, other)          whether a message between them needs a diary
+///         diary(item), rest(item)     of a transaction
+///         of_rank(rank)               what is counted of it
+///         begins(item, transactions)  a diary begins
+///         tell(told, stretch)         for timelines
 template <class Own>
 class WaitingRules {
 public:
