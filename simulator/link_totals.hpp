@@ -26,9 +26,10 @@ namespace tramontane {
 }
 
 /// Of which nothing has been counted; without bins where nobody asks.
-[[nodiscard]] inline UseOverTime use_over_time(const Topology& topology, const LinkCounting& counting) {
+/// \param surely see first_width
+[[nodiscard]] inline UseOverTime use_over_time(const Topology& topology, const LinkCounting& counting, Ticks surely) {
     const auto classes = static_cast<std::uint32_t>(topology.link_classes().size());
-    return UseOverTime(counting.bins, classes + 1, counting.one_by_one());
+    return UseOverTime(counting.bins, classes + 1, counting.one_by_one(), surely);
 }
 
 /// Sums by class, and those that carried most. Meters must outlive it.

@@ -64,22 +64,19 @@ struct UseNote {
         std::memcpy(to + 7 + of_bytes, &use.peak_queue, sizeof(use.peak_queue));
         return to + 7 + of_bytes + of_queue;
     }
-    /// \return where the next note is
-    const std::byte* read(const std::byte* from) {
-        std::uint16_t when;
-        std::uint8_t lengths;
-        std::memcpy(&link, from, sizeof(link));
-        std::memcpy(&when, from + 4, sizeof(when));
-        std::memcpy(&lengths, from + 6, sizeof(lengths));
-        const std::uint32_t of_bytes = lengths >> 4, of_queue = lengths & 15;
-        bin = when & ((1U << bits_of_bin) - 1);
-        width = static_cast<std::uint8_t>(when >> bits_of_bin);
-        use = {};
-        std::memcpy(&use.bytes, from + 7, sizeof(use.bytes));
-        std::memcpy(&use.peak_queue, from + 7 + of_bytes, sizeof(use.peak_queue));
-        use.bytes = first_bytes(use.bytes, of_bytes);
-        use.peak_queue = first_bytes(use.peak_queue, of_queue);
-        return from + 7 + of_bytes + of_queue;
+    [[nodiscard]] static UseNote read(const std::byte* from) {
+        const auto when = word<std::uint16_t>(from + 4);
+        const std::uint32_t of_bytes = lengths(from) >> 4, of_queue = lengths(from) & 15;
+        return {.use = {.bytes = first_bytes(word<std::uint64_t>(from + 7), of_bytes),
+                        .peak_queue = first_bytes(word<std::uint64_t>(from + 7 + of_bytes), of_queue)},
+                .link = link_of(from),
+                .bin = static_cast<std::uint16_t>(when & ((1U << bits_of_bin) - 1)),
+                .width = static_cast<std::uint8_t>(when >> bits_of_bin)};
+    }
+    [[nodiscard]] static std::uint32_t link_of(const std::byte* note) { return word<std::uint32_t>(note); }
+    /// Where the note behind it is.
+    [[nodiscard]] static const std::byte* after(const std::byte* note) {
+        return note + 7 + (lengths(note) >> 4) + (lengths(note) & 15);
     }
 
 private:
@@ -87,6 +84,13 @@ private:
     static_assert(max_time_bins <= 1U << bits_of_bin);
     static_assert(std::endian::native == std::endian::little);
 
+    template <class T>
+    [[nodiscard]] static T word(const std::byte* from) {
+        T read;
+        std::memcpy(&read, from, sizeof(read));
+        return read;
+    }
+    [[nodiscard]] static std::uint32_t lengths(const std::byte* note) { return word<std::uint8_t>(note + 6); }
     [[nodiscard]] static std::uint32_t length(std::uint64_t number) {
         return (static_cast<std::uint32_t>(std::bit_width(number)) + 7) / 8;
     }
@@ -98,11 +102,13 @@ private:
 /// What classes of links, and single links where they are told, carry over time. All bins are equally wide.
 ///
 /// Which links are told is known at the end. Few bins of most links hold something, so bins of single links are noted
-/// one after another. Only when these notes take half of the memory that all bins of all links need, links get bins.
+/// one after another. Only when these notes take as much memory as all bins of all links need, links get bins.
 class UseOverTime : public MeterRules<UseOverTime> {
 public:
-    explicit UseOverTime(std::uint32_t bins = 0, std::uint32_t classes = 0, bool one_by_one = false)
+    /// \param surely see first_width
+    explicit UseOverTime(std::uint32_t bins = 0, std::uint32_t classes = 0, bool one_by_one = false, Ticks surely = 0)
         : bins_(bins),
+          width_(first_width(bins, surely)),
           chunk_bits_(static_cast<std::uint32_t>(
               std::bit_width(large_page / (sizeof(UseOfBin) * std::max<std::size_t>(bins, 1))))),
           one_by_one_(one_by_one),
@@ -110,6 +116,7 @@ public:
     /// The same, of which nothing has been counted yet.
     [[nodiscard]] UseOverTime another() const {
         UseOverTime made(bins_, 0, one_by_one_);
+        made.width_ = width_;
         made.of_classes_.resize(of_classes_.size());
         return made;
     }
@@ -165,9 +172,8 @@ public:
             asked[link] = true;
             places[link] = place;
         }
-        each_note([&](const UseNote& note) {
-            if (asked[note.link]) told[places[note.link]][present(note)].add(note.use);
-        });
+        each_note_of([&](std::uint32_t link) { return asked[link]; },
+                     [&](const UseNote& note) { told[places[note.link]][present(note)].add(note.use); });
         return told;
     }
 
@@ -205,28 +211,29 @@ private:
 
     [[gnu::noinline]] void make_room() {
         const std::size_t all_bins = std::size_t{links_} * bins_ * sizeof(UseOfBin);
-        if (2 * ends_.size() * large_page >= std::max(all_bins, large_page)) store_notes();
+        if (ends_.size() * large_page >= std::max(all_bins, large_page)) store_notes();
         if (next_note_ != nullptr) ends_.back() = next_note_;
-        if (ends_.size() == notes_.size()) notes_.push_back(allocate_pages<std::byte>(large_page));
+        // In small pages: notes are written, and read, one after another.
+        if (ends_.size() == notes_.size()) notes_.push_back(allocate_pages<std::byte>(large_page, false));
         next_note_ = notes_[ends_.size()].get();
         last_note_ = next_note_ + large_page - UseNote::most_bytes;
         ends_.push_back(next_note_);
     }
-    template <class F>
-    void each_note(F&& f) const {
-        UseNote note;
+    /// Calls `f(note)` for each note of a link for which `asked(link)` holds.
+    template <class Asked, class F>
+    void each_note_of(Asked&& asked, F&& f) const {
         for (std::size_t chunk = 0; chunk < ends_.size(); ++chunk) {
             const std::byte* const end = chunk + 1 < ends_.size() ? ends_[chunk] : next_note_;
-            for (const std::byte* next = notes_[chunk].get(); next != end;) {
-                next = note.read(next);
-                f(note);
+            for (const std::byte* next = notes_[chunk].get(); next != end; next = UseNote::after(next)) {
+                if (asked(UseNote::link_of(next))) f(UseNote::read(next));
             }
         }
     }
     /// Adds all notes to the bins of their links, and forgets them.
     void store_notes() {
         store_up_to(links_);
-        each_note([&](const UseNote& note) { of(note.link)[present(note)].add(note.use); });
+        each_note_of([](std::uint32_t) { return true; },
+                     [&](const UseNote& note) { of(note.link)[present(note)].add(note.use); });
         ends_.clear();
         next_note_ = last_note_ = nullptr;
     }
@@ -247,9 +254,9 @@ private:
     }
 
     std::uint32_t bins_;
+    std::uint32_t width_;
     std::uint32_t chunk_bits_;
     bool one_by_one_;
-    std::uint32_t width_ = least_width;
     std::uint32_t links_ = 0;              // that have a number
     std::uint32_t stored_ = 0;             // of these, that have bins in chunks_
     std::vector<UseOfBin> of_classes_;     // class by class

@@ -31,7 +31,7 @@ struct Release {
 template <class T>
 using Pages = std::unique_ptr<T[], Release>;
 
-/// \param large whether most of it is touched: where little is, clearing large pages costs more than it saves
+/// \param large whether most of it is touched, and in no order: else clearing large pages costs more than it saves
 template <class T>
 [[nodiscard]] Pages<T> allocate_pages(std::size_t count, bool large = true) {
     static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= large_page);

@@ -94,9 +94,12 @@ public:
     [[nodiscard]] bool heeds(std::uint32_t a, std::uint32_t b) const { return all_ || tells(a) || tells(b); }
     [[nodiscard]] bool heeds(std::uint32_t rank) const { return all_ || tells(rank); }
 
-    /// Brings what the arrival of a message will touch into the cache.
+    /// Whether what a rank does is told.
+    [[nodiscard]] bool tells(std::uint32_t rank) const { return (told_[rank / bits] >> rank % bits & 1) != 0; }
+
+    /// Brings what the arrival of a message will touch into the cache, where that is so of most messages.
     void prefetch(std::uint32_t rank, Index item) const {
-        if (!heeds(rank)) return;
+        if (!all_) return;
         diaries_.prefetch(item);
         prefetch_line(&ranks_[rank]);
     }
@@ -116,7 +119,6 @@ private:
     [[nodiscard]] Diary& diary(Index item) { return diaries_[item]; }
     [[nodiscard]] DiaryRest& rest(Index item) { return rests_[item]; }
     [[nodiscard]] WaitingOfRank& of_rank(std::uint32_t rank) { return ranks_[rank]; }
-    [[nodiscard]] bool tells(std::uint32_t rank) const { return (told_[rank / bits] >> rank % bits & 1) != 0; }
     void tell(Told told, const Stretch& stretch) const {
         if (!tells(stretch.rank) || stretch.end <= stretch.begin) return;
         if (told->size() == max_stretches) throw std::runtime_error("timeline: more than 20 million stretches");

@@ -20,6 +20,7 @@
 #include "device/records.hpp"
 #include "device/rounds.hpp"
 #include "device/sites.hpp"
+#include "first_bins.hpp"
 #include "node_store.hpp"
 #include "noise.hpp"
 #include "places.hpp"
@@ -153,7 +154,8 @@ struct Common {
           congestion(memory, std::size_t{congestion_bins} * congestion_bins),
           spans(memory, std::size_t{lanes} * phases),
           totals(memory, std::size_t{lanes} * phases),
-          link_bins(memory, links.bins, std::size_t{switches} * network.ports() + places.count()) {
+          link_bins(memory, links.bins, std::size_t{switches} * network.ports() + places.count(),
+                    surely_counted(schedule, links, parameters, setting.places)) {
         std::copy(delay_bins::lower.begin(), delay_bins::lower.end(), delay_bounds.get());
         std::copy(delay_bins::of_cell.begin(), delay_bins::of_cell.end(), delay_cells.get());
         std::fill_n(spans.get(), spans.size(), NodeRecords::Span{});

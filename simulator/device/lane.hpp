@@ -121,6 +121,7 @@ public:
     [[nodiscard]] TRAMONTANE_RULE bool heeds(const Of&...) const {
         return true;
     }
+    [[nodiscard]] TRAMONTANE_RULE bool tells(std::uint32_t) const { return false; }
 
 private:
     friend WaitingRules;

@@ -20,7 +20,9 @@ class LinkBins : public MeterRules<LinkBins> {
 public:
     /// \param bins of each link; 0: nobody asks
     /// \param links that there may be at most
-    LinkBins(Memory& memory, std::uint32_t bins, std::size_t links) : bins_(bins) {
+    /// \param surely see first_width
+    LinkBins(Memory& memory, std::uint32_t bins, std::size_t links, Ticks surely = 0)
+        : bins_(bins), first_width_(first_width(bins, surely)) {
         if (bins > 0) of_links_ = Array<UseOfBin>(memory, links * bins);
     }
 
@@ -53,7 +55,7 @@ private:
         return of_links_.get() + std::size_t{meter.number} * bins_;
     }
     TRAMONTANE_RULE std::uint32_t reach(LinkMeter& meter, Ticks time) {
-        std::uint32_t width = meter.width < least_width ? least_width : meter.width;
+        std::uint32_t width = meter.width < first_width_ ? first_width_ : meter.width;
         while (time >> width >= bins_) ++width;
         if (width != meter.width) widen(meter, width);
         return width;
@@ -68,7 +70,7 @@ private:
         of(meter)[bin].add(use);
     }
 
-    const std::uint32_t bins_;
+    const std::uint32_t bins_, first_width_;
     std::uint32_t links_ = 0;  // that have a number
     Array<UseOfBin> of_links_;
 };

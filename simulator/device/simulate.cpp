@@ -20,6 +20,7 @@
 #include "device/on_threads.hpp"
 #include "device/state.hpp"
 #include "device/worker.hpp"
+#include "first_bins.hpp"
 #include "link_totals.hpp"
 #include "rules/deadlock.hpp"
 #include "setting.hpp"
@@ -122,7 +123,9 @@ public:
           switch_arrays_(memory_, common_, setting_.router.counters()),
           node_arrays_(memory_, common_, asked.schedule, injection_meter(*setting_.topology)),
           workers_(memory_, lanes),
-          link_use_(use_over_time(*setting_.topology, asked.run.links)) {
+          link_use_(
+              use_over_time(*setting_.topology, asked.run.links,
+                            surely_counted(asked.schedule, asked.run.links, common_.parameters, setting_.places))) {
         for (std::uint32_t number = 0; number < lanes; ++number) {
             workers_.add(memory_, asked.machine, common_, switch_arrays_, node_arrays_, number);
         }

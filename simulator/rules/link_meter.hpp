@@ -56,6 +56,15 @@ struct alignas(64) LinkMeter {
     static constexpr std::uint32_t no_number = ~std::uint32_t{0};
 };
 
+/// How wide bins are at first [ticks], as a power of two: 82 ps, less than a packet takes, or as wide as it takes to
+/// have a moment in one that surely will be. All ranks may start at once, and first packets would be in many narrow
+/// bins.
+[[nodiscard]] TRAMONTANE_RULE inline std::uint32_t first_width(std::uint32_t bins, Ticks surely) {
+    std::uint32_t width = 14;
+    while (bins > 0 && surely >> width >= bins) ++width;
+    return width;
+}
+
 /// How it is counted over time.
 ///
 /// \tparam Own who has the bins, and
@@ -86,8 +95,6 @@ public:
     }
 
 protected:
-    static constexpr std::uint32_t least_width = 14;  // 82 ps, less than a packet takes
-
     /// Gives a meter's bins another width, no smaller one.
     TRAMONTANE_RULE static void renew(LinkMeter& meter, std::uint32_t width) {
         const std::uint32_t wider = width - meter.width;

@@ -177,7 +177,7 @@ protected:
     [[nodiscard]] TRAMONTANE_STEP TRAMONTANE_RULE Ticks busy_until(const Node& node, std::uint32_t rank, Ticks now,
                                                                    Ticks work) {
         const Ticks end = noise_.end(rank, now, work);
-        if (waiting_) [[unlikely]]
+        if (waiting_ && waiting_->tells(rank)) [[unlikely]]
             waiting_->busy(rank, now, end, stretches_);
         totals_[static_cast<std::size_t>(node.phase)].busy += end - now;
         return end;

@@ -67,6 +67,7 @@ struct alignas(64) WaitingOfRank {
 ///
 ///         heeds(rank)                 whether its waiting is counted
 ///         heeds(rank, other)          whether a message between them needs a diary
+///         tells(rank)                 whether what it does is told, for timelines
 ///         diary(item), rest(item)     of a transaction
 ///         of_rank(rank)               what is counted of it
 ///         begins(item, transactions)  a diary begins

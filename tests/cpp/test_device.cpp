@@ -35,6 +35,24 @@ std::string refusal_of(const Drawn& drawn) {
     return "";
 }
 
+/// Bytes, by all links.
+std::uint64_t carried(const Outcome& o) {
+    std::uint64_t bytes = 0;
+    for (const auto& [name, use] : o.link_use) bytes += use.bytes;
+    return bytes;
+}
+
+/// The last bin of time in which a link of some class carries something.
+std::size_t last_used_bin(const Outcome& o) {
+    std::size_t last = 0;
+    for (const auto& [name, use] : o.link_use) {
+        for (std::size_t bin = 0; bin < use.bins.size(); ++bin) {
+            if (use.bins[bin].bytes > 0) last = std::max(last, bin);
+        }
+    }
+    return last;
+}
+
 }  // namespace
 
 TEST_CASE("the device engine finds what the other one finds") {
@@ -88,6 +106,7 @@ TEST_CASE("it does where links are counted over time") {
             INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
             const Outcome o = drawn.simulate(1, 0);
             CHECK(o.bin_s > 0);
+            if (carried(o) > 0) CHECK(last_used_bin(o) >= drawn.run.links.bins / 2);  // half as wide ones would not do
             told += o.used_links.size();
             const auto expected = results(o);
             CHECK(results(simulate_by_lanes(drawn, {.shuffle = number, .windows = 10})) == expected);

@@ -3,14 +3,20 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <random>
 #include <vector>
 
 #include "device/link_bins.hpp"
 #include "device/memory.hpp"
+#include "drawn.hpp"
+#include "first_bins.hpp"
+#include "given.hpp"
+#include "setting.hpp"
 #include "testing.hpp"
 
 using namespace tramontane;
+using namespace tramontane::testing;
 
 namespace {
 
@@ -64,6 +70,7 @@ void check_links_and_classes(std::uint32_t bins, std::uint32_t count, UseOverTim
     std::vector<LinkMeter> meters(links);
     for (std::uint32_t link = 0; link < links; ++link) meters[link].link_class = link % classes;
     std::vector<std::vector<Counted>> of_links(links), of_classes(classes);
+    Ticks latest = 0;
     for (std::uint32_t i = 0; i < count; ++i) {
         const auto link = static_cast<std::uint32_t>(below(links - 1));  // the last one carries nothing
         const Ticks begin = below((std::uint64_t{i} + 1) << range.moment);
@@ -72,11 +79,13 @@ void check_links_and_classes(std::uint32_t bins, std::uint32_t count, UseOverTim
         counting.find(meters[link], each.begin, each.queue);
         counting.pass(meters[link], each.begin, each.end, each.bytes);
         if (i % 100 == 0) collect(meters);
+        latest = std::max(latest, each.end - 1);
         of_links[link].push_back(each);
         of_classes[link % classes].push_back(each);
     }
     collect(meters);
     for (LinkMeter& meter : meters) over_time.settle(meter);
+    CHECK(over_time.width() == first_width(bins, latest));  // as wide as it takes, and no wider
     for (std::uint32_t each = 0; each < classes; ++each) {
         check_same(over_time.of_class(each), bins_of(of_classes[each], bins, over_time.width()));
     }
@@ -90,8 +99,8 @@ void check_links_and_classes(std::uint32_t bins, std::uint32_t count, UseOverTim
 }
 
 /// As the engine of processors does.
-void check_at_once(std::uint32_t bins, std::uint32_t count, const Range& range = {}) {
-    UseOverTime over_time(bins, classes, true);
+void check_at_once(std::uint32_t bins, std::uint32_t count, const Range& range = {}, Ticks surely = 0) {
+    UseOverTime over_time(bins, classes, true, surely);
     check_links_and_classes(bins, count, over_time, over_time, [](auto&) {}, range);
 }
 
@@ -103,6 +112,39 @@ TEST_CASE("what links carry is in the bins of its time") {
     check_at_once(1024, 1000);
 }
 
+TEST_CASE("how wide bins are at first does not matter, where they become wider") {
+    for (const std::uint32_t bins : {1U, 7U, 1024U}) check_at_once(bins, 1000, {}, Ticks{1} << 25);
+}
+
+TEST_CASE("bins are at first as wide as a moment takes that is in one") {
+    CHECK(first_width(64, 0) == first_width(64, 64 * (Ticks{1} << 14) - 1));
+    CHECK(first_width(64, 64 * (Ticks{1} << 14)) == 15);
+    CHECK(first_width(1, (Ticks{1} << 40) - 1) == 40);
+}
+
+TEST_CASE("what a rank sends, and does before, says how long a run is at least") {
+    Drawn drawn(every_network()[0], 1);
+    drawn.ranks = 8;
+    drawn.machine.negligible_size = 0;
+    drawn.machine.nics = 1;
+    drawn.run.places = {};
+    drawn.workload = "kind=halo width=3";
+    const auto surely = [&](std::uint32_t bins) {
+        const std::unique_ptr<Schedule> schedule = drawn.schedule();
+        const Setting setting(drawn.machine, *schedule, drawn.run);
+        const Parameters parameters(drawn.machine, *setting.topology);
+        return surely_counted(*schedule, {.on = true, .bins = bins}, parameters, setting.places);
+    };
+    const Ticks latency = from_picoseconds(drawn.machine.injection_latency);
+    CHECK(surely(0) == 0);
+    CHECK(surely(8) > latency);
+    CHECK(to_seconds(surely(8)) < drawn.simulate(1, 0).time_s);
+    drawn.machine.injection_bandwidth = 1;  // B/s
+    CHECK(surely(8) < Ticks{1} << 62);
+    drawn.run.places.ranks_per_node = 8;  // nothing leaves the node
+    CHECK(surely(8) == latency);
+}
+
 TEST_CASE("notes that take too much memory are added to the bins of links") { check_at_once(8, 400000); }
 
 TEST_CASE("a packet may pass for so long that its bytes times that are no word") {
@@ -112,8 +154,9 @@ TEST_CASE("a packet may pass for so long that its bytes times that are no word")
 TEST_CASE("what lanes count of links is the same, whenever it is collected") {
     device::HostMemory memory;
     for (const std::uint32_t bins : {1U, 7U, 1024U}) {
-        UseOverTime over_time(bins, classes, true);
-        device::LinkBins by_lanes(memory, bins, 40);
+        const Ticks surely = Ticks{1} << (bins == 7 ? 25 : 0);
+        UseOverTime over_time(bins, classes, true, surely);
+        device::LinkBins by_lanes(memory, bins, 40, surely);
         check_links_and_classes(bins, 1000, over_time, by_lanes, [&](std::vector<LinkMeter>& meters) {
             by_lanes.collect(over_time, [&](auto&& f) { std::for_each(meters.begin(), meters.end(), f); });
         });

@@ -187,7 +187,7 @@ def _counting(point: Point, *, on_accelerator: bool = False) -> int:
     asked = point.statistics
     if asked.links is None:
         return 0
-    of_bin = 16 if on_accelerator else 24 if asked.links != BY_CLASS else 0
+    of_bin = 16 if on_accelerator else 32 if asked.links != BY_CLASS else 0
     return 64 + of_bin * (asked.bins or 0)
 
 
