@@ -32,6 +32,7 @@ from tramontane.substrates.simulator import Simulator
 from tramontane.support import host
 from tramontane.support.files import dump, write_if_changed
 from tramontane.support.layout import Layout, reproduce_command
+from tramontane.support.progress_line import told
 
 #: Words that stand for all experiments and for none.
 ALL, NONE = "all", "none"
@@ -206,7 +207,8 @@ def make_plan(
     revision = _revision()
     printed = printed_times(root)
     planned = [
-        plan_experiment(experiment, scale, store, revision, printed.get(experiment.name, ())) for experiment in loaded
+        plan_experiment(experiment, scale, store, revision, printed.get(experiment.name, ()))
+        for experiment in told(loaded, "reading experiments")
     ]
     points = {identity: point for experiment in planned for identity, point in experiment.points.items()}
     missing = {identity for experiment in planned for identity in experiment.missing}

@@ -1,0 +1,29 @@
+"""The line that says how far something is."""
+
+import io
+import sys
+
+import pytest
+
+from tramontane.support.progress_line import told
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("stream", [io.StringIO, Terminal])
+def test_all_things_come_in_order(monkeypatch: pytest.MonkeyPatch, stream: type[io.StringIO]) -> None:
+    monkeypatch.setattr(sys, "stderr", stream())
+    assert list(told([3, 1, 2], "reading")) == [3, 1, 2]
+
+
+def test_a_terminal_says_what_is_done_and_a_log_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    terminal, log = Terminal(), io.StringIO()
+    for stream in (terminal, log):
+        monkeypatch.setattr(sys, "stderr", stream)
+        list(told(range(4), "reading experiments"))
+    assert "reading experiments" in terminal.getvalue()
+    assert log.getvalue() == ""
