@@ -56,6 +56,8 @@ void Nodes::AnyEvent::fetch(const Nodes& nodes, const Event& event) {
     fetch_node(place);
     if (nic != place) fetch_node(nic);
     prefetch_line(&nodes.fabric_.injection(nic));
+    if (nodes.waiting_) [[unlikely]]
+        nodes.waiting_->prefetch_rank(nodes.places_.rank_at(place));
 }
 
 /// What the next packet of the rank will need.
@@ -75,6 +77,11 @@ void Nodes::AnyEvent::approach(const Nodes& nodes, const Event& event) {
     engine.transactions.prefetch(messages.waiting.first);
     engine.transactions.prefetch(node.arrived.first);
     engine.transactions.prefetch(node.early_of(node.round + 1).top());
+    if (nodes.waiting_) [[unlikely]] {
+        nodes.waiting_->prefetch(messages.waiting.first);
+        nodes.waiting_->prefetch(node.arrived.first);
+        nodes.waiting_->prefetch(node.early_of(node.round + 1).top());
+    }
 }
 
 /// The record of the message that the next packet will be cut from, or that of its rank, and the first messages of the
@@ -118,7 +125,7 @@ void Nodes::Resume::reach(const Nodes& nodes, const Event& event) {
 void Nodes::MessageArrival::fetch(const Nodes& nodes, const Event& event) {
     nodes.engine_.transactions.prefetch(event.item);
     if (nodes.waiting_) [[unlikely]]
-        nodes.waiting_->prefetch(nodes.places_.rank_at(nodes.engine_.place_of(event)), event.item);
+        nodes.waiting_->prefetch(event.item);
     if (nodes.graph_state_) [[unlikely]]
         nodes.graph_state_->fetch(nodes.places_.rank_at(nodes.engine_.place_of(event)));
     AnyEvent::fetch(nodes, event);

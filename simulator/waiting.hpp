@@ -97,11 +97,12 @@ public:
     /// Whether what a rank does is told.
     [[nodiscard]] bool tells(std::uint32_t rank) const { return (told_[rank / bits] >> rank % bits & 1) != 0; }
 
-    /// Brings what the arrival of a message will touch into the cache, where that is so of most messages.
-    void prefetch(std::uint32_t rank, Index item) const {
-        if (!all_) return;
-        diaries_.prefetch(item);
-        prefetch_line(&ranks_[rank]);
+    /// Brings what is written of a message, or counted of a rank, into the cache, where that is so of most of them.
+    void prefetch(Index item) const {
+        if (all_) diaries_.prefetch(item);
+    }
+    void prefetch_rank(std::uint32_t rank) const {
+        if (all_) prefetch_line(&ranks_[rank]);
     }
 
     /// How long a rank waited for each cause.

@@ -144,14 +144,27 @@ private:
     TRAMONTANE_RULE void add(Index item, Ticks until, Cause cause) {
         Diary& diary = own().diary(item);
         const std::size_t n = diary.count();
+        if (n == 0 || n >= Diary::here) return add_first_or_far(diary, item, until, cause);
+        // Whether it holds up the message at all, and as what did so before, no processor can foresee: no branches.
+        const Ticks before = diary.until[n - 1];
+        const bool same = diary.cause(n - 1) == cause;
+        const bool more = !same && until > before;
+        diary.until[n - same] = same ? std::max(before, until) : until;
+        diary.causes += (entry(cause, n) & -std::uint64_t{more});
+    }
+    TRAMONTANE_RULE void add_first_or_far(Diary& diary, Index item, Ticks until, Cause cause) {
+        const std::size_t n = diary.count();
         if (n > 0 && until <= this->until(diary, item, n - 1)) return;
         if (n > 0 && diary.cause(n - 1) == cause) {
             this->until(diary, item, n - 1) = until;
         } else if (n < Diary::most) {
             this->until(diary, item, n) = until;
-            diary.causes +=
-                (std::uint64_t{1} << Diary::counted) + (static_cast<std::uint64_t>(cause) << Diary::bits * n);
+            diary.causes += entry(cause, n);
         }
+    }
+    /// What a diary's causes become more by with its n-th.
+    [[nodiscard]] TRAMONTANE_RULE static std::uint64_t entry(Cause cause, std::size_t n) {
+        return (std::uint64_t{1} << Diary::counted) + (static_cast<std::uint64_t>(cause) << Diary::bits * n);
     }
     [[nodiscard]] TRAMONTANE_RULE Ticks& until(Diary& diary, Index item, std::size_t i) {
         return i < Diary::here ? diary.until[i] : own().rest(item).until[i - Diary::here];
