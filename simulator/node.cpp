@@ -56,8 +56,6 @@ void Nodes::AnyEvent::fetch(const Nodes& nodes, const Event& event) {
     fetch_node(place);
     if (nic != place) fetch_node(nic);
     prefetch_line(&nodes.fabric_.injection(nic));
-    if (nodes.waiting_) [[unlikely]]
-        nodes.waiting_->prefetch_rank(nodes.places_.rank_at(place));
 }
 
 /// What the next packet of the rank will need.
@@ -107,6 +105,8 @@ void Nodes::AnyEvent::reach(const Nodes& nodes, const Event& event) {
 void Nodes::Resume::fetch(const Nodes& nodes, const Event& event) {
     if (nodes.graph_state_) [[unlikely]]
         nodes.graph_state_->fetch(nodes.places_.rank_at(nodes.engine_.place_of(event)));
+    if (nodes.waiting_) [[unlikely]]
+        nodes.waiting_->prefetch_rank(nodes.places_.rank_at(nodes.engine_.place_of(event)));
     AnyEvent::fetch(nodes, event);
 }
 
@@ -124,8 +124,10 @@ void Nodes::Resume::reach(const Nodes& nodes, const Event& event) {
 
 void Nodes::MessageArrival::fetch(const Nodes& nodes, const Event& event) {
     nodes.engine_.transactions.prefetch(event.item);
-    if (nodes.waiting_) [[unlikely]]
+    if (nodes.waiting_) [[unlikely]] {
         nodes.waiting_->prefetch(event.item);
+        nodes.waiting_->prefetch_rank(nodes.places_.rank_at(nodes.engine_.place_of(event)));
+    }
     if (nodes.graph_state_) [[unlikely]]
         nodes.graph_state_->fetch(nodes.places_.rank_at(nodes.engine_.place_of(event)));
     AnyEvent::fetch(nodes, event);
