@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tramontane.support.progress_line import told
+from tramontane.support.progress_line import with_progress
 
 
 class Terminal(io.StringIO):
@@ -16,7 +16,7 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize("stream", [io.StringIO, Terminal])
 def test_all_things_come_in_order(monkeypatch: pytest.MonkeyPatch, stream: type[io.StringIO]) -> None:
     monkeypatch.setattr(sys, "stderr", stream())
-    assert list(told([3, 1, 2], "reading")) == [3, 1, 2]
+    assert list(with_progress([3, 1, 2], "reading")) == [3, 1, 2]
 
 
 def test_a_terminal_says_what_is_done_and_a_log_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,6 +24,6 @@ def test_a_terminal_says_what_is_done_and_a_log_nothing(monkeypatch: pytest.Monk
     terminal, log = Terminal(), io.StringIO()
     for stream in (terminal, log):
         monkeypatch.setattr(sys, "stderr", stream)
-        list(told(range(4), "reading experiments"))
+        list(with_progress(range(4), "reading experiments"))
     assert "reading experiments" in terminal.getvalue()
     assert log.getvalue() == ""

@@ -32,7 +32,7 @@ from tramontane.substrates.simulator import Simulator
 from tramontane.support import host
 from tramontane.support.files import dump, write_if_changed
 from tramontane.support.layout import Layout, reproduce_command
-from tramontane.support.progress_line import told
+from tramontane.support.progress_line import with_progress
 
 #: Words that stand for all experiments and for none.
 ALL, NONE = "all", "none"
@@ -208,7 +208,7 @@ def make_plan(
     printed = printed_times(root)
     planned = [
         plan_experiment(experiment, scale, store, revision, printed.get(experiment.name, ()))
-        for experiment in told(loaded, "reading experiments")
+        for experiment in with_progress(loaded, "reading experiments")
     ]
     points = {identity: point for experiment in planned for identity, point in experiment.points.items()}
     missing = {identity for experiment in planned for identity in experiment.missing}

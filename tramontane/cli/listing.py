@@ -14,7 +14,7 @@ def list_experiments() -> None:
     from tramontane.results.store import Store
     from tramontane.study import SCALES, find_root
     from tramontane.study import list_experiments as files_of
-    from tramontane.support.progress_line import told
+    from tramontane.support.progress_line import with_progress
     from tramontane.support.tables import table
 
     def cell(own: Progress, scale: str) -> str:
@@ -22,7 +22,7 @@ def list_experiments() -> None:
 
     root = find_root()
     store, rows, mistakes = Store(root), [], []
-    for file in told(files_of(root), "reading experiments"):
+    for file in with_progress(files_of(root), "reading experiments"):
         try:
             own = progress(file, store)
         except InputError as error:

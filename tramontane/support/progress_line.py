@@ -7,18 +7,17 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def told(things: Collection[T], what: str) -> Iterable[T]:
-    """Return `things`, one after another.
+def with_progress(things: Collection[T], what: str) -> Iterable[T]:
+    """Return `things`, to go through them with a progress line.
 
-    On a terminal a line on standard error says meanwhile `what` is done, with how many of them, and how long the rest
-    will take; it goes when the last one is done.
+    On a terminal, standard error shows how many are done and how long the rest takes; the line goes at the end.
 
     Parameters
     ----------
     things : collection
-        What is done something with.
+        What a loop goes through.
     what : str
-        What that is.
+        What the loop does, as the line says it.
     """
     if not sys.stderr.isatty():
         return things
