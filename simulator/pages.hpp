@@ -83,7 +83,8 @@ private:
 /// nothing. Where addresses are limited (ulimit -v), each of the few arrays of a simulation has its share of them.
 class Reservation {
 public:
-    explicit Reservation(std::size_t most) {
+    /// \param large as for allocate_pages
+    explicit Reservation(std::size_t most, bool large = true) {
         size_ = (std::min(most, addresses()) / large_page + 2) * large_page;  // one for alignment
         while ((start_ = mmap(nullptr, size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) ==
                MAP_FAILED) {
@@ -91,7 +92,9 @@ public:
             if (size_ < 2 * large_page) throw std::bad_alloc();
         }
 #ifdef MADV_HUGEPAGE
-        madvise(start_, size_, MADV_HUGEPAGE);  // advice: it may fail
+        if (large) madvise(start_, size_, MADV_HUGEPAGE);  // advice: it may fail
+#else
+        static_cast<void>(large);
 #endif
         const auto address = reinterpret_cast<std::uintptr_t>(start_);
         first_ = static_cast<std::byte*>(start_) + (large_page - address % large_page) % large_page;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -17,6 +18,10 @@
 #include "rules/rule.hpp"
 
 namespace tramontane {
+
+[[noreturn]] inline void throw_full() {
+    throw std::runtime_error("simulator: a pool is full; is there a limit on addresses (ulimit -v)?");
+}
 
 template <class T>
 class Pool {
@@ -122,8 +127,7 @@ private:
 
     void add_page() {
         auto& [mutex, memory, room, free] = *store_;
-        if (room + records_a_page > most || !memory.grow())
-            throw std::runtime_error("simulator: a pool is full; is there a limit on addresses (ulimit -v)?");
+        if (room + records_a_page > most || !memory.grow()) throw_full();
         std::uninitialized_default_construct_n(records_ + room, records_a_page);
         room += records_a_page;
     }
@@ -141,6 +145,39 @@ private:
     std::uint64_t end_ = 0;  // of the page whose records have not been taken yet from `next_` on
     std::uint64_t used_ = 0;
     std::size_t most_free_ = std::numeric_limits<std::size_t>::max();
+};
+
+/// What only some simulations know of each of a pool's records: at its index, for all pools of the same records.
+template <class T>
+class RecordsBeside {
+    static_assert(std::is_trivial_v<T> && large_page % sizeof(T) == 0);
+
+public:
+    /// \param large as for allocate_pages
+    explicit RecordsBeside(bool large) : memory_((std::size_t{1} << 32) * sizeof(T), large) {}
+
+    /// To be called before the record is used; others may use theirs meanwhile.
+    void make_room(Index i) {
+        if (i >= room_.load(std::memory_order_acquire)) [[unlikely]]
+            grow(i);
+    }
+    [[nodiscard]] T& operator[](Index i) { return records_[i]; }
+    void prefetch(Index i) const { prefetch_line(&records_[i]); }
+
+private:
+    [[gnu::noinline]] void grow(Index i) {
+        const std::lock_guard lock(mutex_);
+        std::uint64_t room = room_.load(std::memory_order_relaxed);
+        for (; i >= room; room += large_page / sizeof(T)) {
+            if (!memory_.grow()) throw_full();
+        }
+        room_.store(room, std::memory_order_release);
+    }
+
+    Reservation memory_;
+    T* const records_ = reinterpret_cast<T*>(memory_.first());
+    std::mutex mutex_;
+    std::atomic<std::uint64_t> room_ = 0;
 };
 
 }  // namespace tramontane

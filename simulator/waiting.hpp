@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <stdexcept>
 #include <vector>
 
@@ -43,43 +41,6 @@ template <class SumsOf>
     return means;
 }
 
-/// Records in chunks that are made when one of them is needed.
-template <class T>
-class RecordChunks {
-public:
-    explicit RecordChunks(bool large) : large_{large}, chunks_(new std::atomic<T*>[of_all / of_chunk]()) {}
-    ~RecordChunks() {
-        for (std::size_t i = 0; i < of_all / of_chunk; ++i) Release{}(chunks_[i].load());
-    }
-    RecordChunks(const RecordChunks&) = delete;
-    RecordChunks& operator=(const RecordChunks&) = delete;
-
-    [[nodiscard]] T& operator[](Index item) {
-        std::atomic<T*>& chunk = chunks_[item / of_chunk];
-        T* records = chunk.load(std::memory_order_acquire);
-        if (records == nullptr) [[unlikely]]
-            records = make(chunk);
-        return records[item % of_chunk];
-    }
-    void prefetch(Index item) const {
-        const T* records = chunks_[item / of_chunk].load(std::memory_order_acquire);
-        if (records != nullptr) prefetch_line(&records[item % of_chunk]);
-    }
-
-private:
-    static constexpr std::size_t of_chunk = 32768;
-    static constexpr std::size_t of_all = std::size_t{1} << 32;
-
-    T* make(std::atomic<T*>& chunk) const {
-        Pages<T> made = allocate_pages<T>(of_chunk, large_);
-        T* known = nullptr;
-        return chunk.compare_exchange_strong(known, made.get()) ? made.release() : known;
-    }
-
-    bool large_;
-    std::unique_ptr<std::atomic<T*>[]> chunks_;
-};
-
 /// What is known of all ranks; each rank's own is written by the part that has it.
 class Waiting : public WaitingRules<Waiting> {
 public:
@@ -114,7 +75,9 @@ private:
     static constexpr std::uint32_t bits = 64;
 
     template <class T>
-    void begins(Index, const Pool<T>& transactions) const {
+    void begins(Index item, const Pool<T>& transactions) {
+        diaries_.make_room(item);
+        rests_.make_room(item);
         diaries_.prefetch(transactions.coming());
     }
     [[nodiscard]] Diary& diary(Index item) { return diaries_[item]; }
@@ -129,10 +92,9 @@ private:
     const bool all_;
     ZeroRecords<WaitingOfRank> ranks_;  // for a timeline, few ranks' are touched
     std::vector<std::uint64_t> told_;   // a bit a rank: it stays in the nearest cache
-    // One of each for each transaction's record, wherever threads take those from; whether most messages have one says
-    // whether large pages are worth what the system does to clear them.
-    RecordChunks<Diary> diaries_;
-    RecordChunks<DiaryRest> rests_;
+    // Whether most messages have one says whether large pages are worth what the system does to clear them.
+    RecordsBeside<Diary> diaries_;
+    RecordsBeside<DiaryRest> rests_;
 };
 
 }  // namespace tramontane

@@ -15,7 +15,7 @@ TRAMONTANE_RULE void NodeRules<Engine, Switches>::answer(std::uint32_t rank, Ind
     Transaction& e = engine_.transactions[item];
     e.become(kind);
     if (waiting_ && !e.carries_payload() && waiting_->heeds(rank, e.peer)) [[unlikely]]
-        waiting_->answer(rank, item, now);
+        waiting_->answer(rank, item, kind != Transaction::Kind::eager_get, now);
     // Data are longer than short_limit, but those that are pulled; how long, matters only where even longer messages
     // bypass the packet network.
     const Parameters& p = engine_.parameters;

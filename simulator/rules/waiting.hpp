@@ -53,7 +53,7 @@ struct alignas(64) Diary {
 static_assert(sizeof(Diary) == 64);
 
 /// Until when the causes held up a message that have no room there.
-struct DiaryRest {
+struct alignas(64) DiaryRest {
     Ticks until[Diary::most - Diary::here];
 };
 
@@ -70,7 +70,7 @@ struct alignas(64) WaitingOfRank {
 ///         tells(rank)                 whether what it does is told, for timelines
 ///         diary(item), rest(item)     of a transaction
 ///         of_rank(rank)               what is counted of it
-///         begins(item, transactions)  a diary begins
+///         begins(item, transactions)  there will be a diary of it
 ///         tell(told, stretch)         for timelines
 template <class Own>
 class WaitingRules {
@@ -83,13 +83,25 @@ public:
     TRAMONTANE_RULE void post(std::uint32_t rank, Index item, Ticks now, const Transactions& transactions) {
         own().begins(item, transactions);
         Diary& diary = own().diary(item);
-        diary.causes = 0;
-        diary.sender = rank;
+        const WaitingOfRank& of_rank = own().of_rank(rank);
+        diary.causes = entry(Cause::late_sender, 0);
+        diary.until[0] = of_rank.work_end > of_rank.work_begin ? of_rank.work_begin : now;
+        diary.sender = diary.origin = rank;
+        diary.since = now;
         late(item, rank, now, Cause::late_sender);
     }
     /// A rank answers a message that has come.
-    TRAMONTANE_RULE void answer(std::uint32_t rank, Index item, Ticks now) {
-        late(item, rank, now, Cause::late_receiver);
+    /// \param acknowledged whether its sender waits for the end of the transfer. Who answers has done so until now: if
+    ///     nobody else waits, what was before need not be known
+    TRAMONTANE_RULE void answer(std::uint32_t rank, Index item, bool acknowledged, Ticks now) {
+        Diary& diary = own().diary(item);
+        if (now > last(diary, item)) {  // the message has waited for the rank
+            diary.origin = rank;
+            diary.since = now;
+        }
+        if (acknowledged) return late(item, rank, now, Cause::late_receiver);
+        diary.causes = entry(Cause::late_receiver, 0);
+        diary.until[0] = now;
     }
     /// The first packet of a message has its turn at the NIC's port.
     TRAMONTANE_RULE void leave(Index item, Ticks now) { add(item, now, Cause::nic_queue); }
@@ -110,65 +122,74 @@ public:
     /// A rank idled until a message came.
     /// \param other end of a transfer that is the rank's own
     TRAMONTANE_RULE void charge(std::uint32_t rank, std::uint32_t other, Index item, Ticks from, Ticks to, Told told) {
+        if (from >= to) return;
         Diary& diary = own().diary(item);
-        const std::uint32_t peer = diary.sender == rank ? other : diary.sender;
-        const auto charge_until = [&](Ticks end, Cause cause) {
-            if (end <= from) return;
-            own().of_rank(rank).sums[static_cast<std::size_t>(cause)] += end - from;
-            own().tell(told, {rank, peer, from, end, cause, diary.origin, diary.since});
-            from = end;
-        };
-        for (std::size_t i = 0; i < diary.count() && from < to; ++i) {
-            charge_until(std::min(until(diary, item, i), to), diary.cause(i));
+        if (own().tells(rank)) [[unlikely]]
+            tell_causes(rank, diary.sender == rank ? other : diary.sender, item, from, to, told);
+        // Backwards: the rank has mostly waited for what the message did last.
+        Ticks* const sums = own().of_rank(rank).sums;
+        Cause cause = Cause::network;  // what comes after the last entry
+        for (std::size_t i = diary.count(); from < to; --i) {
+            const Ticks begin = i > 0 ? std::clamp(until(diary, item, i - 1), from, to) : from;
+            sums[static_cast<std::size_t>(cause)] += to - begin;
+            to = begin;
+            if (i > 0) cause = diary.cause(i - 1);
         }
-        charge_until(to, Cause::network);  // what comes after the last entry
     }
 
 private:
     [[nodiscard]] TRAMONTANE_RULE Own& own() { return static_cast<Own&>(*this); }
 
+    /// The same as a timeline tells it, in which causes that follow each other are different ones.
+    [[gnu::noinline]] TRAMONTANE_RULE void tell_causes(std::uint32_t rank, std::uint32_t peer, Index item, Ticks from,
+                                                       Ticks to, Told told) {
+        Diary& diary = own().diary(item);
+        Stretch next{rank, peer, from, from, Cause::network, diary.origin, diary.since};
+        for (std::size_t i = 0; i <= diary.count() && next.end < to; ++i) {
+            const bool is_entry = i < diary.count();
+            const Cause cause = is_entry ? diary.cause(i) : Cause::network;
+            const Ticks end = is_entry ? std::min(until(diary, item, i), to) : to;
+            if (end <= next.end) continue;
+            if (cause != next.cause) {
+                own().tell(told, next);
+                next.begin = next.end;
+                next.cause = cause;
+            }
+            next.end = end;
+        }
+        own().tell(told, next);
+    }
+    /// A rank is late with what it does for a message; while it was at work, that is why.
     TRAMONTANE_RULE void late(Index item, std::uint32_t rank, Ticks now, Cause cause) {
         const WaitingOfRank& of_rank = own().of_rank(rank);
-        turn(item, rank, now);
-        add(item, of_rank.work_begin, cause);
-        add(item, std::min(of_rank.work_end, now), Cause::imbalance);
+        if (of_rank.work_end > last(own().diary(item), item)) {
+            add(item, of_rank.work_begin, cause);
+            add(item, std::min(of_rank.work_end, now), Cause::imbalance);
+        }
         add(item, now, cause);
     }
-    /// A rank posts the message, or answers it when it has waited for the rank.
-    TRAMONTANE_RULE void turn(Index item, std::uint32_t rank, Ticks now) {
-        Diary& diary = own().diary(item);
-        if (diary.count() > 0 && now <= until(diary, item, diary.count() - 1)) return;
-        diary.origin = rank;
-        diary.since = now;
-    }
+    /// \pre the diary has an entry
     TRAMONTANE_RULE void add(Index item, Ticks until, Cause cause) {
         Diary& diary = own().diary(item);
         const std::size_t n = diary.count();
-        if (n == 0 || n >= Diary::here) return add_first_or_far(diary, item, until, cause);
-        // Whether it holds up the message at all, and as what did so before, no processor can foresee: no branches.
-        const Ticks before = diary.until[n - 1];
-        const bool same = diary.cause(n - 1) == cause;
-        const bool more = !same && until > before;
-        diary.until[n - same] = same ? std::max(before, until) : until;
-        diary.causes += (entry(cause, n) & -std::uint64_t{more});
-    }
-    TRAMONTANE_RULE void add_first_or_far(Diary& diary, Index item, Ticks until, Cause cause) {
-        const std::size_t n = diary.count();
-        if (n > 0 && until <= this->until(diary, item, n - 1)) return;
-        if (n > 0 && diary.cause(n - 1) == cause) {
-            this->until(diary, item, n - 1) = until;
-        } else if (n < Diary::most) {
-            this->until(diary, item, n) = until;
-            diary.causes += entry(cause, n);
+        if constexpr (checks) {
+            if (n == 0 || n == Diary::most) fail<std::logic_error>("simulator: a message waits for more than it can");
         }
+        const Ticks before = last(diary, item);
+        // Whether it holds up the message at all, no processor can foresee: no branches.
+        const bool more = until > before;
+        this->until(diary, item, n - 1 + more) = std::max(before, until);
+        diary.causes += entry(cause, n) & -std::uint64_t{more};
     }
     /// What a diary's causes become more by with its n-th.
     [[nodiscard]] TRAMONTANE_RULE static std::uint64_t entry(Cause cause, std::size_t n) {
         return (std::uint64_t{1} << Diary::counted) + (static_cast<std::uint64_t>(cause) << Diary::bits * n);
     }
     [[nodiscard]] TRAMONTANE_RULE Ticks& until(Diary& diary, Index item, std::size_t i) {
-        return i < Diary::here ? diary.until[i] : own().rest(item).until[i - Diary::here];
+        Ticks* const lines[] = {diary.until, own().rest(item).until - Diary::here};
+        return lines[i >= Diary::here][i];
     }
+    [[nodiscard]] TRAMONTANE_RULE Ticks last(Diary& diary, Index item) { return until(diary, item, diary.count() - 1); }
 };
 
 }  // namespace tramontane

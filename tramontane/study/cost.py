@@ -176,7 +176,7 @@ def _diaries(point: Point, places: int, messages: float) -> float:
     if point.statistics.waiting is None:
         return 0
     room = min(64 * places, 2**18) + 16 * min(places, rates()["gpu_memory"]["lanes"]) + 4 * messages
-    return 64 * point.ranks + 176 * 2.0 ** math.ceil(math.log2(room))
+    return 64 * point.ranks + 192 * 2.0 ** math.ceil(math.log2(room))
 
 
 def _counting(point: Point, *, on_accelerator: bool = False) -> int:
