@@ -90,9 +90,8 @@ public:
         diary.since = now;
         late(item, rank, now, Cause::late_sender);
     }
-    /// A rank answers a message that has come.
-    /// \param acknowledged whether its sender waits for the end of the transfer. Who answers has done so until now: if
-    ///     nobody else waits, what was before need not be known
+    /// A rank answers a message that has come. Where nobody waits for an acknowledgement, only this rank will wait for
+    /// the message, and not before now: what held it up until now is forgotten.
     TRAMONTANE_RULE void answer(std::uint32_t rank, Index item, bool acknowledged, Ticks now) {
         Diary& diary = own().diary(item);
         if (now > last(diary, item)) {  // the message has waited for the rank
@@ -140,7 +139,7 @@ public:
 private:
     [[nodiscard]] TRAMONTANE_RULE Own& own() { return static_cast<Own&>(*this); }
 
-    /// The same as a timeline tells it, in which causes that follow each other are different ones.
+    /// Tells a timeline what `charge` counts, with one stretch where a cause follows itself.
     [[gnu::noinline]] TRAMONTANE_RULE void tell_causes(std::uint32_t rank, std::uint32_t peer, Index item, Ticks from,
                                                        Ticks to, Told told) {
         Diary& diary = own().diary(item);

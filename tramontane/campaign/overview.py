@@ -19,6 +19,7 @@ from tramontane.campaign.plan import (
     select,
 )
 from tramontane.campaign.selection import choose
+from tramontane.errors import InputError
 from tramontane.results.store import Store
 from tramontane.study import SCALES, Experiment, expand, load_experiment, patterns
 from tramontane.study.jobs import Jobs
@@ -29,6 +30,12 @@ from tramontane.study.traces import Counts, counts
 from tramontane.study.workloads import Trace
 from tramontane.support import host
 from tramontane.support.formatting import plural
+from tramontane.support.processes import pool
+from tramontane.support.progress_line import with_progress
+
+FEW = 10
+"""Experiments that one process reads."""
+READING = "reading experiments"
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,28 @@ def progress(file: Path, store: Store) -> Progress:
             identities = expand(experiment, scale).unique()
             counts[scale] = sum(map(store.has, identities)), len(identities)
     return Progress(experiment, counts)
+
+
+def progress_of_all(files: Sequence[Path], store: Store) -> list[Progress | str]:
+    """Return what is there of the experiment in each file, or the mistake in it; shows a progress line.
+
+    All cores read, unless there are so few files that these are read before other processes have begun.
+    """
+    if len(files) <= FEW:
+        return [_progress_or_mistake(file, store) for file in with_progress(files, READING)]
+    workers = pool(min(host.cores(), len(files)))
+    try:
+        waiting = [workers.submit(_progress_or_mistake, file, store) for file in files]
+        return [each.result() for each in with_progress(waiting, READING)]
+    finally:
+        workers.shutdown(wait=True, cancel_futures=True)
+
+
+def _progress_or_mistake(file: Path, store: Store) -> Progress | str:
+    try:
+        return progress(file, store)
+    except InputError as error:
+        return str(error)
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,7 @@ absent.
 import sys
 import time
 from collections.abc import Mapping
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -23,6 +21,7 @@ from tramontane.results.store import Store
 from tramontane.study import Point
 from tramontane.substrates.simulator import Simulator
 from tramontane.support.host import cores as all_cores
+from tramontane.support.processes import pool
 
 #: Seconds between two looks at how far the points are.
 LOOK = 0.1
@@ -114,11 +113,11 @@ def _run(missing: Mapping[str, Point], root: Path, store: Store, cores: int, str
     outcomes: dict[str, PointOutcome] = {}
     tally = _Tally(dict(jobs), store, time.time_ns(), cores, outcomes=outcomes)
     simulator = Simulator()
-    pool = ProcessPoolExecutor(min(cores, len(jobs)), mp_context=get_context("spawn"), initializer=worker.prepare)
+    workers = pool(min(cores, len(jobs)), worker.prepare)
     try:
         # The longest first: no core then waits long for the last one.
         order = sorted(jobs, key=lambda identity: jobs[identity].seconds, reverse=True)
-        waiting = {identity: pool.submit(worker.work, jobs[identity].point) for identity in order}
+        waiting = {identity: workers.submit(worker.work, jobs[identity].point) for identity in order}
         with progress(stream) as shown:
             while waiting:
                 time.sleep(LOOK)
@@ -128,7 +127,7 @@ def _run(missing: Mapping[str, Point], root: Path, store: Store, cores: int, str
                 tally.update()
                 shown.show(tally)
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        workers.shutdown(wait=True, cancel_futures=True)
     return outcomes
 
 

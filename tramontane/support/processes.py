@@ -3,8 +3,11 @@
 import contextlib
 import ctypes
 import os
+import signal
 import sys
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 from tramontane.errors import InputError
 
@@ -18,6 +21,20 @@ def end_with_parent(number: int) -> None:
     """
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
+
+
+def pool(number: int, prepare: Callable[[], object] = int) -> ProcessPoolExecutor:
+    """Return `number` new processes for work, each of which calls `prepare` first.
+
+    They leave interruptions to this process, and end with it.
+    """
+    return ProcessPoolExecutor(number, mp_context=get_context("spawn"), initializer=_begin, initargs=(prepare,))
+
+
+def _begin(prepare: Callable[[], object]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent(signal.SIGKILL)
+    prepare()
 
 
 def processor_time() -> float:
