@@ -10,6 +10,7 @@ from tramontane.campaign.packing import Batch, Job, pack_all
 from tramontane.campaign.plan import (
     ALL,
     NONE,
+    READING,
     PlannedExperiment,
     check_scale,
     find_absent,
@@ -33,9 +34,8 @@ from tramontane.support.formatting import plural
 from tramontane.support.processes import pool
 from tramontane.support.progress_line import with_progress
 
+#: Experiments that one process has read before others have begun.
 FEW = 10
-"""Experiments that one process reads."""
-READING = "reading experiments"
 
 
 @dataclass(frozen=True)

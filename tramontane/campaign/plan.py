@@ -37,6 +37,9 @@ from tramontane.support.progress_line import with_progress
 #: Words that stand for all experiments and for none.
 ALL, NONE = "all", "none"
 
+#: What a progress line says meanwhile.
+READING = "reading experiments"
+
 #: Why points are left out that nobody wants to be run.
 _NOT_ASKED = "no point is to be run"
 
@@ -208,7 +211,7 @@ def make_plan(
     printed = printed_times(root)
     planned = [
         plan_experiment(experiment, scale, store, revision, printed.get(experiment.name, ()))
-        for experiment in with_progress(loaded, "reading experiments")
+        for experiment in with_progress(loaded, READING)
     ]
     points = {identity: point for experiment in planned for identity, point in experiment.points.items()}
     missing = {identity for experiment in planned for identity in experiment.missing}

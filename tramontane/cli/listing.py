@@ -20,9 +20,9 @@ def list_experiments() -> None:
         return own.experiment.name, own.figure, *counts, own.experiment.title
 
     root = find_root()
-    all_of_them = progress_of_all(files_of(root), Store(root))
-    rows = [row(own) for own in all_of_them if isinstance(own, Progress)]
-    mistakes = [own for own in all_of_them if isinstance(own, str)]
+    found = progress_of_all(files_of(root), Store(root))
+    rows = [row(own) for own in found if isinstance(own, Progress)]
+    mistakes = [own for own in found if isinstance(own, str)]
     head = ("experiment", "figure", *(f"{scale} done/all" for scale in SCALES), "title")
     print(table(head, rows, right=range(2, 2 + len(SCALES))))
     for mistake in mistakes:

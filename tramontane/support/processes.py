@@ -1,4 +1,4 @@
-"""How processes end that work for others, and what they have cost."""
+"""How processes begin and end that work for others, and what they have cost."""
 
 import contextlib
 import ctypes
@@ -23,18 +23,19 @@ def end_with_parent(number: int) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
 
 
-def pool(number: int, prepare: Callable[[], object] = int) -> ProcessPoolExecutor:
-    """Return `number` new processes for work, each of which calls `prepare` first.
+def pool(number: int, prepare: Callable[[], object] | None = None) -> ProcessPoolExecutor:
+    """Return `number` new processes for work, each of which calls `prepare` first, if that is given.
 
     They leave interruptions to this process, and end with it.
     """
     return ProcessPoolExecutor(number, mp_context=get_context("spawn"), initializer=_begin, initargs=(prepare,))
 
 
-def _begin(prepare: Callable[[], object]) -> None:
+def _begin(prepare: Callable[[], object] | None) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent(signal.SIGKILL)
-    prepare()
+    if prepare:
+        prepare()
 
 
 def processor_time() -> float:
