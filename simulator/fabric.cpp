@@ -63,8 +63,6 @@ void Fabric::keep(StateFile& file, bool first) {
 
 void Fabric::prefetch_output(SwitchId at, Port port, std::uint8_t channel) const {
     prefetch_line(&link(at, port));
-    if (links_ == Links::counted) [[unlikely]]
-        prefetch_line(&meter(at, port));
     const Output& output = out(at, port, channel);
     prefetch_line(&output.before);
     prefetch_line(&output.behind);

@@ -19,8 +19,8 @@
 namespace tramontane {
 
 /// The meter of a NIC's link, of which nothing has been counted.
-[[nodiscard]] inline LinkMeter injection_meter(const Topology& topology) {
-    LinkMeter meter;
+[[nodiscard]] inline InjectionMeter injection_meter(const Topology& topology) {
+    InjectionMeter meter;
     meter.link_class = static_cast<std::uint16_t>(topology.link_classes().size());  // after those of the topology
     return meter;
 }

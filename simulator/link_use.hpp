@@ -42,46 +42,62 @@ struct LinkUse {
     [[nodiscard]] double busy() const { return static_cast<double>(bytes) * static_cast<double>(slot); }
 };
 
-/// What a link carried in a bin, of a width that bins may no longer have. Written in as few bytes as it takes: memory
-/// that a run touches for the first time costs more than what is done with it.
+/// What a link carried in a bin, of a width that bins may no longer have; or bytes that passed evenly from some moment
+/// in that bin on. Written in as few bytes as it takes: memory that a run touches for the first time costs more than
+/// what is done with it.
 struct UseNote {
     UseOfBin use;
     std::uint32_t link;
     std::uint16_t bin;
     std::uint8_t width;
+    std::uint32_t length = 0;  ///< in which the bytes passed [ticks]; 0: in the bin
+    std::uint32_t from = 0;    ///< ticks after the bin's beginning
 
     static constexpr std::size_t most_bytes = 24;  ///< that `write` touches
 
     /// \return where the next note goes
     std::byte* write(std::byte* to) const {
-        const std::uint32_t of_bytes = length(use.bytes), of_queue = length(use.peak_queue);
+        const std::uint64_t rest = length == 0 ? use.peak_queue : std::uint64_t{length} << 32 | from;
+        const std::uint32_t of_bytes = size(use.bytes), of_rest = length == 0 ? size(rest) : of_span;
         const auto when = static_cast<std::uint16_t>(std::uint32_t{width} << bits_of_bin | bin);
-        const auto lengths = static_cast<std::uint8_t>(of_bytes << 4 | of_queue);
+        const auto sizes = static_cast<std::uint8_t>(of_bytes << 4 | of_rest);
         std::memcpy(to, &link, sizeof(link));
         std::memcpy(to + 4, &when, sizeof(when));
-        std::memcpy(to + 6, &lengths, sizeof(lengths));
+        std::memcpy(to + 6, &sizes, sizeof(sizes));
         std::memcpy(to + 7, &use.bytes, sizeof(use.bytes));
-        std::memcpy(to + 7 + of_bytes, &use.peak_queue, sizeof(use.peak_queue));
-        return to + 7 + of_bytes + of_queue;
+        std::memcpy(to + 7 + of_bytes, &rest, sizeof(rest));
+        return to + 7 + of_bytes + of_rest;
     }
-    [[nodiscard]] static UseNote read(const std::byte* from) {
-        const auto when = word<std::uint16_t>(from + 4);
-        const std::uint32_t of_bytes = lengths(from) >> 4, of_queue = lengths(from) & 15;
-        return {.use = {.bytes = first_bytes(word<std::uint64_t>(from + 7), of_bytes),
-                        .peak_queue = first_bytes(word<std::uint64_t>(from + 7 + of_bytes), of_queue)},
-                .link = link_of(from),
+    [[nodiscard]] static UseNote read(const std::byte* note) {
+        const auto when = word<std::uint16_t>(note + 4);
+        const std::uint32_t of_bytes = sizes(note) >> 4, of_rest = sizes(note) & 15;
+        const std::uint64_t rest = first_bytes(word<std::uint64_t>(note + 7 + of_bytes), of_rest);
+        const bool spans = of_rest == of_span;
+        return {.use = {.bytes = first_bytes(word<std::uint64_t>(note + 7), of_bytes), .peak_queue = spans ? 0 : rest},
+                .link = link_of(note),
                 .bin = static_cast<std::uint16_t>(when & ((1U << bits_of_bin) - 1)),
-                .width = static_cast<std::uint8_t>(when >> bits_of_bin)};
+                .width = static_cast<std::uint8_t>(when >> bits_of_bin),
+                .length = spans ? static_cast<std::uint32_t>(rest >> 32) : 0,
+                .from = spans ? static_cast<std::uint32_t>(rest) : 0};
     }
     [[nodiscard]] static std::uint32_t link_of(const std::byte* note) { return word<std::uint32_t>(note); }
     /// Where the note behind it is.
     [[nodiscard]] static const std::byte* after(const std::byte* note) {
-        return note + 7 + (lengths(note) >> 4) + (lengths(note) & 15);
+        return note + 7 + (sizes(note) >> 4) + (sizes(note) & 15);
+    }
+
+    /// Adds it to the bins of its link, which have become as wide as `present`.
+    void add_to(UseOfBin* bins, std::uint32_t present) const {
+        if (length == 0) return bins[Ticks{bin} >> (present - width)].add(use);
+        const Ticks begin = (Ticks{bin} << width) + from;
+        PassedBytes{begin, begin + length, use.bytes}.each_bin(
+            present, [&](std::uint16_t each, std::uint64_t bytes) { bins[each].bytes += bytes; });
     }
 
 private:
     static constexpr std::uint32_t bits_of_bin = 10;
-    static_assert(max_time_bins <= 1U << bits_of_bin);
+    static constexpr std::uint32_t of_span = 8;  // bytes of `length` and `from`, which are where no such queue can be
+    static_assert(max_time_bins <= 1U << bits_of_bin && LinkMeter::most >> 8 * (of_span - 1) == 0);
     static_assert(std::endian::native == std::endian::little);
 
     template <class T>
@@ -90,8 +106,8 @@ private:
         std::memcpy(&read, from, sizeof(read));
         return read;
     }
-    [[nodiscard]] static std::uint32_t lengths(const std::byte* note) { return word<std::uint8_t>(note + 6); }
-    [[nodiscard]] static std::uint32_t length(std::uint64_t number) {
+    [[nodiscard]] static std::uint32_t sizes(const std::byte* note) { return word<std::uint8_t>(note + 6); }
+    [[nodiscard]] static std::uint32_t size(std::uint64_t number) {
         return (static_cast<std::uint32_t>(std::bit_width(number)) + 7) / 8;
     }
     [[nodiscard]] static std::uint64_t first_bytes(std::uint64_t number, std::uint32_t count) {
@@ -109,6 +125,7 @@ public:
     explicit UseOverTime(std::uint32_t bins = 0, std::uint32_t classes = 0, bool one_by_one = false, Ticks surely = 0)
         : bins_(bins),
           width_(first_width(bins, surely)),
+          end_(Ticks{bins} << width_),
           chunk_bits_(static_cast<std::uint32_t>(
               std::bit_width(large_page / (sizeof(UseOfBin) * std::max<std::size_t>(bins, 1))))),
           one_by_one_(one_by_one),
@@ -117,6 +134,7 @@ public:
     [[nodiscard]] UseOverTime another() const {
         UseOverTime made(bins_, 0, one_by_one_);
         made.width_ = width_;
+        made.end_ = end_;
         made.of_classes_.resize(of_classes_.size());
         return made;
     }
@@ -152,7 +170,7 @@ public:
     /// Adds to the class of a link what its meter still holds.
     void settle(LinkMeter& meter) {
         renew(meter, width_);
-        add_held(meter, &of_classes_[std::size_t{meter.link_class} * bins_]);
+        add_held(meter, of_class(meter));
     }
     /// \pre the meters of all links are settled
     [[nodiscard]] std::vector<UseOfBin> of_class(std::uint32_t link_class) const {
@@ -173,13 +191,14 @@ public:
             places[link] = place;
         }
         each_note_of([&](std::uint32_t link) { return asked[link]; },
-                     [&](const UseNote& note) { told[places[note.link]][present(note)].add(note.use); });
+                     [&](const UseNote& note) { note.add_to(told[places[note.link]].data(), width_); });
         return told;
     }
 
     void keep(StateFile& file) {
         store_notes();
         file(width_);
+        end_ = Ticks{bins_} << width_;
         file(of_classes_);
         file(links_);
         store_up_to(links_);
@@ -189,24 +208,67 @@ public:
 private:
     friend MeterRules;
 
-    /// The bin of the present width in which a note's bin is.
-    [[nodiscard]] Ticks present(const UseNote& note) const { return Ticks{note.bin} >> (width_ - note.width); }
+    [[nodiscard]] UseOfBin* of_class(const LinkMeter& meter) {
+        return &of_classes_[std::size_t{meter.link_class} * bins_];
+    }
     static void add_held(const LinkMeter& meter, UseOfBin* to) {
         to[meter.passed_bin].add({meter.passed, 0});
         to[meter.found_bin].add({0, meter.found});
     }
     std::uint32_t reach(LinkMeter& meter, Ticks time) {
-        while (time >> width_ >= bins_) [[unlikely]]
+        while (time >= end_) [[unlikely]]
             double_width();
-        renew(meter, width_);
+        if (one_by_one_) renew(meter, width_);
         return width_;
     }
+    void count_passed(LinkMeter& meter, const PassedBytes& passed, std::uint32_t width) {
+        const Ticks bin = (passed.end - 1) >> width;
+        if (passed.begin >> width != bin) [[unlikely]]
+            return count_in_bins(meter, passed, width);
+        count_in_bin(meter, static_cast<std::uint16_t>(bin), passed.bytes);
+    }
+    /// A class's bins are few and remain in the cache. Those of a link don't, and its class learns what its meter held.
+    void count_in_bin(LinkMeter& meter, std::uint16_t bin, std::uint64_t bytes) {
+        if (one_by_one_) {
+            hold_passed(meter, bin, bytes);
+        } else {
+            of_class(meter)[bin].bytes += bytes;
+        }
+    }
+    [[gnu::noinline]] void count_in_bins(LinkMeter& meter, const PassedBytes& passed, std::uint32_t width) {
+        const Ticks first = passed.begin >> width, length = passed.end - passed.begin;
+        if (one_by_one_) {
+            if ((passed.end - 1) >> width == first + 1 || length > LinkMeter::most) {
+                return passed.each_bin(width,
+                                       [&](std::uint16_t bin, std::uint64_t bytes) { hold_passed(meter, bin, bytes); });
+            }
+            note(meter, {.use = {passed.bytes, 0},
+                         .link = 0,
+                         .bin = static_cast<std::uint16_t>(first),
+                         .width = static_cast<std::uint8_t>(width),
+                         .length = static_cast<std::uint32_t>(length),
+                         .from = static_cast<std::uint32_t>(passed.begin - (first << width))});
+        }
+        UseOfBin* const bins = of_class(meter);
+        passed.each_bin(width, [&](std::uint16_t bin, std::uint64_t bytes) { bins[bin].bytes += bytes; });
+    }
+    void count_found(LinkMeter& meter, std::uint16_t bin, std::uint64_t queue) {
+        if (one_by_one_) {
+            hold_found(meter, bin, queue);
+        } else {
+            of_class(meter)[bin].add({0, queue});
+        }
+    }
     void add(LinkMeter& meter, std::uint16_t bin, const UseOfBin& use) {
-        of_classes_[std::size_t{meter.link_class} * bins_ + bin].add(use);
+        of_class(meter)[bin].add(use);
         if (!one_by_one_) return;
+        note(meter, {.use = use, .link = 0, .bin = bin, .width = static_cast<std::uint8_t>(width_)});
+    }
+    void note(LinkMeter& meter, UseNote note) {
         if (meter.number == LinkMeter::no_number) meter.number = links_++;
+        note.link = meter.number;
         if (next_note_ >= last_note_) make_room();
-        next_note_ = UseNote{use, meter.number, bin, static_cast<std::uint8_t>(width_)}.write(next_note_);
+        next_note_ = note.write(next_note_);
     }
 
     [[gnu::noinline]] void make_room() {
@@ -233,7 +295,7 @@ private:
     void store_notes() {
         store_up_to(links_);
         each_note_of([](std::uint32_t) { return true; },
-                     [&](const UseNote& note) { of(note.link)[present(note)].add(note.use); });
+                     [&](const UseNote& note) { note.add_to(of(note.link), width_); });
         ends_.clear();
         next_note_ = last_note_ = nullptr;
     }
@@ -249,12 +311,14 @@ private:
     }
     [[gnu::noinline]] void double_width() {
         ++width_;
+        end_ = Ticks{bins_} << width_;
         for (std::size_t first = 0; first < of_classes_.size(); first += bins_) join_pairs(&of_classes_[first], bins_);
         for (std::uint32_t link = 0; link < stored_; ++link) join_pairs(of(link), bins_);
     }
 
     std::uint32_t bins_;
     std::uint32_t width_;
+    Ticks end_;  // of the last bin
     std::uint32_t chunk_bits_;
     bool one_by_one_;
     std::uint32_t links_ = 0;              // that have a number

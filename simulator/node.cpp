@@ -11,7 +11,7 @@ template class NodeRules<Engine, Fabric>;
 
 Nodes::Nodes(Engine& engine, Fabric& fabric, const Machine& machine, const Topology& topology, const Places& places,
              const Allocation& allocation, const Schedule& schedule, const Noise& noise, const Repeats& repeats,
-             std::shared_ptr<Waiting> waiting, const std::optional<LinkMeter>& injection)
+             std::shared_ptr<Waiting> waiting, const std::optional<InjectionMeter>& injection)
     : NodeRules(engine, fabric, machine, topology, places, allocation, schedule, noise),
       store_(std::make_shared<NodeStore>(machine, places, schedule, engine.parameters, injection)),
       graph_state_(schedule.graph() == nullptr ? nullptr : std::make_shared<GraphState>(*schedule.graph())),

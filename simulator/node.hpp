@@ -21,7 +21,7 @@ class Nodes : public NodeRules<Engine, Fabric> {
 public:
     Nodes(Engine& engine, Fabric& fabric, const Machine& machine, const Topology& topology, const Places& places,
           const Allocation& allocation, const Schedule& schedule, const Noise& noise, const Repeats& repeats,
-          std::shared_ptr<Waiting> waiting = nullptr, const std::optional<LinkMeter>& injection = {});
+          std::shared_ptr<Waiting> waiting = nullptr, const std::optional<InjectionMeter>& injection = {});
     /// The same nodes as another part sees them; each node is used by its owner only.
     Nodes(const Nodes& first, Engine& engine, Fabric& fabric);
 

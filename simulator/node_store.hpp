@@ -38,7 +38,7 @@ namespace tramontane {
 struct NodeStore {
     /// \throws std::invalid_argument for a schedule of too many rounds
     NodeStore(const Machine& machine, const Places& places, const Schedule& schedule, const Parameters& parameters,
-              const std::optional<LinkMeter>& injection)
+              const std::optional<InjectionMeter>& injection)
         : ranks(static_cast<std::uint32_t>(schedule.ranks())),
           rounds(checked_rounds(schedule.rounds())),
           nodes(allocate_pages<NodeRecords::Node>(places.count())),
@@ -50,7 +50,7 @@ struct NodeStore {
         if (parameters.message_gap > 0) next_message = std::make_unique<Ticks[]>(places.count());
         if (parameters.costs.of_unexpected()) unexpected = std::make_unique<std::uint32_t[]>(ranks);
         if (injection) {
-            injections = allocate_pages<LinkMeter>(places.count());
+            injections = allocate_pages<InjectionMeter>(places.count());
             std::uninitialized_fill_n(injections.get(), places.count(), *injection);
         }
         if (machine.unpack_per_byte > 0) unpacking = std::make_unique<Unpacking>(machine, schedule);
@@ -63,7 +63,7 @@ struct NodeStore {
     std::unique_ptr<Ticks[]> memory_until;        ///< by node of the job; null where memory is unlimited
     std::unique_ptr<Ticks[]> next_message;        ///< by NIC; null where there is no gap
     std::unique_ptr<std::uint32_t[]> unexpected;  ///< by rank; null where they cost nothing
-    Pages<LinkMeter> injections;                  ///< by NIC: what its link carries; null where links are not counted
+    Pages<InjectionMeter> injections;             ///< by NIC: what its link carries; null where links are not counted
     std::unique_ptr<Unpacking> unpacking;         ///< null where it takes no time
 
     [[nodiscard]] double imbalance(std::uint32_t places) const {

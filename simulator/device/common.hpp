@@ -289,7 +289,7 @@ private:
 struct NodeArrays {
     /// \param injection of each NIC's link at first, where links are counted
     /// \throws std::invalid_argument for a schedule of too many rounds
-    NodeArrays(Memory& memory, const Common& common, const Schedule& schedule, const LinkMeter& injection)
+    NodeArrays(Memory& memory, const Common& common, const Schedule& schedule, const InjectionMeter& injection)
         : rounds(checked_rounds(schedule.rounds())),
           nodes(memory, common.places.count()),
           open(memory, common.ranks),
@@ -305,17 +305,17 @@ struct NodeArrays {
         if (p.message_gap > 0) next_message = Array<Ticks>(memory, places);
         if (p.costs.of_unexpected()) unexpected = Array<std::uint32_t>(memory, common.ranks);
         if (!common.links.on) return;
-        injections = Array<LinkMeter>(memory, places);
+        injections = Array<InjectionMeter>(memory, places);
         std::fill_n(injections.get(), places, injection);
     }
 
     const std::uint32_t rounds;
-    Array<NodeRecords::Node> nodes;   ///< by place
-    Array<Index> open;                ///< by rank
-    Array<Ticks> memory_until;        ///< by node of the job; none where memory is unlimited
-    Array<Ticks> next_message;        ///< by NIC; none where there is no gap
-    Array<std::uint32_t> unexpected;  ///< by rank; none where they cost nothing
-    Array<LinkMeter> injections;      ///< by NIC; none where links are not counted
+    Array<NodeRecords::Node> nodes;    ///< by place
+    Array<Index> open;                 ///< by rank
+    Array<Ticks> memory_until;         ///< by node of the job; none where memory is unlimited
+    Array<Ticks> next_message;         ///< by NIC; none where there is no gap
+    Array<std::uint32_t> unexpected;   ///< by rank; none where they cost nothing
+    Array<InjectionMeter> injections;  ///< by NIC; none where links are not counted
     GraphArrays graph;
 };
 

@@ -65,6 +65,12 @@ private:
         for (std::uint32_t own = meter.width; has_bins && own < width; ++own) join_pairs(of(meter), bins_);
         renew(meter, width);
     }
+    TRAMONTANE_RULE void count_passed(LinkMeter& meter, const PassedBytes& passed, std::uint32_t width) {
+        passed.each_bin(width, [&](std::uint16_t bin, std::uint64_t bytes) { hold_passed(meter, bin, bytes); });
+    }
+    TRAMONTANE_RULE void count_found(LinkMeter& meter, std::uint16_t bin, std::uint64_t queue) {
+        hold_found(meter, bin, queue);
+    }
     TRAMONTANE_RULE void add(LinkMeter& meter, std::uint16_t bin, const UseOfBin& use) {
         if (meter.number == LinkMeter::no_number) meter.number = device::add(&links_, 1);
         of(meter)[bin].add(use);

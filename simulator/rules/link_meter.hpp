@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <stdexcept>
 #include <utility>
 
 #include "rules/rule.hpp"
@@ -38,22 +40,79 @@ struct UseOfBin {
     }
 };
 
-/// What is counted of the link behind a port, in one cache line.
-struct alignas(64) LinkMeter {
+/// What is counted of the link behind a port. It shares a cache line with the port's server (SwitchRules).
+struct LinkMeter {
     std::uint64_t packets = 0;
     std::uint64_t bytes = 0;
-    std::uint64_t waiting = 0;  ///< of packets that have come to the switch and are not on the link [B]
     std::uint64_t peak_queue = 0;
-    // For MeterRules: what is counted of a link mostly belongs to the bin that was counted last, and stays here until
-    // another one is.
-    std::uint64_t passed = 0;          ///< bytes, ...
-    std::uint64_t found = 0;           ///< ... and the longest queue, ...
-    std::uint32_t number = no_number;  ///< of a link that has bins of its own, from the first one on
+    std::uint32_t waiting = 0;  ///< of packets that have come to the switch and are not on the link [B]
     std::uint16_t link_class = 0;
-    std::uint16_t passed_bin = 0, found_bin = 0;  ///< ... of these bins ...
-    std::uint8_t width = 0;                       ///< ... of that width [ticks], as a power of two
+    // For MeterRules, of a link that is counted by itself: what is counted mostly belongs to the bin that was counted
+    // last, and stays here until another one is.
+    std::uint8_t width = 0;                       ///< of these bins [ticks], as a power of two
+    std::uint16_t passed_bin = 0, found_bin = 0;  ///< the last one's ...
+    std::uint32_t passed = 0;                     ///< ... bytes, ...
+    std::uint32_t found = 0;                      ///< ... and the longest queue
+    std::uint32_t number = no_number;             ///< of a link that has bins of its own, from the first one on
 
     static constexpr std::uint32_t no_number = ~std::uint32_t{0};
+    static constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();  ///< bytes that it may hold
+
+    /// A packet comes to the switch.
+    /// \param booked what the link is to pass before [B], beside what waits
+    /// \return the queue that it finds before it [B]
+    TRAMONTANE_RULE std::uint64_t come(std::uint32_t of_packet, std::uint64_t booked) {
+        const std::uint64_t queue = waiting + booked;
+        if (queue + of_packet > most) [[unlikely]]
+            fail<std::runtime_error>("statistics: more than 4 GiB wait for a link");
+        waiting += of_packet;
+        peak_queue = std::max(peak_queue, queue);
+        return queue;
+    }
+    /// It goes on the link.
+    TRAMONTANE_RULE void go(std::uint32_t of_packet) {
+        ++packets;
+        bytes += of_packet;
+        waiting -= of_packet;
+    }
+};
+static_assert(sizeof(LinkMeter) == 48);
+
+/// Of the link from a NIC to its switch.
+struct alignas(64) InjectionMeter : LinkMeter {};
+
+/// Bytes that pass evenly from `begin` to `end`, which is later.
+struct PassedBytes {
+    Ticks begin, end;
+    std::uint64_t bytes;
+
+    /// Calls `f(bin, bytes)` for each bin of that width that they pass in.
+    template <class F>
+    TRAMONTANE_RULE void each_bin(std::uint32_t width, F&& f) const {
+        const Ticks last = (end - 1) >> width;
+        const bool in_words = bit_width(bytes) + bit_width(end - begin) <= 64;
+        std::uint64_t before = 0;
+        for (Ticks bin = begin >> width; bin < last; ++bin) {
+            const Ticks time = ((bin + 1) << width) - begin;
+            const std::uint64_t until = in_words ? bytes * time / (end - begin) : passed(time);
+            f(static_cast<std::uint16_t>(bin), until - before);
+            before = until;
+        }
+        f(static_cast<std::uint16_t>(last), bytes - before);
+    }
+
+private:
+    /// bytes * time / (end - begin), rounded down, where the product has more bits than a word: accelerators divide no
+    /// longer ones. \pre time <= end - begin < 2^62
+    [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE std::uint64_t passed(Ticks time) const {
+        std::uint64_t quotient = 0, rest = 0;
+        for (int bit = bit_width(bytes); bit-- > 0;) {
+            quotient *= 2;
+            rest = 2 * rest + (bytes >> bit & 1) * time;
+            for (; rest >= end - begin; rest -= end - begin) ++quotient;
+        }
+        return quotient;
+    }
 };
 
 /// How wide bins are at first [ticks], as a power of two: 82 ps, less than a packet takes, or as wide as it takes to
@@ -69,8 +128,9 @@ struct alignas(64) LinkMeter {
 ///
 /// \tparam Own who has the bins, and
 ///
-///     reach(meter, time)    makes bins, and the meter's, so wide that `time` is in one; returns the width
-///     add(meter, bin, use)  counts what a link carried in a bin that its meter leaves
+///     reach(meter, time)                  makes bins, and the meter's, so wide that `time` is in one; returns the
+///     width count_passed(meter, passed, width)  counts these bytes, and count_found(meter, bin, queue)      this queue
+///     add(meter, bin, use)                adds what a link carried in a bin that its meter leaves
 template <class Own>
 class MeterRules {
 public:
@@ -78,23 +138,30 @@ public:
     TRAMONTANE_ONCE TRAMONTANE_RULE void pass(LinkMeter& meter, Ticks begin, Ticks end, std::uint64_t bytes) {
         end = std::max(end, begin + 1);
         const std::uint32_t width = own().reach(meter, end - 1);
-        const Ticks last = (end - 1) >> width;
-        if (begin >> width < last) [[unlikely]]
-            bytes -= pass_before(last, meter, begin, end, bytes, width);
-        add_passed(meter, last, bytes);
+        own().count_passed(meter, PassedBytes{begin, end, bytes}, width);
     }
 
     /// A packet finds a queue before it.
     TRAMONTANE_ONCE TRAMONTANE_RULE void find(LinkMeter& meter, Ticks now, std::uint64_t queue) {
         const std::uint32_t width = own().reach(meter, now);
-        if (const auto bin = static_cast<std::uint16_t>(now >> width); bin != meter.found_bin) {
-            if (meter.found > 0) leave(meter, meter.found_bin);
-            meter.found_bin = bin;
-        }
-        meter.found = std::max(meter.found, queue);
+        own().count_found(meter, static_cast<std::uint16_t>(now >> width), queue);
     }
 
 protected:
+    TRAMONTANE_RULE void hold_passed(LinkMeter& meter, std::uint16_t bin, std::uint64_t bytes) {
+        if (bin != meter.passed_bin || meter.passed + bytes > LinkMeter::most) {
+            if (meter.passed > 0) leave(meter, meter.passed_bin);
+            meter.passed_bin = bin;
+        }
+        meter.passed += static_cast<std::uint32_t>(bytes);
+    }
+    TRAMONTANE_RULE void hold_found(LinkMeter& meter, std::uint16_t bin, std::uint64_t queue) {
+        if (bin != meter.found_bin) {
+            if (meter.found > 0) leave(meter, meter.found_bin);
+            meter.found_bin = bin;
+        }
+        meter.found = std::max(meter.found, static_cast<std::uint32_t>(queue));
+    }
     /// Gives a meter's bins another width, no smaller one.
     TRAMONTANE_RULE static void renew(LinkMeter& meter, std::uint32_t width) {
         const std::uint32_t wider = width - meter.width;
@@ -116,43 +183,10 @@ protected:
     }
 
 private:
-    /// What passes in bins before the last one. \return its bytes
-    [[gnu::noinline]] TRAMONTANE_RULE std::uint64_t pass_before(Ticks last, LinkMeter& meter, Ticks begin, Ticks end,
-                                                                std::uint64_t bytes, std::uint32_t width) {
-        std::uint64_t before = 0;
-        for (Ticks bin = begin >> width; bin < last; ++bin) {
-            const std::uint64_t passed = share(bytes, ((bin + 1) << width) - begin, end - begin);
-            add_passed(meter, bin, passed - before);
-            before = passed;
-        }
-        return before;
-    }
-    TRAMONTANE_RULE void add_passed(LinkMeter& meter, Ticks bin, std::uint64_t bytes) {
-        if (bin != meter.passed_bin) {
-            if (meter.passed > 0) leave(meter, meter.passed_bin);
-            meter.passed_bin = static_cast<std::uint16_t>(bin);
-        }
-        meter.passed += bytes;
-    }
-    /// Counts what a meter holds of a bin.
     TRAMONTANE_RULE void leave(LinkMeter& meter, std::uint16_t bin) {
         const std::uint64_t bytes = bin == meter.passed_bin ? std::exchange(meter.passed, 0) : 0;
         const std::uint64_t queue = bin == meter.found_bin ? std::exchange(meter.found, 0) : 0;
         if (bytes > 0 || queue > 0) own().add(meter, bin, {bytes, queue});
-    }
-
-    /// bytes * part / whole, rounded down, where the product may have more bits than a word: accelerators divide no
-    /// longer ones. \pre part <= whole < 2^62
-    [[nodiscard]] TRAMONTANE_RULE static std::uint64_t share(std::uint64_t bytes, Ticks part, Ticks whole) {
-        if (bit_width(bytes) + bit_width(part) <= 64) [[likely]]
-            return bytes * part / whole;
-        std::uint64_t quotient = 0, rest = 0;
-        for (int bit = bit_width(bytes); bit-- > 0;) {
-            quotient *= 2;
-            rest = 2 * rest + (bytes >> bit & 1) * part;
-            for (; rest >= whole; rest -= whole) ++quotient;
-        }
-        return quotient;
     }
 
     [[nodiscard]] TRAMONTANE_RULE Own& own() { return static_cast<Own&>(*this); }

@@ -270,20 +270,15 @@ TRAMONTANE_RULE void NodeRules<Engine, Switches>::note_injection(const Node& nod
                                                                  std::uint32_t bytes, Ticks now) {
     LinkMeter& meter = injections_[nic];
     const Ticks booked = node.busy_until - std::min(node.busy_until, now);
-    const std::uint64_t queue = meter.waiting + booked / engine_.parameters.injection_slot;
-    meter.waiting += bytes;
-    if (queue == 0) return;
-    meter.peak_queue = std::max(meter.peak_queue, queue);
-    if (engine_.link_use.wanted()) engine_.link_use.find(meter, now, queue);
+    const std::uint64_t queue = meter.come(bytes, booked / engine_.parameters.injection_slot);
+    if (queue > 0 && engine_.link_use.wanted()) engine_.link_use.find(meter, now, queue);
 }
 
 template <class Engine, class Switches>
 TRAMONTANE_RULE void NodeRules<Engine, Switches>::count_injection(std::uint32_t nic, std::uint32_t bytes, Ticks begin,
                                                                   Ticks end) {
     LinkMeter& meter = injections_[nic];
-    ++meter.packets;
-    meter.bytes += bytes;
-    meter.waiting -= bytes;
+    meter.go(bytes);
     if (engine_.link_use.wanted()) engine_.link_use.pass(meter, begin, end, bytes);
 }
 

@@ -382,7 +382,7 @@ protected:
     Span* phases_ = nullptr;
     Totals* totals_ = nullptr;                   // by phase
     Waiting* waiting_ = nullptr;                 // null where nobody asks why ranks wait
-    LinkMeter* injections_ = nullptr;            // by NIC: what its link carries; null where links are not counted
+    InjectionMeter* injections_ = nullptr;       // by NIC: what its link carries; null where links are not counted
     std::vector<Stretch>* stretches_ = nullptr;  // what some did when
 };
 

@@ -162,6 +162,11 @@ protected:
         SwitchId next = unknown;
     };
     static_assert(sizeof(Link) == 16);
+    /// Where links are counted: one cache line for all that a packet changes of it.
+    struct alignas(64) CountedLink : Link {
+        LinkMeter meter;
+    };
+    static_assert(sizeof(CountedLink) == 64);
 
     SwitchRules(Engine& engine, const Network& topology, const RouterIn<Network>& router, const LinkCounting& counting)
         : engine_(engine),
@@ -174,11 +179,10 @@ protected:
                                  : Links::plain),
           channels_(router.channels()),
           space_(engine.parameters.buffer / channels_),
-          outputs_offset_(((std::size_t{topology.ports()} + 1) * sizeof(Link) +
-                           (links_differ_ ? topology.ports() * sizeof(LinkRateId) : 0) + 63) /
-                          64 * 64),
-          meters_offset_(outputs_offset_ + std::size_t{topology.ports()} * channels_ * sizeof(Output)),
-          lines_((meters_offset_ + (counting.on ? topology.ports() * sizeof(LinkMeter) : 0)) / sizeof(CacheLine)) {}
+          link_bits_(static_cast<std::uint32_t>(bit_width(counting.on ? sizeof(CountedLink) : sizeof(Link)) - 1)),
+          rates_offset_((std::size_t{topology.ports()} + 1) << link_bits_),
+          outputs_offset_((rates_offset_ + (links_differ_ ? topology.ports() * sizeof(LinkRateId) : 0) + 63) / 64 * 64),
+          lines_((outputs_offset_ + std::size_t{topology.ports()} * channels_ * sizeof(Output)) / sizeof(CacheLine)) {}
     /// The same with the records of another part.
     SwitchRules(const SwitchRules& first, Engine& engine)
         : engine_(engine),
@@ -189,29 +193,35 @@ protected:
           links_(first.links_),
           channels_(first.channels_),
           space_(first.space_),
+          link_bits_(first.link_bits_),
+          rates_offset_(first.rates_offset_),
           outputs_offset_(first.outputs_offset_),
-          meters_offset_(first.meters_offset_),
           lines_(first.lines_) {}
 
-    // The record of a switch is one block: its crossbar, then its links by port, their rates where they differ, then
-    // its outputs by port and virtual channel, then the meters of its links where they are counted.
+    // The record of a switch is one block: its crossbar, then its links by port, with their meters where they are
+    // counted, then their rates where they differ, then its outputs by port and virtual channel.
 
-    [[nodiscard]] TRAMONTANE_RULE Link* links(SwitchId at) const {
-        return reinterpret_cast<Link*>(switches_[at]->bytes);
+    [[nodiscard]] TRAMONTANE_RULE std::byte* record(SwitchId at) const {
+        return reinterpret_cast<std::byte*>(switches_[at]);
     }
-    [[nodiscard]] TRAMONTANE_RULE Arbiter& crossbar(SwitchId at) const { return links(at)[0]; }
-    [[nodiscard]] TRAMONTANE_RULE Link& link(SwitchId at, Port port) const { return links(at)[1 + port]; }
+    [[nodiscard]] TRAMONTANE_RULE Arbiter& crossbar(SwitchId at) const {
+        return *reinterpret_cast<Arbiter*>(record(at));
+    }
+    [[nodiscard]] TRAMONTANE_RULE Link& link(SwitchId at, Port port) const {
+        return *reinterpret_cast<Link*>(record(at) + ((std::size_t{port} + 1) << link_bits_));
+    }
     [[nodiscard]] TRAMONTANE_RULE Output* outputs(SwitchId at) const {
-        return reinterpret_cast<Output*>(reinterpret_cast<std::byte*>(switches_[at]) + outputs_offset_);
+        return reinterpret_cast<Output*>(record(at) + outputs_offset_);
     }
     [[nodiscard]] TRAMONTANE_RULE Output& out(SwitchId at, Port port, std::uint8_t channel) const {
         return outputs(at)[std::size_t{port} * channels_ + channel];
     }
+    /// Of a link, where links are counted.
     [[nodiscard]] TRAMONTANE_RULE LinkMeter& meter(SwitchId at, Port port) const {
-        return reinterpret_cast<LinkMeter*>(reinterpret_cast<std::byte*>(switches_[at]) + meters_offset_)[port];
+        return static_cast<CountedLink&>(link(at, port)).meter;
     }
     [[nodiscard]] TRAMONTANE_RULE LinkRateId* rates(SwitchId at) const {
-        return reinterpret_cast<LinkRateId*>(links(at) + 1 + topology_.ports());
+        return reinterpret_cast<LinkRateId*>(record(at) + rates_offset_);
     }
     /// Of a link, where links differ.
     [[nodiscard]] TRAMONTANE_RULE const LinkRate& rate(SwitchId at, Port port) const {
@@ -227,18 +237,21 @@ protected:
     /// Begins the record of a switch, in `lines_` lines.
     TRAMONTANE_ONCE TRAMONTANE_RULE void begin(SwitchId at, CacheLine* record) {
         switches_[at] = record;
-        create_all(links(at), std::size_t{topology_.ports()} + 1, Link{});
+        create_all(&crossbar(at), 1, Arbiter{});
+        for (Port port = 0; port < topology_.ports(); ++port) {
+            if (links_ != Links::counted) {
+                create_all(&link(at, port), 1, Link{});
+                continue;
+            }
+            create_all(static_cast<CountedLink*>(&link(at, port)), 1, CountedLink{});
+            meter(at, port).link_class = topology_.link_class(at, port);
+        }
         const LinkRates& links = engine_.parameters.links;
         for (Port port = 0; links_differ_ && port < topology_.ports(); ++port) {
             rates(at)[port] = links.of_class[topology_.link_class(at, port)];
         }
         const std::size_t count = std::size_t{topology_.ports()} * channels_;
         create_all(outputs(at), count, Output{SwitchChannel(space_), SwitchChannel(space_)});
-        if (links_ != Links::counted) return;
-        create_all(&meter(at, 0), topology_.ports(), LinkMeter{});
-        for (Port port = 0; port < topology_.ports(); ++port) {
-            meter(at, port).link_class = topology_.link_class(at, port);
-        }
     }
 
     /// Routes a packet before its head arrives, where the moment does not matter to its route.
@@ -343,13 +356,11 @@ protected:
         pass_link<true>(at, item, output, now);
     }
 
-    [[gnu::noinline]] TRAMONTANE_RULE void enter_counted_link(SwitchId at, Index item, Output& output, Ticks now) {
+    TRAMONTANE_RULE void enter_counted_link(SwitchId at, Index item, Output& output, Ticks now) {
         const Packet& packet = engine_.packets[item];
         const std::uint32_t bytes = packet.bytes;
         LinkMeter& meter = this->meter(at, packet.port);
-        ++meter.packets;
-        meter.bytes += bytes;
-        meter.waiting -= bytes;
+        meter.go(bytes);
         const Passage passage =
             links_differ_ ? pass_link<true>(at, item, output, now) : pass_link<false>(at, item, output, now);
         if (engine_.link_use.wanted()) engine_.link_use.pass(meter, passage.head_leaves, passage.tail_leaves, bytes);
@@ -357,15 +368,12 @@ protected:
 
     /// Counts the queue that a packet finds before its link: what has come to the switch for it, and what the link is
     /// booked for.
-    [[gnu::noinline]] TRAMONTANE_RULE void note_arrival(SwitchId at, const Packet& packet, Ticks now) {
-        LinkMeter& meter = this->meter(at, packet.port);
-        const Ticks open = link(at, packet.port).open();
+    TRAMONTANE_RULE void note_arrival(SwitchId at, const Packet& packet, Ticks now) {
+        auto& link = static_cast<CountedLink&>(this->link(at, packet.port));
+        const Ticks booked = link.open() - std::min(link.open(), now);
         const Ticks slot = links_differ_ ? rate(at, packet.port).slot : engine_.parameters.link.slot;
-        const std::uint64_t queue = meter.waiting + (open > now ? (open - now) / slot : 0);
-        meter.waiting += packet.bytes;
-        if (queue == 0) return;
-        meter.peak_queue = std::max(meter.peak_queue, queue);
-        if (engine_.link_use.wanted()) engine_.link_use.find(meter, now, queue);
+        const std::uint64_t queue = link.meter.come(packet.bytes, booked / slot);
+        if (queue > 0 && engine_.link_use.wanted()) engine_.link_use.find(link.meter, now, queue);
     }
 
     TRAMONTANE_STEP TRAMONTANE_RULE void enter_link(SwitchId at, Index item, Output& output, Ticks now) {
@@ -464,8 +472,9 @@ protected:
     /// What is to be heeded at a link.
     enum class Links : std::uint8_t { plain, different, counted } links_;
     std::uint8_t channels_;
-    std::int64_t space_;  // bytes of a buffer for one virtual channel
-    std::size_t outputs_offset_, meters_offset_, lines_;
+    std::int64_t space_;       // bytes of a buffer for one virtual channel
+    std::uint32_t link_bits_;  // bytes of a Link or CountedLink, as a power of two
+    std::size_t rates_offset_, outputs_offset_, lines_;
 
     // The owner's:
     CacheLine** switches_ = nullptr;     // records; null until a packet comes, and where another part has it

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <random>
+#include <stdexcept>
 #include <vector>
 
 #include "device/link_bins.hpp"
@@ -63,7 +64,7 @@ constexpr std::uint32_t classes = 2;
 /// \param collect `collect(meters)` is called now and then: from then on `over_time` has what was counted
 template <class Counting, class Collect>
 void check_links_and_classes(std::uint32_t bins, std::uint32_t count, UseOverTime& over_time, Counting& counting,
-                             Collect&& collect, const Range& range = {}) {
+                             Collect&& collect, const Range& range = {}, bool one_by_one = true) {
     constexpr std::uint32_t links = 40;
     std::mt19937_64 random(bins);
     const auto below = [&](std::uint64_t limit) { return random() % limit; };
@@ -89,6 +90,7 @@ void check_links_and_classes(std::uint32_t bins, std::uint32_t count, UseOverTim
     for (std::uint32_t each = 0; each < classes; ++each) {
         check_same(over_time.of_class(each), bins_of(of_classes[each], bins, over_time.width()));
     }
+    if (!one_by_one) return;
     const std::vector<std::uint32_t> asked{3, 17, links - 1};
     std::vector<const LinkMeter*> told;
     for (const std::uint32_t link : asked) told.push_back(&meters[link]);
@@ -110,6 +112,27 @@ TEST_CASE("what links carry is in the bins of its time") {
     check_at_once(1, 1000);
     check_at_once(7, 1000);
     check_at_once(1024, 1000);
+}
+
+TEST_CASE("what classes carry is in the bins of its time where no link is told") {
+    for (const std::uint32_t bins : {1U, 7U, 1024U}) {
+        UseOverTime over_time(bins, classes, false);
+        check_links_and_classes(bins, 1000, over_time, over_time, [](auto&) {}, {}, false);
+    }
+}
+
+TEST_CASE("a meter says what a packet finds before it, and refuses what it can't count") {
+    LinkMeter meter;
+    CHECK(meter.come(100, 0) == 0);
+    CHECK(meter.come(50, 7) == 107);
+    meter.go(100);
+    CHECK(meter.waiting == 50);
+    CHECK(meter.come(1, 0) == 50);
+    CHECK(meter.packets == 1);
+    CHECK(meter.bytes == 100);
+    CHECK(meter.peak_queue == 107);
+    CHECK(meter.come(1, LinkMeter::most - 52) == LinkMeter::most - 1);
+    CHECK_THROWS_AS(meter.come(1, LinkMeter::most - 52), std::runtime_error);
 }
 
 TEST_CASE("how wide bins are at first does not matter, where they become wider") {
