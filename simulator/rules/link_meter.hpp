@@ -64,7 +64,7 @@ struct LinkMeter {
     TRAMONTANE_RULE std::uint64_t come(std::uint32_t of_packet, std::uint64_t booked) {
         const std::uint64_t queue = waiting + booked;
         if (queue + of_packet > most) [[unlikely]]
-            fail<std::runtime_error>("statistics: more than 4 GiB wait for a link");
+            fail<std::runtime_error>("statistics.links: found a queue of 4 GiB, allowed: less, as by machine.buffer");
         waiting += of_packet;
         peak_queue = std::max(peak_queue, queue);
         return queue;

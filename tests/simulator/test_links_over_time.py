@@ -11,7 +11,7 @@ from tramontane import _simulator
 from tramontane.study.points import BY_CLASS, EACH, HOTTEST, Point
 from tramontane.substrates.simulator import Simulator
 
-from .points import allreduce, machine, point, transposition
+from .points import GB, allreduce, machine, point, transposition
 from .test_link_use import NETWORKS, slower
 
 TICK = 5e-15
@@ -123,6 +123,23 @@ def test_bad_statistics_are_refused(asked: dict[str, Any], says: str) -> None:
     data = {"ranks": 2, "workload": {"kind": "allreduce", "algorithm": "recursive-k", "radix": 2}, "machine": LINE}
     with pytest.raises(ValueError, match=re.escape(says)):
         Point.model_validate(data | {"statistics": asked})
+
+
+@pytest.mark.parametrize("how", [{}, {"device": "host"}], ids=["cpu", "host"])
+def test_a_queue_that_no_counter_holds_is_refused(how: dict[str, Any]) -> None:
+    """Of four switches' messages to one of their nodes, three wait."""
+    gather = {
+        "operation": "gather",
+        "kind": "collective",
+        "name": "gather",
+        "algorithm": "linear",
+        "count": 250_000_000,
+    }
+    net = machine("hyperx", (4,), 1, buffer=2**31 - 1, packet=GB)
+    p = point(4, {"kind": "program", "steps": [gather]}, net)
+    assert _simulator.simulate(p, **how)["time_s"] > 0.6
+    with pytest.raises(RuntimeError, match=re.escape("statistics.links: found a queue of 4 GiB, allowed: less")):
+        counted(p, BY_CLASS, **how)
 
 
 def test_each_link_of_a_large_network_is_refused() -> None:

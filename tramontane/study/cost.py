@@ -180,7 +180,7 @@ def _diaries(point: Point, places: int, messages: float) -> float:
 
 
 def _counting(point: Point, *, on_accelerator: bool = False) -> int:
-    """Return the memory that counting what a link carries takes [B]: `LinkMeter` and `UseOfBin` of the simulator.
+    """Return the memory that counting what a link carries takes [B]: a cache line and `UseOfBin` of the simulator.
 
     On an accelerator each link has its bins, and only those; else one that is told has notes before.
     """
