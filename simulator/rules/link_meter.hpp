@@ -128,8 +128,9 @@ private:
 ///
 /// \tparam Own who has the bins, and
 ///
-///     reach(meter, time)                  makes bins, and the meter's, so wide that `time` is in one; returns the
-///     width count_passed(meter, passed, width)  counts these bytes, and count_found(meter, bin, queue)      this queue
+///     reach(meter, time)                  makes bins, and the meter's, wide enough for `time`; returns their width
+///     count_passed(meter, passed, width)  counts bytes, and
+///     count_found(meter, bin, queue)      a queue
 ///     add(meter, bin, use)                adds what a link carried in a bin that its meter leaves
 template <class Own>
 class MeterRules {
@@ -148,6 +149,8 @@ public:
     }
 
 protected:
+    // Of a link that is counted by itself:
+
     TRAMONTANE_RULE void hold_passed(LinkMeter& meter, std::uint16_t bin, std::uint64_t bytes) {
         if (bin != meter.passed_bin || meter.passed + bytes > LinkMeter::most) {
             if (meter.passed > 0) leave(meter, meter.passed_bin);
