@@ -242,6 +242,7 @@ private:
                 return passed.each_bin(width,
                                        [&](std::uint16_t bin, std::uint64_t bytes) { hold_passed(meter, bin, bytes); });
             }
+            // In three bins or more: `length` is longer than a bin, and so than `from`.
             note(meter, {.use = {passed.bytes, 0},
                          .link = 0,
                          .bin = static_cast<std::uint16_t>(first),
