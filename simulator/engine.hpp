@@ -18,6 +18,7 @@
 #include "rules/arbiter.hpp"
 #include "rules/channel.hpp"
 #include "rules/events.hpp"
+#include "rules/node_records.hpp"
 #include "rules/parameters.hpp"
 #include "rules/records.hpp"
 #include "schedule.hpp"
@@ -39,6 +40,8 @@ public:
     using Unpacking = tramontane::Unpacking;
     using Waiting = tramontane::Waiting;
     using Repeats = tramontane::Repeats;
+    template <class T>
+    using ByPhase = T*;
 
     /// \param mailboxes with other parts; null where there are none
     /// \param window [ticks] how long LPs are handled one after the other, at most the look-ahead; 0: as long.
@@ -86,6 +89,9 @@ public:
     UseOverTime link_use;  ///< by class, or by link; without bins where nobody asks
     Ledger ledger;         ///< where invariants are checked
 
+    [[nodiscard]] Statistics& counts() { return statistics; }
+    [[nodiscard]] NodeRecords::Ends& ends() { return ends_; }
+    [[nodiscard]] const NodeRecords::Ends& ends() const { return ends_; }
     /// Counts what begins to wait; compared within one queue only.
     [[nodiscard]] std::uint32_t next_order() { return order_++; }
 
@@ -362,6 +368,7 @@ private:
     std::vector<Event> nearby_{16, Event{no_offset, 0, none, 0}};
     Event* first_nearby_ = nearby_.data();
     Event* end_nearby_ = nearby_.data();
+    NodeRecords::Ends ends_;
     std::uint32_t order_ = 0;
     LpId current_ = no_lp;
     Ticks begin_ = 0;

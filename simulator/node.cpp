@@ -190,10 +190,10 @@ void Nodes::keep(StateFile& file, bool first) {
     }
     watched_.keep(file);
     file(rounds_);
-    file(span_);
+    file(engine_.ends().span);
     file(spans_);
     file(sums_);
-    file(ended_);
+    file(engine_.ends().ended);
 }
 
 }  // namespace tramontane

@@ -292,7 +292,10 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& gi
     const Nodes& nodes = parts.parts[0]->nodes;
     Sums sums;
     for (const auto& part : parts.parts) {
-        sums.add(part->engine, part->nodes);
+        sums.counts.add(part->engine.statistics);
+        sums.add(part->engine.ends(), part->nodes.phases(), part->nodes.totals());
+        sums.packets += part->engine.packets.used();
+        sums.transactions += part->engine.transactions.used();
         outcome.delays.add(part->engine.delays);
         outcome.network_bytes += part->fabric.memory();
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -17,33 +18,29 @@ namespace tramontane {
 
 struct Sums {
     Statistics counts;
-    NodeRecords::Span span;
     std::vector<NodeRecords::Span> phases;
     std::vector<NodeRecords::Totals> totals;
-    std::uint32_t ended = 0;                      ///< ranks
+    NodeRecords::Ends ends;
     std::uint64_t packets = 0, transactions = 0;  ///< under way
 
-    template <class Engine, class Nodes>
-    void add(const Engine& engine, const Nodes& nodes) {
-        counts.add(engine.statistics);
-        span.add(nodes.span());
-        phases.resize(nodes.phases().size());
-        totals.resize(phases.size());
+    /// \param of_phases, totals_ of as many phases as others'
+    void add(const NodeRecords::Ends& some, std::span<const NodeRecords::Span> of_phases,
+             std::span<const NodeRecords::Totals> totals_) {
+        ends.add(some);
+        phases.resize(of_phases.size());
+        totals.resize(of_phases.size());
         for (std::size_t i = 0; i < phases.size(); ++i) {
-            phases[i].add(nodes.phases()[i]);
-            totals[i].add(nodes.totals()[i]);
+            phases[i].add(of_phases[i]);
+            totals[i].add(totals_[i]);
         }
-        ended += nodes.ended();
-        packets += engine.packets.used();
-        transactions += engine.transactions.used();
     }
 
     /// \param who says who waits for what
     /// \throws std::runtime_error on deadlock
     template <class Who>
     void verify_ended(std::uint32_t ranks, Who&& who) const {
-        if (ended == ranks) return;
-        throw std::runtime_error("deadlock: " + std::to_string(ranks - ended) + " of " + std::to_string(ranks) +
+        if (ends.ended == ranks) return;
+        throw std::runtime_error("deadlock: " + std::to_string(ranks - ends.ended) + " of " + std::to_string(ranks) +
                                  " ranks never end" + who());
     }
     /// \throws std::logic_error where something is left, or was lost
@@ -55,11 +52,11 @@ struct Sums {
 
     /// Times and counts, but for delays.
     void tell(Outcome& o, const Schedule& schedule) const {
-        o.time_s = to_seconds(span.length());
+        o.time_s = to_seconds(ends.span.length());
         const auto names = schedule.phases();
         for (std::size_t i = 0; i < names.size(); ++i) {
             o.phases.emplace_back(names[i], to_seconds(phases[i].length()));
-            o.ends.push_back(to_seconds(phases[i].end - std::min(span.begin, phases[i].end)));
+            o.ends.push_back(to_seconds(phases[i].end - std::min(ends.span.begin, phases[i].end)));
             const Rank among = schedule.ranks_in(static_cast<std::int32_t>(i));
             const auto mean = [&](NodeRecords::Totals::Wide sum) {
                 return static_cast<double>(sum) / among * seconds_per_tick;

@@ -20,7 +20,7 @@ struct Worker;
 /// A point in hand: what its lanes see, and the window that it has come to.
 struct InHand {
     Common* common;
-    Worker* workers;
+    Worker* workers;  ///< of each lane; of an accelerator's lanes one
     std::uint64_t window;
 };
 
@@ -49,7 +49,7 @@ public:
 
 /// What tells a library that was made of other sources: the sizes of what both of them know.
 struct Layout {
-    std::uint64_t common, worker, node, line;
+    std::uint64_t common, worker, state, node, line;
     bool operator==(const Layout&) const = default;
 };
 [[nodiscard]] Layout layout();

@@ -25,8 +25,12 @@ TRAMONTANE_RULE inline std::uint64_t add(std::uint64_t* to, std::uint64_t count)
     return __atomic_fetch_add(to, count, __ATOMIC_RELAXED);
 #endif
 }
+/// \param to no memory of a multiprocessor
 TRAMONTANE_RULE inline void raise(std::uint64_t* to, std::uint64_t value) {
 #ifdef TRAMONTANE_ON_DEVICE
+#if defined(__CUDA_ARCH__)
+    __builtin_assume(__isGlobal(to));
+#endif
     atomicMax(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(value));
 #else
     std::uint64_t known = __atomic_load_n(to, __ATOMIC_RELAXED);
@@ -48,6 +52,13 @@ TRAMONTANE_RULE inline std::uint32_t peek(const std::uint32_t* at) {
 #else
     return __atomic_load_n(at, __ATOMIC_RELAXED);
 #endif
+}
+/// Adds without waiting for what was there. \param to no memory of a multiprocessor
+TRAMONTANE_RULE inline void count(std::uint64_t* to, std::uint64_t more) {
+#if defined(__CUDA_ARCH__)
+    __builtin_assume(__isGlobal(to));
+#endif
+    (void)add(to, more);
 }
 /// Puts a 1 there, as others may at the same time.
 TRAMONTANE_RULE inline void mark(std::uint8_t* at) {

@@ -14,12 +14,14 @@
 #include "checkpoint.hpp"
 #include "delays.hpp"
 #include "device/agenda.hpp"
+#include "device/lane_state.hpp"
 #include "device/link_bins.hpp"
 #include "device/memory.hpp"
 #include "device/network.hpp"
 #include "device/records.hpp"
 #include "device/rounds.hpp"
 #include "device/sites.hpp"
+#include "device/tally.hpp"
 #include "first_bins.hpp"
 #include "node_store.hpp"
 #include "noise.hpp"
@@ -118,9 +120,10 @@ struct Sent {
 struct Common {
     /// \param memory which is to outlive this
     /// \param stride see Agenda
+    /// \param in_step lanes that count together
     /// \throws std::invalid_argument for what is too large
     Common(Memory& memory, const Machine& machine, const Setting& setting, const Schedule& schedule, const Run& run,
-           std::uint32_t lanes_, std::uint32_t stride)
+           std::uint32_t lanes_, std::uint32_t stride, std::uint32_t in_step)
         : lanes(lanes_),
           phases(static_cast<std::uint32_t>(schedule.phases().size())),
           parameters(machine, *setting.topology),
@@ -146,18 +149,24 @@ struct Common {
           unpacking(memory, machine, rounds, setting.ranks),
           agenda(memory, run.window == 0 ? parameters.lookahead() : std::min(run.window, parameters.lookahead()),
                  sites.count(), room(4 * std::uint64_t{places.nodes()}), stride),
+          states(memory, lanes),
           outbox(memory, std::size_t{lanes} * Sent::most),
+          lanes_of_tally(in_step),
+          tallies(memory, lanes / in_step),
           delay_bounds(memory, delay_bins::count),
           delay_cells(memory, delay_bins::of_cell.size()),
           congestion_bins(std::min(run.congestion_bins, setting.ranks)),
           ranks(setting.ranks),
           congestion(memory, std::size_t{congestion_bins} * congestion_bins),
+          ends(memory, lanes),
           spans(memory, std::size_t{lanes} * phases),
           totals(memory, std::size_t{lanes} * phases),
           link_bins(memory, links.bins, std::size_t{switches} * network.ports() + places.count(),
                     surely_counted(schedule, links, parameters, setting.places)) {
         std::copy(delay_bins::lower.begin(), delay_bins::lower.end(), delay_bounds.get());
         std::copy(delay_bins::of_cell.begin(), delay_bins::of_cell.end(), delay_cells.get());
+        for (std::uint32_t number = 0; number < lanes; ++number) states[number].number = number;
+        std::fill_n(ends.get(), ends.size(), NodeRecords::Ends{});
         std::fill_n(spans.get(), spans.size(), NodeRecords::Span{});
         tables_(parameters.links.rates);
         tables_(parameters.links.of_class);
@@ -175,15 +184,17 @@ struct Common {
         for (std::uint32_t pool = 0; pool < pools; ++pool) crowded |= turn_records(pool);
         return crowded;
     }
-    void grow() {
-        packets.grow();
-        transactions.grow();
+    /// \return whether there is more room for any
+    bool grow() {
+        bool any = packets.grow();
+        any |= transactions.grow();
         waiting.grow(memory_, transactions.room());
-        messages.grow();
-        credits.grow();
-        gaps.grow();
-        open_rounds.grow();
-        agenda.events().grow();
+        any |= messages.grow();
+        any |= credits.grow();
+        any |= gaps.grow();
+        any |= open_rounds.grow();
+        any |= agenda.events().grow();
+        return any;
     }
 
     const std::uint32_t lanes, phases;
@@ -213,11 +224,15 @@ public:
     WaitingArrays waiting;
     UnpackingArrays unpacking;
     Agenda agenda;
+    Array<LaneState> states;    ///< by lane
     Array<Sent> outbox;         ///< by lane
+    const Divisor lanes_of_tally;
+    Array<Tally> tallies;
     Array<Ticks> delay_bounds;  ///< delay_bins::lower
     Array<std::uint8_t> delay_cells;
     const std::uint32_t congestion_bins, ranks;
     Array<DelaySum> congestion;         ///< by source and destination, as CongestionMatrix
+    Array<NodeRecords::Ends> ends;      ///< by lane
     Array<NodeRecords::Span> spans;     ///< by lane and phase
     Array<NodeRecords::Totals> totals;  ///< by lane and phase
     LinkBins link_bins;
@@ -229,6 +244,7 @@ private:
     static constexpr std::uint32_t at_first = 1 << 18;
 #endif
     static constexpr std::uint32_t at_first_of_lp = 64;
+    static constexpr std::uint32_t most_at_hand = decltype(LaneState::packets)::most;
     /// Bins of all sites and windows are to take less than 4 GiB.
     static constexpr std::uint64_t most_sites = std::uint64_t{1} << 23;
     [[nodiscard]] std::uint32_t ports_as_sites() const {
@@ -241,7 +257,7 @@ private:
     [[nodiscard]] std::uint32_t room(std::uint64_t more) const {
         const std::uint64_t lps = std::uint64_t{switches} + places.nodes();
         const std::uint64_t beside = std::clamp<std::uint64_t>(at_first_of_lp * lps, 1 << 11, at_first);
-        const std::uint64_t at_hand = std::min<std::uint64_t>(lanes, lps) * Pool<Packet>::most_at_hand;
+        const std::uint64_t at_hand = std::min<std::uint64_t>(lanes, lps) * most_at_hand;
         return static_cast<std::uint32_t>(std::min<std::uint64_t>(beside + at_hand + more, std::uint64_t{1} << 30));
     }
 

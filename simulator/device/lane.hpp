@@ -20,8 +20,10 @@
 #include "device/agenda.hpp"
 #include "device/atomic.hpp"
 #include "device/common.hpp"
+#include "device/lane_state.hpp"
 #include "device/link_bins.hpp"
 #include "device/records.hpp"
+#include "device/tally.hpp"
 #include "ledger.hpp"
 #include "rules/events.hpp"
 #include "rules/node.hpp"
@@ -30,15 +32,32 @@
 
 namespace tramontane::device {
 
-/// Delays as one lane counts them; the congestion matrix all have in common.
+/// Of what a lane counts by phase.
+template <class T>
+class LanePhases {
+public:
+    LanePhases() = default;
+    /// \param all by lane and phase
+    LanePhases(T* all, std::uint32_t phases, OwnState own) : all_(all), phases_(phases), own_(own) {}
+    [[nodiscard]] TRAMONTANE_RULE T& operator[](std::size_t phase) const {
+        return all_[std::size_t{own_->number} * phases_ + phase];
+    }
+
+private:
+    T* all_ = nullptr;
+    std::uint32_t phases_ = 0;
+    OwnState own_;
+};
+
+/// Delays as lanes count them; the congestion matrix all have in common.
 class LaneDelays {
 public:
-    explicit LaneDelays(Common& common) : common_(common) {}
+    LaneDelays(Common& common, OwnState own) : common_(common), own_(own) {}
 
     TRAMONTANE_ONCE TRAMONTANE_RULE void add(Ticks delay, std::uint32_t source, std::uint32_t destination,
                                              std::uint64_t count = 1) {
-        total.add(delay, count);
-        histogram[delay_bins::of(delay, common_.delay_bounds.get(), common_.delay_cells.get())] += count;
+        Tally& tally = common_.tallies[common_.lanes_of_tally.quotient(own_->number)];
+        tally.add(delay, delay_bins::of(delay, common_.delay_bounds.get(), common_.delay_cells.get()), count);
         if (common_.congestion_bins == 0) return;
         DelaySum& cell =
             common_.congestion[std::size_t{bin_of(source)} * common_.congestion_bins + bin_of(destination)];
@@ -53,15 +72,13 @@ public:
         if (high > 0) device::add(&halves[1], high);
     }
 
-    DelaySum total;
-    std::uint64_t histogram[delay_bins::count] = {};
-
 private:
     [[nodiscard]] TRAMONTANE_RULE std::uint32_t bin_of(std::uint32_t rank) const {
         return static_cast<std::uint32_t>(std::uint64_t{rank} * common_.congestion_bins / common_.ranks);
     }
 
     Common& common_;
+    OwnState own_;
 };
 
 /// As Unpacking, over arrays.
@@ -151,63 +168,72 @@ public:
     using Unpacking = LaneUnpacking;
     using Waiting = LaneWaiting;
     using Repeats = NoRepeats;
+    template <class T>
+    using ByPhase = LanePhases<T>;
 
-    Lane(Common& common, std::uint32_t number)
+    Lane(Common& common, OwnState own)
         : parameters(common.parameters),
           seed(common.seed),
           switches(common.switches),
           places(common.places),
           sites(common.sites),
-          packets(common.packets),
-          transactions(common.transactions),
-          messages(common.messages),
-          credits(common.credits),
-          gaps(common.gaps),
-          open_rounds(common.open_rounds),
-          delays(common),
+          packets(common.packets, own),
+          transactions(common.transactions, own),
+          messages(common.messages, own),
+          credits(common.credits, own),
+          gaps(common.gaps, own),
+          open_rounds(common.open_rounds, own),
+          delays(common, own),
           link_use(common.link_bins),
+          own_(own),
           agenda_(common.agenda),
           router_(common.router),
-          outbox_(common.outbox.get() + std::size_t{number} * Sent::most),
-          pending_(common.agenda.events()) {}
+          outboxes_(common.outbox.get()),
+          tallies_(common.tallies.get()),
+          lanes_of_tally_(common.lanes_of_tally),
+          ends_(common.ends.get()),
+          pending_(common.agenda.events(), own) {}
 
     const Parameters& parameters;
     const std::uint64_t seed;
     const SwitchId switches;
     const Places& places;
     const Sites sites;
-    Pool<Packet> packets;
-    Pool<Transaction> transactions;
-    Pool<Message> messages;
-    Pool<Credits> credits;
-    Pool<Gaps> gaps;
-    Pool<OpenRound> open_rounds;
-    Statistics statistics;
+    Pool<Packet, &LaneState::packets> packets;
+    Pool<Transaction, &LaneState::transactions> transactions;
+    Pool<Message, &LaneState::messages> messages;
+    Pool<Credits, &LaneState::credits> credits;
+    Pool<Gaps, &LaneState::gaps> gaps;
+    Pool<OpenRound, &LaneState::open_rounds> open_rounds;
     LaneDelays delays;
     LinkBins& link_use;
     Ledger ledger;
 
     /// Counts what begins to wait. Orders are compared within one queue only, and a site has always the same lane, or
     /// one that goes on from where the last one was.
-    [[nodiscard]] TRAMONTANE_RULE std::uint32_t next_order() { return order_++; }
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t next_order() { return own_->order++; }
+    [[nodiscard]] TRAMONTANE_RULE Counted& counts() const {
+        return tallies_[lanes_of_tally_.quotient(own_->number)].counted;
+    }
+    [[nodiscard]] TRAMONTANE_RULE NodeRecords::Ends& ends() const { return ends_[own_->number]; }
     /// What other lanes' records say must not be looked at.
     [[nodiscard]] TRAMONTANE_RULE bool owns(LpId) const { return false; }
 
     TRAMONTANE_ONCE TRAMONTANE_RULE void schedule(Ticks time, LpId lp, std::uint32_t code, Index item = none) {
-        if (time >= end_) return put({time, lp, code, item});
+        if (time >= own_->end) return put({time, lp, code, item});
         if constexpr (checks) {
-            if (sites.of(lp, port_of(code)) != current_) {
+            if (sites.of(lp, port_of(code)) != own_->site) {
                 fail<std::logic_error>("device: an event reaches another site within a window");
             }
         }
-        add(events_, made({time, lp, code, item}, current_));
+        add(own_->events, made({time, lp, code, item}, own_->site));
     }
     TRAMONTANE_RULE void send(Ticks time, LpId lp, std::uint32_t code, Index item) { put({time, lp, code, item}); }
     /// Gives back space at the same site.
     template <class AnyChannel>
     TRAMONTANE_ONCE TRAMONTANE_RULE void give(LpId lp, AnyChannel& channel, std::uint32_t wake_code, Ticks time,
                                               std::uint32_t bytes) {
-        if (channel.waiting.empty()) channel.apply(credits, begin_);
+        if (channel.waiting.empty()) channel.apply(credits, own_->begin);
         channel.give(credits, time, bytes);
         wake_if_needed(lp, channel, wake_code);
     }
@@ -225,6 +251,17 @@ public:
 
     // What the host does, while no lane runs:
 
+    /// When there is more room for records.
+    void renew() {
+        packets.renew();
+        transactions.renew();
+        messages.renew();
+        credits.renew();
+        gaps.renew();
+        open_rounds.renew();
+        pending_.renew();
+    }
+
     /// An event of the window that comes next, or of a later one.
     void start(Ticks time, LpId lp, std::uint32_t code, Index item = none) {
         deliver({time, lp, code, item});
@@ -239,7 +276,7 @@ public:
             if (is_credit(pending_[i].code)) {
                 credits.push_back(i);
             } else {
-                agenda_.push(i, pending_[i].time, pending_[i].site, soon_);
+                agenda_.push(i, pending_[i].time, pending_[i].site, own_->soon);
             }
         }
         std::sort(credits.begin(), credits.end(),
@@ -253,8 +290,8 @@ public:
         tell();
     }
     /// How many have begun to wait, modulo 2^32.
-    [[nodiscard]] TRAMONTANE_RULE std::uint32_t orders() const { return order_; }
-    TRAMONTANE_RULE void set_orders(std::uint32_t orders) { order_ = orders; }
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t orders() const { return own_->order; }
+    TRAMONTANE_RULE void set_orders(std::uint32_t orders) { own_->order = orders; }
 
     // What a lane does in a window: it visits sites, delivers what that has led to, and tells of it. Between visits and
     // the rest lanes may share out what they have sent: one that has been at a busy site has much to deliver.
@@ -263,32 +300,36 @@ public:
     /// `handle(event, time)` for each other one, in order.
     template <class Credit, class Handle>
     TRAMONTANE_RULE void visit(SiteId site, Credit&& credit, Handle&& handle) {
-        current_ = site;
-        begin_ = agenda_.windows.begin(agenda_.window());
-        end_ = begin_ + agenda_.windows.length();
+        LaneState& own = *own_.operator->();
+        own.site = site;
+        own.begin = agenda_.windows.begin(agenda_.window());
+        own.end = own.begin + agenda_.windows.length();
         Index credits = none;
         for (Index i = agenda_.take(site); i != none;) {
             const Index next = pending_[i].next;
             fetch(pending_[i]);
-            add(is_credit(pending_[i].code) ? credits : events_, i);
+            add(is_credit(pending_[i].code) ? credits : own.events, i);
             i = next;
         }
         while (credits != none) {
             const Pending event = take_first(credits);
             credit(event, event.time);
         }
-        while (events_ != none) {
-            const Pending event = take_first(events_);
-            ++statistics.events;
+        std::uint32_t handled = 0;
+        for (; own.events != none; ++handled) {
+            const Pending event = take_first(own.events);
             handle(event, event.time);
         }
-        end_ = 0;
+        counts().events += handled;
+        own.end = 0;
     }
-    /// What it has sent and not delivered, so much of it.
-    [[nodiscard]] TRAMONTANE_RULE const Sent* sent() const { return outbox_; }
-    [[nodiscard]] TRAMONTANE_RULE std::uint32_t sent_count() const { return sent_; }
+    /// What a lane has sent and not delivered; so much it is of this one.
+    [[nodiscard]] TRAMONTANE_RULE const Sent* sent(std::uint32_t number) const {
+        return outboxes_ + std::size_t{number} * Sent::most;
+    }
+    [[nodiscard]] TRAMONTANE_RULE std::uint32_t sent_count() const { return own_->sent; }
     /// Others have delivered it.
-    TRAMONTANE_RULE void clear_sent() { sent_ = 0; }
+    TRAMONTANE_RULE void clear_sent() { own_->sent = 0; }
 
     /// Puts what this lane or another has sent into its bin. Where a port is a site, a packet is routed now.
     TRAMONTANE_ONCE TRAMONTANE_RULE void deliver(const Sent& sent) {
@@ -299,16 +340,17 @@ public:
             port = packet.port;
         }
         const SiteId site = sites.of(sent.lp, port);
-        agenda_.push(made(sent, site), sent.time, site, soon_);
+        agenda_.push(made(sent, site), sent.time, site, own_->soon);
     }
     TRAMONTANE_ONCE TRAMONTANE_RULE void deliver_all() {
-        for (std::uint32_t i = 0; i < sent_; ++i) deliver(outbox_[i]);
-        sent_ = 0;
+        const Sent* const own = sent(own_->number);
+        for (std::uint32_t i = 0; i < own_->sent; ++i) deliver(own[i]);
+        own_->sent = 0;
     }
     /// Lets others know of the windows that it has put something into.
     TRAMONTANE_RULE void tell() {
-        agenda_.note(soon_);
-        soon_ = {};
+        agenda_.note(own_->soon);
+        own_->soon = {};
     }
 
 private:
@@ -328,10 +370,10 @@ private:
     }
     TRAMONTANE_RULE void put(const Sent& sent) {
         if constexpr (checks) {
-            if (sent.time < end_) fail<std::logic_error>("device: an event reaches another site within a window");
+            if (sent.time < own_->end) fail<std::logic_error>("device: an event reaches another site within a window");
         }
-        if (sent_ == Sent::most) deliver_all();
-        outbox_[sent_++] = sent;
+        if (own_->sent == Sent::most) deliver_all();
+        outboxes_[std::size_t{own_->number} * Sent::most + own_->sent++] = sent;
     }
     [[nodiscard]] TRAMONTANE_ONCE TRAMONTANE_RULE std::uint32_t tie(std::uint32_t code, Index item) const {
         switch (kind_of(code)) {
@@ -400,16 +442,14 @@ private:
         return event;
     }
 
+    OwnState own_;
     Agenda& agenda_;
     const RouterIn<Network>& router_;
-    Sent* const outbox_;
-    std::uint32_t sent_ = 0;
-    Pool<Pending> pending_;
-    Index events_ = none;  // of the site that is visited: a heap
-    Agenda::Soon soon_;    // windows of what it has led to
-    std::uint32_t order_ = 0;
-    SiteId current_ = 0;         // that is visited
-    Ticks begin_ = 0, end_ = 0;  // of the window, while a site is visited; else `end_` is 0
+    Sent* const outboxes_;  // of all lanes
+    Tally* const tallies_;
+    const Divisor lanes_of_tally_;
+    NodeRecords::Ends* const ends_;  // by lane
+    Pool<Pending, &LaneState::pending> pending_;
 };
 
 /// The switches as a lane sees them.
@@ -477,13 +517,11 @@ private:
 class Nodes : public NodeRules<Lane, Switches> {
 public:
     /// \param arrays of all nodes, which all lanes have in common
-    Nodes(Lane& lane, Switches& switches, const Machine& machine, Common& common, NodeArrays& arrays,
-          std::uint32_t number)
+    Nodes(Lane& lane, Switches& switches, const Machine& machine, Common& common, NodeArrays& arrays, OwnState own)
         : NodeRules(lane, switches, machine, common.network, common.places, common.allocation, common.rounds,
                     common.noise),
           unpacks_(machine, common.rounds, common.unpacking),
-          causes_(common.waiting),
-          count_(common.phases) {
+          causes_(common.waiting) {
         rounds_ = arrays.rounds;
         nodes_ = arrays.nodes.get();
         open_ = arrays.open.get();
@@ -495,14 +533,8 @@ public:
         graph_ = arrays.graph.records();
         if (common.waiting.on) waiting_ = &causes_;
         repeats_ = &all_repeats_;
-        phases_ = common.spans.get() + std::size_t{number} * count_;
-        totals_ = common.totals.get() + std::size_t{number} * count_;
-    }
-
-    /// Goes on from what all lanes have counted.
-    void go_on(const Span& span, std::uint32_t ended) {
-        span_ = span;
-        ended_ = ended;
+        phases_ = {common.spans.get(), common.phases, own};
+        totals_ = {common.totals.get(), common.phases, own};
     }
 
     /// Before a node with one place is visited: brings what its events need nearer.
@@ -511,14 +543,11 @@ public:
         prefetch_line(&nodes_[place].arrived);
         fabric_.fetch_injection(place);
     }
-    [[nodiscard]] std::span<Span> phases() const { return {phases_, count_}; }
-    [[nodiscard]] std::span<Totals> totals() const { return {totals_, count_}; }
 
 private:
     LaneUnpacking unpacks_;
     LaneWaiting causes_;
     NoRepeats all_repeats_;
-    std::uint32_t count_;
 };
 
 }  // namespace tramontane::device

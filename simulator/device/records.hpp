@@ -1,5 +1,5 @@
 /// \file
-/// Records that all lanes take and give back at the same time.
+/// Records that all lanes take and give back at the same time; each keeps some free ones at hand (lane_state.hpp).
 ///
 /// Which lane gets which record depends on who was first, so that numbers of records decide nothing. What is given back
 /// in a window is taken again by others from the next one on: so the ring of free records is read and written at
@@ -50,6 +50,8 @@ public:
         : Counts(most), memory_(memory), records_(memory, most_), free_(memory, most_) {}
 
     [[nodiscard]] TRAMONTANE_RULE T& operator[](Index i) const { return records_[i]; }
+    /// All of them, until `grow` or `keep`.
+    [[nodiscard]] T* all() const { return records_.get(); }
 
     /// Takes so many records, with unspecified contents.
     TRAMONTANE_ONCE TRAMONTANE_RULE void take(Index* into, std::uint32_t count) {
@@ -69,16 +71,23 @@ public:
 
     /// Records that there is room for.
     [[nodiscard]] std::size_t room() const { return most_; }
-    /// Makes room, where it is time. While no lane runs.
-    void grow() {
-        if (crowded()) make_room(std::uint64_t{4} * most_);
+    /// Makes room, where it is time; whether it was. While no lane runs.
+    bool grow() {
+        const bool is_crowded = crowded();
+        if (is_crowded) make_room(std::uint64_t{4} * most_);
+        return is_crowded;
+    }
+
+    /// Records in use. While no lane runs. \param at_hand free ones that lanes keep
+    [[nodiscard]] std::uint64_t used(std::uint64_t at_hand) {
+        (void)turn();
+        return next_ - (none + 1) - (given_ - taken_) - at_hand;
     }
 
     /// Writes or reads all records, as the other engine keeps those of a pool (pool.hpp). While no lane runs.
     /// \param free records that lanes have at hand; none where they are read
-    /// \param used of all pools; see Pool
-    void keep(StateFile& file, std::vector<Index> free, std::uint64_t& used) {
-        (void)turn();  // the host has taken some since
+    void keep(StateFile& file, std::vector<Index> free) {
+        std::uint64_t used = this->used(free.size());  // which begins a turn: the host has taken some since
         for (std::uint32_t i = taken_; i != given_; ++i) free.push_back(free_[i & (most_ - 1)]);
         std::uint64_t room = next_, end = next_;
         file(room);
@@ -92,8 +101,7 @@ public:
         file(used);
         if (!file.reading()) return;
         free.insert(free.end(), of_all.begin(), of_all.end());
-        for (; next_ < end; ++next_) free.push_back(next_);
-        next_ = std::max(static_cast<Index>(room), none + 1);
+        for (; next_ < room; ++next_) free.push_back(next_);
         std::copy(free.begin(), free.end(), free_.get());
         taken_ = 0;
         known_ = given_ = static_cast<std::uint32_t>(free.size());
@@ -121,49 +129,6 @@ private:
     Memory& memory_;
     Array<T> records_;
     Array<Index> free_;
-};
-
-/// A lane's view of them. It counts its own, and keeps some at hand: to ask for each of them would be to wait for
-/// memory each time.
-template <class T>
-class Pool {
-    static constexpr std::uint32_t at_a_time = 8;
-
-public:
-    static constexpr std::uint32_t most_at_hand = 2 * at_a_time;
-
-    explicit Pool(Records<T>& records) : records_(records) {}
-
-    [[nodiscard]] TRAMONTANE_RULE T& operator[](Index i) const { return records_[i]; }
-    [[nodiscard]] TRAMONTANE_RULE Index take() {
-        ++used_;
-        if (count_ == 0) {
-            records_.take(at_hand_, at_a_time);
-            count_ = at_a_time;
-        }
-        return at_hand_[--count_];
-    }
-    TRAMONTANE_RULE void give_back(Index i) {
-        --used_;
-        if (count_ == most_at_hand) {
-            count_ -= at_a_time;
-            records_.give_back(at_hand_ + count_, at_a_time);
-        }
-        at_hand_[count_++] = i;
-    }
-    TRAMONTANE_RULE void prefetch(Index i) const { prefetch_line(&records_[i]); }
-
-    /// Taken less given back; only the sum over all lanes is meant, modulo 2^64.
-    [[nodiscard]] std::uint64_t used() const { return used_; }
-    void set_used(std::uint64_t used) { used_ = used; }
-    /// Free records that others don't know of.
-    [[nodiscard]] std::span<const Index> at_hand() const { return {at_hand_, count_}; }
-
-private:
-    Records<T>& records_;
-    std::uint64_t used_ = 0;
-    std::uint32_t count_ = 0;
-    Index at_hand_[most_at_hand];
 };
 
 }  // namespace tramontane::device

@@ -92,6 +92,8 @@ public:
     [[nodiscard]] std::uint32_t stride(std::uint32_t lanes) const {
         return accelerator_ == nullptr ? form_.stride : lanes / accelerator_->in_step();
     }
+    /// Lanes of each point that are in step.
+    [[nodiscard]] std::uint32_t in_step() const { return accelerator_ == nullptr ? 1 : accelerator_->in_step(); }
     void settle() {
         if (accelerator_ != nullptr) accelerator_->settle();
     }
@@ -119,15 +121,16 @@ public:
           setting_(asked.machine, asked.schedule, asked.run),
           memory_(on.memory()),
           commons_(memory_, 1),
-          common_(commons_.add(memory_, asked.machine, setting_, asked.schedule, asked.run, lanes, on.stride(lanes))),
+          common_(commons_.add(memory_, asked.machine, setting_, asked.schedule, asked.run, lanes, on.stride(lanes), on.in_step())),
           switch_arrays_(memory_, common_, setting_.router.counters()),
           node_arrays_(memory_, common_, asked.schedule, injection_meter(*setting_.topology)),
-          workers_(memory_, lanes),
+          workers_(memory_, on.accelerated() ? 1 : lanes),
           link_use_(
               use_over_time(*setting_.topology, asked.run.links,
                             surely_counted(asked.schedule, asked.run.links, common_.parameters, setting_.places))) {
-        for (std::uint32_t number = 0; number < lanes; ++number) {
-            workers_.add(memory_, asked.machine, common_, switch_arrays_, node_arrays_, number);
+        for (std::uint32_t number = 0; number < (on.accelerated() ? 1 : lanes); ++number) {
+            workers_.add(memory_, asked.machine, common_, switch_arrays_, node_arrays_,
+                         OwnState(common_.states[number]));
         }
         workers_.get()->switches.begin_all();
         if (keeping.from.empty()) {
@@ -154,7 +157,12 @@ public:
     void keep(const std::string& file, const Keeping& keeping) {
         write_state(file, keeping, [&](StateFile& written) { state().write(written); });
     }
-    void grow() { common_.grow(); }
+    void grow() {
+        if (!common_.grow()) return;
+        for (Worker* worker = workers_.get(); worker != workers_.get() + workers_.size(); ++worker) {
+            worker->lane.renew();
+        }
+    }
 
     /// The most memory that it has held so far [B].
     [[nodiscard]] std::uint64_t bytes() const { return memory_.most(); }
@@ -192,7 +200,7 @@ public:
 
 private:
     [[nodiscard]] State state() {
-        return {schedule_, run_, common_, workers_.get(), switch_arrays_, node_arrays_, link_use_};
+        return {schedule_, run_, common_, {workers_.get(), workers_.size()}, switch_arrays_, node_arrays_, link_use_};
     }
 
     const Run& run_;

@@ -26,7 +26,7 @@ void keep_array(StateFile& file, const Array<T>& array) {
 /// What calls `f(meter)` for the meters of all links; see LinkBins.
 auto each_meter(const State& state) {
     return [&state](auto&& f) {
-        state.workers->switches.each_meter([&](SwitchId, Port, LinkMeter& meter) { f(meter); });
+        state.workers.front().switches.each_meter([&](SwitchId, Port, LinkMeter& meter) { f(meter); });
         for (LinkMeter& meter : std::span(state.nodes.injections.get(), state.nodes.injections.size())) f(meter);
     };
 }
@@ -60,15 +60,20 @@ void UnpackingArrays::keep(StateFile& file, const Schedule& schedule) {
 
 Sums State::sums() const {
     Sums sums;
-    for (const Worker& worker : std::span(workers, common.lanes)) sums.add(worker.lane, worker.nodes);
+    const std::size_t phases = common.phases;
+    for (std::uint32_t lane = 0; lane < common.lanes; ++lane) {
+        sums.add(common.ends[lane], {common.spans.get() + lane * phases, phases},
+                 {common.totals.get() + lane * phases, phases});
+    }
+    for (std::size_t i = 0; i < common.tallies.size(); ++i) sums.counts.add(common.tallies[i].counted.all());
+    sums.packets = common.packets.used(at_hand(&LaneState::packets).size());
+    sums.transactions = common.transactions.used(at_hand(&LaneState::transactions).size());
     return sums;
 }
 
 Delays State::delays() const {
     Delays delays(run.congestion_bins, common.ranks);
-    for (const Worker& worker : std::span(workers, common.lanes)) {
-        delays.add(worker.lane.delays.total, worker.lane.delays.histogram);
-    }
+    for (std::size_t i = 0; i < common.tallies.size(); ++i) common.tallies[i].tell(delays);
     delays.matrix.add(common.congestion.get());
     return delays;
 }
@@ -78,7 +83,7 @@ void State::collect_link_use() {
 }
 
 void State::write(StateFile& file) {
-    workers->give_ahead();
+    workers.front().give_ahead();
     collect_link_use();
     std::uint32_t threads = 1;
     file(threads);
@@ -98,23 +103,13 @@ void State::read(StateFile& file) {
 
 /// In the order of Part::keep (simulation.cpp), with what the first lane has where there is one for each thread.
 void State::keep(StateFile& file) {
-    const auto keep_pool = [&](auto& records, auto Lane::* pool) {
-        std::vector<Index> free;
-        std::uint64_t used = 0;
-        for (const Worker& worker : std::span(workers, common.lanes)) {
-            const auto own = (worker.lane.*pool).at_hand();
-            free.insert(free.end(), own.begin(), own.end());
-            used += (worker.lane.*pool).used();
-        }
-        records.keep(file, std::move(free), used);
-        if (file.reading()) (workers->lane.*pool).set_used(used);
-    };
-    keep_pool(common.packets, &Lane::packets);
-    keep_pool(common.credits, &Lane::credits);
-    keep_pool(common.gaps, &Lane::gaps);
-    keep_pool(common.open_rounds, &Lane::open_rounds);
-    keep_pool(common.transactions, &Lane::transactions);
-    keep_pool(common.messages, &Lane::messages);
+    common.packets.keep(file, at_hand(&LaneState::packets));
+    common.credits.keep(file, at_hand(&LaneState::credits));
+    common.gaps.keep(file, at_hand(&LaneState::gaps));
+    common.open_rounds.keep(file, at_hand(&LaneState::open_rounds));
+    common.transactions.keep(file, at_hand(&LaneState::transactions));
+    common.messages.keep(file, at_hand(&LaneState::messages));
+    for (Worker& worker : workers) worker.lane.renew();
     keep_counts(file);
     keep_events(file);
     keep_switches(file);
@@ -125,17 +120,15 @@ void State::keep_counts(StateFile& file) {
     Statistics statistics = sums().counts;
     Delays all = delays();
     Ledger ledger;
-    for (const Worker& worker : std::span(workers, common.lanes)) ledger.add(worker.lane.ledger);
+    for (const Worker& worker : workers) ledger.add(worker.lane.ledger);
     file(statistics);
     all.keep(file);
     over_time.keep(file);
     file(ledger);
     if (!file.reading()) return;
-    Lane& lane = workers->lane;
-    lane.statistics = statistics;
-    lane.ledger = ledger;
-    lane.delays.total = all.total;
-    std::copy(all.histogram.begin(), all.histogram.end(), lane.delays.histogram);
+    workers.front().lane.ledger = ledger;
+    common.tallies[0].counted.begin(statistics);
+    common.tallies[0].begin(all);
     for (std::uint32_t source = 0; source < common.congestion_bins; ++source) {
         for (std::uint32_t destination = 0; destination < common.congestion_bins; ++destination) {
             common.congestion[std::size_t{source} * common.congestion_bins + destination] =
@@ -153,7 +146,7 @@ void State::keep_events(StateFile& file) {
     file(window);
     file(count);
     if (file.reading()) agenda.go_to(window);
-    Lane& lane = workers->lane;
+    Lane& lane = workers.front().lane;
     EventQueue::Later event{};
     Agenda::Soon soon;
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -172,11 +165,11 @@ void State::keep_events(StateFile& file) {
     // Of each queue, one lane has counted what waits there. So what begins to wait later must have a larger number than
     // any of them has given, modulo 2^32.
     std::uint32_t orders = lane.orders();
-    for (const Worker& worker : std::span(workers, common.lanes)) {
-        if (static_cast<std::int32_t>(worker.lane.orders() - orders) > 0) orders = worker.lane.orders();
+    for (const LaneState& state : each_state()) {
+        if (static_cast<std::int32_t>(state.order - orders) > 0) orders = state.order;
     }
     file(orders);
-    for (Worker& worker : std::span(workers, common.lanes)) worker.lane.set_orders(orders);
+    for (LaneState& state : each_state()) state.order = orders;
 }
 
 void State::keep_switches(StateFile& file) {
@@ -209,14 +202,14 @@ void State::keep_nodes(StateFile& file) {
     std::uint32_t rounds = nodes.rounds;
     Sums all = sums();
     file(rounds);
-    file(all.span);
+    file(all.ends.span);
     file(all.phases);
     file(all.totals);
-    file(all.ended);
+    file(all.ends.ended);
     if (!file.reading()) return;
-    workers->nodes.go_on(all.span, all.ended);
-    std::copy(all.phases.begin(), all.phases.end(), workers->nodes.phases().begin());
-    std::copy(all.totals.begin(), all.totals.end(), workers->nodes.totals().begin());
+    common.ends[0] = all.ends;
+    std::copy(all.phases.begin(), all.phases.end(), common.spans.get());
+    std::copy(all.totals.begin(), all.totals.end(), common.totals.get());
 }
 
 }  // namespace tramontane::device

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "checkpoint.hpp"
 #include "delays.hpp"
@@ -21,7 +23,7 @@ struct State {
     const Schedule& schedule;
     const Run& run;
     Common& common;
-    Worker* workers;
+    std::span<Worker> workers;
     SwitchArrays& switches;
     NodeArrays& nodes;
     UseOverTime& over_time;  ///< what links carried, as far as it is collected
@@ -35,8 +37,8 @@ struct State {
     // For count_links:
     template <class F>
     void each_counted_link(F&& f) const {
-        workers->switches.each_counted_link(f);
-        workers->nodes.each_counted_injection([&](LpId, NodeId node, LinkMeter& meter) { f(node, 0, meter); });
+        workers.front().switches.each_counted_link(f);
+        workers.front().nodes.each_counted_injection([&](LpId, NodeId node, LinkMeter& meter) { f(node, 0, meter); });
     }
     [[nodiscard]] UseOverTime& link_use() const { return over_time; }
 
@@ -47,6 +49,18 @@ struct State {
     void read(StateFile& file);
 
 private:
+    [[nodiscard]] std::span<LaneState> each_state() const { return {common.states.get(), common.states.size()}; }
+    /// Free records that lanes keep.
+    template <class AnyAtHand>
+    [[nodiscard]] std::vector<Index> at_hand(AnyAtHand LaneState::* hand) const {
+        std::vector<Index> free;
+        for (const LaneState& state : each_state()) {
+            const auto own = (state.*hand).all();
+            free.insert(free.end(), own.begin(), own.end());
+        }
+        return free;
+    }
+
     void keep(StateFile& file);
     void keep_counts(StateFile& file);
     void keep_events(StateFile& file);

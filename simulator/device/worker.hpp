@@ -1,5 +1,5 @@
 /// \file
-/// One lane and what it sees.
+/// What a lane does, and all that it sees. On an accelerator the lanes of a point have one of them together.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace tramontane::device {
 
 struct alignas(128) Worker {
     Worker(Memory& memory, const Machine& machine, Common& common, SwitchArrays& switch_arrays, NodeArrays& node_arrays,
-           std::uint32_t number)
-        : lane(common, number),
+           OwnState own)
+        : lane(common, own),
           switches(lane, memory, common, switch_arrays),
-          nodes(lane, switches, machine, common, node_arrays, number) {}
+          nodes(lane, switches, machine, common, node_arrays, own) {}
 
     /// Handles what happens at a site in this window.
     TRAMONTANE_RULE void visit(SiteId site) {

@@ -54,7 +54,7 @@ inline constexpr std::uint32_t max_ranks = 1U << 28;  ///< whose numbers fit bes
 ///
 /// \tparam Own the engine itself, which has the records (`packets`, `transactions`, `messages`, `credits`, `gaps`,
 ///     `open_rounds`), what is common to all LPs (`parameters`, `seed`, `switches`, `places`), its counts
-///     (`statistics`, `delays`), and
+///     (`counts()`, `ends()`, `delays`), and
 ///
 ///         schedule(time, lp, code, item)  an event of the LP whose events are handled
 ///         send(time, lp, code, item)      an event of another one, of a later window
@@ -146,7 +146,7 @@ private:
     TRAMONTANE_RULE std::uint32_t arrival(std::uint32_t local, Index item, std::uint32_t source, std::int64_t bytes,
                                           std::uint32_t tie) {
         Transaction& transaction = own().transactions[item];
-        if (transaction.carries_payload()) own().statistics.delivered_bytes += static_cast<std::uint64_t>(bytes);
+        if (transaction.carries_payload()) own().counts().delivered_bytes += static_cast<std::uint64_t>(bytes);
         if (transaction.is_eager_payload()) {
             if (bytes > std::numeric_limits<std::uint32_t>::max()) {
                 fail<std::runtime_error>("simulator: an eager message of 4 GiB or more");

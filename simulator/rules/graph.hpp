@@ -222,8 +222,7 @@ TRAMONTANE_RULE void NodeRules<Engine, Switches>::follow_first_cpu(Node& node, s
         } else if (follower.ended == own.operations.count()) {
             node.state = RankState::ended;
             leave_phase(node, now);
-            span_.end = std::max(span_.end, now);
-            ++ended_;
+            engine_.ends().end(now);
             return;
         } else if (node.arrived.empty()) {
             if (waiting_) [[unlikely]]

@@ -249,7 +249,7 @@ TRAMONTANE_RULE bool NodeRules<Engine, Switches>::cut_packet(Node& node, std::ui
     if (injections_) [[unlikely]]
         note_injection(node, nic, packet.bytes, now);
     if constexpr (checks) engine_.ledger.cut(packet.bytes);
-    if (!e.carries_payload()) ++engine_.statistics.control_packets;
+    if (!e.carries_payload()) ++engine_.counts().control_packets;
     node.nic.take(packet.bytes);
     NodeChannel& link = fabric_.injection(nic).channel;
     if (link.waiting.empty()) link.apply(engine_.credits, now);

@@ -61,7 +61,7 @@ public:
     /// A rank starts.
     TRAMONTANE_RULE void rank_starts(std::uint32_t place, Ticks now) {
         const std::uint32_t rank = places_.rank_at(place);
-        span_.begin = std::min(span_.begin, now);
+        engine_.ends().begin(now);
         if (is_interrupted(rank, now)) return resume_at(rank, noise_.end(rank, now, 0));
         resume(place, now);
     }
@@ -84,9 +84,6 @@ public:
         wake_of(place, now);
     }
 
-    /// First start and last end over all ranks of this part, and how many have `ended`.
-    [[nodiscard]] const Span& span() const { return span_; }
-    [[nodiscard]] std::uint32_t ended() const { return ended_; }
     /// Some ranks that have not ended, and what each waits for; see rules/deadlock.hpp.
     [[nodiscard]] std::string waiting_ranks(std::uint32_t ranks, int limit) const;
     /// Calls `f(LP, node of the topology, meter)` for each NIC that has injected packets, where links are counted.
@@ -367,8 +364,6 @@ protected:
     const bool notes_sources_;         // of eager payloads: in which order ranks take them is certain
     const bool notes_arrivals_;        // see note_arrival
     std::uint32_t rounds_ = 0;
-    std::uint32_t ended_ = 0;
-    Span span_;
 
     // The owner's:
     Node* nodes_ = nullptr;                // by place
@@ -379,8 +374,8 @@ protected:
     Unpacking* unpacking_ = nullptr;       // null where it takes no time
     Repeats* repeats_ = nullptr;
     GraphRecords* graph_ = nullptr;  // null where ranks run rounds
-    Span* phases_ = nullptr;
-    Totals* totals_ = nullptr;                   // by phase
+    typename Engine::template ByPhase<Span> phases_{};
+    typename Engine::template ByPhase<Totals> totals_{};
     Waiting* waiting_ = nullptr;                 // null where nobody asks why ranks wait
     InjectionMeter* injections_ = nullptr;       // by NIC: what its link carries; null where links are not counted
     std::vector<Stretch>* stretches_ = nullptr;  // what some did when

@@ -24,6 +24,20 @@ struct NodeRecords {
             end = std::max(end, other.end);
         }
     };
+    /// First start and last end over some ranks, and how many have ended.
+    struct Ends {
+        Span span;
+        std::uint32_t ended = 0;
+        TRAMONTANE_RULE void begin(Ticks time) { span.begin = std::min(span.begin, time); }
+        TRAMONTANE_RULE void end(Ticks time) {
+            span.end = std::max(span.end, time);
+            ++ended;
+        }
+        void add(const Ends& other) {
+            span.add(other.span);
+            ended += other.ended;
+        }
+    };
     /// Sums over all ranks, and over all rounds of a phase [ticks].
     struct Totals {
         __extension__ using Wide = unsigned __int128;

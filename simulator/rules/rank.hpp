@@ -75,13 +75,12 @@ TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Engine, Switc
         totals_[before].ended += time;
     }
     if (repeats_->watched()) {
-        repeats_->ended(node.round, span_.begin, time);
+        repeats_->ended(node.round, engine_.ends().span.begin, time);
         rounds_ = repeats_->rounds();
     }
     if (node.round == rounds_) {
         node.state = RankState::ended;
-        span_.end = std::max(span_.end, time);
-        ++ended_;
+        engine_.ends().end(time);
         return Step::blocked();
     }
     const Round round = schedule_.round(static_cast<Rank>(rank), node.round);
@@ -446,9 +445,9 @@ TRAMONTANE_RULE NodeRecords::Step NodeRules<Engine, Switches>::post_puts(Node& n
 template <class Engine, class Switches>
 TRAMONTANE_RULE void NodeRules<Engine, Switches>::post_first(Node& node, std::uint32_t rank, const Transfer& t,
                                                              Transaction::Kind kind, std::int64_t bytes, Ticks time) {
-    ++engine_.statistics.messages;
-    engine_.statistics.bytes += static_cast<std::uint64_t>(t.bytes);
-    engine_.statistics.packets += engine_.parameters.packets_of(static_cast<std::uint64_t>(t.bytes));
+    ++engine_.counts().messages;
+    engine_.counts().bytes += static_cast<std::uint64_t>(t.bytes);
+    engine_.counts().packets += engine_.parameters.packets_of(static_cast<std::uint64_t>(t.bytes));
     node.bytes += static_cast<std::uint64_t>(t.bytes);
     const Index item = engine_.transactions.take();
     Transaction& e = engine_.transactions[item];

@@ -60,7 +60,7 @@ public:
     TRAMONTANE_STEP TRAMONTANE_RULE void head_arrives(SwitchId at, Index item, Ticks now) {
         if (switches_[at] == nullptr) own().create(at);
         Packet& packet = engine_.packets[item];
-        ++engine_.statistics.hops;
+        ++engine_.counts().hops;
         if (!packet.routed) route(at, packet, now);
         packet.routed = false;
         if (links_ == Links::counted) [[unlikely]]

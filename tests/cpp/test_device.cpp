@@ -10,6 +10,7 @@
 #include "by_lanes.hpp"
 #include "checkpoint.hpp"
 #include "device/agenda.hpp"
+#include "device/lane_state.hpp"
 #include "device/memory.hpp"
 #include "device/records.hpp"
 #include "device/rounds.hpp"
@@ -282,18 +283,19 @@ TEST_CASE("records are kept, and there is room for more, when none were free and
     std::vector<Index> held(9);
     records.take(held.data(), 9);
     for (const Index i : held) records[i] = 7 * i;
-    std::uint64_t used = 9;
+    CHECK(records.used(0) == 9);
+    CHECK(records.used(4) == 5);
     {
         StateFile file(scratch.path, StateFile::Mode::write);
-        records.keep(file, {}, used);
+        records.keep(file, {});
         file.flush();
     }
     records.grow();
     CHECK(records.room() > 16);
     device::Records<std::uint64_t> others(memory, 16);
     StateFile file(scratch.path, StateFile::Mode::read);
-    others.keep(file, {}, used);
-    CHECK(used == 9);
+    others.keep(file, {});
+    CHECK(others.used(0) == 9);
     for (const Index i : held) {
         CHECK(records[i] == 7 * i);
         CHECK(others[i] == 7 * i);
@@ -306,7 +308,8 @@ TEST_CASE("an agenda gives back all that it is told, whenever that is due") {
     device::HostMemory memory;
     const auto stride = GENERATE(1U, 3U, 64U);
     Agenda agenda(memory, window, 40, 1 << 11, stride);
-    device::Pool<device::Pending> pending(agenda.events());
+    device::LaneState state{};
+    device::Pool<device::Pending, &device::LaneState::pending> pending(agenda.events(), device::OwnState(state));
     std::vector<std::vector<std::uint64_t>> due(1);  // by window: what
     std::uint64_t count = 0, found = 0, last = 0;
     const auto add = [&](Ticks time) {

@@ -25,6 +25,7 @@ namespace {
 // half the registers for each, all points that were tried took longer.
 constexpr int threads_of_block = 512;
 constexpr std::uint32_t threads_of_warp = Agenda::bits_of_word;
+constexpr std::size_t bytes_of_states = threads_of_block * sizeof(LaneState);
 
 /// What a kernel that has ended itself leaves behind, in memory of the host.
 struct Obituary {
@@ -99,12 +100,10 @@ __device__ void share_out(std::uint32_t own, Take&& take) {
     }
 }
 
-/// What a warp does in a window. \param workers of its threads
-/// \param warp and warps its number, and how many there are
-__device__ void handle_window(Agenda& agenda, const Sites& sites, Worker* workers, std::uint32_t warp,
+/// What a warp does in a window. \param warp and warps its number, and how many there are
+__device__ void handle_window(Agenda& agenda, const Sites& sites, Worker& worker, std::uint32_t warp,
                               std::uint32_t warps) {
     const std::uint32_t thread = threadIdx.x % threads_of_warp;
-    Worker& worker = workers[thread];
     std::uint32_t orders = 0;
     bool any = false;
     for (std::uint32_t first = warp; first < agenda.words(); first += threads_of_warp * warps) {
@@ -130,7 +129,7 @@ __device__ void handle_window(Agenda& agenda, const Sites& sites, Worker* worker
     }
     if (!any) return;
     share_out(worker.lane.sent_count(), [&](std::uint32_t found, std::uint32_t index, bool mine) {
-        if (mine) worker.lane.deliver(workers[found].lane.sent()[index]);
+        if (mine) worker.lane.deliver(worker.lane.sent(warp * threads_of_warp + found)[index]);
     });
     worker.lane.clear_sent();
     worker.lane.tell();
@@ -152,10 +151,13 @@ __global__ void __launch_bounds__(threads_of_block) handle_windows(Together* poi
     const std::uint32_t warps = blocks * blockDim.x / threads_of_warp;
     const std::uint32_t warp = threadIdx.x / threads_of_warp * blocks + blockIdx.x % blocks;
     if (warp == 0 && threadIdx.x % threads_of_warp == 0) obituary = tell;
+    const OwnState own;
+    LaneState& kept = common->states[warp * threads_of_warp + threadIdx.x % threads_of_warp];
+    *own.operator->() = kept;
     meet(together, blocks, [] {});
     Agenda& agenda = common->agenda;
     while (together->point.window != Agenda::ended && together->left > 0) {
-        handle_window(agenda, common->sites, together->point.workers + warp * threads_of_warp, warp, warps);
+        handle_window(agenda, common->sites, *together->point.workers, warp, warps);
         meet(together, blocks, [&] {
             const std::uint32_t thread = threadIdx.x % threads_of_warp;
             const bool crowded = any_in_step(thread < Common::pools && common->turn_records(thread));
@@ -164,6 +166,7 @@ __global__ void __launch_bounds__(threads_of_block) handle_windows(Together* poi
             together->left = crowded ? 0 : together->left - 1;
         });
     }
+    kept = *own.operator->();
 }
 
 }  // namespace
@@ -223,7 +226,7 @@ public:
         *told_ = {};
         void* arguments[] = {&together_, &blocks, &told_};
         const auto all = static_cast<int>(blocks * points.size());
-        check(launch_together(handle_windows, all, threads_of_block, arguments));
+        check(launch_together(handle_windows, all, threads_of_block, bytes_of_states, arguments));
         const std::string error = wait();
         if (told_->reported != 0) throw_told();
         check(error);
@@ -242,7 +245,8 @@ private:
         if (!why.empty()) return "the driver says: " + why;
         if (!cooperates || !shares) return name_ + " launches no blocks together, or shares no memory with its host";
         why = set_stack(stack_bytes);
-        if (why.empty()) why = most_blocks(of_processor, handle_windows, threads_of_block);
+        if (why.empty()) why = allow_shared(handle_windows, bytes_of_states);
+        if (why.empty()) why = most_blocks(of_processor, handle_windows, threads_of_block, bytes_of_states);
         if (why.empty() && of_processor == 0) why = "a block has no room";
         blocks_ = processors * of_processor;
         const std::size_t most = sizeof(Together) * static_cast<std::size_t>(blocks_);
@@ -298,7 +302,7 @@ extern "C" [[gnu::visibility("default")]] tramontane::device::Accelerator* tramo
     const tramontane::device::Layout& expected, const char** why) {
     using namespace tramontane::device;
     static std::string reason;
-    if (!(expected == Layout{sizeof(Common), sizeof(Worker), sizeof(tramontane::NodeRecords::Node),
+    if (!(expected == Layout{sizeof(Common), sizeof(Worker), sizeof(LaneState), sizeof(tramontane::NodeRecords::Node),
                              sizeof(tramontane::CacheLine)})) {
         *why = "libtramontane-gpu.so was made of other sources (make setup GPU=1)";
         return nullptr;

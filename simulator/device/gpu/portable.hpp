@@ -84,16 +84,23 @@ __device__ inline std::uint32_t of_lower(std::uint32_t own, std::uint32_t step) 
 }
 #endif
 
+/// Lets a block have so much memory of its multiprocessor.
 template <class Kernel>
-std::string most_blocks(int& blocks, Kernel kernel, int threads) {
-    return said(TRAMONTANE_GPU(OccupancyMaxActiveBlocksPerMultiprocessor)(&blocks, kernel, threads, 0));
+std::string allow_shared(Kernel kernel, std::size_t bytes) {
+    return said(TRAMONTANE_GPU(FuncSetAttribute)(reinterpret_cast<const void*>(kernel),
+                                                 TRAMONTANE_GPU(FuncAttributeMaxDynamicSharedMemorySize),
+                                                 static_cast<int>(bytes)));
+}
+template <class Kernel>
+std::string most_blocks(int& blocks, Kernel kernel, int threads, std::size_t bytes) {
+    return said(TRAMONTANE_GPU(OccupancyMaxActiveBlocksPerMultiprocessor)(&blocks, kernel, threads, bytes));
 }
 /// All blocks at a time, or not at all.
 template <class Kernel>
-std::string launch_together(Kernel kernel, int blocks, int threads, void** arguments) {
+std::string launch_together(Kernel kernel, int blocks, int threads, std::size_t bytes, void** arguments) {
     return said(TRAMONTANE_GPU(LaunchCooperativeKernel)(reinterpret_cast<const void*>(kernel),
                                                         dim3(static_cast<unsigned>(blocks)),
-                                                        dim3(static_cast<unsigned>(threads)), arguments, 0, nullptr));
+                                                        dim3(static_cast<unsigned>(threads)), arguments, bytes, nullptr));
 }
 /// Of each thread; HIP's compiler finds out for itself how much a kernel takes.
 inline std::string set_stack([[maybe_unused]] std::size_t bytes) {
