@@ -79,6 +79,7 @@ public:
         while (store_->room < room) add_page();
         file.array(records_, room);
         file(store_->free);
+        store_->kept = room;
     }
     /// Writes or reads what is this pool's own.
     void keep(StateFile& file) {
@@ -86,6 +87,7 @@ public:
         file(next_);
         file(end_);
         file(used_);
+        if (file.reading() && end_ == store_->kept) end_ = store_->room;  // a page has more than a device engine wrote
     }
 
     /// Brings the first line of a record into the cache, or all of its lines.
@@ -108,6 +110,7 @@ private:
         std::mutex mutex;
         Reservation memory{most * sizeof(T)};
         std::uint64_t room = 0;
+        std::uint64_t kept = 0;  // of the state that was read or written last
         std::vector<Index> free;
     };
 
@@ -126,7 +129,7 @@ private:
     }
 
     void add_page() {
-        auto& [mutex, memory, room, free] = *store_;
+        auto& [mutex, memory, room, kept, free] = *store_;
         if (room + records_a_page > most || !memory.grow()) throw_full();
         std::uninitialized_default_construct_n(records_ + room, records_a_page);
         room += records_a_page;

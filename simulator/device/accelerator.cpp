@@ -44,7 +44,9 @@ Accelerator& opened() {
 
 }  // namespace
 
-Layout layout() { return {sizeof(Common), sizeof(Worker), sizeof(LaneState), sizeof(NodeRecords::Node), sizeof(CacheLine)}; }
+Layout layout() {
+    return {sizeof(Common), sizeof(Worker), sizeof(LaneState), sizeof(NodeRecords::Node), sizeof(CacheLine)};
+}
 
 Accelerator& accelerator() {
     static Accelerator& found = opened();

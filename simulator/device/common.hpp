@@ -224,8 +224,8 @@ public:
     WaitingArrays waiting;
     UnpackingArrays unpacking;
     Agenda agenda;
-    Array<LaneState> states;    ///< by lane
-    Array<Sent> outbox;         ///< by lane
+    Array<LaneState> states;  ///< by lane
+    Array<Sent> outbox;       ///< by lane
     const Divisor lanes_of_tally;
     Array<Tally> tallies;
     Array<Ticks> delay_bounds;  ///< delay_bins::lower

@@ -1,8 +1,8 @@
 /// \file
 /// What a lane has for itself. All else lanes of a point have in common, also what finds it.
 ///
-/// On an accelerator it lies in the memory of the lane's multiprocessor, because there is little room in the cache
-/// beside it, and a launch's lanes are as many as fill the next one, too.
+/// On an accelerator it lies in the memory of the lane's multiprocessor: states of all lanes would fill the caches. Not
+/// so with HIP, whose compiler then makes one function of all, which takes it hours.
 #pragma once
 
 #include <cstdint>
@@ -43,25 +43,36 @@ struct LaneState {
 };
 static_assert(sizeof(LaneState) % 16 == 8 && alignof(LaneState) == 8);
 
-#if defined(__CUDACC__) || defined(__HIPCC__)
+#if defined(__CUDACC__)
 extern __shared__ Ticks states_of_block[];  ///< of all threads of a block
 #endif
+
+/// Threads of a block of an accelerator. With twice as many, and half the registers for each, all points that were
+/// tried took longer.
+inline constexpr std::uint32_t threads_of_block = 512;
 
 /// Finds the state of the lane that asks.
 class OwnState {
 public:
     OwnState() = default;
-    explicit OwnState(LaneState& of_host) : of_host_(&of_host) {}
+    /// \param states of the lane, or of all lanes that an accelerator has for a point
+    /// \param lanes that are there
+    TRAMONTANE_RULE explicit OwnState(LaneState* states, std::uint32_t lanes = 1)
+        : states_(states), blocks_(lanes / threads_of_block) {}
+
     [[nodiscard]] TRAMONTANE_RULE LaneState* operator->() const {
-#ifdef TRAMONTANE_ON_DEVICE
+#if defined(__CUDA_ARCH__)
         return reinterpret_cast<LaneState*>(states_of_block) + threadIdx.x;
+#elif defined(TRAMONTANE_ON_DEVICE)
+        return states_ + blockIdx.x % blocks_ * blockDim.x + threadIdx.x;
 #else
-        return of_host_;
+        return states_;
 #endif
     }
 
 private:
-    LaneState* of_host_ = nullptr;
+    LaneState* states_ = nullptr;
+    std::uint32_t blocks_ = 0;
 };
 
 /// A lane's view of records.

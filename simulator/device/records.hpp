@@ -101,6 +101,7 @@ public:
         file(used);
         if (!file.reading()) return;
         free.insert(free.end(), of_all.begin(), of_all.end());
+        next_ = std::max(next_, none + 1);  // it is less where the other engine has had no record
         for (; next_ < room; ++next_) free.push_back(next_);
         std::copy(free.begin(), free.end(), free_.get());
         taken_ = 0;

@@ -121,7 +121,8 @@ public:
           setting_(asked.machine, asked.schedule, asked.run),
           memory_(on.memory()),
           commons_(memory_, 1),
-          common_(commons_.add(memory_, asked.machine, setting_, asked.schedule, asked.run, lanes, on.stride(lanes), on.in_step())),
+          common_(commons_.add(memory_, asked.machine, setting_, asked.schedule, asked.run, lanes, on.stride(lanes),
+                               on.in_step())),
           switch_arrays_(memory_, common_, setting_.router.counters()),
           node_arrays_(memory_, common_, asked.schedule, injection_meter(*setting_.topology)),
           workers_(memory_, on.accelerated() ? 1 : lanes),
@@ -130,7 +131,7 @@ public:
                             surely_counted(asked.schedule, asked.run.links, common_.parameters, setting_.places))) {
         for (std::uint32_t number = 0; number < (on.accelerated() ? 1 : lanes); ++number) {
             workers_.add(memory_, asked.machine, common_, switch_arrays_, node_arrays_,
-                         OwnState(common_.states[number]));
+                         OwnState(common_.states.get() + number, lanes));
         }
         workers_.get()->switches.begin_all();
         if (keeping.from.empty()) {

@@ -309,7 +309,7 @@ TEST_CASE("an agenda gives back all that it is told, whenever that is due") {
     const auto stride = GENERATE(1U, 3U, 64U);
     Agenda agenda(memory, window, 40, 1 << 11, stride);
     device::LaneState state{};
-    device::Pool<device::Pending, &device::LaneState::pending> pending(agenda.events(), device::OwnState(state));
+    device::Pool<device::Pending, &device::LaneState::pending> pending(agenda.events(), device::OwnState(&state));
     std::vector<std::vector<std::uint64_t>> due(1);  // by window: what
     std::uint64_t count = 0, found = 0, last = 0;
     const auto add = [&](Ticks time) {

@@ -21,11 +21,13 @@ namespace tramontane {
 namespace device::gpu {
 namespace {
 
-// Each warp has sites of its own, and what a window takes is how long the busiest one is at it. With 1024 threads, and
-// half the registers for each, all points that were tried took longer.
-constexpr int threads_of_block = 512;
+// Each warp has sites of its own, and what a window takes is how long the busiest one is at it.
 constexpr std::uint32_t threads_of_warp = Agenda::bits_of_word;
+#if defined(__HIPCC__)
+constexpr std::size_t bytes_of_states = 0;
+#else
 constexpr std::size_t bytes_of_states = threads_of_block * sizeof(LaneState);
+#endif
 
 /// What a kernel that has ended itself leaves behind, in memory of the host.
 struct Obituary {
@@ -101,8 +103,9 @@ __device__ void share_out(std::uint32_t own, Take&& take) {
 }
 
 /// What a warp does in a window. \param warp and warps its number, and how many there are
+/// \param first_lane the number of its first thread among the point's lanes
 __device__ void handle_window(Agenda& agenda, const Sites& sites, Worker& worker, std::uint32_t warp,
-                              std::uint32_t warps) {
+                              std::uint32_t warps, std::uint32_t first_lane) {
     const std::uint32_t thread = threadIdx.x % threads_of_warp;
     std::uint32_t orders = 0;
     bool any = false;
@@ -129,7 +132,7 @@ __device__ void handle_window(Agenda& agenda, const Sites& sites, Worker& worker
     }
     if (!any) return;
     share_out(worker.lane.sent_count(), [&](std::uint32_t found, std::uint32_t index, bool mine) {
-        if (mine) worker.lane.deliver(worker.lane.sent(warp * threads_of_warp + found)[index]);
+        if (mine) worker.lane.deliver(worker.lane.sent(first_lane + found)[index]);
     });
     worker.lane.clear_sent();
     worker.lane.tell();
@@ -143,7 +146,8 @@ __device__ void handle_window(Agenda& agenda, const Sites& sites, Worker& worker
     worker.lane.set_orders(orders);
 }
 
-__global__ void __launch_bounds__(threads_of_block) handle_windows(Together* points, unsigned blocks, Obituary* tell) {
+__global__ void __launch_bounds__(threads_of_block, 1)
+    handle_windows(Together* points, unsigned blocks, Obituary* tell) {
     Together* const together = points + blockIdx.x / blocks;
     Common* const common = together->point.common;
     // Neighbours among sites are often busy at the same time. So they belong to different processors, then to different
@@ -151,13 +155,15 @@ __global__ void __launch_bounds__(threads_of_block) handle_windows(Together* poi
     const std::uint32_t warps = blocks * blockDim.x / threads_of_warp;
     const std::uint32_t warp = threadIdx.x / threads_of_warp * blocks + blockIdx.x % blocks;
     if (warp == 0 && threadIdx.x % threads_of_warp == 0) obituary = tell;
-    const OwnState own;
-    LaneState& kept = common->states[warp * threads_of_warp + threadIdx.x % threads_of_warp];
-    *own.operator->() = kept;
+    const std::uint32_t number = blockIdx.x % blocks * blockDim.x + threadIdx.x;
+    LaneState& kept = common->states[number];
+    LaneState* const own = OwnState(common->states.get(), common->lanes).operator->();
+    if (own != &kept) *own = kept;
     meet(together, blocks, [] {});
     Agenda& agenda = common->agenda;
     while (together->point.window != Agenda::ended && together->left > 0) {
-        handle_window(agenda, common->sites, *together->point.workers, warp, warps);
+        handle_window(agenda, common->sites, *together->point.workers, warp, warps,
+                      number - threadIdx.x % threads_of_warp);
         meet(together, blocks, [&] {
             const std::uint32_t thread = threadIdx.x % threads_of_warp;
             const bool crowded = any_in_step(thread < Common::pools && common->turn_records(thread));
@@ -166,7 +172,7 @@ __global__ void __launch_bounds__(threads_of_block) handle_windows(Together* poi
             together->left = crowded ? 0 : together->left - 1;
         });
     }
-    kept = *own.operator->();
+    if (own != &kept) kept = *own;
 }
 
 }  // namespace

@@ -98,9 +98,9 @@ std::string most_blocks(int& blocks, Kernel kernel, int threads, std::size_t byt
 /// All blocks at a time, or not at all.
 template <class Kernel>
 std::string launch_together(Kernel kernel, int blocks, int threads, std::size_t bytes, void** arguments) {
-    return said(TRAMONTANE_GPU(LaunchCooperativeKernel)(reinterpret_cast<const void*>(kernel),
-                                                        dim3(static_cast<unsigned>(blocks)),
-                                                        dim3(static_cast<unsigned>(threads)), arguments, bytes, nullptr));
+    return said(TRAMONTANE_GPU(LaunchCooperativeKernel)(
+        reinterpret_cast<const void*>(kernel), dim3(static_cast<unsigned>(blocks)),
+        dim3(static_cast<unsigned>(threads)), arguments, bytes, nullptr));
 }
 /// Of each thread; HIP's compiler finds out for itself how much a kernel takes.
 inline std::string set_stack([[maybe_unused]] std::size_t bytes) {
