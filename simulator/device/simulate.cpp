@@ -93,7 +93,9 @@ public:
         return accelerator_ == nullptr ? form_.stride : lanes / accelerator_->in_step();
     }
     /// Lanes of each point that are in step.
-    [[nodiscard]] std::uint32_t in_step() const { return accelerator_ == nullptr ? 1 : accelerator_->in_step(); }
+    [[nodiscard]] std::uint32_t in_step() const {
+        return accelerator_ == nullptr ? form_.in_step : accelerator_->in_step();
+    }
     void settle() {
         if (accelerator_ != nullptr) accelerator_->settle();
     }
@@ -241,9 +243,10 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
 }
 
 std::uint64_t bytes_at_first(const Machine& machine, const Schedule& schedule, const Run& run, std::uint32_t lanes) {
-    const Form form{.lanes = lanes};
+    const Form form{.lanes = lanes, .in_step = std::clamp(lanes, 1U, 32U)};  // as accelerators have them
     Lanes on(form);
-    return UnderWay({machine, schedule, run}, on, lanes).bytes();
+    // Of an accelerator's lanes all have the same worker.
+    return UnderWay({machine, schedule, run}, on, lanes).bytes() - (std::max(lanes, 1U) - 1) * sizeof(Worker);
 }
 
 namespace {

@@ -175,7 +175,7 @@ def _diaries(point: Point, places: int, messages: float) -> float:
     """
     if point.statistics.waiting is None:
         return 0
-    room = min(64 * places, 2**18) + 16 * min(places, rates()["gpu_memory"]["lanes"]) + 4 * messages
+    room = min(64 * places, 2**18) + 8 * min(places, rates()["gpu_memory"]["lanes"]) + 4 * messages
     return 64 * point.ranks + 192 * 2.0 ** math.ceil(math.log2(room))
 
 
