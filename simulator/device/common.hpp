@@ -152,7 +152,7 @@ struct Common {
           states(memory, lanes),
           outbox(memory, std::size_t{lanes} * Sent::most),
           lanes_of_tally(in_step),
-          tallies(memory, lanes / in_step),
+          tallies(memory, (lanes + in_step - 1) / in_step),
           delay_bounds(memory, delay_bins::count),
           delay_cells(memory, delay_bins::of_cell.size()),
           congestion_bins(std::min(run.congestion_bins, setting.ranks)),

@@ -28,7 +28,7 @@ struct Form {
     std::uint64_t windows = 256;  ///< of a launch, after which the host looks at what there is
     bool accelerator = false;
     std::uint32_t points = 1;   ///< at once, on threads; an accelerator knows how many
-    std::uint32_t in_step = 1;  ///< lanes that count together, likewise; such can't be run on threads
+    std::uint32_t in_step = 1;  ///< lanes that count together, likewise
 };
 
 /// What is to be simulated.

@@ -65,7 +65,7 @@ TEST_CASE("each engine goes on from what either has written, with the same bits"
         Run run = drawn.run;
         run.poll_every = 50 + number % 100;
         const device::Form few{.lanes = 1, .stride = 3, .shuffle = number, .windows = 1 + number % 7};
-        const device::Form many{.lanes = 2 + static_cast<std::uint32_t>(number % 3), .windows = 20};
+        const device::Form many{.lanes = 2 + static_cast<std::uint32_t>(number % 3), .windows = 20, .in_step = 2};
         const std::vector<const device::Form*> engines{&few, nullptr, &many, &few};
         std::string from;
         for (std::uint64_t moment = 1; moment < 60; moment = 2 * moment + 3) {
