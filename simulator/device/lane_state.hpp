@@ -72,7 +72,7 @@ public:
 
 private:
     LaneState* states_ = nullptr;
-    std::uint32_t blocks_ = 0;
+    [[maybe_unused]] std::uint32_t blocks_ = 0;
 };
 
 /// A lane's view of records.
