@@ -2,7 +2,7 @@
 /// What a lane has for itself. All else lanes of a point have in common, also what finds it.
 ///
 /// On an accelerator it lies in the memory of the lane's multiprocessor: states of all lanes would fill the caches. Not
-/// so with HIP, whose compiler then makes one function of all, which takes it hours.
+/// so with HIP, whose compiler then does not end within minutes.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,12 @@ struct AtHand {
 
 /// Zeros at first, but for its number.
 struct LaneState {
-    Ticks begin, end;    ///< of the window, while a site is visited; else `end` is 0
-    Agenda::Soon soon;   ///< windows of what it has led to
-    Index events;        ///< of the site that is visited: a heap
-    SiteId site;         ///< that is visited
-    std::uint32_t sent;  ///< what is in its outbox
-    std::uint32_t order;
+    Ticks begin, end;      ///< of the window, while a site is visited; else `end` is 0
+    Agenda::Soon soon;     ///< windows of what it has led to
+    Index events;          ///< of the site that is visited: a heap
+    SiteId site;           ///< that is visited
+    std::uint32_t sent;    ///< what is in its outbox
+    std::uint32_t order;   ///< counts what begins to wait
     std::uint32_t number;  ///< its own among those of the point
     AtHand<4> packets, pending;
     AtHand<2> transactions, messages, credits;
@@ -47,8 +47,8 @@ static_assert(sizeof(LaneState) % 16 == 8 && alignof(LaneState) == 8);
 extern __shared__ Ticks states_of_block[];  ///< of all threads of a block
 #endif
 
-/// Threads of a block of an accelerator. With twice as many, and half the registers for each, all points that were
-/// tried took longer.
+/// Threads of a block of an accelerator at most. With twice as many, and half the registers for each, all points that
+/// were tried took longer.
 inline constexpr std::uint32_t threads_of_block = 512;
 
 /// Finds the state of the lane that asks.

@@ -24,9 +24,9 @@ namespace {
 // Each warp has sites of its own, and what a window takes is how long the busiest one is at it.
 constexpr std::uint32_t threads_of_warp = Agenda::bits_of_word;
 #if defined(__HIPCC__)
-constexpr std::size_t bytes_of_states = 0;
+constexpr std::size_t bytes_beside = 0;  ///< of a thread in its multiprocessor's memory
 #else
-constexpr std::size_t bytes_of_states = threads_of_block * sizeof(LaneState);
+constexpr std::size_t bytes_beside = sizeof(LaneState);
 #endif
 
 /// What a kernel that has ended itself leaves behind, in memory of the host.
@@ -185,8 +185,8 @@ public:
 
     [[nodiscard]] std::string name() const override { return name_; }
     [[nodiscard]] std::uint32_t lanes(std::uint32_t wanted) const override {
-        const auto all = static_cast<std::uint32_t>(blocks_) * threads_of_block;
-        return std::min(all, std::max(1U, wanted / threads_of_block) * threads_of_block);
+        const auto all = static_cast<std::uint32_t>(blocks_) * threads_;
+        return std::min(all, std::max(1U, wanted / threads_) * threads_);
     }
     [[nodiscard]] std::uint32_t most_points() const override { return static_cast<std::uint32_t>(blocks_); }
     [[nodiscard]] std::uint32_t in_step() const override { return threads_of_warp; }
@@ -226,13 +226,13 @@ public:
     }
 
     void launch(std::vector<InHand>& points, std::uint64_t windows) override {
-        unsigned blocks = points.at(0).common->lanes / threads_of_block;  // of each
+        unsigned blocks = points.at(0).common->lanes / threads_;  // of each
         Together* next = together_;
         for (const InHand& point : points) *next++ = {point, windows, blocks, 0};
         *told_ = {};
         void* arguments[] = {&together_, &blocks, &told_};
         const auto all = static_cast<int>(blocks * points.size());
-        check(launch_together(handle_windows, all, threads_of_block, bytes_of_states, arguments));
+        check(launch_together(handle_windows, all, static_cast<int>(threads_), threads_ * bytes_beside, arguments));
         const std::string error = wait();
         if (told_->reported != 0) throw_told();
         check(error);
@@ -243,16 +243,19 @@ public:
 private:
     std::string open() {
         int count = 0, processors = 0, of_processor = 0;
+        std::size_t beside = 0;
         bool cooperates = false, shares = false;
         std::string why = count_devices(count);
         if (!why.empty()) return "the driver says: " + why;
         if (count == 0) return "this machine has none";
-        why = describe(name_, bytes_, processors, cooperates, shares);
+        why = describe(name_, bytes_, processors, beside, cooperates, shares);
         if (!why.empty()) return "the driver says: " + why;
         if (!cooperates || !shares) return name_ + " launches no blocks together, or shares no memory with its host";
+        while (threads_ * bytes_beside > beside) threads_ -= 4 * threads_of_warp;
         why = set_stack(stack_bytes);
-        if (why.empty()) why = allow_shared(handle_windows, bytes_of_states);
-        if (why.empty()) why = most_blocks(of_processor, handle_windows, threads_of_block, bytes_of_states);
+        if (why.empty()) why = allow_shared(handle_windows, threads_ * bytes_beside);
+        if (why.empty())
+            why = most_blocks(of_processor, handle_windows, static_cast<int>(threads_), threads_ * bytes_beside);
         if (why.empty() && of_processor == 0) why = "a block has no room";
         blocks_ = processors * of_processor;
         const std::size_t most = sizeof(Together) * static_cast<std::size_t>(blocks_);
@@ -278,6 +281,7 @@ private:
     std::unordered_map<void*, std::size_t> sizes_;
     std::vector<void*> unsettled_;  // allocated since `settle`; some may have been released
     int blocks_ = 0;
+    std::uint32_t threads_ = threads_of_block;  // fewer where their states have no room
     Together* together_ = nullptr;
     Obituary* told_ = nullptr;
 };
