@@ -14,6 +14,7 @@ from tramontane.campaign import rules as rules_module
 from tramontane.campaign import slurm
 from tramontane.campaign.plan import Plan, make_plan, write_plan
 from tramontane.campaign.rules import Rules, Step, figure_outputs, sheet_outputs, study_outputs
+from tramontane.study.cost import rates
 from tramontane.substrates import devices
 from tramontane.support.layout import CODE, SCHEMATICS_OF, Layout
 
@@ -111,7 +112,8 @@ def test_a_batch_of_points_left_to_a_gpu_asks_for_one(project: Path, monkeypatch
     plan = make_plan(project, "smoke", device="auto")
     assert {job.point.ranks for job in plan.jobs if job.on_gpu} == {ranks[-1]}
     assert plan.gpu_seconds > 0
-    assert all(job.gpu_memory > 1e8 for job in plan.jobs if job.on_gpu)
+    of_lanes = rates()["gpu_memory"]["lanes"] * rates()["gpu_memory"]["bytes_per_lane"]
+    assert all(job.gpu_memory > of_lanes for job in plan.jobs if job.on_gpu)
     assert plan.seconds + plan.gpu_seconds == pytest.approx(sum(job.seconds for job in plan.jobs))
 
 
