@@ -38,7 +38,7 @@ struct LaneState {
     AtHand<4> packets, pending;
     AtHand<2> transactions, messages, credits;
     AtHand<1> gaps, open_rounds;
-    /// So many words are an odd number of pairs: what lanes in step ask for lies in different banks.
+    /// Makes the size an odd number of 8 B, so that the same field of threads in step lies in different banks.
     std::uint32_t unused;
 };
 static_assert(sizeof(LaneState) % 16 == 8 && alignof(LaneState) == 8);
