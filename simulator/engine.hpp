@@ -197,8 +197,9 @@ public:
         begin_ = queue_.begin();
         end_ = queue_.end();
         const std::size_t n = events.size();
-        // Calls ahead are made for several events at a time: where a page's address must be looked up, fetching a line
+        // Calls ahead are made for two events at a time: where a page's address must be looked up, fetching a line
         // ahead holds the processor up nearly as long as a load would, unless it has others to do at the same time.
+        // More at a time, and further ahead, is slower (docs/performance-history.md).
         std::size_t turn = memory > cached ? 0 : n;  // the event that calls ahead come before
         std::size_t fetched = 0, approached = 0, reached = 0;
         const auto prepare = [&] {
@@ -292,10 +293,10 @@ private:
 
     static constexpr std::uint64_t cached = std::uint64_t{1} << 19;  // half of a usual second-level cache
     // For how many events calls ahead are made at a time, and how far ahead each of them is for the last of these.
-    static constexpr std::size_t together = 8;
-    static constexpr std::size_t far = 24 + together;
-    static constexpr std::size_t near = 12 + together;
-    static constexpr std::size_t next = 4 + together;
+    static constexpr std::size_t together = 2;
+    static constexpr std::size_t far = 14 + together;
+    static constexpr std::size_t near = 8 + together;
+    static constexpr std::size_t next = 3 + together;
     static constexpr LpId no_lp = ~LpId{0};
     static constexpr std::uint32_t no_offset = ~std::uint32_t{0};  // behind all of a window
 

@@ -43,76 +43,86 @@ struct LinkUse {
 };
 
 /// What a link carried in a bin, of a width that bins may no longer have; or bytes that passed evenly from some moment
-/// in that bin on. Written in as few bytes as it takes: memory that a run touches for the first time costs more than
-/// what is done with it.
+/// in that bin on. Mostly written in 8, 10 or 16 B: memory that a run touches for the first time costs more than what
+/// is done with it.
 struct UseNote {
-    UseOfBin use;
     std::uint32_t link;
     std::uint16_t bin;
     std::uint8_t width;
+    std::uint32_t bytes;
+    std::uint32_t peak_queue = 0;
     std::uint32_t length = 0;  ///< in which the bytes passed [ticks]; 0: in the bin
     std::uint32_t from = 0;    ///< ticks after the bin's beginning
 
-    static constexpr std::size_t most_bytes = 24;  ///< that `write` touches
+    static constexpr std::size_t most_bytes = 24;
 
     /// \return where the next note goes
     std::byte* write(std::byte* to) const {
-        const std::uint64_t rest = length == 0 ? use.peak_queue : std::uint64_t{length} << 32 | from;
-        const std::uint32_t of_bytes = size(use.bytes), of_rest = length == 0 ? size(rest) : of_span;
-        const auto when = static_cast<std::uint16_t>(std::uint32_t{width} << bits_of_bin | bin);
-        const auto sizes = static_cast<std::uint8_t>(of_bytes << 4 | of_rest);
-        std::memcpy(to, &link, sizeof(link));
-        std::memcpy(to + 4, &when, sizeof(when));
-        std::memcpy(to + 6, &sizes, sizeof(sizes));
-        std::memcpy(to + 7, &use.bytes, sizeof(use.bytes));
-        std::memcpy(to + 7 + of_bytes, &rest, sizeof(rest));
-        return to + 7 + of_bytes + of_rest;
+        const std::uint64_t when = std::uint64_t{width} << bits_of_bin | bin;
+        const std::uint64_t head = std::uint64_t{link} << bits_of_form | when << 32;
+        const std::uint64_t span = std::uint64_t{from} << 32 | length;
+        if (((bytes | peak_queue) >> 16) != 0) [[unlikely]] {
+            put(to, head | large);
+            put(to + 6, std::uint64_t{peak_queue} << 32 | bytes);
+            put(to + 14, span);
+            return to + size(large);
+        }
+        const std::uint32_t form = length > 0 ? spans : peak_queue > 0 ? queues : passes;
+        put(to, head | form | std::uint64_t{bytes} << 48);
+        put(to + 8, length > 0 ? span : peak_queue);
+        return to + size(form);
     }
     [[nodiscard]] static UseNote read(const std::byte* note) {
+        const std::uint32_t form = form_of(note);
         const auto when = word<std::uint16_t>(note + 4);
-        const std::uint32_t of_bytes = sizes(note) >> 4, of_rest = sizes(note) & 15;
-        const std::uint64_t rest = first_bytes(word<std::uint64_t>(note + 7 + of_bytes), of_rest);
-        const bool spans = of_rest == of_span;
-        return {.use = {.bytes = first_bytes(word<std::uint64_t>(note + 7), of_bytes), .peak_queue = spans ? 0 : rest},
-                .link = link_of(note),
-                .bin = static_cast<std::uint16_t>(when & ((1U << bits_of_bin) - 1)),
+        const std::byte* const rest = note + (form == large ? 14 : 8);
+        const bool has_span = form == spans || form == large;
+        return {.link = link_of(note),
+                .bin = static_cast<std::uint16_t>(when & mask(bits_of_bin)),
                 .width = static_cast<std::uint8_t>(when >> bits_of_bin),
-                .length = spans ? static_cast<std::uint32_t>(rest >> 32) : 0,
-                .from = spans ? static_cast<std::uint32_t>(rest) : 0};
+                .bytes = form == large ? word<std::uint32_t>(note + 6) : word<std::uint16_t>(note + 6),
+                .peak_queue = form == large    ? word<std::uint32_t>(note + 10)
+                              : form == queues ? word<std::uint16_t>(rest)
+                                               : 0,
+                .length = has_span ? word<std::uint32_t>(rest) : 0,
+                .from = has_span ? word<std::uint32_t>(rest + 4) : 0};
     }
-    [[nodiscard]] static std::uint32_t link_of(const std::byte* note) { return word<std::uint32_t>(note); }
+    [[nodiscard]] static std::uint32_t link_of(const std::byte* note) {
+        return word<std::uint32_t>(note) >> bits_of_form;
+    }
     /// Where the note behind it is.
-    [[nodiscard]] static const std::byte* after(const std::byte* note) {
-        return note + 7 + (sizes(note) >> 4) + (sizes(note) & 15);
-    }
+    [[nodiscard]] static const std::byte* after(const std::byte* note) { return note + size(form_of(note)); }
 
     /// Adds it to the bins of its link, which have become as wide as `present`.
     void add_to(UseOfBin* bins, std::uint32_t present) const {
-        if (length == 0) return bins[Ticks{bin} >> (present - width)].add(use);
+        if (length == 0) return bins[Ticks{bin} >> (present - width)].add({bytes, peak_queue});
         const Ticks begin = (Ticks{bin} << width) + from;
-        PassedBytes{begin, begin + length, use.bytes}.each_bin(
-            present, [&](std::uint16_t each, std::uint64_t bytes) { bins[each].bytes += bytes; });
+        PassedBytes{begin, begin + length, bytes}.each_bin(
+            present, [&](std::uint16_t each, std::uint64_t passed) { bins[each].bytes += passed; });
     }
 
 private:
-    static constexpr std::uint32_t bits_of_bin = 10;
-    static constexpr std::uint32_t of_span = 8;  // bytes of `length` and `from`, which are where no such queue can be
-    static_assert(max_time_bins <= 1U << bits_of_bin && LinkMeter::most >> 8 * (of_span - 1) == 0);
+    /// How it is written; no machine has 2^30 links.
+    enum Form : std::uint32_t { passes, queues, spans, large };
+    static constexpr std::uint32_t bits_of_form = 2, bits_of_bin = 10;
+    static_assert(max_time_bins <= 1U << bits_of_bin);
     static_assert(std::endian::native == std::endian::little);
 
+    [[nodiscard]] static std::uint32_t size(std::uint32_t form) {
+        constexpr std::uint32_t sizes = 8 | 10 << 8 | 16 << 16 | 22 << 24;
+        return sizes >> 8 * form & mask(8);
+    }
+    [[nodiscard]] static constexpr std::uint32_t mask(std::uint32_t bits) { return (1U << bits) - 1; }
+    [[nodiscard]] static std::uint32_t form_of(const std::byte* note) {
+        return word<std::uint32_t>(note) & mask(bits_of_form);
+    }
     template <class T>
     [[nodiscard]] static T word(const std::byte* from) {
         T read;
         std::memcpy(&read, from, sizeof(read));
         return read;
     }
-    [[nodiscard]] static std::uint32_t sizes(const std::byte* note) { return word<std::uint8_t>(note + 6); }
-    [[nodiscard]] static std::uint32_t size(std::uint64_t number) {
-        return (static_cast<std::uint32_t>(std::bit_width(number)) + 7) / 8;
-    }
-    [[nodiscard]] static std::uint64_t first_bytes(std::uint64_t number, std::uint32_t count) {
-        return count == 0 ? 0 : number & ~std::uint64_t{0} >> (64 - 8 * count);
-    }
+    static void put(std::byte* to, std::uint64_t word) { std::memcpy(to, &word, sizeof(word)); }
 };
 
 /// What classes of links, and single links where they are told, carry over time. All bins are equally wide.
@@ -146,6 +156,39 @@ public:
     /// Makes bins so wide at least.
     void widen(std::uint32_t width) {
         while (width_ < width) double_width();
+    }
+
+    // A class's bins are few and remain in the cache. Those of a link don't, and its class learns what its meter held.
+
+    /// Bytes pass a link evenly from `begin` to `end`.
+    [[gnu::noinline]] void pass(LinkMeter& meter, Ticks begin, Ticks end, std::uint32_t bytes) {
+        end = std::max(end, begin + 1);
+        if (end > end_) [[unlikely]]
+            return reach_and_pass(meter, begin, end, bytes);
+        const Ticks bin = (end - 1) >> width_;
+        if (begin >> width_ != bin) [[unlikely]]
+            return pass_in_bins(meter, begin, end, bytes);
+        if (one_by_one_) {
+            if (meter.passed_bin != bin || meter.width != width_ ||
+                std::uint64_t{meter.passed} + bytes > LinkMeter::most)
+                return pass_in_other(meter, static_cast<std::uint16_t>(bin), bytes);
+            meter.passed += bytes;
+        } else {
+            of_class(meter)[bin].bytes += bytes;
+        }
+    }
+    /// A packet finds a queue before it.
+    [[gnu::noinline]] void find(LinkMeter& meter, Ticks now, std::uint64_t queue) {
+        if (now >= end_) [[unlikely]]
+            return reach_and_find(meter, now, queue);
+        const Ticks bin = now >> width_;
+        if (one_by_one_) {
+            if (meter.found_bin != bin || meter.width != width_)
+                return find_in_other(meter, static_cast<std::uint16_t>(bin), queue);
+            meter.found = std::max(meter.found, static_cast<std::uint32_t>(queue));
+        } else {
+            of_class(meter)[bin].add({0, queue});
+        }
     }
 
     // What somebody else counts, in bins of the meters' widths:
@@ -215,55 +258,63 @@ private:
         to[meter.passed_bin].add({meter.passed, 0});
         to[meter.found_bin].add({0, meter.found});
     }
-    std::uint32_t reach(LinkMeter& meter, Ticks time) {
-        while (time >= end_) [[unlikely]]
-            double_width();
-        if (one_by_one_) renew(meter, width_);
-        return width_;
+    // What is rare, by itself: so the usual case needs no registers saved.
+
+    void reach(Ticks time) {
+        while (time >= end_) double_width();
     }
-    void count_passed(LinkMeter& meter, const PassedBytes& passed, std::uint32_t width) {
-        const Ticks bin = (passed.end - 1) >> width;
-        if (passed.begin >> width != bin) [[unlikely]]
-            return count_in_bins(meter, passed, width);
-        count_in_bin(meter, static_cast<std::uint16_t>(bin), passed.bytes);
+    [[gnu::noinline]] void reach_and_pass(LinkMeter& meter, Ticks begin, Ticks end, std::uint32_t bytes) {
+        reach(end - 1);
+        pass(meter, begin, end, bytes);
     }
-    /// A class's bins are few and remain in the cache. Those of a link don't, and its class learns what its meter held.
-    void count_in_bin(LinkMeter& meter, std::uint16_t bin, std::uint64_t bytes) {
+    [[gnu::noinline]] void reach_and_find(LinkMeter& meter, Ticks now, std::uint64_t queue) {
+        reach(now);
+        find(meter, now, queue);
+    }
+    /// In a bin that a link's meter is not at.
+    [[gnu::noinline]] void pass_in_other(LinkMeter& meter, std::uint16_t bin, std::uint32_t bytes) {
+        renew(meter, width_);
+        hold_passed(meter, bin, bytes);
+    }
+    [[gnu::noinline]] void find_in_other(LinkMeter& meter, std::uint16_t bin, std::uint64_t queue) {
+        renew(meter, width_);
+        hold_found(meter, bin, queue);
+    }
+    [[gnu::noinline]] void pass_in_bins(LinkMeter& meter, Ticks begin, Ticks end, std::uint32_t bytes) {
+        const Ticks first = begin >> width_, from = begin - (first << width_), length = end - begin;
+        const PassedBytes passed{begin, end, bytes};
         if (one_by_one_) {
-            hold_passed(meter, bin, bytes);
-        } else {
-            of_class(meter)[bin].bytes += bytes;
-        }
-    }
-    [[gnu::noinline]] void count_in_bins(LinkMeter& meter, const PassedBytes& passed, std::uint32_t width) {
-        const Ticks first = passed.begin >> width, length = passed.end - passed.begin;
-        if (one_by_one_) {
-            if ((passed.end - 1) >> width == first + 1 || length > LinkMeter::most) {
-                return passed.each_bin(width,
-                                       [&](std::uint16_t bin, std::uint64_t bytes) { hold_passed(meter, bin, bytes); });
+            renew(meter, width_);
+            // Where its meter is at the first of two bins, it goes on to the second one: a note either way.
+            const bool goes_on = first == meter.passed_bin && (end - 1) >> width_ == first + 1;
+            if (goes_on || ((length | from) >> 32) != 0) {
+                return passed.each_bin(width_,
+                                       [&](std::uint16_t bin, std::uint64_t part) { hold_passed(meter, bin, part); });
             }
-            // In three bins or more: `length` is longer than a bin, and so than `from`.
-            note(meter, {.use = {passed.bytes, 0},
-                         .link = 0,
+            note(meter, {.link = 0,
                          .bin = static_cast<std::uint16_t>(first),
-                         .width = static_cast<std::uint8_t>(width),
+                         .width = static_cast<std::uint8_t>(width_),
+                         .bytes = bytes,
                          .length = static_cast<std::uint32_t>(length),
-                         .from = static_cast<std::uint32_t>(passed.begin - (first << width))});
+                         .from = static_cast<std::uint32_t>(from)});
         }
         UseOfBin* const bins = of_class(meter);
-        passed.each_bin(width, [&](std::uint16_t bin, std::uint64_t bytes) { bins[bin].bytes += bytes; });
-    }
-    void count_found(LinkMeter& meter, std::uint16_t bin, std::uint64_t queue) {
-        if (one_by_one_) {
-            hold_found(meter, bin, queue);
-        } else {
-            of_class(meter)[bin].add({0, queue});
-        }
+        passed.each_bin(width_, [&](std::uint16_t bin, std::uint64_t part) { bins[bin].bytes += part; });
     }
     void add(LinkMeter& meter, std::uint16_t bin, const UseOfBin& use) {
         of_class(meter)[bin].add(use);
         if (!one_by_one_) return;
-        note(meter, {.use = use, .link = 0, .bin = bin, .width = static_cast<std::uint8_t>(width_)});
+        std::uint64_t bytes = use.bytes;  // more than a meter holds come from elsewhere, see take()
+        for (; bytes > LinkMeter::most; bytes -= LinkMeter::most) [[unlikely]]
+            note(meter, note_of(bin, LinkMeter::most, 0));
+        note(meter, note_of(bin, bytes, use.peak_queue));
+    }
+    [[nodiscard]] UseNote note_of(std::uint16_t bin, std::uint64_t bytes, std::uint64_t queue) const {
+        return {.link = 0,
+                .bin = bin,
+                .width = static_cast<std::uint8_t>(width_),
+                .bytes = static_cast<std::uint32_t>(bytes),
+                .peak_queue = static_cast<std::uint32_t>(queue)};
     }
     void note(LinkMeter& meter, UseNote note) {
         if (meter.number == LinkMeter::no_number) meter.number = links_++;

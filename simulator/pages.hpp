@@ -57,27 +57,6 @@ template <class T>
     return Pages<T>(static_cast<T*>(memory));
 }
 
-/// The same of records, each at its alignment.
-template <class T>
-class ZeroRecords {
-public:
-    explicit ZeroRecords(std::size_t count)
-        : memory_(allocate_zeros<unsigned char>(count * sizeof(T) + alignof(T))), size_(count) {
-        static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
-        const auto address = reinterpret_cast<std::uintptr_t>(memory_.get());
-        first_ = reinterpret_cast<T*>(memory_.get() + (alignof(T) - address % alignof(T)) % alignof(T));
-    }
-
-    [[nodiscard]] T& operator[](std::size_t i) { return first_[i]; }
-    [[nodiscard]] const T& operator[](std::size_t i) const { return first_[i]; }
-    [[nodiscard]] std::size_t size() const { return size_; }
-
-private:
-    Pages<unsigned char> memory_;
-    T* first_;
-    std::size_t size_;
-};
-
 /// A range of addresses to which memory comes large page by large page. An array in it grows without moving, and each
 /// of its elements is one addition away. There are as many addresses as the machine has memory; unused ones cost
 /// nothing. Where addresses are limited (ulimit -v), each of the few arrays of a simulation has its share of them.

@@ -165,6 +165,7 @@ public:
             grow(i);
     }
     [[nodiscard]] T& operator[](Index i) { return records_[i]; }
+    [[nodiscard]] const T& operator[](Index i) const { return records_[i]; }
     void prefetch(Index i) const { prefetch_line(&records_[i]); }
 
 private:

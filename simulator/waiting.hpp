@@ -47,7 +47,8 @@ public:
     /// \param told ranks whose stretches are kept
     /// \param all whether all ranks' waiting is counted; else only that of those that are told
     Waiting(std::uint32_t ranks, const std::vector<std::uint32_t>& told, bool all)
-        : all_(all), ranks_(ranks), told_(ranks / bits + 1, 0), diaries_(all), rests_(all) {
+        : all_(all), count_(ranks), ranks_(all), told_(ranks / bits + 1, 0), diaries_(all), rests_(all) {
+        if (ranks > 0) ranks_.make_room(ranks - 1);
         for (const std::uint32_t rank : told) told_[rank / bits] |= std::uint64_t{1} << rank % bits;
     }
 
@@ -63,12 +64,12 @@ public:
         if (all_) diaries_.prefetch(item);
     }
     void prefetch_rank(std::uint32_t rank) const {
-        if (all_) prefetch_line(&ranks_[rank]);
+        if (all_) ranks_.prefetch(rank);
     }
 
     /// How long a rank waited for each cause.
     [[nodiscard]] const Ticks* sums(std::uint32_t rank) const { return ranks_[rank].sums; }
-    [[nodiscard]] std::uint32_t ranks() const { return static_cast<std::uint32_t>(ranks_.size()); }
+    [[nodiscard]] std::uint32_t ranks() const { return count_; }
 
 private:
     friend WaitingRules;
@@ -90,9 +91,10 @@ private:
     }
 
     const bool all_;
-    ZeroRecords<WaitingOfRank> ranks_;  // for a timeline, few ranks' are touched
-    std::vector<std::uint64_t> told_;   // a bit a rank: it stays in the nearest cache
-    // Whether most messages have one says whether large pages are worth what the system does to clear them.
+    const std::uint32_t count_;
+    // Whether most ranks and messages have one says whether large pages are worth what the system does to clear them.
+    RecordsBeside<WaitingOfRank> ranks_;
+    std::vector<std::uint64_t> told_;  // a bit a rank: it stays in the nearest cache
     RecordsBeside<Diary> diaries_;
     RecordsBeside<DiaryRest> rests_;
 };

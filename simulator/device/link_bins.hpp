@@ -28,6 +28,19 @@ public:
 
     [[nodiscard]] TRAMONTANE_RULE bool wanted() const { return bins_ > 0; }
 
+    /// Bytes pass a link evenly from `begin` to `end`.
+    TRAMONTANE_ONCE TRAMONTANE_RULE void pass(LinkMeter& meter, Ticks begin, Ticks end, std::uint32_t bytes) {
+        end = std::max(end, begin + 1);
+        const std::uint32_t width = reach(meter, end - 1);
+        PassedBytes{begin, end, bytes}.each_bin(
+            width, [&](std::uint16_t bin, std::uint64_t part) { hold_passed(meter, bin, part); });
+    }
+    /// A packet finds a queue before it.
+    TRAMONTANE_ONCE TRAMONTANE_RULE void find(LinkMeter& meter, Ticks now, std::uint64_t queue) {
+        const std::uint32_t width = reach(meter, now);
+        hold_found(meter, static_cast<std::uint16_t>(now >> width), queue);
+    }
+
     // What the host does, while no lane runs; `each_meter(f)` calls `f(meter)` for all of them:
 
     /// Moves what bins hold to `all`.
@@ -64,12 +77,6 @@ private:
         const bool has_bins = meter.number != LinkMeter::no_number;
         for (std::uint32_t own = meter.width; has_bins && own < width; ++own) join_pairs(of(meter), bins_);
         renew(meter, width);
-    }
-    TRAMONTANE_RULE void count_passed(LinkMeter& meter, const PassedBytes& passed, std::uint32_t width) {
-        passed.each_bin(width, [&](std::uint16_t bin, std::uint64_t bytes) { hold_passed(meter, bin, bytes); });
-    }
-    TRAMONTANE_RULE void count_found(LinkMeter& meter, std::uint16_t bin, std::uint64_t queue) {
-        hold_found(meter, bin, queue);
     }
     TRAMONTANE_RULE void add(LinkMeter& meter, std::uint16_t bin, const UseOfBin& use) {
         if (meter.number == LinkMeter::no_number) meter.number = device::add(&links_, 1);

@@ -90,7 +90,7 @@ struct PassedBytes {
     template <class F>
     TRAMONTANE_RULE void each_bin(std::uint32_t width, F&& f) const {
         const Ticks last = (end - 1) >> width;
-        const bool in_words = bit_width(bytes) + bit_width(end - begin) <= 64;
+        const bool in_words = ((bytes | (end - begin)) >> 32) == 0 || bit_width(bytes) + bit_width(end - begin) <= 64;
         std::uint64_t before = 0;
         for (Ticks bin = begin >> width; bin < last; ++bin) {
             const Ticks time = ((bin + 1) << width) - begin;
@@ -124,33 +124,14 @@ private:
     return width;
 }
 
-/// How it is counted over time.
+/// How a link that is counted by itself is counted over time.
 ///
 /// \tparam Own who has the bins, and
 ///
-///     reach(meter, time)                  makes bins, and the meter's, wide enough for `time`; returns their width
-///     count_passed(meter, passed, width)  counts bytes, and
-///     count_found(meter, bin, queue)      a queue
-///     add(meter, bin, use)                adds what a link carried in a bin that its meter leaves
+///     add(meter, bin, use)  adds what a link carried in a bin that its meter leaves
 template <class Own>
 class MeterRules {
-public:
-    /// Bytes pass evenly from `begin` to `end`.
-    TRAMONTANE_ONCE TRAMONTANE_RULE void pass(LinkMeter& meter, Ticks begin, Ticks end, std::uint64_t bytes) {
-        end = std::max(end, begin + 1);
-        const std::uint32_t width = own().reach(meter, end - 1);
-        own().count_passed(meter, PassedBytes{begin, end, bytes}, width);
-    }
-
-    /// A packet finds a queue before it.
-    TRAMONTANE_ONCE TRAMONTANE_RULE void find(LinkMeter& meter, Ticks now, std::uint64_t queue) {
-        const std::uint32_t width = own().reach(meter, now);
-        own().count_found(meter, static_cast<std::uint16_t>(now >> width), queue);
-    }
-
 protected:
-    // Of a link that is counted by itself:
-
     TRAMONTANE_RULE void hold_passed(LinkMeter& meter, std::uint16_t bin, std::uint64_t bytes) {
         if (bin != meter.passed_bin || meter.passed + bytes > LinkMeter::most) {
             if (meter.passed > 0) leave(meter, meter.passed_bin);
@@ -194,5 +175,22 @@ private:
 
     [[nodiscard]] TRAMONTANE_RULE Own& own() { return static_cast<Own&>(*this); }
 };
+
+/// Counts a packet that comes before a link, and the queue that it finds there: what has come for it before, and what
+/// the link is booked for until `open`.
+/// \param slot of a byte at the link
+template <class OverTime>
+[[gnu::always_inline]] TRAMONTANE_RULE inline void count_arrival(OverTime& over_time, LinkMeter& meter, Ticks open,
+                                                                 Ticks slot, std::uint32_t bytes, Ticks now) {
+    const std::uint64_t queue = meter.come(bytes, open > now ? (open - now) / slot : 0);
+    if (queue > 0 && over_time.wanted()) over_time.find(meter, now, queue);
+}
+/// Counts a packet that goes on a link, and passes it from `begin` to `end`.
+template <class OverTime>
+[[gnu::always_inline]] TRAMONTANE_RULE inline void count_passage(OverTime& over_time, LinkMeter& meter, Ticks begin,
+                                                                 Ticks end, std::uint32_t bytes) {
+    meter.go(bytes);
+    if (over_time.wanted()) over_time.pass(meter, begin, end, bytes);
+}
 
 }  // namespace tramontane

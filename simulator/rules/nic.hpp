@@ -247,7 +247,8 @@ TRAMONTANE_RULE bool NodeRules<Engine, Switches>::cut_packet(Node& node, std::ui
     }
     packet.tie = packet_tie(engine_.seed, rank, next_number(node, nic, rank));
     if (injections_) [[unlikely]]
-        note_injection(node, nic, packet.bytes, now);
+        count_arrival(engine_.link_use, injections_[nic], node.busy_until, engine_.parameters.injection_slot,
+                      packet.bytes, now);
     if constexpr (checks) engine_.ledger.cut(packet.bytes);
     if (!e.carries_payload()) ++engine_.counts().control_packets;
     node.nic.take(packet.bytes);
@@ -264,24 +265,6 @@ TRAMONTANE_RULE bool NodeRules<Engine, Switches>::cut_packet(Node& node, std::ui
     return more;
 }
 
-/// Counts the queue that a packet finds before it: what waits in the injection buffer, and what the port is booked for.
-template <class Engine, class Switches>
-TRAMONTANE_RULE void NodeRules<Engine, Switches>::note_injection(const Node& node, std::uint32_t nic,
-                                                                 std::uint32_t bytes, Ticks now) {
-    LinkMeter& meter = injections_[nic];
-    const Ticks booked = node.busy_until - std::min(node.busy_until, now);
-    const std::uint64_t queue = meter.come(bytes, booked / engine_.parameters.injection_slot);
-    if (queue > 0 && engine_.link_use.wanted()) engine_.link_use.find(meter, now, queue);
-}
-
-template <class Engine, class Switches>
-TRAMONTANE_RULE void NodeRules<Engine, Switches>::count_injection(std::uint32_t nic, std::uint32_t bytes, Ticks begin,
-                                                                  Ticks end) {
-    LinkMeter& meter = injections_[nic];
-    meter.go(bytes);
-    if (engine_.link_use.wanted()) engine_.link_use.pass(meter, begin, end, bytes);
-}
-
 template <class Engine, class Switches>
 TRAMONTANE_RULE void NodeRules<Engine, Switches>::inject(Node& node, std::uint32_t nic, Index index, Ticks now) {
     const Parameters& p = engine_.parameters;
@@ -295,7 +278,7 @@ TRAMONTANE_RULE void NodeRules<Engine, Switches>::inject(Node& node, std::uint32
     const Ticks leaves = std::max(node.busy_until, now);
     node.busy_until = leaves + packet.bytes * p.injection_slot;
     if (injections_) [[unlikely]]
-        count_injection(nic, packet.bytes, leaves, node.busy_until);
+        count_passage(engine_.link_use, injections_[nic], leaves, node.busy_until, packet.bytes);
     packet.spacing = static_cast<std::uint32_t>(p.injection_slot);
     node.nic.give(engine_.credits, leaves, packet.bytes);
     engine_.schedule(leaves + p.injection_latency, switch_of(nic), event_code(EventKind::head_arrival), index);

@@ -282,10 +282,6 @@ protected:
     /// Moves messages and packets up as credits returned until now, in the order of their times.
     TRAMONTANE_ONCE TRAMONTANE_RULE void apply_returned_credits(Node& node, std::uint32_t nic, Ticks now);
     TRAMONTANE_ONCE TRAMONTANE_RULE void take_buffer_credits(Node& node, std::uint32_t nic, Ticks now);
-    [[gnu::noinline]] TRAMONTANE_RULE void note_injection(const Node& node, std::uint32_t nic, std::uint32_t bytes,
-                                                          Ticks now);
-    [[gnu::noinline]] TRAMONTANE_RULE void count_injection(std::uint32_t nic, std::uint32_t bytes, Ticks begin,
-                                                           Ticks end);
     TRAMONTANE_ONCE TRAMONTANE_RULE void take_switch_credits(Node& node, std::uint32_t nic, Ticks now);
     /// Sees to it that the NIC goes on in time.
     TRAMONTANE_ONCE TRAMONTANE_RULE void wake(Node& node, std::uint32_t nic, Ticks now);

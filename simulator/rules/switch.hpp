@@ -63,8 +63,11 @@ public:
         ++engine_.counts().hops;
         if (!packet.routed) route(at, packet, now);
         packet.routed = false;
-        if (links_ == Links::counted) [[unlikely]]
-            note_arrival(at, packet, now);
+        if (counted_) [[unlikely]] {
+            auto& link = static_cast<CountedLink&>(this->link(at, packet.port));
+            const Ticks slot = links_differ_ ? rate(at, packet.port).slot : engine_.parameters.link.slot;
+            count_arrival(engine_.link_use, link.meter, link.open(), slot, packet.bytes, now);
+        }
         Output& output = out(at, packet.port, packet.channel);
         SwitchChannel& before = output.before;
         if (before.waiting.empty()) before.apply(engine_.credits, now);
@@ -135,7 +138,7 @@ public:
     /// counted.
     template <class F>
     void each_meter(F&& f) const {
-        for (SwitchId at = 0; links_ == Links::counted && at < engine_.switches; ++at) {
+        for (SwitchId at = 0; counted_ && at < engine_.switches; ++at) {
             for (Port port = 0; switches_[at] != nullptr && port < topology_.ports(); ++port) {
                 f(at, port, meter(at, port));
             }
@@ -174,9 +177,7 @@ protected:
           router_(router),
           has_crossbar_(engine.parameters.has_crossbar()),
           links_differ_(!engine.parameters.links.alike()),
-          links_(counting.on     ? Links::counted
-                 : links_differ_ ? Links::different
-                                 : Links::plain),
+          counted_(counting.on),
           channels_(router.channels()),
           space_(engine.parameters.buffer / channels_),
           link_bits_(static_cast<std::uint32_t>(bit_width(counting.on ? sizeof(CountedLink) : sizeof(Link)) - 1)),
@@ -190,7 +191,7 @@ protected:
           router_(first.router_),
           has_crossbar_(first.has_crossbar_),
           links_differ_(first.links_differ_),
-          links_(first.links_),
+          counted_(first.counted_),
           channels_(first.channels_),
           space_(first.space_),
           link_bits_(first.link_bits_),
@@ -239,7 +240,7 @@ protected:
         switches_[at] = record;
         create_all(&crossbar(at), 1, Arbiter{});
         for (Port port = 0; port < topology_.ports(); ++port) {
-            if (links_ != Links::counted) {
+            if (!counted_) {
                 create_all(&link(at, port), 1, Link{});
                 continue;
             }
@@ -317,7 +318,7 @@ protected:
 
     /// \tparam differ whether links do, by a constant: this is where most of the time goes
     template <bool differ>
-    TRAMONTANE_STEP TRAMONTANE_RULE Passage pass_link(SwitchId at, Index item, Output& output, Ticks now) {
+    TRAMONTANE_STEP TRAMONTANE_RULE void pass_link(SwitchId at, Index item, Output& output, Ticks now) {
         Packet& packet = engine_.packets[item];
         output.behind.take(packet.bytes);
         Link& server = link(at, packet.port);
@@ -325,6 +326,10 @@ protected:
         const Passage passage = server.book(engine_.gaps, rate.slot, now, packet.bytes, packet.spacing);
         check_step(passage.tail_leaves - now);
         packet.spacing = passage.spacing(packet.bytes, rate.slot);
+        if (counted_) [[unlikely]] {
+            LinkMeter& meter = static_cast<CountedLink&>(server).meter;
+            count_passage(engine_.link_use, meter, passage.head_leaves, passage.tail_leaves, packet.bytes);
+        }
 
         if (passage.head_leaves == now && output.before.waiting.empty()) {
             output.before.add(packet.bytes);  // its space in the output buffer is free again at once
@@ -348,7 +353,6 @@ protected:
             if (server.next == unknown) server.next = topology_.neighbour(at, packet.port);
             engine_.send(passage.head_leaves + rate.latency, server.next, event_code(EventKind::head_arrival), item);
         }
-        return passage;
     }
 
     [[gnu::noinline]] TRAMONTANE_RULE void enter_one_of_different_links(SwitchId at, Index item, Output& output,
@@ -356,31 +360,9 @@ protected:
         pass_link<true>(at, item, output, now);
     }
 
-    TRAMONTANE_RULE void enter_counted_link(SwitchId at, Index item, Output& output, Ticks now) {
-        const Packet& packet = engine_.packets[item];
-        const std::uint32_t bytes = packet.bytes;
-        LinkMeter& meter = this->meter(at, packet.port);
-        meter.go(bytes);
-        const Passage passage =
-            links_differ_ ? pass_link<true>(at, item, output, now) : pass_link<false>(at, item, output, now);
-        if (engine_.link_use.wanted()) engine_.link_use.pass(meter, passage.head_leaves, passage.tail_leaves, bytes);
-    }
-
-    /// Counts the queue that a packet finds before its link: what has come to the switch for it, and what the link is
-    /// booked for.
-    TRAMONTANE_RULE void note_arrival(SwitchId at, const Packet& packet, Ticks now) {
-        auto& link = static_cast<CountedLink&>(this->link(at, packet.port));
-        const Ticks booked = link.open() - std::min(link.open(), now);
-        const Ticks slot = links_differ_ ? rate(at, packet.port).slot : engine_.parameters.link.slot;
-        const std::uint64_t queue = link.meter.come(packet.bytes, booked / slot);
-        if (queue > 0 && engine_.link_use.wanted()) engine_.link_use.find(link.meter, now, queue);
-    }
-
     TRAMONTANE_STEP TRAMONTANE_RULE void enter_link(SwitchId at, Index item, Output& output, Ticks now) {
-        if (links_ != Links::plain) [[unlikely]] {
-            if (links_ == Links::counted) return enter_counted_link(at, item, output, now);
+        if (links_differ_) [[unlikely]]
             return enter_one_of_different_links(at, item, output, now);
-        }
         pass_link<false>(at, item, output, now);
     }
 
@@ -469,8 +451,7 @@ protected:
     const RouterIn<Network>& router_;
     const bool has_crossbar_;
     const bool links_differ_;
-    /// What is to be heeded at a link.
-    enum class Links : std::uint8_t { plain, different, counted } links_;
+    const bool counted_;  // whether links are
     std::uint8_t channels_;
     std::int64_t space_;       // bytes of a buffer for one virtual channel
     std::uint32_t link_bits_;  // bytes of a Link or CountedLink, as a power of two

@@ -24,7 +24,8 @@ namespace {
 /// Bytes that pass evenly, or a packet that finds a queue.
 struct Counted {
     Ticks begin, end;
-    std::uint64_t bytes, queue;
+    std::uint32_t bytes;
+    std::uint64_t queue;
 };
 
 /// The bins of all that was counted, by their definition.
@@ -76,7 +77,8 @@ void check_links_and_classes(std::uint32_t bins, std::uint32_t count, UseOverTim
         const auto link = static_cast<std::uint32_t>(below(links - 1));  // the last one carries nothing
         const Ticks begin = below((std::uint64_t{i} + 1) << range.moment);
         const Counted each{begin, begin + 1 + below(std::uint64_t{1} << range.length),
-                           below(std::uint64_t{1} << range.bytes), below(4) * below(1 << 20)};
+                           static_cast<std::uint32_t>(below(std::uint64_t{1} << range.bytes)),
+                           below(4) * below(1 << 20)};
         counting.find(meters[link], each.begin, each.queue);
         counting.pass(meters[link], each.begin, each.end, each.bytes);
         if (i % 100 == 0) collect(meters);
@@ -176,12 +178,15 @@ TEST_CASE("a packet may pass for so long that its bytes times that are no word")
 
 TEST_CASE("what lanes count of links is the same, whenever it is collected") {
     device::HostMemory memory;
-    for (const std::uint32_t bins : {1U, 7U, 1024U}) {
-        const Ticks surely = Ticks{1} << (bins == 7 ? 25 : 0);
-        UseOverTime over_time(bins, classes, true, surely);
-        device::LinkBins by_lanes(memory, bins, 40, surely);
-        check_links_and_classes(bins, 1000, over_time, by_lanes, [&](std::vector<LinkMeter>& meters) {
-            by_lanes.collect(over_time, [&](auto&& f) { std::for_each(meters.begin(), meters.end(), f); });
-        });
+    for (const int bits : {12, 31}) {  // the latter in sum more than a meter holds, or a note
+        for (const std::uint32_t bins : {1U, 7U, 1024U}) {
+            const Ticks surely = Ticks{1} << (bins == 7 ? 25 : 0);
+            UseOverTime over_time(bins, classes, true, surely);
+            device::LinkBins by_lanes(memory, bins, 40, surely);
+            const auto collect = [&](std::vector<LinkMeter>& meters) {
+                by_lanes.collect(over_time, [&](auto&& f) { std::for_each(meters.begin(), meters.end(), f); });
+            };
+            check_links_and_classes(bins, 1000, over_time, by_lanes, collect, {.bytes = bits});
+        }
     }
 }
