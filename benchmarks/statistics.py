@@ -1,14 +1,17 @@
 """What statistics of a point cost: ``python -m benchmarks.statistics POINT.yaml [--runs 9]``.
 
-Runs take turns, so that what else the machine does hits all alike, and each has a process of its own, as points have:
-memory that another run has left is no help. Printed is processor time over that of the same point without statistics:
-the median of all turns.
+Runs take turns, every other one backwards, so that what else the machine does hits all alike, and what the run before
+has left. Each has a process of its own, as points have. Printed is processor time, and what of it is not the system's,
+over that of the same point without statistics: the median of all turns. Most of what the system does is to give memory,
+which takes more or less time from run to run.
 """
 
 import argparse
 import multiprocessing
+import resource
 import statistics
-import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,34 +29,41 @@ CASES: dict[str, dict[str, Any]] = {
 }
 TOLD = list(range(64))
 """Ranks of the timeline."""
+Times = tuple[float, float]
+"""Processor time, and what of it is not the system's [s]."""
 
 
-def measured(point: dict[str, Any], runs: int) -> list[tuple[str, str, str]]:
-    """Return a row for each case: what is counted, processor time [s] and its ratio to that of none."""
-    times: dict[str, list[float]] = {}
-    for _ in range(runs):
-        for name, asked in CASES.items():
-            times.setdefault(name, []).append(
-                _time(point | ({"statistics": {"congestion": 0} | asked} if asked else {}))
-            )
-        times.setdefault("timeline of 64 ranks", []).append(_time(point, timeline=TOLD))
-    ratios = {
-        name: [own / plain for own, plain in zip(each, times["none"], strict=True)] for name, each in times.items()
+def measured(point: dict[str, Any], runs: int) -> list[tuple[str, ...]]:
+    """Return a row for each case: what is counted, processor time [s] and its ratio to that of none; the user's."""
+    cases: dict[str, Callable[[], Times]] = {
+        name: partial(_times, point | ({"statistics": {"congestion": 0} | asked} if asked else {}))
+        for name, asked in CASES.items()
     }
-    return [
-        (name, f"{statistics.median(times[name]):.3f} s", f"{statistics.median(ratios[name]):.3f}") for name in times
-    ]
+    cases["timeline of 64 ranks"] = partial(_times, point, timeline=TOLD)
+    times: dict[str, list[Times]] = {name: [] for name in cases}
+    for turn in range(runs):
+        for name in list(cases)[:: 1 if turn % 2 == 0 else -1]:
+            times[name].append(cases[name]())
+    return [(name, *_of(each, times["none"], 0), *_of(each, times["none"], 1)) for name, each in times.items()]
 
 
-def _time(point: dict[str, Any], **how: Any) -> float:
+def _of(times: list[Times], plain: list[Times], which: int) -> tuple[str, str]:
+    """Return the median of one of the times, and that of its ratio to that of the same turn's plain run."""
+    ratios = [own[which] / other[which] for own, other in zip(times, plain, strict=True)]
+    return f"{statistics.median(each[which] for each in times):.3f} s", f"{statistics.median(ratios):.3f}"
+
+
+def _times(point: dict[str, Any], **how: Any) -> Times:
     with multiprocessing.get_context("fork").Pool(1) as alone:
-        return alone.apply(_time_here, (point, how))
+        return alone.apply(_times_here, (point, how))
 
 
-def _time_here(point: dict[str, Any], how: dict[str, Any]) -> float:
-    begun = time.process_time()
+def _times_here(point: dict[str, Any], how: dict[str, Any]) -> Times:
+    begun = resource.getrusage(resource.RUSAGE_SELF)
     _simulator.simulate(point, **how)
-    return time.process_time() - begun
+    ended = resource.getrusage(resource.RUSAGE_SELF)
+    user = ended.ru_utime - begun.ru_utime
+    return user + ended.ru_stime - begun.ru_stime, user
 
 
 def main() -> None:
@@ -64,7 +74,8 @@ def main() -> None:
     options = parser.parse_args()
     point = as_simulated(load_point(options.point))
     point.pop("statistics", None)
-    print(table(("statistics", "processor time", "over none"), measured(point, options.runs)))
+    columns = ("statistics", "processor time", "over none", "of it the user's", "over none")
+    print(table(columns, measured(point, options.runs)))
 
 
 if __name__ == "__main__":
