@@ -258,6 +258,7 @@ private:
         to[meter.passed_bin].add({meter.passed, 0});
         to[meter.found_bin].add({0, meter.found});
     }
+
     // What is rare, by itself: so the usual case needs no registers saved.
 
     void reach(Ticks time) {

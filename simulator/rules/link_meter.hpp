@@ -90,6 +90,7 @@ struct PassedBytes {
     template <class F>
     TRAMONTANE_RULE void each_bin(std::uint32_t width, F&& f) const {
         const Ticks last = (end - 1) >> width;
+        // The usual case first, for which no bits are counted.
         const bool in_words = ((bytes | (end - begin)) >> 32) == 0 || bit_width(bytes) + bit_width(end - begin) <= 64;
         std::uint64_t before = 0;
         for (Ticks bin = begin >> width; bin < last; ++bin) {
