@@ -34,7 +34,7 @@ Times = tuple[float, float]
 
 
 def measured(point: dict[str, Any], runs: int) -> list[tuple[str, ...]]:
-    """Return a row for each case: what is counted; processor time [s], and over that of none; the same of the user's."""
+    """Return a row for each case: what is counted; processor time [s], and over none's; the same of the user's."""
     cases: dict[str, Callable[[], Times]] = {
         name: partial(_times, point | ({"statistics": {"congestion": 0} | asked} if asked else {}))
         for name, asked in CASES.items()
