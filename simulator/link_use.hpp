@@ -6,7 +6,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "pages.hpp"
 #include "rules/link_meter.hpp"
 #include "ticks.hpp"
+#include "use_notes.hpp"
 
 namespace tramontane {
 
@@ -42,89 +42,6 @@ struct LinkUse {
     [[nodiscard]] double busy() const { return static_cast<double>(bytes) * static_cast<double>(slot); }
 };
 
-/// What a link carried in a bin, of a width that bins may no longer have; or bytes that passed evenly from some moment
-/// in that bin on. Mostly written in 8, 10 or 16 B: memory that a run touches for the first time costs more than what
-/// is done with it.
-struct UseNote {
-    std::uint32_t link;
-    std::uint16_t bin;
-    std::uint8_t width;
-    std::uint32_t bytes;
-    std::uint32_t peak_queue = 0;
-    std::uint32_t length = 0;  ///< in which the bytes passed [ticks]; 0: in the bin
-    std::uint32_t from = 0;    ///< ticks after the bin's beginning
-
-    static constexpr std::size_t most_bytes = 24;
-
-    /// \return where the next note goes
-    std::byte* write(std::byte* to) const {
-        const std::uint64_t when = std::uint64_t{width} << bits_of_bin | bin;
-        const std::uint64_t head = std::uint64_t{link} << bits_of_form | when << 32;
-        const std::uint64_t span = std::uint64_t{from} << 32 | length;
-        if (((bytes | peak_queue) >> 16) != 0) [[unlikely]] {
-            put(to, head | large);
-            put(to + 6, std::uint64_t{peak_queue} << 32 | bytes);
-            put(to + 14, span);
-            return to + size(large);
-        }
-        const std::uint32_t form = length > 0 ? spans : peak_queue > 0 ? queues : passes;
-        put(to, head | form | std::uint64_t{bytes} << 48);
-        put(to + 8, length > 0 ? span : peak_queue);
-        return to + size(form);
-    }
-    [[nodiscard]] static UseNote read(const std::byte* note) {
-        const std::uint32_t form = form_of(note);
-        const auto when = word<std::uint16_t>(note + 4);
-        const std::byte* const rest = note + (form == large ? 14 : 8);
-        const bool has_span = form == spans || form == large;
-        return {.link = link_of(note),
-                .bin = static_cast<std::uint16_t>(when & mask(bits_of_bin)),
-                .width = static_cast<std::uint8_t>(when >> bits_of_bin),
-                .bytes = form == large ? word<std::uint32_t>(note + 6) : word<std::uint16_t>(note + 6),
-                .peak_queue = form == large    ? word<std::uint32_t>(note + 10)
-                              : form == queues ? word<std::uint16_t>(rest)
-                                               : 0,
-                .length = has_span ? word<std::uint32_t>(rest) : 0,
-                .from = has_span ? word<std::uint32_t>(rest + 4) : 0};
-    }
-    [[nodiscard]] static std::uint32_t link_of(const std::byte* note) {
-        return word<std::uint32_t>(note) >> bits_of_form;
-    }
-    /// Where the note behind it is.
-    [[nodiscard]] static const std::byte* after(const std::byte* note) { return note + size(form_of(note)); }
-
-    /// Adds it to the bins of its link, which have become as wide as `present`.
-    void add_to(UseOfBin* bins, std::uint32_t present) const {
-        if (length == 0) return bins[Ticks{bin} >> (present - width)].add({bytes, peak_queue});
-        const Ticks begin = (Ticks{bin} << width) + from;
-        PassedBytes{begin, begin + length, bytes}.each_bin(
-            present, [&](std::uint16_t each, std::uint64_t passed) { bins[each].bytes += passed; });
-    }
-
-private:
-    /// How it is written; no machine has 2^30 links.
-    enum Form : std::uint32_t { passes, queues, spans, large };
-    static constexpr std::uint32_t bits_of_form = 2, bits_of_bin = 10;
-    static_assert(max_time_bins <= 1U << bits_of_bin);
-    static_assert(std::endian::native == std::endian::little);
-
-    [[nodiscard]] static std::uint32_t size(std::uint32_t form) {
-        constexpr std::uint32_t sizes = 8 | 10 << 8 | 16 << 16 | 22 << 24;
-        return sizes >> 8 * form & mask(8);
-    }
-    [[nodiscard]] static constexpr std::uint32_t mask(std::uint32_t bits) { return (1U << bits) - 1; }
-    [[nodiscard]] static std::uint32_t form_of(const std::byte* note) {
-        return word<std::uint32_t>(note) & mask(bits_of_form);
-    }
-    template <class T>
-    [[nodiscard]] static T word(const std::byte* from) {
-        T read;
-        std::memcpy(&read, from, sizeof(read));
-        return read;
-    }
-    static void put(std::byte* to, std::uint64_t word) { std::memcpy(to, &word, sizeof(word)); }
-};
-
 /// What classes of links, and single links where they are told, carry over time. All bins are equally wide.
 ///
 /// Which links are told is known at the end. Few bins of most links hold something, so bins of single links are noted
@@ -139,7 +56,8 @@ public:
           chunk_bits_(static_cast<std::uint32_t>(
               std::bit_width(large_page / (sizeof(UseOfBin) * std::max<std::size_t>(bins, 1))))),
           one_by_one_(one_by_one),
-          of_classes_(std::size_t{classes} * bins) {}
+          of_classes_(std::size_t{classes} * bins),
+          notes_(bins) {}
     /// The same, of which nothing has been counted yet.
     [[nodiscard]] UseOverTime another() const {
         UseOverTime made(bins_, 0, one_by_one_);
@@ -165,15 +83,15 @@ public:
         end = std::max(end, begin + 1);
         if (end > end_) [[unlikely]]
             return reach_and_pass(meter, begin, end, bytes);
-        const Ticks bin = (end - 1) >> width_;
-        if (begin >> width_ != bin) [[unlikely]]
-            return pass_in_bins(meter, begin, end, bytes);
+        const Ticks first = begin >> width_, bin = (end - 1) >> width_;
         if (one_by_one_) {
+            if (first != bin) return pass_in_own_bins(meter, begin, end, bytes);
             if (meter.passed_bin != bin || meter.width != width_ ||
                 std::uint64_t{meter.passed} + bytes > LinkMeter::most)
                 return pass_in_other(meter, static_cast<std::uint16_t>(bin), bytes);
             meter.passed += bytes;
         } else {
+            if (first != bin) return pass_in_bins(meter, {begin, end, bytes});
             of_class(meter)[bin].bytes += bytes;
         }
     }
@@ -203,8 +121,12 @@ public:
     void take(LinkMeter& meter, UseOfBin* counted) {
         const std::uint32_t wider = width_ - meter.width;
         for (std::uint32_t bin = 0; bin < bins_; ++bin) {
-            const UseOfBin use = std::exchange(counted[bin], {});
-            if (use.bytes > 0 || use.peak_queue > 0) add(meter, static_cast<std::uint16_t>(Ticks{bin} >> wider), use);
+            auto [bytes, queue] = std::exchange(counted[bin], {});
+            for (std::uint64_t part = 0; bytes > 0 || queue > 0; bytes -= part, queue = 0) {
+                part = std::min(bytes, LinkMeter::most);
+                add(meter, static_cast<std::uint16_t>(Ticks{bin} >> wider), static_cast<std::uint32_t>(part),
+                    static_cast<std::uint32_t>(queue));
+            }
         }
     }
 
@@ -221,7 +143,7 @@ public:
         return {first, first + bins_};
     }
     /// \param meters of some links, each once, which are settled
-    [[nodiscard]] std::vector<std::vector<UseOfBin>> of_links(const std::vector<const LinkMeter*>& meters) const {
+    [[nodiscard]] std::vector<std::vector<UseOfBin>> of_links(const std::vector<const LinkMeter*>& meters) {
         std::vector<std::vector<UseOfBin>> told(meters.size(), std::vector<UseOfBin>(bins_));
         std::vector<bool> asked(links_);  // remains in the cache, which a table of places would not
         std::unordered_map<std::uint32_t, std::size_t> places;
@@ -233,8 +155,8 @@ public:
             asked[link] = true;
             places[link] = place;
         }
-        each_note_of([&](std::uint32_t link) { return asked[link]; },
-                     [&](const UseNote& note) { note.add_to(told[places[note.link]].data(), width_); });
+        notes_.each_of([&](std::uint32_t link) { return asked[link]; },
+                       [&](std::uint32_t link, Ticks bin, const UseOfBin& use) { told[places[link]][bin].add(use); });
         return told;
     }
 
@@ -281,76 +203,54 @@ private:
         renew(meter, width_);
         hold_found(meter, bin, queue);
     }
-    [[gnu::noinline]] void pass_in_bins(LinkMeter& meter, Ticks begin, Ticks end, std::uint32_t bytes) {
-        const Ticks first = begin >> width_, from = begin - (first << width_), length = end - begin;
-        const PassedBytes passed{begin, end, bytes};
-        if (one_by_one_) {
-            renew(meter, width_);
-            // Where its meter is at the first of two bins, it goes on to the second one: a note either way.
-            const bool goes_on = first == meter.passed_bin && (end - 1) >> width_ == first + 1;
-            if (goes_on || ((length | from) >> 32) != 0) {
-                return passed.each_bin(width_,
-                                       [&](std::uint16_t bin, std::uint64_t part) { hold_passed(meter, bin, part); });
-            }
-            note(meter, {.link = 0,
-                         .bin = static_cast<std::uint16_t>(first),
-                         .width = static_cast<std::uint8_t>(width_),
-                         .bytes = bytes,
-                         .length = static_cast<std::uint32_t>(length),
-                         .from = static_cast<std::uint32_t>(from)});
-        }
+    /// In bins of its class.
+    [[gnu::noinline]] void pass_in_bins(const LinkMeter& meter, const PassedBytes& passed) {
         UseOfBin* const bins = of_class(meter);
         passed.each_bin(width_, [&](std::uint16_t bin, std::uint64_t part) { bins[bin].bytes += part; });
     }
-    void add(LinkMeter& meter, std::uint16_t bin, const UseOfBin& use) {
-        of_class(meter)[bin].add(use);
-        if (!one_by_one_) return;
-        std::uint64_t bytes = use.bytes;  // more than a meter holds come from elsewhere, see take()
-        for (; bytes > LinkMeter::most; bytes -= LinkMeter::most) [[unlikely]]
-            note(meter, note_of(bin, LinkMeter::most, 0));
-        note(meter, note_of(bin, bytes, use.peak_queue));
+    /// In bins of its own.
+    [[gnu::noinline]] void pass_in_own_bins(LinkMeter& meter, Ticks begin, Ticks end, std::uint32_t bytes) {
+        renew(meter, width_);
+        const PassedBytes passed{begin, end, bytes};
+        const Ticks first = begin >> width_, more = ((end - 1) >> width_) - first;
+        // Where its meter is at the first of two bins, it goes on to the second one: a note either way.
+        if ((first == meter.passed_bin && more == 1) || more >= UseNotes::most_parts || bytes >> 16 != 0)
+            return pass_on(meter, passed);
+        UseOfBin* of_bin = of_class(meter) + first;
+        std::uint64_t parts = 0;
+        std::uint32_t bits = 0;
+        passed.each_bin(width_, [&](std::uint16_t, std::uint64_t part) {
+            parts |= part << bits;
+            bits += 16;
+            of_bin++->bytes += part;
+        });
+        notes_for(meter).add_parts(meter.number, first, parts, static_cast<std::uint32_t>(more) + 1);
     }
-    [[nodiscard]] UseNote note_of(std::uint16_t bin, std::uint64_t bytes, std::uint64_t queue) const {
-        return {.link = 0,
-                .bin = bin,
-                .width = static_cast<std::uint8_t>(width_),
-                .bytes = static_cast<std::uint32_t>(bytes),
-                .peak_queue = static_cast<std::uint32_t>(queue)};
+    [[gnu::noinline]] void pass_on(LinkMeter& meter, const PassedBytes& passed) {
+        passed.each_bin(width_, [&](std::uint16_t bin, std::uint64_t part) { hold_passed(meter, bin, part); });
     }
-    void note(LinkMeter& meter, UseNote note) {
+    void add(LinkMeter& meter, std::uint16_t bin, std::uint32_t bytes, std::uint32_t queue) {
+        of_class(meter)[bin].add({bytes, queue});
+        if (one_by_one_) notes_for(meter).add(meter.number, bin, bytes, queue);
+    }
+    /// Where the next note of a link, which has a number from now on, has room.
+    [[nodiscard]] UseNotes& notes_for(LinkMeter& meter) {
         if (meter.number == LinkMeter::no_number) meter.number = links_++;
-        note.link = meter.number;
-        if (next_note_ >= last_note_) make_room();
-        next_note_ = note.write(next_note_);
+        if (notes_.full()) [[unlikely]]
+            make_room();
+        return notes_;
     }
-
     [[gnu::noinline]] void make_room() {
         const std::size_t all_bins = std::size_t{links_} * bins_ * sizeof(UseOfBin);
-        if (ends_.size() * large_page >= std::max(all_bins, large_page)) store_notes();
-        if (next_note_ != nullptr) ends_.back() = next_note_;
-        // In small pages: notes are written, and read, one after another.
-        if (ends_.size() == notes_.size()) notes_.push_back(allocate_pages<std::byte>(large_page, false));
-        next_note_ = notes_[ends_.size()].get();
-        last_note_ = next_note_ + large_page - UseNote::most_bytes;
-        ends_.push_back(next_note_);
-    }
-    /// Calls `f(note)` for each note of a link for which `asked(link)` holds.
-    template <class Asked, class F>
-    void each_note_of(Asked&& asked, F&& f) const {
-        for (std::size_t chunk = 0; chunk < ends_.size(); ++chunk) {
-            const std::byte* const end = chunk + 1 < ends_.size() ? ends_[chunk] : next_note_;
-            for (const std::byte* next = notes_[chunk].get(); next != end; next = UseNote::after(next)) {
-                if (asked(UseNote::link_of(next))) f(UseNote::read(next));
-            }
-        }
+        if (notes_.bytes() >= std::max(all_bins, large_page)) store_notes();
+        notes_.grow();
     }
     /// Adds all notes to the bins of their links, and forgets them.
     void store_notes() {
         store_up_to(links_);
-        each_note_of([](std::uint32_t) { return true; },
-                     [&](const UseNote& note) { note.add_to(of(note.link), width_); });
-        ends_.clear();
-        next_note_ = last_note_ = nullptr;
+        notes_.each_of([](std::uint32_t) { return true; },
+                       [&](std::uint32_t link, Ticks bin, const UseOfBin& use) { of(link)[bin].add(use); });
+        notes_.clear();
     }
 
     /// Links of a chunk, which is about as large as a large page.
@@ -365,6 +265,7 @@ private:
     [[gnu::noinline]] void double_width() {
         ++width_;
         end_ = Ticks{bins_} << width_;
+        notes_.widen();
         for (std::size_t first = 0; first < of_classes_.size(); first += bins_) join_pairs(&of_classes_[first], bins_);
         for (std::uint32_t link = 0; link < stored_; ++link) join_pairs(of(link), bins_);
     }
@@ -378,10 +279,7 @@ private:
     std::uint32_t stored_ = 0;             // of these, that have bins in chunks_
     std::vector<UseOfBin> of_classes_;     // class by class
     std::vector<Pages<UseOfBin>> chunks_;  // link by link
-    std::vector<Pages<std::byte>> notes_;
-    std::vector<const std::byte*> ends_;  // of the notes in each chunk in use; that of the last one is next_note_
-    std::byte* next_note_ = nullptr;
-    std::byte* last_note_ = nullptr;  // where a note still has space
+    UseNotes notes_;
 };
 
 /// The class of links from nodes to switches, which is none of the topology's.

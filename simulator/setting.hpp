@@ -51,6 +51,11 @@ inline void check_keeping(const Run& run, const Keeping& keeping) {
     return static_cast<std::uint32_t>(ranks);
 }
 
+/// When a rank starts.
+[[nodiscard]] inline Ticks start_of(std::uint32_t rank, const Run& run) {
+    return below(random_bits(~run.seed, rank, 0), from_picoseconds(run.start_jitter) + 1);
+}
+
 struct Setting {
     /// \throws std::invalid_argument or Refusal for what can't be
     Setting(const Machine& machine, const Schedule& schedule, const Run& run)
@@ -67,9 +72,8 @@ struct Setting {
     template <class Start>
     void each_start(const Run& run, Start&& start) const {
         for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-            const Ticks delay = below(random_bits(~run.seed, rank, 0), from_picoseconds(run.start_jitter) + 1);
             const Address address = places.address(places.of(rank));
-            start(delay, topology->switches() + address.node, node_code(EventKind::start, address.local));
+            start(start_of(rank, run), topology->switches() + address.node, node_code(EventKind::start, address.local));
         }
     }
 

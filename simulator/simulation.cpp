@@ -65,8 +65,7 @@ struct alignas(64) Part {
                 waiting_of(schedule, run), run.links.on ? std::optional(injection_meter(topology)) : std::nullopt),
           in_time_order(looks_elsewhere(machine)) {
         engine.delays = Delays(run.congestion_bins, static_cast<std::uint32_t>(schedule.ranks()));
-        engine.link_use =
-            use_over_time(topology, run.links, surely_counted(schedule, run.links, engine.parameters, places));
+        engine.link_use = use_over_time(topology, run.links, surely_counted(schedule, run, engine.parameters, places));
     }
     Part(Part& first, std::uint32_t part)
         : engine(first.engine, part), fabric(first.fabric, engine), nodes(first.nodes, engine, fabric) {}

@@ -78,9 +78,9 @@ private:
         for (std::uint32_t own = meter.width; has_bins && own < width; ++own) join_pairs(of(meter), bins_);
         renew(meter, width);
     }
-    TRAMONTANE_RULE void add(LinkMeter& meter, std::uint16_t bin, const UseOfBin& use) {
+    TRAMONTANE_RULE void add(LinkMeter& meter, std::uint16_t bin, std::uint32_t bytes, std::uint32_t queue) {
         if (meter.number == LinkMeter::no_number) meter.number = device::add(&links_, 1);
-        of(meter)[bin].add(use);
+        of(meter)[bin].add({bytes, queue});
     }
 
     const std::uint32_t bins_, first_width_;

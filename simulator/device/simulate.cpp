@@ -130,7 +130,7 @@ public:
           workers_(memory_, on.accelerated() ? 1 : lanes),
           link_use_(
               use_over_time(*setting_.topology, asked.run.links,
-                            surely_counted(asked.schedule, asked.run.links, common_.parameters, setting_.places))) {
+                            surely_counted(asked.schedule, asked.run, common_.parameters, setting_.places))) {
         for (std::uint32_t number = 0; number < (on.accelerated() ? 1 : lanes); ++number) {
             workers_.add(memory_, asked.machine, common_, switch_arrays_, node_arrays_,
                          OwnState(common_.states.get() + number, lanes));

@@ -89,23 +89,35 @@ struct PassedBytes {
     /// Calls `f(bin, bytes)` for each bin of that width that they pass in.
     template <class F>
     TRAMONTANE_RULE void each_bin(std::uint32_t width, F&& f) const {
-        const Ticks last = (end - 1) >> width;
+        const Ticks length = end - begin;
         // The usual case first, for which no bits are counted.
-        const bool in_words = ((bytes | (end - begin)) >> 32) == 0 || bit_width(bytes) + bit_width(end - begin) <= 64;
-        std::uint64_t before = 0;
-        for (Ticks bin = begin >> width; bin < last; ++bin) {
-            const Ticks time = ((bin + 1) << width) - begin;
-            const std::uint64_t until = in_words ? bytes * time / (end - begin) : passed(time);
-            f(static_cast<std::uint16_t>(bin), until - before);
-            before = until;
+        if (((bytes | length) >> 32) == 0 || bit_width(bytes) + bit_width(length) <= 64) [[likely]] {
+            each(width, f, [&](Ticks time) { return bytes * time / length; });
+        } else {
+            each_slowly(width, f);
         }
-        f(static_cast<std::uint16_t>(last), bytes - before);
     }
 
 private:
+    /// \param passed `passed(time)` says how many bytes have passed then, after `begin`
+    template <class F, class Passed>
+    TRAMONTANE_RULE void each(std::uint32_t width, F&& f, Passed&& passed) const {
+        Ticks bin = begin >> width;
+        std::uint64_t before = 0;
+        for (Ticks time = ((bin + 1) << width) - begin; time < end - begin; time += Ticks{1} << width, ++bin) {
+            const std::uint64_t until = passed(time);
+            f(static_cast<std::uint16_t>(bin), until - before);
+            before = until;
+        }
+        f(static_cast<std::uint16_t>(bin), bytes - before);
+    }
+    template <class F>
+    [[gnu::noinline]] TRAMONTANE_RULE void each_slowly(std::uint32_t width, F&& f) const {
+        each(width, f, [&](Ticks time) { return passed(time); });
+    }
     /// bytes * time / (end - begin), rounded down, where the product has more bits than a word: accelerators divide no
     /// longer ones. \pre time <= end - begin < 2^62
-    [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE std::uint64_t passed(Ticks time) const {
+    [[nodiscard]] TRAMONTANE_RULE std::uint64_t passed(Ticks time) const {
         std::uint64_t quotient = 0, rest = 0;
         for (int bit = bit_width(bytes); bit-- > 0;) {
             quotient *= 2;
@@ -129,7 +141,7 @@ private:
 ///
 /// \tparam Own who has the bins, and
 ///
-///     add(meter, bin, use)  adds what a link carried in a bin that its meter leaves
+///     add(meter, bin, bytes, queue)  adds what a link carried in a bin that its meter leaves
 template <class Own>
 class MeterRules {
 protected:
@@ -169,9 +181,9 @@ protected:
 
 private:
     TRAMONTANE_RULE void leave(LinkMeter& meter, std::uint16_t bin) {
-        const std::uint64_t bytes = bin == meter.passed_bin ? std::exchange(meter.passed, 0) : 0;
-        const std::uint64_t queue = bin == meter.found_bin ? std::exchange(meter.found, 0) : 0;
-        if (bytes > 0 || queue > 0) own().add(meter, bin, {bytes, queue});
+        const std::uint32_t bytes = bin == meter.passed_bin ? std::exchange(meter.passed, 0) : 0;
+        const std::uint32_t queue = bin == meter.found_bin ? std::exchange(meter.found, 0) : 0;
+        if (bytes > 0 || queue > 0) own().add(meter, bin, bytes, queue);
     }
 
     [[nodiscard]] TRAMONTANE_RULE Own& own() { return static_cast<Own&>(*this); }

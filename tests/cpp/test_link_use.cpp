@@ -15,6 +15,7 @@
 #include "given.hpp"
 #include "setting.hpp"
 #include "testing.hpp"
+#include "use_notes.hpp"
 
 using namespace tramontane;
 using namespace tramontane::testing;
@@ -158,7 +159,8 @@ TEST_CASE("what a rank sends, and does before, says how long a run is at least")
         const std::unique_ptr<Schedule> schedule = drawn.schedule();
         const Setting setting(drawn.machine, *schedule, drawn.run);
         const Parameters parameters(drawn.machine, *setting.topology);
-        return surely_counted(*schedule, {.on = true, .bins = bins}, parameters, setting.places);
+        drawn.run.links = {.on = true, .bins = bins};
+        return surely_counted(*schedule, drawn.run, parameters, setting.places);
     };
     const Ticks latency = from_picoseconds(drawn.machine.injection_latency);
     CHECK(surely(0) == 0);
@@ -168,6 +170,92 @@ TEST_CASE("what a rank sends, and does before, says how long a run is at least")
     CHECK(surely(8) < Ticks{1} << 62);
     drawn.run.places.ranks_per_node = 8;  // nothing leaves the node
     CHECK(surely(8) == latency);
+}
+
+TEST_CASE("a rank that starts late, and sends, says how long a run is at least") {
+    Drawn drawn(every_network()[0], 1);
+    drawn.ranks = 8;
+    drawn.machine.negligible_size = 0;
+    drawn.run.places = {};
+    drawn.run.links = {.on = true, .bins = 8};
+    drawn.workload = "kind=halo width=3";
+    const std::unique_ptr<Schedule> schedule = drawn.schedule();
+    const auto surely = [&] {
+        const Setting setting(drawn.machine, *schedule, drawn.run);
+        const Parameters parameters(drawn.machine, *setting.topology);
+        return surely_counted(*schedule, drawn.run, parameters, setting.places);
+    };
+    drawn.run.start_jitter = 0;
+    const Ticks at_once = surely();
+    drawn.run.start_jitter = 1'000'000'000;  // ps
+    Ticks first = start_of(0, drawn.run), last = first;
+    for (std::uint32_t rank = 1; rank < 8; ++rank) {
+        first = std::min(first, start_of(rank, drawn.run));
+        last = std::max(last, start_of(rank, drawn.run));
+    }
+    CHECK(surely() >= last);
+    CHECK(surely() <= last + at_once);
+    CHECK(to_seconds(surely()) < to_seconds(first) + drawn.simulate(1, 0).time_s);
+}
+
+TEST_CASE("notes tell what was noted, whatever link, bin and size") {
+    std::mt19937_64 random(1);
+    const auto below = [&](std::uint64_t limit) { return random() % limit; };
+    const std::vector<std::uint32_t> links{0, 1, 77, 1U << 18, 1U << 19, (1U << 22) + 1, 1U << 29, ~0U - 1};
+    for (const std::uint32_t bins : {1U, 2U, 64U, 1000U, 1024U}) {
+        UseNotes notes(bins);
+        std::vector<std::vector<UseOfBin>> noted(links.size(), std::vector<UseOfBin>(bins));
+        const auto add = [&](std::size_t link) {
+            if (notes.full()) notes.grow();
+            if (below(2) == 0) {
+                const std::uint64_t bin = below(bins), bytes = below(below(4) == 0 ? std::uint64_t{1} << 32 : 1 << 16),
+                                    queue = below(2) * below(below(4) == 0 ? std::uint64_t{1} << 32 : 1 << 16);
+                notes.add(links[link], bin, static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(queue));
+                noted[link][bin].add({bytes, queue});
+                return;
+            }
+            const auto count = static_cast<std::uint32_t>(1 + below(std::min(bins, UseNotes::most_parts)));
+            const std::uint64_t first = below(bins - count + 1);
+            std::uint64_t parts = 0;
+            for (std::uint32_t i = 0; i < count; ++i) {
+                const std::uint64_t part = below(1 << 16);
+                parts |= part << 16 * i;
+                noted[link][first + i].add({part, 0});
+            }
+            notes.add_parts(links[link], first, parts, count);
+        };
+        const auto check = [&] {
+            std::vector<std::vector<UseOfBin>> told(links.size(), std::vector<UseOfBin>(bins));
+            const std::size_t left_out = below(links.size());
+            notes.each_of([&](std::uint32_t link) { return link != links[left_out]; },
+                          [&](std::uint32_t link, Ticks bin, const UseOfBin& use) {
+                              const auto place = std::find(links.begin(), links.end(), link) - links.begin();
+                              told.at(static_cast<std::size_t>(place)).at(bin).add(use);
+                          });
+            for (std::size_t link = 0; link < links.size(); ++link) {
+                check_same(told[link], link == left_out ? std::vector<UseOfBin>(bins) : noted[link]);
+            }
+        };
+        check();
+        for (std::uint32_t turn = 0; turn < 4; ++turn) {
+            for (std::uint32_t i = 0; i < 1000; ++i) add(below(links.size()));
+            check();
+            notes.widen();
+            for (auto& of_link : noted) {
+                std::vector<UseOfBin> joined(bins);
+                for (std::uint32_t bin = 0; bin < bins; ++bin) joined[bin / 2].add(of_link[bin]);
+                of_link = joined;
+            }
+            check();
+        }
+        CHECK(notes.bytes() > 0);
+        notes.clear();
+        CHECK(notes.bytes() == 0);
+        noted.assign(links.size(), std::vector<UseOfBin>(bins));
+        check();
+        add(0);
+        check();
+    }
 }
 
 TEST_CASE("notes that take too much memory are added to the bins of links") { check_at_once(8, 400000); }
