@@ -214,12 +214,13 @@ private:
         const PassedBytes passed{begin, end, bytes};
         const Ticks first = begin >> width_, more = ((end - 1) >> width_) - first;
         // Where its meter is at the first of two bins, it goes on to the second one: a note either way.
-        if ((first == meter.passed_bin && more == 1) || more >= UseNotes::most_parts || bytes >> 16 != 0)
+        if ((first == meter.passed_bin && more == 1) || more >= UseNotes::most_parts ||
+            (bytes >> 16 | (end - begin) >> 48) != 0)
             return pass_on(meter, passed);
         UseOfBin* of_bin = of_class(meter) + first;
         std::uint64_t parts = 0;
         std::uint32_t bits = 0;
-        passed.each_bin(width_, [&](std::uint16_t, std::uint64_t part) {
+        passed.each_bin_of_few(width_, [&](std::uint16_t, std::uint64_t part) {
             parts |= part << bits;
             bits += 16;
             of_bin++->bytes += part;

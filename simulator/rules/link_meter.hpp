@@ -89,16 +89,26 @@ struct PassedBytes {
     /// Calls `f(bin, bytes)` for each bin of that width that they pass in.
     template <class F>
     TRAMONTANE_RULE void each_bin(std::uint32_t width, F&& f) const {
-        const Ticks length = end - begin;
         // The usual case first, for which no bits are counted.
+        const Ticks length = end - begin;
         if (((bytes | length) >> 32) == 0 || bit_width(bytes) + bit_width(length) <= 64) [[likely]] {
-            each(width, f, [&](Ticks time) { return bytes * time / length; });
+            each_bin_of_few(width, f);
         } else {
-            each_slowly(width, f);
+            each_bin_of_many(width, f);
         }
+    }
+    /// The same where bytes times ticks are a word.
+    template <class F>
+    TRAMONTANE_RULE void each_bin_of_few(std::uint32_t width, F&& f) const {
+        const Ticks length = end - begin;
+        each(width, f, [&](Ticks time) { return bytes * time / length; });
     }
 
 private:
+    template <class F>
+    [[gnu::noinline]] TRAMONTANE_RULE void each_bin_of_many(std::uint32_t width, F&& f) const {
+        each(width, f, [&](Ticks time) { return passed(time); });
+    }
     /// \param passed `passed(time)` says how many bytes have passed then, after `begin`
     template <class F, class Passed>
     TRAMONTANE_RULE void each(std::uint32_t width, F&& f, Passed&& passed) const {
@@ -110,10 +120,6 @@ private:
             before = until;
         }
         f(static_cast<std::uint16_t>(bin), bytes - before);
-    }
-    template <class F>
-    [[gnu::noinline]] TRAMONTANE_RULE void each_slowly(std::uint32_t width, F&& f) const {
-        each(width, f, [&](Ticks time) { return passed(time); });
     }
     /// bytes * time / (end - begin), rounded down, where the product has more bits than a word: accelerators divide no
     /// longer ones. \pre time <= end - begin < 2^62
