@@ -105,8 +105,9 @@ private:
         std::uint32_t wider;  ///< bins than they were, as a power of two
     };
 
+    /// What a note's numbers take.
     [[nodiscard]] static std::uint32_t bytes_of(Form form) {
-        constexpr std::uint32_t sizes = 0x48642c;
+        constexpr std::uint32_t sizes = 0x48642c;  // 4 bits for each form, the first one lowest
         return sizes >> 4 * form & mask(4);
     }
     [[nodiscard]] static constexpr std::uint32_t mask(std::uint32_t bits) { return (1U << bits) - 1; }

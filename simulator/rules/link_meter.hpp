@@ -97,7 +97,7 @@ struct PassedBytes {
             each_bin_of_many(width, f);
         }
     }
-    /// The same where bytes times ticks are a word.
+    /// The same. \pre bytes * (end - begin) < 2^64
     template <class F>
     TRAMONTANE_RULE void each_bin_of_few(std::uint32_t width, F&& f) const {
         const Ticks length = end - begin;
@@ -109,7 +109,7 @@ private:
     [[gnu::noinline]] TRAMONTANE_RULE void each_bin_of_many(std::uint32_t width, F&& f) const {
         each(width, f, [&](Ticks time) { return passed(time); });
     }
-    /// \param passed `passed(time)` says how many bytes have passed then, after `begin`
+    /// \param passed `passed(time)` says how many bytes have passed so long after `begin`
     template <class F, class Passed>
     TRAMONTANE_RULE void each(std::uint32_t width, F&& f, Passed&& passed) const {
         Ticks bin = begin >> width;
