@@ -213,7 +213,8 @@ private:
         renew(meter, width_);
         const PassedBytes passed{begin, end, bytes};
         const Ticks first = begin >> width_, more = ((end - 1) >> width_) - first;
-        // Where its meter is at the first of two bins, it goes on to the second one: a note either way.
+        // Where its meter is at the first of two bins, it goes on to the second one: a note either way. So it does
+        // where a note has no space for all parts, or their sizes.
         if ((first == meter.passed_bin && more == 1) || more >= UseNotes::most_parts ||
             (bytes >> 16 | (end - begin) >> 48) != 0)
             return pass_on(meter, passed);
@@ -227,6 +228,7 @@ private:
         });
         notes_for(meter).add_parts(meter.number, first, parts, static_cast<std::uint32_t>(more) + 1);
     }
+    /// In bins of its own, its meter going from one to the next.
     [[gnu::noinline]] void pass_on(LinkMeter& meter, const PassedBytes& passed) {
         passed.each_bin(width_, [&](std::uint16_t bin, std::uint64_t part) { hold_passed(meter, bin, part); });
     }

@@ -49,7 +49,7 @@ template <class T>
 }
 
 /// Has the system give memory to what will be written soon, all at once: that is cheaper than page by page, each of
-/// which interrupts what is going on. \pre whole pages
+/// which interrupts what is going on. Of what is not whole pages, nothing is populated.
 inline void populate([[maybe_unused]] void* first, [[maybe_unused]] std::size_t bytes) {
 #ifdef MADV_POPULATE_WRITE
     madvise(first, bytes, MADV_POPULATE_WRITE);  // advice: it may fail
