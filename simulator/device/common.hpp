@@ -134,21 +134,22 @@ struct Common {
           allocation(setting.allocation),
           network(*setting.topology),
           router(setting.router, network),
-          rounds(memory, schedule, machine.unpack_per_byte > 0 && machine.unpacks_in_order),
+          rounds(memory, schedule, {.eager = machine.eager_limit, .buffer = machine.buffer * setting.places.nics()},
+                 machine.unpack_per_byte > 0 && machine.unpacks_in_order),
           noise(run.noise, run.seed),
           sites(switches, ports_as_sites(), places.nodes()),
           memory_(memory),
           tables_(memory),
-          packets(memory, room(4 * rounds.most_at_once())),
-          transactions(memory, room(4 * rounds.most_at_once())),
-          messages(memory, room(2 * rounds.most_at_once())),
-          credits(memory, room(2 * std::uint64_t{places.count()})),
-          gaps(memory, room(8 * std::uint64_t{switches})),
-          open_rounds(memory, room(2 * std::uint64_t{setting.ranks})),
+          packets(memory, room(packets_of_window())),
+          transactions(memory, room(rounds.most_at_once())),
+          messages(memory, room(std::min(rounds.most_at_once(), payloads_of_window() + places.count()))),
+          credits(memory, room(payloads_of_window() / Credits::size + 2 * std::uint64_t{places.count()})),
+          gaps(memory, room(4 * std::uint64_t{switches})),
+          open_rounds(memory, room(setting.ranks)),
           waiting(memory, run.waiting_bins > 0, setting.ranks, transactions.room()),
           unpacking(memory, machine, rounds, setting.ranks),
           agenda(memory, run.window == 0 ? parameters.lookahead() : std::min(run.window, parameters.lookahead()),
-                 sites.count(), room(4 * std::uint64_t{places.nodes()}), stride),
+                 sites.count(), room(packets_of_window() + 2 * std::uint64_t{places.nodes()}), stride),
           states(memory, lanes),
           outbox(memory, std::size_t{lanes} * Sent::most),
           lanes_of_tally(in_step),
@@ -252,13 +253,25 @@ private:
         const bool apart = !parameters.has_crossbar() && router.asks_no_queue() && all <= most_sites;
         return apart ? network.ports() : 1;
     }
-    /// Records that there is room for at first, beside what lanes have at hand. Between launches it grows; but all
-    /// ranks may begin in one window.
-    [[nodiscard]] std::uint32_t room(std::uint64_t more) const {
+    // Packets that a window may take: all ranks may begin at once.
+
+    /// Payloads: what NICs have space for.
+    [[nodiscard]] std::uint64_t payloads_of_window() const {
+        const std::uint64_t space = static_cast<std::uint64_t>(parameters.buffer) * places.nics() * places.nodes();
+        return std::min(rounds.most_bytes_at_once(), space) / parameters.packet;
+    }
+    /// And one for each message, its header or last packet, and for what comes to a NIC.
+    [[nodiscard]] std::uint64_t packets_of_window() const {
+        return rounds.most_at_once() + payloads_of_window() + 4 * std::uint64_t{places.count()};
+    }
+    /// Records that there is room for at first, beside what lanes have at hand. It grows between launches, when less
+    /// than half is left: so that half is to last for a window.
+    [[nodiscard]] std::uint32_t room(std::uint64_t of_window) const {
         const std::uint64_t lps = std::uint64_t{switches} + places.nodes();
         const std::uint64_t beside = std::clamp<std::uint64_t>(at_first_of_lp * lps, 1 << 11, at_first);
         const std::uint64_t at_hand = std::min<std::uint64_t>(lanes, lps) * most_at_hand;
-        return static_cast<std::uint32_t>(std::min<std::uint64_t>(beside + at_hand + more, std::uint64_t{1} << 30));
+        return static_cast<std::uint32_t>(
+            std::min<std::uint64_t>(beside + at_hand + 2 * of_window, std::uint64_t{1} << 30));
     }
 
     Counts* counts_[pools] = {&packets, &transactions, &messages, &credits, &gaps, &open_rounds, &agenda.events()};

@@ -73,7 +73,7 @@ public:
     /// Makes room, where it is time; whether it was. While no lane runs.
     bool grow() {
         const bool is_crowded = crowded();
-        if (is_crowded) make_room(std::uint64_t{4} * most_);
+        if (is_crowded) make_room(std::uint64_t{2} * most_);
         return is_crowded;
     }
 

@@ -48,7 +48,7 @@ struct Part {
     std::vector<std::uint64_t> receives_begin;  // first run of each entry
     RoundNumbers different;
     SizeNumbers sizes;
-    std::uint64_t most_at_once = 0;
+    std::uint64_t most_at_once = 0, most_bytes_at_once = 0;
 };
 
 /// Adds a transfer to the runs of an entry. \param number of it in the entry
@@ -61,12 +61,28 @@ void add(std::vector<RoundTable::Run>& runs, std::int32_t number, Rank peer, std
     runs.push_back({number, peer, 0, size});
 }
 
+/// What a rank has under way at a time: a round that does not wait for the one before comes on top of it.
+class AtOnce {
+public:
+    void add(bool waits, std::uint64_t of_round) { most_ = waits ? std::max(most_, of_round) : most_ + of_round; }
+    [[nodiscard]] std::uint64_t most() const { return most_; }
+
+private:
+    std::uint64_t most_ = 0;
+};
+
+/// Messages of a round that may be under way at a time. \param held those that a window of sends can hold back
+std::uint64_t under_way(const Round& round, std::int32_t held) {
+    const bool windowed = round.waits && round.window > 0;
+    return static_cast<std::uint64_t>(windowed ? round.sends - held + std::min(held, round.window) : round.sends);
+}
+
 /// \param joins equal rounds one after the other are one entry
 /// \param with_receives or only sends
-Part part_of(const Schedule& schedule, Rank begin, Rank end, bool joins, bool with_receives) {
+Part part_of(const Schedule& schedule, Rank begin, Rank end, const SendLimits& limits, bool joins, bool with_receives) {
     Part part;
     for (Rank rank = begin; rank < end; ++rank) {
-        std::uint64_t most = 0;
+        AtOnce messages, bytes;
         std::int64_t sends = 0, receives = 0;  // of the last entry
         part.of_rank.push_back(part.entries.size());
         for (std::int64_t number = 0; number < schedule.rounds(); ++number) {
@@ -81,8 +97,12 @@ Part part_of(const Schedule& schedule, Rank begin, Rank end, bool joins, bool wi
                 if (with_receives) part.receives_begin.push_back(part.receive_runs.size());
                 sends = receives = 0;
             }
+            std::int32_t held = 0;
+            std::uint64_t all = 0;  // [B]
             for (std::int32_t index = 0; index < round.sends; ++index) {
                 const Transfer transfer = schedule.send(rank, number, index);
+                held += transfer.bytes > limits.eager ? 1 : 0;
+                all += static_cast<std::uint64_t>(transfer.bytes);
                 const std::uint32_t size = part.sizes.of(transfer.bytes, transfer.bytes);
                 add(part.runs, static_cast<std::int32_t>(sends++), transfer.peer, size);
             }
@@ -93,11 +113,11 @@ Part part_of(const Schedule& schedule, Rank begin, Rank end, bool joins, bool wi
             }
             RoundTable::Entry& entry = part.entries.back();
             entry.runs = static_cast<std::uint32_t>(part.runs.size() - entry.first);
-            const auto under_way = round.window > 0 ? std::min(round.window, round.sends) : round.sends;
-            most = round.waits ? std::max<std::uint64_t>(most, static_cast<std::uint64_t>(under_way))
-                               : most + static_cast<std::uint64_t>(round.sends);
+            messages.add(round.waits, under_way(round, held));
+            bytes.add(round.waits, all);
         }
-        part.most_at_once += most;
+        part.most_at_once += messages.most();
+        part.most_bytes_at_once += std::min(bytes.most(), static_cast<std::uint64_t>(limits.buffer));
     }
     return part;
 }
@@ -107,12 +127,12 @@ bool joins(const Schedule& schedule, std::uint64_t most_bytes) {
     const auto rounds = static_cast<std::uint64_t>(schedule.rounds());
     const std::uint64_t each = sizeof(RoundTable::Entry) + sizeof(RoundTable::Run);
     if (static_cast<std::uint64_t>(schedule.ranks()) * rounds * each <= most_bytes) return false;
-    const Part one = part_of(schedule, 0, 1, true, false);
+    const Part one = part_of(schedule, 0, 1, {}, true, false);
     return 2 * std::max(one.entries.size(), one.runs.size()) <= rounds;
 }
 
 /// A schedule is asked some 10^9 times for the largest points: by all cores.
-std::vector<Part> parts_of(const Schedule& schedule, bool joins, bool receives) {
+std::vector<Part> parts_of(const Schedule& schedule, const SendLimits& limits, bool joins, bool receives) {
     constexpr Rank few = 4096;
     const Rank ranks = schedule.ranks();
     const auto cores = static_cast<Rank>(std::max(1U, std::thread::hardware_concurrency()));
@@ -120,9 +140,10 @@ std::vector<Part> parts_of(const Schedule& schedule, bool joins, bool receives) 
     std::vector<std::future<Part>> asked;
     for (Rank begin = 0; begin < ranks; begin += std::min(each, ranks - begin)) {
         const Rank end = begin + std::min(each, ranks - begin);
-        asked.push_back(std::async(
-            each < ranks ? std::launch::async : std::launch::deferred,
-            [&schedule, begin, end, joins, receives] { return part_of(schedule, begin, end, joins, receives); }));
+        asked.push_back(std::async(each < ranks ? std::launch::async : std::launch::deferred,
+                                   [&schedule, &limits, begin, end, joins, receives] {
+                                       return part_of(schedule, begin, end, limits, joins, receives);
+                                   }));
     }
     std::vector<Part> parts;
     parts.reserve(asked.size());
@@ -146,7 +167,8 @@ Array<T> array_of(Memory& memory, const std::vector<T>& values) {
 
 }  // namespace
 
-RoundTable::RoundTable(Memory& memory, const Schedule& schedule, bool receives, std::uint64_t most_bytes)
+RoundTable::RoundTable(Memory& memory, const Schedule& schedule, const SendLimits& limits, bool receives,
+                       std::uint64_t most_bytes)
     : count_(static_cast<std::size_t>(schedule.rounds())),
       joins_(schedule.graph() == nullptr && joins(schedule, most_bytes)),
       one_sided_(schedule.one_sided()),
@@ -154,15 +176,17 @@ RoundTable::RoundTable(Memory& memory, const Schedule& schedule, bool receives, 
       in_turn_(schedule.receives_in_turn()) {
     if (schedule.graph() != nullptr) {
         most_at_once_ = likely_at_once(*schedule.graph());
+        most_bytes_at_once_ = static_cast<std::uint64_t>(schedule.ranks()) * static_cast<std::uint64_t>(limits.buffer);
         return;
     }
     receives = receives || in_turn_;
-    const std::vector<Part> parts = parts_of(schedule, joins_, receives);
+    const std::vector<Part> parts = parts_of(schedule, limits, joins_, receives);
     std::size_t entries = 0, runs = 0;
     for (const Part& part : parts) {
         entries += part.entries.size();
         runs += part.runs.size();
         most_at_once_ += part.most_at_once;
+        most_bytes_at_once_ += part.most_bytes_at_once;
     }
     entries_ = Array<Entry>(memory, entries);
     runs_ = Array<Run>(memory, runs);

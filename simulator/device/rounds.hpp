@@ -11,6 +11,12 @@
 
 namespace tramontane::device {
 
+/// What limits the messages that a rank has under way.
+struct SendLimits {
+    std::int64_t eager = 0;   ///< messages up to this size [B] leave a window of sends at once
+    std::int64_t buffer = 0;  ///< of all NICs of a node [B]
+};
+
 /// Peers follow one another at equal distances, most of them, and most messages are of equal size. So the sends are
 /// kept as runs: few where a round has many sends. Where the table is small, each round of a rank has an entry, which
 /// is found at once. In a large one, equal rounds one after the other (ring-k) are one entry, through which runs go on:
@@ -18,9 +24,10 @@ namespace tramontane::device {
 class RoundTable {
 public:
     /// \param schedule which may be a graph, whose messages are asked of nobody here
+    /// \param limits for most_at_once() and most_bytes_at_once()
     /// \param receives whether they are asked for; where they have their turn, they are
     /// \param most_bytes of a table in which each round has an entry
-    RoundTable(Memory& memory, const Schedule& schedule, bool receives = false,
+    RoundTable(Memory& memory, const Schedule& schedule, const SendLimits& limits = {}, bool receives = false,
                std::uint64_t most_bytes = std::uint64_t{1} << 30);
 
     [[nodiscard]] TRAMONTANE_RULE Round round(Rank rank, std::int64_t round) const {
@@ -83,6 +90,8 @@ public:
 
     /// Messages of the workload that may be under way at a time.
     [[nodiscard]] std::uint64_t most_at_once() const { return most_at_once_; }
+    /// Bytes of these that NICs may put into the network at a time.
+    [[nodiscard]] std::uint64_t most_bytes_at_once() const { return most_bytes_at_once_; }
     /// [B]
     [[nodiscard]] std::uint64_t bytes() const;
 
@@ -143,7 +152,7 @@ private:
     std::size_t count_;  // rounds
     bool joins_;         // equal rounds to one entry
     bool one_sided_, cuts_rounds_, in_turn_;
-    std::uint64_t most_at_once_ = 0;
+    std::uint64_t most_at_once_ = 0, most_bytes_at_once_ = 0;
     Array<Entry> entries_;          // by rank and round
     Array<std::uint32_t> firsts_;   // their first rounds; none where each round has an entry
     Array<std::uint64_t> of_rank_;  // the first entry of each rank, and of none; likewise

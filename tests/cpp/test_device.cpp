@@ -170,7 +170,7 @@ TEST_CASE("a table of rounds says what its schedule says") {
             const auto schedule = small_workload(words, ranks);
             for (const std::uint64_t most : {std::uint64_t{0}, std::uint64_t{1} << 30}) {
                 INFO(words << " of " << ranks << ", " << most << " B");
-                const device::RoundTable table(memory, *schedule, true, most);
+                const device::RoundTable table(memory, *schedule, {}, true, most);
                 std::uint64_t wrong = 0;
                 for (Rank rank = 0; rank < ranks; ++rank) {
                     for (std::int64_t number = 0; number < schedule->rounds(); ++number) {
@@ -204,7 +204,7 @@ TEST_CASE("a table of rounds says what its schedule says") {
 TEST_CASE("where a table of rounds is large, rounds of ring-k take next to nothing") {
     device::HostMemory memory;
     const auto schedule = small_workload("kind=transposition algorithm=ring-k radix=1 decomposition=1x24", 24);
-    const std::uint64_t joined = device::RoundTable(memory, *schedule, false, 0).bytes();
+    const std::uint64_t joined = device::RoundTable(memory, *schedule, {}, false, 0).bytes();
     CHECK(joined < device::RoundTable(memory, *schedule).bytes() / 3);
     CHECK(joined < 24 * 200);
 }
@@ -217,6 +217,28 @@ TEST_CASE("what the device engine finds does not depend on how long its windows 
     for (const Ticks window : {Ticks{700'000}, Ticks{3'000'017}}) {  // 3.5 and 15 ns
         drawn.run.window = window;
         CHECK(results(simulate_by_lanes(drawn, {.lanes = 1, .shuffle = 5})) == expected);
+    }
+}
+
+TEST_CASE("there is room for what all ranks begin at once") {
+    Machine machine = pushing("torus", {4, 4, 8}, 4);
+    machine.buffer = 64 * machine.packet;  // which all are sent in a window
+    machine.injection_bandwidth = 10'000'000'000'000;
+    const Rank ranks = 500;
+    for (const std::int64_t eager_limit : {0, 1 << 30}) {
+        machine.eager_limit = machine.short_limit = eager_limit;
+        for (const std::int64_t bytes : {100, 10'000, 200'000}) {
+            INFO(bytes << " B, eager up to " << eager_limit << " B");
+            std::vector<Given::Message> messages;
+            for (Rank rank = 0; rank < ranks; ++rank) {
+                for (const Rank distance : {1, 170, 330}) {
+                    messages.push_back({rank, (rank + distance) % ranks, bytes});
+                }
+            }
+            const Given schedule(ranks, messages);
+            CHECK(results(device::simulate(machine, schedule, {}, {.lanes = 2})) ==
+                  results(simulate(machine, schedule, {}, [] {})));
+        }
     }
 }
 

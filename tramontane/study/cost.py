@@ -147,12 +147,17 @@ def memory_on_accelerator(point: Point) -> int:
     interfaces = point.rank_mapping.nodes * machine.node.nics
     places = machine.facts.switches + interfaces
     ports = machine.facts.switches * machine.facts.ports
-    messages = max((_posted(point, part) for part in traffic(point.workload, point.ranks)), default=0.0)
+    parts = traffic(point.workload, point.ranks)
+    messages = max((_posted(point, part) for part in parts), default=0.0)
+    payload = max((_posted(point, part) * part.bytes / max(part.messages, 1) for part in parts), default=0.0)
+    packets = min(payload, machine.buffer * interfaces) / machine.packet
     return int(
         needed["lanes"] * needed["bytes_per_lane"]
-        + min(places, needed["lanes"]) * needed["bytes_per_place_at_work"]
+        + _records_at_first(places) * needed["bytes_per_record"]
         + _sites(point, places) * needed["bytes_per_site"]
         + messages * needed["bytes_per_message"]
+        + packets * needed["bytes_per_packet"]
+        + interfaces * needed["bytes_per_interface"]
         + ports * (speed["bytes_per_port"] + machine.facts.virtual_channels * speed["bytes_per_channel"])
         + (ports + interfaces) * _counting(point, on_accelerator=True)
         + _diaries(point, places, messages)
@@ -167,6 +172,11 @@ def _sites(point: Point, places: int) -> int:
     return places + (more if is_apart and places + more <= rates()["gpu_memory"]["most_sites"] else 0)
 
 
+def _records_at_first(places: int) -> int:
+    """Return how many records of a kind a GPU has room for at first, beside what a window may take (`Common`)."""
+    return int(min(64 * places, 2**18) + 8 * min(places, rates()["gpu_memory"]["lanes"]))
+
+
 def _diaries(point: Point, places: int, messages: float) -> float:
     """Return the memory that counting why ranks wait takes on a GPU [B]: a `Diary` and its `DiaryRest` a transaction.
 
@@ -175,7 +185,7 @@ def _diaries(point: Point, places: int, messages: float) -> float:
     """
     if point.statistics.waiting is None:
         return 0
-    room = min(64 * places, 2**18) + 8 * min(places, rates()["gpu_memory"]["lanes"]) + 4 * messages
+    room = _records_at_first(places) + 2 * messages
     return 64 * point.ranks + 192 * 2.0 ** math.ceil(math.log2(room))
 
 
