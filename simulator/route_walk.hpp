@@ -1,9 +1,9 @@
 /// \file
-/// Every route that packets between two nodes can take, whatever is drawn and however long the queues are. For tests
-/// and for looking at a network; simulations don't need it.
+/// The routes that packets between two nodes can take, whatever is drawn and however long the queues are.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "rules/routing.hpp"
@@ -24,5 +24,9 @@ using Walk = std::vector<Step>;
 /// \throws std::logic_error for a route that does not end or leaves its virtual channels
 void walk_routes(const Topology& topology, const Router& router, NodeId from, NodeId to,
                  const std::function<void(const Walk&)>& visit);
+
+/// The route from `from` to `to`, ejection included, if all packets take the same.
+/// \throws std::logic_error as walk_routes
+[[nodiscard]] std::optional<Walk> only_route(const Topology& topology, const Router& router, NodeId from, NodeId to);
 
 }  // namespace tramontane

@@ -56,16 +56,18 @@ std::shared_ptr<Waiting> waiting_of(const Schedule& schedule, const Run& run) {
 
 /// What one thread simulates; all of it where there is one.
 struct alignas(64) Part {
-    Part(const Machine& machine, const Schedule& schedule, const Run& run, const Topology& topology,
-         const Router& router, const Places& places, const Allocation& allocation, Mailboxes* mailboxes)
-        : engine(machine, topology, run.seed, places, mailboxes, run.window),
-          fabric(engine, topology, router, run.links),
-          nodes(engine, fabric, machine, topology, places, allocation, schedule, Noise(run.noise, run.seed),
+    Part(const Machine& machine, const Schedule& schedule, const Run& run, const Setting& setting, Mailboxes* mailboxes)
+        : engine(machine, *setting.topology, run.seed, setting.places, mailboxes, run.window),
+          fabric(engine, *setting.topology, setting.router, run.links),
+          nodes(engine, fabric, machine, *setting.topology, setting.places, setting.allocation, schedule,
+                Noise(run.noise, run.seed),
                 Repeats(schedule.ranks(), schedule.rounds(), schedule.repeats(), run.steady_error, run.limit),
-                waiting_of(schedule, run), run.links.on ? std::optional(injection_meter(topology)) : std::nullopt),
+                waiting_of(schedule, run),
+                run.links.on ? std::optional(injection_meter(*setting.topology)) : std::nullopt),
           in_time_order(looks_elsewhere(machine)) {
         engine.delays = Delays(run.congestion_bins, static_cast<std::uint32_t>(schedule.ranks()));
-        engine.link_use = use_over_time(topology, run.links, surely_counted(schedule, run, engine.parameters, places));
+        engine.link_use =
+            use_over_time(*setting.topology, run.links, surely_counted(schedule, run, engine.parameters, setting));
     }
     Part(Part& first, std::uint32_t part)
         : engine(first.engine, part), fabric(first.fabric, engine), nodes(first.nodes, engine, fabric) {}
@@ -132,8 +134,7 @@ struct Parts : Setting {
             partition.emplace(*topology, allocation, places.nodes(), threads);
             if (partition->parts() > 1) mailboxes.emplace(*partition);
         }
-        parts.push_back(std::make_unique<Part>(machine, schedule, run, *topology, router, places, allocation,
-                                               mailboxes ? &*mailboxes : nullptr));
+        parts.push_back(std::make_unique<Part>(machine, schedule, run, *this, mailboxes ? &*mailboxes : nullptr));
         while (mailboxes && parts.size() < mailboxes->parts()) {
             parts.push_back(std::make_unique<Part>(*parts[0], static_cast<std::uint32_t>(parts.size())));
         }

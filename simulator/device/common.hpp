@@ -163,7 +163,7 @@ struct Common {
           spans(memory, std::size_t{lanes} * phases),
           totals(memory, std::size_t{lanes} * phases),
           link_bins(memory, links.bins, std::size_t{switches} * network.ports() + places.count(),
-                    surely_counted(schedule, run, parameters, setting.places)) {
+                    surely_counted(schedule, run, parameters, setting)) {
         std::copy(delay_bins::lower.begin(), delay_bins::lower.end(), delay_bounds.get());
         std::copy(delay_bins::of_cell.begin(), delay_bins::of_cell.end(), delay_cells.get());
         for (std::uint32_t number = 0; number < lanes; ++number) states[number].number = number;

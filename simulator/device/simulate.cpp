@@ -129,7 +129,7 @@ public:
           node_arrays_(memory_, common_, asked.schedule, injection_meter(*setting_.topology)),
           workers_(memory_, on.accelerated() ? 1 : lanes),
           link_use_(use_over_time(*setting_.topology, asked.run.links,
-                                  surely_counted(asked.schedule, asked.run, common_.parameters, setting_.places))) {
+                                  surely_counted(asked.schedule, asked.run, common_.parameters, setting_))) {
         for (std::uint32_t number = 0; number < (on.accelerated() ? 1 : lanes); ++number) {
             workers_.add(memory_, asked.machine, common_, switch_arrays_, node_arrays_,
                          OwnState(common_.states.get() + number, lanes));

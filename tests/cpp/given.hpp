@@ -77,7 +77,7 @@ inline std::unique_ptr<Schedule> small_workload(const std::string& words, Rank r
     return make_workload(split_arguments(arguments), ranks, {.empty_blocks = true})->schedule();
 }
 
-/// 10 GB/s (1000 ticks a byte) and 100 ns throughout, a crossbar that never limits, packets of 4096 B, 64 KB buffers.
+/// 10 GB/s (100 ps a byte) and 100 ns throughout, a crossbar that never limits, packets of 4096 B, 64 KB buffers.
 /// All messages are pushed, and copies take no time.
 inline Machine pushing(std::string topology, std::vector<std::int64_t> geometry, std::int64_t nodes_per_switch = 1,
                        std::string routing = "minimal") {

@@ -160,7 +160,7 @@ TEST_CASE("what a rank sends, and does before, says how long a run is at least")
         const Setting setting(drawn.machine, *schedule, drawn.run);
         const Parameters parameters(drawn.machine, *setting.topology);
         drawn.run.links = {.on = true, .bins = bins};
-        return surely_counted(*schedule, drawn.run, parameters, setting.places);
+        return surely_counted(*schedule, drawn.run, parameters, setting);
     };
     const Ticks latency = from_picoseconds(drawn.machine.injection_latency);
     CHECK(surely(0) == 0);
@@ -183,7 +183,7 @@ TEST_CASE("a rank that starts late, and sends, says how long a run is at least")
     const auto surely = [&] {
         const Setting setting(drawn.machine, *schedule, drawn.run);
         const Parameters parameters(drawn.machine, *setting.topology);
-        return surely_counted(*schedule, drawn.run, parameters, setting.places);
+        return surely_counted(*schedule, drawn.run, parameters, setting);
     };
     drawn.run.start_jitter = 0;
     const Ticks at_once = surely();
@@ -196,6 +196,32 @@ TEST_CASE("a rank that starts late, and sends, says how long a run is at least")
     CHECK(surely() >= last);
     CHECK(surely() <= last + at_once);
     CHECK(to_seconds(surely()) < to_seconds(first) + drawn.simulate(1, 0).time_s);
+}
+
+TEST_CASE("what the first ranks send over a link says how long a run is at least") {
+    constexpr Rank ranks = 12;
+    constexpr std::int64_t bytes = 100'000;
+    std::vector<Given::Message> messages;
+    for (Rank rank = 0; rank + 1 < ranks; ++rank) messages.push_back({rank, ranks - 1, bytes});
+    const Given schedule(ranks, messages);
+    const auto surely = [&](const Machine& machine) {
+        Run run;
+        run.links = {.on = true, .bins = 64};
+        const Setting setting(machine, schedule, run);
+        return surely_counted(schedule, run, Parameters(machine, *setting.topology), setting);
+    };
+    Machine machine = pushing("torus", {16, 1, 1});
+    const Ticks alone = bytes * byte_time(machine.link_bandwidth);
+    CHECK(surely(machine) == (ranks - 1) * alone);  // the link to the last rank
+    CHECK(to_seconds(surely(machine)) < run(machine, schedule).time_s);
+    machine.link_classes = {{"ejection", machine.link_bandwidth / 2, machine.link_latency}};
+    CHECK(surely(machine) == (ranks - 1) * 2 * alone);
+    CHECK(to_seconds(surely(machine)) < run(machine, schedule).time_s);
+    machine.negligible_size = bytes;  // nothing passes a link
+    CHECK(surely(machine) == from_picoseconds(machine.injection_latency));
+    // Where routes are drawn, a NIC's bytes are all that is known.
+    machine = pushing("torus", {4, 4, 1}, 1, "valiant");
+    CHECK(surely(machine) == from_picoseconds(machine.injection_latency) + alone);
 }
 
 TEST_CASE("notes tell what was noted, whatever link, bin and size") {

@@ -1,11 +1,14 @@
 // What routings decide, told queues that are made up.
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "given.hpp"
+#include "route_walk.hpp"
 #include "rules/routing.hpp"
 #include "testing.hpp"
 
@@ -56,7 +59,35 @@ Route to(NodeId destination) {
     return route;
 }
 
+bool are_equal(const Walk& a, const Walk& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Step& one, const Step& other) {
+        return one.at == other.at && one.port == other.port && one.channel == other.channel;
+    });
+}
+
 }  // namespace
+
+TEST_CASE("there is an only route where nothing is left to chance and queues") {
+    std::map<std::string, std::uint64_t> only;  // pairs of nodes that have one, by routing
+    for (const Machine& machine : testing::every_network()) {
+        const std::unique_ptr<Topology> topology = make_topology(machine);
+        const Router router(*topology, machine.routing);
+        std::uint64_t& found = only[machine.routing];
+        for (const NodeId from : {0, 5}) {
+            for (NodeId to = 0; to < 24; ++to) {
+                std::vector<Walk> all;
+                walk_routes(*topology, router, from, to, [&](const Walk& walk) { all.push_back(walk); });
+                const std::optional<Walk> route = only_route(*topology, router, from, to);
+                INFO(machine.topology << " " << machine.routing << " " << from << " " << to);
+                CHECK(route.has_value() == (all.size() == 1));
+                if (route) CHECK(are_equal(*route, all.front()));
+                found += route ? 1 : 0;
+            }
+        }
+    }
+    CHECK(only["d-mod-k"] > 0);
+    CHECK(only["minimal"] > only["valiant"]);
+}
 
 TEST_CASE("round-robin takes up ports in turn, from the switch number on") {
     const auto topology = make_topology(tree({4, 4, 3}));
