@@ -55,7 +55,7 @@ Ticks nic_has_passed(std::uint32_t rank, const Schedule& schedule, const Run& ru
 }
 
 /// When at the earliest all links have passed what the first ranks send over them, where all packets of a message take
-/// the same route. Neighbours share links: so some hundred messages tell how long the busiest links need, or nearly.
+/// the same route. Neighbours share links: so some hundred messages show a good part of what busy links have to pass.
 Ticks links_have_passed(const Schedule& schedule, const Parameters& parameters, const Setting& setting) {
     constexpr std::uint32_t most_ranks = 128;
     constexpr std::int64_t most_of_rank = 16;

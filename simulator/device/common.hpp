@@ -253,14 +253,12 @@ private:
         const bool apart = !parameters.has_crossbar() && router.asks_no_queue() && all <= most_sites;
         return apart ? network.ports() : 1;
     }
-    // Packets that a window may take: all ranks may begin at once.
-
-    /// Payloads: what NICs have space for.
+    /// Packets with payload that a window may take, where all ranks begin at once: what NICs have space for.
     [[nodiscard]] std::uint64_t payloads_of_window() const {
         const std::uint64_t space = static_cast<std::uint64_t>(parameters.buffer) * places.nics() * places.nodes();
         return std::min(rounds.most_bytes_at_once(), space) / parameters.packet;
     }
-    /// And one for each message, its header or last packet, and for what comes to a NIC.
+    /// And all others: one for each message, its header or last packet, and some for what comes to a NIC.
     [[nodiscard]] std::uint64_t packets_of_window() const {
         return rounds.most_at_once() + payloads_of_window() + 4 * std::uint64_t{places.count()};
     }
