@@ -11,9 +11,9 @@ namespace tramontane {
 namespace {
 
 /// Reads one part of a file after the other.
-class Parts {
+class FileParts {
 public:
-    explicit Parts(std::span<const std::byte> bytes) : bytes_(bytes) {}
+    explicit FileParts(std::span<const std::byte> bytes) : bytes_(bytes) {}
     template <class T>
     std::span<const T> take(std::size_t count) {
         if (count > bytes_.size() / sizeof(T)) throw Refusal("table", "found one that is cut short", "a whole one");
@@ -31,12 +31,12 @@ private:
 
 bool LinkTable::says_nodes(const std::string& path) {
     const MappedFile file(path);
-    return (Parts(file.bytes()).take<Header>(1)[0].columns & has_nodes) != 0;
+    return (FileParts(file.bytes()).take<Header>(1)[0].columns & has_nodes) != 0;
 }
 
 LinkTable::LinkTable(const std::string& path, std::int64_t nodes_per_switch) {
     const MappedFile file(path);
-    Parts parts(file.bytes());
+    FileParts parts(file.bytes());
     const Header& header = parts.take<Header>(1)[0];
     if (header.format != format) throw Refusal("table", "found '" + path + "'", "the table of a graph");
     columns_ = header.columns;
