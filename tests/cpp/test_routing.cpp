@@ -1,6 +1,8 @@
 // What routings decide, told queues that are made up.
+#include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
