@@ -327,6 +327,60 @@ private:
     Blocks blocks_;
 };
 
+/// Rabenseifner's as he tells it (2004), and Open MPI does it: of the first 2 r ranks, neighbours exchange halves of
+/// their vectors, and the even one gets the sum of the other half, too. So each adds half a vector, where with
+/// PairedFold one adds all of it. Three more stages than there are without ranks too many.
+class PairingRabenseifner {
+public:
+    PairingRabenseifner(Rank ranks, std::int64_t count)
+        : ranks_{ranks}, pairs_{ranks - PairedFold{ranks}.members()}, core_{ranks - pairs_, count} {}
+
+    [[nodiscard]] Rank ranks() const { return ranks_; }
+    [[nodiscard]] std::int64_t count() const { return core_.count(); }
+    [[nodiscard]] std::int64_t stages() const { return core_.stages() + (pairs_ > 0 ? 3 : 0); }
+
+    [[nodiscard]] std::int32_t sends(Rank rank, std::int32_t stage) const { return messages(rank, stage, true); }
+    [[nodiscard]] std::int32_t receives(Rank rank, std::int32_t stage) const { return messages(rank, stage, false); }
+    [[nodiscard]] Portion send(Rank rank, std::int32_t stage, std::int32_t) const { return message(rank, stage, true); }
+    [[nodiscard]] Portion receive(Rank rank, std::int32_t stage, std::int32_t) const {
+        return message(rank, stage, false);
+    }
+
+private:
+    [[nodiscard]] bool exchanges(std::int32_t stage) const { return pairs_ > 0 && stage == 0; }
+    [[nodiscard]] bool hands_over(std::int32_t stage) const { return pairs_ > 0 && stage == 1; }
+    [[nodiscard]] bool last(std::int32_t stage) const { return pairs_ > 0 && stage == stages() - 1; }
+    [[nodiscard]] bool paired(Rank rank) const { return rank < 2 * pairs_; }
+    [[nodiscard]] static bool odd(Rank rank) { return rank % 2 != 0; }
+
+    [[nodiscard]] std::int32_t messages(Rank rank, std::int32_t stage, bool sending) const {
+        if (exchanges(stage) || hands_over(stage) || last(stage)) {
+            // Odd ranks hand over, and are sent the result.
+            const bool takes_part = exchanges(stage) || (sending == odd(rank)) == hands_over(stage);
+            return paired(rank) && takes_part && message(rank, stage, sending).elements.size() > 0 ? 1 : 0;
+        }
+        if (paired(rank) && odd(rank)) return 0;
+        const Rank own = member(rank);
+        return sending ? core_.sends(own, inside(stage)) : core_.receives(own, inside(stage));
+    }
+    [[nodiscard]] Portion message(Rank rank, std::int32_t stage, bool sending) const {
+        const Range all{0, count()}, lower{0, count() / 2}, upper{count() / 2, count()};
+        if (exchanges(stage)) return {PairedFold::partner(rank), sending == odd(rank) ? lower : upper, true};
+        if (hands_over(stage)) return {PairedFold::partner(rank), upper, false};
+        if (last(stage)) return {PairedFold::partner(rank), all, false};
+        const Rank own = member(rank);
+        Portion portion = sending ? core_.send(own, inside(stage), 0) : core_.receive(own, inside(stage), 0);
+        portion.peer = portion.peer < pairs_ ? 2 * portion.peer : portion.peer + pairs_;
+        return portion;
+    }
+    [[nodiscard]] std::int32_t inside(std::int32_t stage) const { return stage - (pairs_ > 0 ? 2 : 0); }
+    [[nodiscard]] Rank member(Rank rank) const { return paired(rank) ? rank / 2 : rank - pairs_; }
+
+    Rank ranks_;
+    Rank pairs_;  ///< r = P - 2^m
+    Rabenseifner core_;
+};
+
 /// Ring: the vector is cut into P blocks; each block goes round once to be summed, in P - 1 stages, and once more to be
 /// spread, in another P - 1. Bandwidth-optimal, for long vectors on few ranks. With fewer elements than ranks most
 /// blocks are empty and most ranks idle in most stages.

@@ -371,16 +371,16 @@ Packed pack_goal(const std::string& path) {
     }());
 }
 
-/// What Python makes of what ranks say of a collective call: nothing, a schedule, what each sends to each, or a number.
+/// What Python makes of what ranks say of a collective call: nothing, a number, schedules, or what each sends to each.
 TracedExchange exchange_of(const nb::object& found) {
     if (found.is_none()) return {};
-    if (nb::isinstance<CheckedSchedule>(found)) {
-        return {.schedule = &nb::cast<const CheckedSchedule&>(found).get(),
-                .sizes = {},
-                .keeper = std::make_shared<const nb::object>(found)};
-    }
     if (nb::isinstance<nb::int_>(found)) return {.kept = nb::cast<std::int64_t>(found)};
-    return {.schedule = nullptr, .sizes = nb::cast<std::vector<std::vector<std::int64_t>>>(found), .keeper = {}};
+    if (nb::len(found) == 0 || !nb::isinstance<CheckedSchedule>(found[0])) {
+        return {.sizes = nb::cast<std::vector<std::vector<std::int64_t>>>(found)};
+    }
+    std::vector<const Schedule*> schedules;
+    for (const nb::handle each : found) schedules.push_back(&nb::cast<const CheckedSchedule&>(each).get());
+    return {.schedules = std::move(schedules), .keeper = std::make_shared<const nb::object>(found)};
 }
 
 nb::object as_tuple_of(std::span<const std::int64_t> numbers) {
@@ -583,7 +583,7 @@ void bind_schedule(nb::module_& module) {
         "The table of operations of a trace that `tramontane trace` has written; ValueError as for ``pack_goal``.\n\n"
         "Parameters\n----------\n"
         "files : list of str\n    Of all ranks, in order; their headers are not looked at.\n"
-        "say : callable\n    Makes a schedule, rows of what each sends to each, or None of a collective call's name,\n"
+        "say : callable\n    Makes schedules, rows of what each sends to each, or None of a collective call's name,\n"
         "    the ranks, the root's place, and the sizes that each rank tells. Or a number: the call stays one then, "
         "as\n"
         "    with ``GraphBuilder.keep``.\n"

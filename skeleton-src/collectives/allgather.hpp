@@ -137,6 +137,46 @@ private:
     std::vector<Stage> stages_;
 };
 
+/// Pairs of ranks exchange their blocks, and then ranks pass on to either neighbour in turn the two blocks that they
+/// have got last from the other one: P / 2 stages for an even number of ranks (Chen et al. 2005, "Performance
+/// evaluation of allgather algorithms on terascale Linux cluster with fast Ethernet").
+class NeighbourExchange {
+public:
+    /// \pre ranks is even
+    explicit NeighbourExchange(Rank ranks) : ranks_{ranks} {}
+
+    [[nodiscard]] Rank ranks() const { return ranks_; }
+    [[nodiscard]] std::int32_t stages() const { return ranks_ / 2; }
+    [[nodiscard]] std::int32_t sends(Rank, std::int32_t) const { return 1; }
+    [[nodiscard]] std::int32_t receives(Rank, std::int32_t) const { return 1; }
+    [[nodiscard]] Parcel send(Rank rank, std::int32_t stage, std::int32_t) const {
+        const Rank peer = partner(rank, stage);
+        return {peer, got(peer, stage)};
+    }
+    [[nodiscard]] Parcel receive(Rank rank, std::int32_t stage, std::int32_t) const {
+        return {partner(rank, stage), got(rank, stage)};
+    }
+
+private:
+    /// \pre -P <= number < 2 P
+    [[nodiscard]] Rank wrapped(Rank number) const {
+        return number < 0 ? number + ranks_ : number < ranks_ ? number : number - ranks_;
+    }
+    /// Whether a stage brings blocks from numbers above.
+    [[nodiscard]] static bool from_above(Rank rank, std::int32_t stage) { return rank % 2 == stage % 2; }
+    [[nodiscard]] Rank partner(Rank rank, std::int32_t stage) const {
+        return wrapped(from_above(rank, stage) ? rank + 1 : rank - 1);
+    }
+    /// What a rank gets: its partner's block at first, then the pair that is so many ranks away from its own.
+    [[nodiscard]] BlockRun got(Rank rank, std::int32_t stage) const {
+        if (stage == 0) return {partner(rank, 0), 1};
+        const Rank pair = rank / 2 * 2, away = (stage + 1) / 2 * 2;
+        return {wrapped(from_above(rank, stage) ? pair + away : pair - away), 2};
+    }
+
+    Rank ranks_;
+};
+
 /// Block y has `count` doubles and is that of rank y.
 class AllgatherLayout {
 public:
@@ -176,8 +216,15 @@ private:
               [](Rank ranks, const Values& values) {
                   return block_collective(name, BruckAllgather{ranks, values.integer("radix")}, layout(ranks, values));
               }},
-             {"recursive-doubling", {}, [](Rank ranks, const Values& values) {
+             {"recursive-doubling",
+              {},
+              [](Rank ranks, const Values& values) {
                   return block_collective(name, DoublingAllgather{ranks}, layout(ranks, values));
+              }},
+             // An odd number of ranks takes the ring.
+             {"neighbour-exchange", {}, [](Rank ranks, const Values& values) {
+                  return ranks % 2 != 0 ? block_collective(name, RingPass{ranks, 0}, layout(ranks, values))
+                                        : block_collective(name, NeighbourExchange{ranks}, layout(ranks, values));
               }}}};
 }
 

@@ -10,8 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "../allreduce.hpp"
 #include "binomial.hpp"
 #include "staged.hpp"
+#include "trees.hpp"
 
 namespace tramontane {
 
@@ -40,7 +42,8 @@ private:
     Rank ranks_;
 };
 
-template <BlockAlgorithm Algorithm>
+/// \tparam Algorithm of which who tells whom is taken
+template <class Algorithm>
 class BarrierSchedule final : public ContentSchedule {
 public:
     explicit BarrierSchedule(Algorithm algorithm) : algorithm_{std::move(algorithm)} {}
@@ -68,20 +71,29 @@ private:
     Algorithm algorithm_;
 };
 
+template <class Algorithm>
+[[nodiscard]] std::unique_ptr<ContentSchedule> make_barrier(Algorithm algorithm) {
+    return std::make_unique<BarrierSchedule<Algorithm>>(std::move(algorithm));
+}
+
+/// Up to rank 0, which has then heard of all, and down again.
+template <class Pass>
+[[nodiscard]] std::unique_ptr<ContentSchedule> make_rooted_barrier(Rank ranks) {
+    const auto pass = [&](TreePass::Way way) { return Pass{ranks, 0, way, TreePass::Load::one}; };
+    return make_barrier(Sequence{pass(TreePass::Way::up), pass(TreePass::Way::down)});
+}
+
 [[nodiscard]] inline CollectiveOperation barrier_operation() {
     return {"barrier",
             {},
-            {{"dissemination",
-              {},
-              [](Rank ranks, const Values&) -> std::unique_ptr<ContentSchedule> {
-                  return std::make_unique<BarrierSchedule<Dissemination>>(Dissemination{ranks});
-              }},
-             // Up a binomial tree to rank 0, which has then heard of all, and down again (Mellor-Crummey and Scott
-             // 1991, "Algorithms for scalable synchronization on shared-memory multiprocessors", on combining trees).
-             {"tree", {}, [](Rank ranks, const Values&) -> std::unique_ptr<ContentSchedule> {
-                  const Sequence up_and_down{TreePass{ranks, 0, TreePass::Way::up, TreePass::Load::one},
-                                             TreePass{ranks, 0, TreePass::Way::down, TreePass::Load::one}};
-                  return std::make_unique<BarrierSchedule<Sequence<TreePass, TreePass>>>(up_and_down);
+            {{"dissemination", {}, [](Rank ranks, const Values&) { return make_barrier(Dissemination{ranks}); }},
+             // Over a binomial tree (Mellor-Crummey and Scott 1991, "Algorithms for scalable synchronization on
+             // shared-memory multiprocessors", on combining trees).
+             {"tree", {}, [](Rank ranks, const Values&) { return make_rooted_barrier<TreePass>(ranks); }},
+             {"linear", {}, [](Rank ranks, const Values&) { return make_rooted_barrier<LinearPass>(ranks); }},
+             // The messages of an allreduce by recursive-k, k = 2; ranks too many have hosts 2^m below them.
+             {"recursive-doubling", {}, [](Rank ranks, const Values&) {
+                  return make_barrier(RecursiveK{ranks, 2, 1, RecursiveK::Remainder::modulo});
               }}}};
 }
 

@@ -2,52 +2,16 @@
 /// Broadcast: the root has a vector, and in the end all ranks have it.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <limits>
-#include <string>
 
 #include "../blocks.hpp"
 #include "allgather.hpp"
 #include "binomial.hpp"
+#include "chain.hpp"
 #include "staged.hpp"
+#include "trees.hpp"
 
 namespace tramontane {
-
-/// The vector travels in segments down a chain of ranks that begins at the root; a rank passes one on while it gets the
-/// next. S segments take S + P - 2 stages (Watts and van de Geijn 1995, "A pipelined broadcast for multidimensional
-/// meshes").
-class ChainPass {
-public:
-    ChainPass(Rank ranks, Rank root, Rank segments) : order_{ranks, root}, segments_{segments} {}
-
-    [[nodiscard]] Rank ranks() const { return order_.ranks(); }
-    [[nodiscard]] std::int32_t stages() const { return ranks() == 1 ? 0 : ranks() - 2 + segments_; }
-    [[nodiscard]] std::int32_t sends(Rank rank, std::int32_t stage) const {
-        const Rank number = order_.number(rank);
-        return number + 1 < ranks() && passes(number, stage) ? 1 : 0;
-    }
-    [[nodiscard]] std::int32_t receives(Rank rank, std::int32_t stage) const {
-        const Rank number = order_.number(rank);
-        return number > 0 && passes(number - 1, stage) ? 1 : 0;
-    }
-    [[nodiscard]] Parcel send(Rank rank, std::int32_t stage, std::int32_t) const {
-        const Rank number = order_.number(rank);
-        return {order_.rank(number + 1), {stage - number, 1}};
-    }
-    [[nodiscard]] Parcel receive(Rank rank, std::int32_t stage, std::int32_t) const {
-        const Rank number = order_.number(rank);
-        return {order_.rank(number - 1), {stage - (number - 1), 1}};
-    }
-
-private:
-    [[nodiscard]] bool passes(Rank number, std::int32_t stage) const {
-        return stage >= number && stage - number < segments_;
-    }
-
-    BinomialTree order_;  ///< for its numbers only
-    Rank segments_;
-};
 
 /// A vector of the root, cut into blocks.
 class BroadcastLayout {
@@ -75,6 +39,9 @@ private:
 
 [[nodiscard]] inline CollectiveOperation broadcast_operation() {
     static constexpr const char* name = "broadcast";
+    static constexpr auto whole = [](const auto& pass, Rank root, const Values& values) {
+        return block_collective(name, pass, BroadcastLayout{root, count_of(values), 1});
+    };
     using Way = TreePass::Way;
     using Load = TreePass::Load;
     return {name,
@@ -84,8 +51,7 @@ private:
               {},
               [](Rank ranks, const Values& values) {
                   const Rank root = root_of(values, ranks);
-                  return block_collective(name, TreePass{ranks, root, Way::down, Load::one},
-                                          BroadcastLayout{root, count_of(values), 1});
+                  return whole(TreePass{ranks, root, Way::down, Load::one}, root, values);
               }},
              // P blocks are scattered over a binomial tree and gathered by all round a ring, for long vectors (Barnett
              // et al. 1994, "Interprocessor collective communication library"; Thakur et al. 2005).
@@ -97,15 +63,46 @@ private:
                       name, Sequence{TreePass{ranks, root, Way::down, Load::subtree}, RingPass{ranks, root}},
                       BroadcastLayout{root, count_of(values), ranks});
               }},
-             {"chain", {Key::integer("segments", 1)}, [](Rank ranks, const Values& values) {
+             // The same, gathered by recursive doubling.
+             {"scatter-doubling",
+              {},
+              [](Rank ranks, const Values& values) {
                   const Rank root = root_of(values, ranks);
-                  const std::int64_t count = count_of(values);
-                  const std::int64_t segments = std::min(values.integer("segments"), count);
-                  if (segments > std::numeric_limits<Rank>::max() - ranks) {
-                      refuse("segments", std::to_string(segments), "less than 2^31 rounds in all");
-                  }
-                  return block_collective(name, ChainPass{ranks, root, static_cast<Rank>(segments)},
-                                          BroadcastLayout{root, count, static_cast<Rank>(segments)});
+                  return block_collective(name,
+                                          Sequence{TreePass{ranks, root, Way::down, Load::subtree},
+                                                   FromRoot{DoublingAllgather{ranks}, root}},
+                                          BroadcastLayout{root, count_of(values), ranks});
+              }},
+             {"linear",
+              {},
+              [](Rank ranks, const Values& values) {
+                  const Rank root = root_of(values, ranks);
+                  return whole(LinearPass{ranks, root, Way::down, Load::one}, root, values);
+              }},
+             // Trees of two children each, of k - 1 children for each digit, and of which the root sends to its next
+             // neighbour first (Pjesivac-Grbovic et al. 2007, "Performance analysis of MPI collective operations").
+             {"binary",
+              {},
+              [](Rank ranks, const Values& values) {
+                  const Rank root = root_of(values, ranks);
+                  return whole(OrderedPass{BinaryTree{ranks}, root}, root, values);
+              }},
+             {"k-nomial",
+              {Key::integer("radix", 2, std::int64_t{4})},
+              [](Rank ranks, const Values& values) {
+                  const Rank root = root_of(values, ranks);
+                  return whole(OrderedPass{KnomialTree{ranks, values.integer("radix")}, root}, root, values);
+              }},
+             {"binomial-ascending",
+              {},
+              [](Rank ranks, const Values& values) {
+                  const Rank root = root_of(values, ranks);
+                  return whole(OrderedPass{AscendingTree{ranks}, root}, root, values);
+              }},
+             {"chain", {segments_key()}, [](Rank ranks, const Values& values) {
+                  const Rank root = root_of(values, ranks), segments = segments_of(values, ranks);
+                  return block_collective(name, ChainPass{ranks, root, segments},
+                                          BroadcastLayout{root, count_of(values), segments});
               }}}};
 }
 

@@ -7,35 +7,9 @@
 
 #include "binomial.hpp"
 #include "staged.hpp"
+#include "trees.hpp"
 
 namespace tramontane {
-
-/// All others talk to the root in one stage: it receives, or sends, P - 1 messages with a block each (Chan et al. 2007,
-/// "Collective communication: theory, practice, and experience").
-class LinearPass {
-public:
-    LinearPass(Rank ranks, Rank root, TreePass::Way way) : order_{ranks, root}, up_{way == TreePass::Way::up} {}
-
-    [[nodiscard]] Rank ranks() const { return order_.ranks(); }
-    [[nodiscard]] std::int32_t stages() const { return ranks() > 1 ? 1 : 0; }
-    [[nodiscard]] std::int32_t sends(Rank rank, std::int32_t) const { return side(rank, up_); }
-    [[nodiscard]] std::int32_t receives(Rank rank, std::int32_t) const { return side(rank, !up_); }
-    [[nodiscard]] Parcel send(Rank rank, std::int32_t, std::int32_t index) const { return edge(rank, index); }
-    [[nodiscard]] Parcel receive(Rank rank, std::int32_t, std::int32_t index) const { return edge(rank, index); }
-
-private:
-    [[nodiscard]] std::int32_t side(Rank rank, bool others) const {
-        const bool root = order_.number(rank) == 0;
-        return others ? (root ? 0 : 1) : (root ? ranks() - 1 : 0);
-    }
-    [[nodiscard]] Parcel edge(Rank rank, std::int32_t index) const {
-        const Rank number = order_.number(rank);
-        return number == 0 ? Parcel{order_.rank(index + 1), {index + 1, 1}} : Parcel{order_.rank(0), {number, 1}};
-    }
-
-    BinomialTree order_;  ///< for its numbers only
-    bool up_;
-};
 
 /// Blocks of `count` doubles, one for each rank; block b is that of number b, counted from the root on. A block that is
 /// on its way through others is passed on and not theirs.
@@ -81,7 +55,7 @@ template <TreePass::Way way>
               {},
               [](Rank ranks, const Values& values) {
                   const Rank root = root_of(values, ranks);
-                  return block_collective(name, LinearPass{ranks, root, way},
+                  return block_collective(name, LinearPass{ranks, root, way, TreePass::Load::subtree},
                                           RootedLayout{ranks, root, count_of(values, ranks), way});
               }},
              {"binomial", {}, [](Rank ranks, const Values& values) {

@@ -6,38 +6,50 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../allreduce.hpp"
+#include "../blocks.hpp"
 #include "binomial.hpp"
+#include "chain.hpp"
 #include "staged.hpp"
+#include "trees.hpp"
 
 namespace tramontane {
 
-/// Partial sums go up a binomial tree; ceil(log2 P) stages (Thakur et al. 2005).
-class BinomialReduce {
+/// Partial sums of a vector, or of its segments, go to the root.
+///
+/// \tparam Pass whose messages have a run of segments each
+template <BlockAlgorithm Pass>
+class TreeReduce {
 public:
-    BinomialReduce(Rank ranks, Rank root, std::int64_t count)
-        : tree_{ranks, root, TreePass::Way::up, TreePass::Load::one}, root_{root}, count_{count} {}
+    TreeReduce(Pass pass, Rank root, std::int64_t count, Rank segments = 1)
+        : pass_{std::move(pass)}, root_{root}, segments_{count, segments} {}
 
-    [[nodiscard]] Rank ranks() const { return tree_.ranks(); }
-    [[nodiscard]] std::int64_t count() const { return count_; }
-    [[nodiscard]] std::int64_t stages() const { return tree_.stages(); }
-    [[nodiscard]] std::int32_t sends(Rank rank, std::int32_t stage) const { return tree_.sends(rank, stage); }
-    [[nodiscard]] std::int32_t receives(Rank rank, std::int32_t stage) const { return tree_.receives(rank, stage); }
+    [[nodiscard]] Rank ranks() const { return pass_.ranks(); }
+    [[nodiscard]] std::int64_t count() const { return segments_.points(); }
+    [[nodiscard]] std::int64_t stages() const { return pass_.stages(); }
+    [[nodiscard]] std::int32_t sends(Rank rank, std::int32_t stage) const { return pass_.sends(rank, stage); }
+    [[nodiscard]] std::int32_t receives(Rank rank, std::int32_t stage) const { return pass_.receives(rank, stage); }
     [[nodiscard]] Portion send(Rank rank, std::int32_t stage, std::int32_t index) const {
-        return {tree_.send(rank, stage, index).peer, {0, count_}, true};
+        return portion(pass_.send(rank, stage, index));
     }
     [[nodiscard]] Portion receive(Rank rank, std::int32_t stage, std::int32_t index) const {
-        return send(rank, stage, index);
+        return portion(pass_.receive(rank, stage, index));
     }
     [[nodiscard]] std::vector<std::string> phases() const { return {"reduce"}; }
-    [[nodiscard]] Range result(Rank rank) const { return {0, rank == root_ ? count_ : 0}; }
+    [[nodiscard]] Range result(Rank rank) const { return {0, rank == root_ ? count() : 0}; }
 
 private:
-    TreePass tree_;
+    [[nodiscard]] Portion portion(const Parcel& parcel) const {
+        const auto [first, count] = parcel.blocks;
+        return {parcel.peer, {segments_.first(first), segments_.first(first + count)}, true};
+    }
+
+    Pass pass_;
     Rank root_;
-    std::int64_t count_;
+    Blocks segments_;
 };
 
 /// Rabenseifner's reduce (2004): the reduce-scatter of his allreduce, then the blocks go to the root over a binomial
@@ -98,15 +110,48 @@ private:
     Rank root_;
 };
 
+/// One reduce by an algorithm.
 template <class Algorithm>
-[[nodiscard]] std::unique_ptr<ContentSchedule> make_reduce(Rank ranks, const Values& values) {
-    return std::make_unique<Allreduce<Algorithm>>(Algorithm{ranks, root_of(values, ranks), count_of(values)}, 1);
+[[nodiscard]] std::unique_ptr<ContentSchedule> make_reduce(Algorithm algorithm) {
+    return std::make_unique<Allreduce<Algorithm>>(std::move(algorithm), 1);
 }
 
 [[nodiscard]] inline CollectiveOperation reduce_operation() {
-    return {"reduce",
-            {count_key(), root_key()},
-            {{"binomial", {}, make_reduce<BinomialReduce>}, {"rabenseifner", {}, make_reduce<ScatterGatherReduce>}}};
+    using Way = TreePass::Way;
+    using Load = TreePass::Load;
+    return {
+        "reduce",
+        {count_key(), root_key()},
+        // ceil(log2 P) stages (Thakur et al. 2005).
+        {{"binomial",
+          {},
+          [](Rank ranks, const Values& values) {
+              const Rank root = root_of(values, ranks);
+              return make_reduce(TreeReduce{TreePass{ranks, root, Way::up, Load::one}, root, count_of(values)});
+          }},
+         {"rabenseifner",
+          {},
+          [](Rank ranks, const Values& values) {
+              return make_reduce(ScatterGatherReduce{ranks, root_of(values, ranks), count_of(values)});
+          }},
+         {"linear",
+          {},
+          [](Rank ranks, const Values& values) {
+              const Rank root = root_of(values, ranks);
+              return make_reduce(TreeReduce{LinearPass{ranks, root, Way::up, Load::one}, root, count_of(values)});
+          }},
+         // The trees and the chain of a broadcast, the other way (Pjesivac-Grbovic et al. 2007).
+         {"binary",
+          {},
+          [](Rank ranks, const Values& values) {
+              const Rank root = root_of(values, ranks);
+              return make_reduce(TreeReduce{Reversed{OrderedPass{BinaryTree{ranks}, root}}, root, count_of(values)});
+          }},
+         {"chain", {segments_key()}, [](Rank ranks, const Values& values) {
+              const Rank root = root_of(values, ranks), segments = segments_of(values, ranks);
+              return make_reduce(
+                  TreeReduce{Reversed{ChainPass{ranks, root, segments}}, root, count_of(values), segments});
+          }}}};
 }
 
 }  // namespace tramontane

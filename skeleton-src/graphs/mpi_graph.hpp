@@ -80,9 +80,9 @@ struct TracedPut {
 
 /// What all ranks exchange in a collective call.
 struct TracedExchange {
-    const Schedule* schedule = nullptr;              ///< of as many ranks as the group has; null: nothing, or
+    std::vector<const Schedule*> schedules{};        ///< of as many ranks as the group has, one after the other; or
     std::vector<std::vector<std::int64_t>> sizes{};  ///< what each sends to each [B]
-    std::shared_ptr<const void> keeper{};            ///< of the schedule
+    std::shared_ptr<const void> keeper{};            ///< of the schedules
     std::int64_t kept = -1;                          ///< or the number by which it stays a collective
 };
 
@@ -532,21 +532,19 @@ private:
         const auto add = [&](bool sends, Rank place, std::int64_t bytes) {
             rounds.add({sends, members[static_cast<std::size_t>(place)], tag, bytes});
         };
-        if (exchange->schedule != nullptr) {
-            const Schedule& schedule = *exchange->schedule;
-            for (std::int64_t number = 0; number < schedule.rounds(); ++number) {
-                const Round round = schedule.round(own, number);
+        for (const Schedule* const schedule : exchange->schedules) {
+            for (std::int64_t number = 0; number < schedule->rounds(); ++number) {
+                const Round round = schedule->round(own, number);
                 for (std::int32_t i = 0; i < round.receives; ++i) {
-                    const Transfer t = schedule.receive(own, number, i);
+                    const Transfer t = schedule->receive(own, number, i);
                     add(false, t.peer, t.bytes);
                 }
                 for (std::int32_t i = 0; i < round.sends; ++i) {
-                    const Transfer t = schedule.send(own, number, i);
+                    const Transfer t = schedule->send(own, number, i);
                     add(true, t.peer, t.bytes);
                 }
                 rounds.end_round();
             }
-            return rounds.doing();
         }
         // Directly, to the next ranks first; what is empty is not sent.
         const auto count = static_cast<Rank>(members.size());

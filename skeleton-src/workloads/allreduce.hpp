@@ -57,11 +57,12 @@ template <class Algorithm>
 
 }  // namespace detail
 
-inline constexpr std::array<AllreduceForm, 4> allreduce_algorithms{
+inline constexpr std::array<AllreduceForm, 5> allreduce_algorithms{
     {{"recursive-k", detail::recursive_k_keys, detail::make_recursive_k},
      {"recursive-doubling", detail::no_keys, detail::make_allreduce<RecursiveDoubling>},
      {"ring", detail::no_keys, detail::make_allreduce<RingAllreduce>},
-     {"rabenseifner", detail::no_keys, detail::make_allreduce<Rabenseifner>}}};
+     {"rabenseifner", detail::no_keys, detail::make_allreduce<Rabenseifner>},
+     {"rabenseifner-pairs", detail::no_keys, detail::make_allreduce<PairingRabenseifner>}}};
 
 class AllreduceWorkload final : public Workload {
 public:

@@ -61,7 +61,8 @@ TEST_CASE("what cannot be is refused in one line") {
     REQUIRE(refusal({"kind=transposition", "algorithm=ring-k", "radix=0", "grid=10x10x2"}) ==
             "workload.radix: found '0', allowed: an integer from 1");
     REQUIRE(refusal({"kind=allreduce", "algorithm=ring-k"}) ==
-            "workload.algorithm: found 'ring-k', allowed: recursive-k, recursive-doubling, ring, rabenseifner");
+            "workload.algorithm: found 'ring-k', allowed: recursive-k, recursive-doubling, ring, rabenseifner, "
+            "rabenseifner-pairs");
     REQUIRE(refusal({"kind=allreduce", "algorithm=ring", "repeats=0"}) ==
             "workload.repeats: found '0', allowed: an integer from 1");
 }

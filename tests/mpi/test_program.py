@@ -32,20 +32,28 @@ LIBRARY = ("library", "nonblocking", "persistent")
 WEIGHTS = f"senders={','.join(map(str, range(16)))} receivers={','.join(str(i % 5) for i in range(16))}"
 
 COLLECTIVES = [
-    *(f"operation=barrier algorithm={name}" for name in ("dissemination", "tree")),
+    *(f"operation=barrier algorithm={name}" for name in ("dissemination", "tree", "linear", "recursive-doubling")),
     *(f"operation=broadcast count=50 root=3 algorithm={name}" for name in ("binomial", "scatter-allgather")),
-    "operation=broadcast count=50 root=3 algorithm=chain segments=4",
-    *(f"operation=reduce count=50 root=3 algorithm={name}" for name in ("binomial", "rabenseifner")),
+    *(f"operation=broadcast count=50 root=3 algorithm={name}" for name in ("scatter-doubling", "linear", "binary")),
+    *(f"operation=broadcast count=50 root=3 algorithm={name}" for name in ("k-nomial radix=3", "binomial-ascending")),
+    *(f"operation={name} count=50 root=3 algorithm=chain segments=4" for name in ("broadcast", "reduce")),
+    *(
+        f"operation=reduce count=50 root=3 algorithm={name}"
+        for name in ("binomial", "rabenseifner", "linear", "binary")
+    ),
     *(f"operation={name} count=5 root=3 algorithm=linear" for name in ("gather", "scatter")),
     *(f"operation={name} count=5 root=3 algorithm=binomial" for name in ("gather", "scatter")),
-    *(f"operation=allgather count=5 algorithm={name}" for name in ("ring", "bruck", "bruck radix=3")),
+    *(f"operation=allgather count=5 algorithm={name}" for name in ("ring", "bruck radix=3", "neighbour-exchange")),
     *(f"operation=alltoall count=5 algorithm={name}" for name in ("ring-k radix=2", "burst", "bruck", "pairwise")),
     *(
         f"operation=alltoallv count=5 spread=900000 algorithm={name}"
         for name in ("ring-k radix=2", "burst", "bruck radix=3", "pairwise", "sliding-window radix=2")
     ),
     *(f"operation=alltoall count=5 algorithm={name} group=4" for name in ("leaders", "multi-leader radix=1")),
-    *(f"operation=allreduce count=50 algorithm={name}" for name in ("ring", "rabenseifner", "hierarchical group=4")),
+    *(
+        f"operation=allreduce count=50 algorithm={name}"
+        for name in ("ring", "rabenseifner-pairs", "hierarchical group=4")
+    ),
     *(f"operation=neighbourhood count=3 dims=P algorithm={name}" for name in ("direct", "sweeps")),
 ]
 WORKLOADS = [

@@ -57,7 +57,8 @@ def compiled(library: Library, source: Path, where: Path) -> str:
 
 def point(folder: Path, ranks: int, **keys: Any) -> Point:
     workload = {"kind": "trace", "file": str(folder), **keys}
-    return Point.model_validate({"ranks": ranks, "workload": workload, "machine": NET})
+    machine = NET | {"geometry": [4, 2, -(-ranks // 8)]}
+    return Point.model_validate({"ranks": ranks, "workload": workload, "machine": machine})
 
 
 def messages(of: Point) -> Messages:
@@ -176,12 +177,18 @@ def test_our_own_program_does_what_the_schedule_says(mpi: Program, traced: Any, 
 
 def written(folder: Path, version: int = mpi_traces.VERSION, run: int = 7, r0: bytes = b"", r1: bytes = b"") -> Path:
     """Write a trace of two ranks by hand: what they say after their headers and first calls."""
+    return written_by_ranks(folder, [r0, r1], version, run)
+
+
+def written_by_ranks(folder: Path, records: list[bytes], version: int = mpi_traces.VERSION, run: int = 7) -> Path:
+    """Write one of some ranks, less than 100."""
     folder.mkdir()
-    for rank, records in enumerate((r0, r1)):
-        head = struct.pack("<8s4I3q", b"TRMTRACE", version, rank, 2, 0, run, 0, 0)
-        everybody = bytes([10, 0, 2, 0, 0, 0])
+    ranks = len(records)
+    for rank, own in enumerate(records):
+        head = struct.pack("<8s4I3q", b"TRMTRACE", version, rank, ranks, 0, run, 0, 0)
+        everybody = bytes([10, 0, ranks, *[0] * ranks, 0])
         first = b"\x01" + bytes([5 + len(everybody)]) + b"\x04Init" + everybody + b"\x04\x00\x00"
-        (folder / f"rank-{rank:07}.trace").write_bytes(head + first + records + b"\x03\x00\x00")
+        (folder / f"rank-{rank:07}.trace").write_bytes(head + first + own + b"\x03\x00\x00")
     return folder
 
 
@@ -277,6 +284,7 @@ def test_collectives_are_expanded_as_a_point_says(tmp_path: Path) -> None:
             [24, 80, 80, 4096, 4096, 4096, 4096],
         ),
         ({"library": "mpich", "allreduce": "recursive-doubling"}, [24, 80, 80, 8192, 8192]),
+        ({"library": "open-mpi"}, [24, 80, 80, 8192, 8192]),
         (None, [24, 80, 80, 8192, 8192]),
     ],
 )
@@ -286,6 +294,17 @@ def test_a_library_chooses_by_size(tmp_path: Path, collectives: object, expected
     folder = written(tmp_path / "x", r0=calls, r1=calls)
     keys = {} if collectives is None else {"collectives": collectives}
     assert sorted(size for *_, size in messages(point(folder, 2, **keys)).elements()) == expected
+
+
+def test_a_library_may_do_one_operation_after_the_other(tmp_path: Path) -> None:
+    """Open MPI's allreduce of fewer elements than ranks: all send to the first rank, which sends to all."""
+    ranks, size, calls = 40, 160, call(1, 8, 0, 0, 0, 9, *b"allreduce", 1, 160, 1)
+    folder = written_by_ranks(tmp_path / "x", [calls] * ranks)
+    found = messages(point(folder, ranks, collectives={"library": "open-mpi"}))
+    pairs = [(rank, 0) for rank in range(1, ranks)] + [(0, rank) for rank in range(1, ranks)]
+    assert Counter((source, target, sent) for source, target, _, sent in found.elements()) == Counter(
+        (source, target, size) for source, target in pairs
+    )
 
 
 @pytest.mark.parametrize(

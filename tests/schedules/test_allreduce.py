@@ -22,7 +22,9 @@ def workloads(draw: st.DrawFn, longest: int = 20) -> Workload:
     """Any algorithm, with vectors shorter and longer than the number of ranks."""
     workload = {
         "kind": "allreduce",
-        "algorithm": draw(st.sampled_from(["recursive-k", "recursive-doubling", "ring", "rabenseifner"])),
+        "algorithm": draw(
+            st.sampled_from(["recursive-k", "recursive-doubling", "ring", "rabenseifner", "rabenseifner-pairs"])
+        ),
         "count": draw(st.integers(1, longest)),
         "repeats": 1,
     }
@@ -203,6 +205,12 @@ def test_stages_and_totals_in_closed_form(ranks: int, count: int, radix: int) ->
     assert messages <= 2 * members * power + 2 * pairs
     if count >= members:
         assert messages == 2 * members * power + 2 * pairs
+
+    # Of two that are a pair, each sends a half, then the odd one half of the sum, and the even one all of the result.
+    paired = totals("rabenseifner-pairs")
+    assert paired[0] == rounds + (1 if pairs else 0)
+    assert paired[2] == ELEMENT_BYTES * (count * (2 * (members - 1) + 2 * pairs) + (count - count // 2) * pairs)
+    assert paired[1] == messages + (2 if count > 1 else 1) * pairs
 
     # Every stage of the ring moves the whole vector once, in as many messages as it has blocks that are not empty.
     stages = 2 * (ranks - 1)

@@ -18,18 +18,21 @@ from .test_allreduce import execute
 
 Schedule = _simulator.schedule.Schedule
 
-BARRIERS: list[Workload] = [{"algorithm": "dissemination"}, {"algorithm": "tree"}]
+BARRIERS: list[Workload] = [{"algorithm": name} for name in ("dissemination", "tree", "linear", "recursive-doubling")]
+CHAINS: list[Workload] = [{"algorithm": "chain", "segments": segments} for segments in (1, 3, 100)]
 BROADCASTS: list[Workload] = [
-    {"algorithm": "binomial"},
-    {"algorithm": "scatter-allgather"},
-    *({"algorithm": "chain", "segments": segments} for segments in (1, 3, 100)),
+    *({"algorithm": name} for name in ("binomial", "scatter-allgather", "scatter-doubling", "linear", "binary")),
+    {"algorithm": "binomial-ascending"},
+    *({"algorithm": "k-nomial", "radix": radix} for radix in (2, 3, 4, 50)),
+    *CHAINS,
 ]
-REDUCES: list[Workload] = [{"algorithm": "binomial"}, {"algorithm": "rabenseifner"}]
+REDUCES: list[Workload] = [{"algorithm": name} for name in ("binomial", "rabenseifner", "linear", "binary")] + CHAINS
 ROOTED: list[Workload] = [{"algorithm": "linear"}, {"algorithm": "binomial"}]
 ALLGATHERS: list[Workload] = [
     {"algorithm": "ring"},
     *({"algorithm": "bruck", "radix": radix} for radix in (2, 3, 7)),
     {"algorithm": "recursive-doubling"},
+    {"algorithm": "neighbour-exchange"},
 ]
 DIRECT_ALLTOALLS: list[Workload] = [
     {"algorithm": "ring-k", "radix": 3},
@@ -45,7 +48,7 @@ ALLTOALLS_BY_LEADERS: list[Workload] = [
 ]
 ALLREDUCES: list[Workload] = [
     {"algorithm": "recursive-k", "radix": 3},
-    *({"algorithm": name} for name in ("recursive-doubling", "ring", "rabenseifner")),
+    *({"algorithm": name} for name in ("recursive-doubling", "ring", "rabenseifner", "rabenseifner-pairs")),
     *({"algorithm": "hierarchical", "group": group} for group in (1, 2, 3, 4, 8, 40)),
 ]
 GRIDS = [(1,), (2,), (5,), (2, 2), (3, 1), (4, 3), (1, 1, 3), (2, 3, 2), (3, 3, 3), (1, 2, 4)]
@@ -144,10 +147,56 @@ def test_no_rank_leaves_a_barrier_before_all_have_come(algorithm: Workload, rank
             assert message.bytes == 0
             heard[message.destination] |= before[message.source]
     assert all(each == set(range(ranks)) for each in heard)
-    depth = levels(ranks)
-    tree = algorithm["algorithm"] == "tree"
-    assert schedule.rounds == (2 * depth if tree else depth)
-    assert schedule.totals() == {"barrier": (2 * (ranks - 1) if tree else ranks * depth, 0)}
+    depth, bits = levels(ranks), ranks.bit_length() - 1
+    extra = ranks - 2**bits
+    rounds, messages = {
+        "dissemination": (depth, ranks * depth),
+        "tree": (2 * depth, 2 * (ranks - 1)),
+        "linear": (2 if ranks > 1 else 0, 2 * (ranks - 1)),
+        "recursive-doubling": (bits + (2 if extra else 0), 2**bits * bits + 2 * extra),
+    }[algorithm["algorithm"]]
+    assert schedule.rounds == rounds
+    assert schedule.totals() == {"barrier": (messages, 0)}
+
+
+def below(algorithm: Workload, ranks: int, number: int) -> list[int]:
+    """The numbers, from the root on, that one sends a vector to in a tree, in their order."""
+    match algorithm:
+        case {"algorithm": "linear"}:
+            return list(range(1, ranks)) if number == 0 else []
+        case {"algorithm": "binary"}:  # rows of 1, 2, 4, ...; the first half of a row hangs below its left children
+            row = 2 ** ((number + 1).bit_length() - 1)
+            return [child for child in (number + row, number + 2 * row) if child < ranks]
+        case {"algorithm": "binomial-ascending"}:  # one bit more, above those that it has
+            return [child for bit in range(32) if (child := number + 2**bit) < ranks and 2**bit > number]
+        case {"algorithm": "k-nomial", "radix": radix}:  # one digit more, below those that it has
+            own = next((d for d in range(32) if number // radix**d % radix), 32)
+            digits = itertools.product(reversed(range(min(own, levels(ranks, radix)))), range(1, radix))
+            return [child for d, digit in digits if (child := number + digit * radix**d) < ranks]
+    raise ValueError(algorithm)
+
+
+def tree_rounds(algorithm: Workload, ranks: int, number: int = 0) -> int:
+    """In how many rounds all below have the vector, if one is sent it in each."""
+    children = below(algorithm, ranks, number)
+    return max((1 + i + tree_rounds(algorithm, ranks, child) for i, child in enumerate(children)), default=0)
+
+
+TREES = ("linear", "binary", "k-nomial", "binomial-ascending")
+
+
+@pytest.mark.parametrize("ranks", MANY)
+@pytest.mark.parametrize("algorithm", [each for each in BROADCASTS if each["algorithm"] in TREES], ids=shown)
+def test_trees_go_from_parents_to_children_in_their_order(algorithm: Workload, ranks: int) -> None:
+    for root in roots(ranks):
+        schedule = Schedule(workload("broadcast", algorithm, root=root, count=1), ranks)
+        sent: dict[int, list[int]] = {rank: [] for rank in range(ranks)}
+        for number in range(schedule.rounds):
+            for message in matched(schedule, number):
+                sent[message.source].append(message.destination)
+        for number in range(ranks):
+            expected = [(child + root) % ranks for child in below(algorithm, ranks, number)]
+            assert sent[(number + root) % ranks] == expected
 
 
 @pytest.mark.parametrize("ranks", MANY)
@@ -156,7 +205,7 @@ def test_broadcast(algorithm: Workload, ranks: int) -> None:
     for root, count in itertools.product(roots(ranks), (1, 5, 2 * ranks)):
         schedule = Schedule(workload("broadcast", algorithm, root=root, count=count), ranks)
         # Round the ring, blocks also come to those that had them for others on their way.
-        for field in move(schedule, (count, 1, 1), again=algorithm["algorithm"] == "scatter-allgather"):
+        for field in move(schedule, (count, 1, 1), again=algorithm["algorithm"].startswith("scatter")):
             assert owners(field) == dict.fromkeys(full(count, 1, 1), root)
         depth, length = levels(ranks), ELEMENT_BYTES * count
         messages, total = schedule.totals()["broadcast"]
@@ -166,11 +215,16 @@ def test_broadcast(algorithm: Workload, ranks: int) -> None:
             segments = min(algorithm["segments"], count)
             assert schedule.rounds == (segments + ranks - 2 if ranks > 1 else 0)
             assert (messages, total) == ((ranks - 1) * segments, (ranks - 1) * length)
+        elif algorithm["algorithm"] in TREES:
+            rounds = min(1, ranks - 1) if algorithm["algorithm"] == "linear" else tree_rounds(algorithm, ranks)
+            assert (schedule.rounds, messages, total) == (rounds, ranks - 1, (ranks - 1) * length)
         else:
-            assert schedule.rounds == depth + ranks - 1
+            allgather = {"scatter-allgather": "ring", "scatter-doubling": "recursive-doubling"}[algorithm["algorithm"]]
+            gathering = Schedule(workload("allgather", {"algorithm": allgather}, count=2), ranks)
+            assert schedule.rounds == depth + gathering.rounds
             if count == 2 * ranks:  # blocks alike: those of the subtrees, then (P - 1) / P of the vector for each rank
                 subtrees = sum(min(v & -v, ranks - v) for v in range(1, ranks))
-                assert messages == (ranks - 1) * (ranks + 1)
+                assert messages == ranks - 1 + gathering.totals()["allgather"][0]
                 assert total == ELEMENT_BYTES * 2 * (subtrees + ranks * (ranks - 1))
 
 
@@ -186,9 +240,10 @@ def test_reduce(algorithm: Workload, ranks: int) -> None:
             assert schedule.held(rank, 1) == ((0, count if rank == root else 0), (0, 1), (0, 1))
         assert (execute(schedule, list(vectors), range(schedule.rounds))[root] == 1).all()
         messages, total = schedule.totals()["reduce"]
-        if algorithm["algorithm"] == "binomial":
-            assert (schedule.rounds, messages) == (levels(ranks), ranks - 1)
-            assert total == (ranks - 1) * ELEMENT_BYTES * count
+        if algorithm["algorithm"] != "rabenseifner":
+            broadcast = Schedule(workload("broadcast", algorithm, root=root, count=count), ranks)
+            assert schedule.rounds == broadcast.rounds
+            assert (messages, total) == broadcast.totals()["broadcast"]
         else:
             bits = ranks.bit_length() - 1
             members = 2**bits
@@ -226,10 +281,14 @@ def test_allgather(algorithm: Workload, ranks: int) -> None:
         schedule = Schedule(workload("allgather", algorithm, count=count), ranks)
         for field in move(schedule, (count, ranks, 1)):
             assert owners(field) == {point: point[1] for point in full(count, ranks, 1)}
-        ring = algorithm["algorithm"] == "ring"
+        exchange = algorithm["algorithm"] == "neighbour-exchange" and ranks % 2 == 0
+        ring = algorithm["algorithm"] in ("ring", "neighbour-exchange") and not exchange
         radix = algorithm.get("radix", 2)
         messages, total = schedule.totals()["allgather"]
         assert total == ELEMENT_BYTES * count * ranks * (ranks - 1)
+        if exchange:
+            assert (schedule.rounds, messages) == (ranks // 2, ranks * ranks // 2)
+            continue
         if cut_short:
             assert levels(ranks) < schedule.rounds <= 2 * levels(ranks)
             assert messages <= ranks * schedule.rounds
@@ -394,7 +453,7 @@ BAD: list[tuple[Workload, int, str]] = [
     (
         {"operation": "allgather", "algorithm": "ring", "count": 1, "radix": 2},
         4,
-        "workload.radix: found 2, but algorithm ring has none, allowed: only with bruck",
+        "workload.radix: found 2, but algorithm ring has none, allowed: only with k-nomial, bruck",
     ),
     (
         {"operation": "alltoall", "algorithm": "leaders", "count": 1},

@@ -52,7 +52,9 @@ def workloads(draw: st.DrawFn, ranks: int) -> dict[str, Any]:
     if kind == "halo":
         return {"kind": kind, "width": draw(st.integers(1, 9)), **grid}
     if kind == "allreduce":
-        algorithm = draw(st.sampled_from(["recursive-k", "recursive-doubling", "ring", "rabenseifner"]))
+        algorithm = draw(
+            st.sampled_from(["recursive-k", "recursive-doubling", "ring", "rabenseifner", "rabenseifner-pairs"])
+        )
         radix = {"radix": draw(st.integers(2, 9))} if algorithm == "recursive-k" else {}
         count = draw(powers(1, 10**8))
         return {"kind": kind, "algorithm": algorithm, "count": count, "repeats": draw(st.integers(1, 3)), **radix}

@@ -57,7 +57,9 @@ def workloads(draw: st.DrawFn, ranks: int) -> dict[str, Any]:
     if kind == "halo":
         return {"kind": kind, "width": draw(st.integers(1, 9)), "grid": grid, "decomposition": [cx, ranks // cx]}
     if kind == "allreduce":
-        algorithm = draw(st.sampled_from(["recursive-k", "recursive-doubling", "ring", "rabenseifner"]))
+        algorithm = draw(
+            st.sampled_from(["recursive-k", "recursive-doubling", "ring", "rabenseifner", "rabenseifner-pairs"])
+        )
         radix = {"radix": draw(st.integers(2, 9))} if algorithm == "recursive-k" else {}
         return {"kind": kind, "algorithm": algorithm, "count": draw(st.integers(1, 200)), "repeats": 2, **radix}
     algorithm = draw(st.sampled_from(["ring-k", "burst", "bruck", "pairwise", "sliding-window"]))

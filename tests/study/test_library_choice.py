@@ -34,17 +34,49 @@ KIB = 1024
     ],
 )
 def test_mpich_chooses_as_thakur_et_al_say(operation: str, size: int, ranks: int, algorithm: str) -> None:
-    assert chosen("mpich", operation, size, ranks)["algorithm"] == algorithm
+    [(same, keys)] = chosen("mpich", operation, size, ranks)
+    assert (same, keys["algorithm"]) == (operation, algorithm)
+
+
+@pytest.mark.parametrize(
+    ("operation", "size", "ranks", "steps"),
+    [  # at limits of the rules
+        ("allreduce", 8 * KIB - 1, 15, ["allreduce recursive-doubling"]),
+        ("allreduce", 8 * KIB, 15, ["allreduce rabenseifner-pairs"]),
+        ("allreduce", 8 * KIB, 8, ["allreduce rabenseifner"]),
+        ("allreduce", 8, 128, ["reduce binomial", "broadcast binary"]),
+        ("allreduce", 4 * KIB - 1, 511, ["reduce binomial", "broadcast k-nomial 4"]),
+        ("allreduce", 4 * KIB, 511, ["allreduce rabenseifner-pairs"]),
+        # fewer elements than ranks
+        ("allreduce", 128, 63, ["reduce linear", "broadcast linear"]),
+        ("allreduce", 256, 63, ["allreduce rabenseifner-pairs"]),
+        ("allreduce", 32, 16, ["allreduce recursive-doubling"]),
+        ("allgather", 8, 16, ["allgather recursive-doubling"]),
+        ("allgather", 8, 17, ["allgather bruck 2"]),
+        ("allgather", 4 * KIB, 32, ["allgather neighbour-exchange"]),
+        ("alltoall", 511, 16, ["alltoall bruck 2"]),
+        ("alltoall", 512, 16, ["alltoall burst"]),
+        ("broadcast", KIB**2, 16, ["broadcast scatter-doubling"]),
+        ("broadcast", KIB**2 - 1, 16, ["broadcast binomial-ascending"]),
+        ("broadcast", KIB**2, 7, ["broadcast chain 1"]),
+        ("barrier", 0, 7, ["barrier linear"]),
+        ("barrier", 0, 8, ["barrier recursive-doubling"]),
+        ("barrier", 0, 10**6, ["barrier dissemination"]),
+    ],
+)
+def test_open_mpi_chooses_by_its_rules(operation: str, size: int, ranks: int, steps: list[str]) -> None:
+    found = chosen("open-mpi", operation, size, ranks)
+    assert [" ".join(map(str, (name, *keys.values()))) for name, keys in found] == steps
 
 
 @given(
     library=st.sampled_from(LIBRARIES),
     operation=st.sampled_from(sorted(DEFAULTS)),
-    ranks=st.integers(2, 40),
+    ranks=st.integers(2, 5000),
     doubles=st.integers(1, 10**6),
 )
 def test_what_is_chosen_is_in_the_catalogue(library: str, operation: str, ranks: int, doubles: int) -> None:
-    keys = {"kind": "collective", "operation": operation, **chosen(library, operation, 8 * doubles, ranks)}
-    if operation != "barrier":
-        keys["count"] = doubles
-    assert simulator().schedule.Schedule(keys, ranks).rounds > 0
+    for name, how in chosen(library, operation, 8 * doubles, ranks):
+        count = {} if name == "barrier" else {"count": doubles}
+        keys = {"kind": "collective", "operation": name, **how, **count}
+        assert simulator().schedule.Schedule(keys, ranks).rounds > 0

@@ -67,7 +67,10 @@ def test_mistakes(tmp_path: Path, lines: tuple[str, ...], said: str) -> None:
     [
         ("{kind: transposition, algorithm: library, grid: [48, 32, 16]}", "ring-k, burst, bruck, pairwise,"),
         ("{kind: halo, width: 2, algorithm: library, grid: [48, 32, 16]}", "nothing, or substrate mpi"),
-        ("{kind: allreduce, algorithm: library-persistent}", "recursive-k, recursive-doubling, ring, rabenseifner, or"),
+        (
+            "{kind: allreduce, algorithm: library-persistent}",
+            "recursive-k, recursive-doubling, ring, rabenseifner, rabenseifner-pairs, or",
+        ),
     ],
 )
 def test_a_library_needs_a_library(tmp_path: Path, workload: str, allowed: str) -> None:

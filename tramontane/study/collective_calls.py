@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tramontane.extension import simulator
-from tramontane.study.library_choice import chosen
+from tramontane.study.library_choice import Step, chosen
 
 _DOUBLE = 8
 DEFAULTS: dict[str, dict[str, Any]] = {
@@ -114,34 +114,37 @@ class Expansion:
         if exchange.sizes is not None:
             yield from _direct(exchange.sizes, members, own, self.tag)
             return
-        told = schedule(exchange, self.algorithms)
-        if told is None:
-            return
-        for number in range(told.rounds):
-            round_ = told.round(own, number)
-            got = [told.receive(own, number, i) for i in range(round_.receives)]
-            sent = [told.send(own, number, i) for i in range(round_.sends)]
-            if got or sent:
-                yield [("receive", members[t.peer], self.tag, t.bytes) for t in got] + [
-                    ("send", members[t.peer], self.tag, t.bytes) for t in sent
-                ]
+        for told in schedules(exchange, self.algorithms):
+            for number in range(told.rounds):
+                round_ = told.round(own, number)
+                got = [told.receive(own, number, i) for i in range(round_.receives)]
+                sent = [told.send(own, number, i) for i in range(round_.sends)]
+                if got or sent:
+                    yield [("receive", members[t.peer], self.tag, t.bytes) for t in got] + [
+                        ("send", members[t.peer], self.tag, t.bytes) for t in sent
+                    ]
 
 
 @functools.lru_cache(maxsize=1024)
-def schedule(exchange: Exchange, algorithms: Algorithms) -> Any:
-    """Return the schedule of an exchange of blocks of one size; None if it sends nothing."""
+def schedules(exchange: Exchange, algorithms: Algorithms) -> tuple[Any, ...]:
+    """Return the schedules, one after the other, of an exchange of blocks of one size; none if it sends nothing."""
     ranks = len(exchange.members)
+    if exchange.operation != "barrier" and exchange.size == 0:
+        return ()
     how = dict(dict(algorithms)[exchange.operation])
+    steps: Sequence[Step] = [(exchange.operation, how)]
     if LIBRARY in how:
-        how = chosen(how[LIBRARY], exchange.operation, exchange.size, ranks)
-    keys = {"kind": "collective", "operation": exchange.operation, **how}
-    if exchange.operation != "barrier":
-        if exchange.size == 0:
-            return None
+        steps = chosen(how[LIBRARY], exchange.operation, exchange.size, ranks)
+    return tuple(_schedule(operation, keys, exchange) for operation, keys in steps)
+
+
+def _schedule(operation: str, how: dict[str, Any], exchange: Exchange) -> Any:
+    keys = {"kind": "collective", "operation": operation, **how}
+    if operation != "barrier":
         keys["count"] = -(-exchange.size // _DOUBLE)
-        if exchange.operation in _ROOTED:
+        if operation in _ROOTED:
             keys["root"] = exchange.root
-    return simulator().schedule.Schedule(keys, ranks)
+    return simulator().schedule.Schedule(keys, len(exchange.members))
 
 
 def _along(exchange: Exchange, own: int, tag: int) -> Iterator[list[Message]]:

@@ -21,6 +21,7 @@ class LibraryAlgorithm(Settings):
     name: Text = Field(description="What the library calls it.", examples=["scattered"])
     algorithm: Text = Field(description="What the catalogue calls the one with the same messages.", examples=["ring-k"])
     radix: Count | None = Field(None, description="With which radix, if it has one.")
+    segments: Count | None = Field(None, description="In how many segments, if it has some.")
     copied: NonNegative = Field(
         0, description="How often a rank copies all its blocks in its own memory, besides the messages."
     )
@@ -28,14 +29,15 @@ class LibraryAlgorithm(Settings):
 
     @model_validator(mode="after")
     def _known(self) -> Self:
-        Collective.model_validate(self.keys | {"count": 1})
+        count = {} if self.operation == "barrier" else {"count": 1}
+        Collective.model_validate(self.keys | count)
         return self
 
     @property
     def keys(self) -> dict[str, Any]:
         """The keys of a workload that does the same, but `count` and `root`."""
-        radix = {} if self.radix is None else {"radix": self.radix}
-        return {"kind": "collective", "operation": self.operation, "algorithm": self.algorithm, **radix}
+        own = {key: value for key in ("radix", "segments") if (value := getattr(self, key)) is not None}
+        return {"kind": "collective", "operation": self.operation, "algorithm": self.algorithm, **own}
 
 
 def library_algorithms(root: Path) -> dict[str, LibraryAlgorithm]:

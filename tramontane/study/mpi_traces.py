@@ -14,7 +14,7 @@ from typing import Any
 
 from tramontane.errors import InputError
 from tramontane.extension import simulator
-from tramontane.study.collective_calls import Algorithms, Exchange, from_sizes, schedule
+from tramontane.study.collective_calls import Algorithms, Exchange, from_sizes, schedules
 
 VERSION = 1
 SUFFIX = ".trace"
@@ -135,7 +135,7 @@ def read_kept(path: Path, check: Callable[[Exchange, int], None]) -> tuple[memor
 def _said(algorithms: Algorithms, name: str, members: tuple[int, ...], root: int, said: list[tuple[int, ...]]) -> Any:
     """Return what a collective call exchanges (ValueError)."""
     exchange = from_sizes(name, members, root if root < len(members) else 0, said)
-    return exchange and (exchange.sizes or schedule(exchange, algorithms))
+    return exchange and (exchange.sizes or schedules(exchange, algorithms))
 
 
 def summary(path: Path) -> Summary:

@@ -374,11 +374,12 @@ class Collective(Communication):
         description="Consecutive ranks of a group; the last one may be smaller. node: ranks_per_node. Only for "
         "hierarchical, leaders and multi-leader.",
     )
-    segments: Count | None = Field(None, description="Parts in which the vector goes down a chain. Only for chain.")
+    segments: Count | None = Field(None, description="Parts in which the vector goes along a chain. Only for chain.")
     radix: Count | None = Field(
         None,
         description="k of ring-k, recursive-k and sliding-window, as in transposition and allreduce; of bruck: base of "
-        "the digits by which blocks travel, by default 2; of leaders and multi-leader: sends under way at once between "
+        "the digits by which blocks travel, by default 2; of k-nomial: that by which ranks hang together, by default "
+        "4; of leaders and multi-leader: sends under way at once between "
         "groups, by default all. Only for these.",
     )
     remainder: Annotated[str, Choice(schedules.words("collective", "remainder"))] | None = Field(
