@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <bit>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "../schedule.hpp"
 #include "binomial.hpp"
@@ -152,8 +154,13 @@ private:
 template <OrderedTree Tree>
 class OrderedPass {
 public:
-    OrderedPass(Tree tree, Rank root) : tree_{std::move(tree)}, order_{tree_.ranks(), root} {
-        for (Rank number = 0; number < tree_.ranks(); ++number) stages_ = std::max(stages_, got(number));
+    OrderedPass(Tree tree, Rank root)
+        : tree_{std::move(tree)}, order_{tree_.ranks(), root}, got_(static_cast<std::size_t>(tree_.ranks())) {
+        for (Rank number = 1; number < ranks(); ++number) {  // parents come before their children
+            const std::int32_t own = got(tree_.parent(number)) + tree_.place(number) + 1;
+            got_[static_cast<std::size_t>(number)] = own;
+            stages_ = std::max(stages_, own);
+        }
     }
 
     [[nodiscard]] Rank ranks() const { return tree_.ranks(); }
@@ -175,15 +182,11 @@ public:
     }
 
 private:
-    /// After how many stages a number has the vector.
-    [[nodiscard]] std::int32_t got(Rank number) const {
-        std::int32_t stages = 0;
-        for (; number > 0; number = tree_.parent(number)) stages += tree_.place(number) + 1;
-        return stages;
-    }
+    [[nodiscard]] std::int32_t got(Rank number) const { return got_[static_cast<std::size_t>(number)]; }
 
     Tree tree_;
-    BinomialTree order_;  ///< for its numbers only
+    BinomialTree order_;             ///< for its numbers only
+    std::vector<std::int32_t> got_;  ///< after how many stages a number has the vector
     std::int32_t stages_ = 0;
 };
 
