@@ -189,6 +189,27 @@ struct Drawn {
         workload = "kind=halo width=3 calls=isend-recv";
         machine.hardware_progress = false;
     }
+    /// Has ranks do an operation of the catalogue.
+    void do_together(std::uint64_t number) {
+        static const std::vector<const char*> operations{
+            "barrier algorithm=dissemination",
+            "barrier algorithm=recursive-doubling",
+            "broadcast algorithm=scatter-doubling count=900",
+            "broadcast algorithm=k-nomial count=2000 root=1",
+            "broadcast algorithm=chain count=2000 segments=3",
+            "reduce algorithm=linear count=500 root=1",
+            "reduce algorithm=binary count=2000",
+            "gather algorithm=binomial count=300",
+            "scatter algorithm=linear count=300 root=1",
+            "allgather algorithm=neighbour-exchange count=300",
+            "allgather algorithm=recursive-doubling count=300",
+            "allreduce algorithm=rabenseifner-pairs count=900",
+            "allreduce algorithm=hierarchical group=3 count=900",
+            "alltoall algorithm=leaders group=3 count=300",
+            "alltoallv algorithm=sliding-window radix=2 count=300 spread=500000",
+        };
+        workload = std::string("kind=collective operation=") + operations[number % operations.size()];
+    }
     /// Has ranks follow a graph of operations.
     void follow_graph() { workload = "graph"; }
 

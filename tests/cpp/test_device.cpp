@@ -118,6 +118,21 @@ TEST_CASE("it does where links are counted over time") {
     CHECK(told > 20 * (number - 6000));
 }
 
+TEST_CASE("it does where ranks do an operation of the catalogue") {
+    std::uint64_t number = 7000;
+    for (const Machine& machine : every_network()) {
+        if (machine.routing == "ugal-g") continue;
+        for (int repeat = 0; repeat < 3; ++repeat) {
+            Drawn drawn(machine, ++number);
+            drawn.do_together(number);
+            INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
+            const auto expected = results(drawn.simulate(1, 0));
+            CHECK(results(simulate_by_lanes(drawn, {})) == expected);
+            CHECK(results(simulate_by_lanes(drawn, {.lanes = 3, .shuffle = number, .windows = 1})) == expected);
+        }
+    }
+}
+
 TEST_CASE("it does where ranks follow a graph of operations") {
     std::uint64_t number = 5000;
     for (const Machine& machine : every_network()) {

@@ -46,7 +46,7 @@ std::vector<Key> keys() {
     all.push_back(Key::word("pattern", {"random", "periodic"}, std::string("random")));
     all.push_back(Key::word("progress", {"calls", "hardware"}, std::string("calls")));
     all.push_back(bounded("per_node", 1, max_ranks_per_node, 1));
-    all.push_back(Key::word("mapping", {"block", "cyclic"}, std::string("block")));
+    all.push_back(Key::word("mapping", {"block", "cyclic", "random"}, std::string("block")));
     all.push_back(bounded("nics", 1, max_ranks_per_node, 1));
     all.push_back(Key::word("nic_choice", {"rank", "block", "round-robin", "destination"}, std::string("rank")));
     all.push_back(bounded("stripe_above", 0, std::numeric_limits<std::int64_t>::max(), 0));
