@@ -327,9 +327,10 @@ private:
     Blocks blocks_;
 };
 
-/// Rabenseifner's as he tells it (2004), and Open MPI does it: of the first 2 r ranks, neighbours exchange halves of
-/// their vectors, and the even one gets the sum of the other half, too. So each adds half a vector, where with
-/// PairedFold one adds all of it. Three more stages than there are without ranks too many.
+/// Rabenseifner's with ranks too many as Thakur et al. (2005) have it for a reduce, and Open MPI for an allreduce, too:
+/// of the first 2 r ranks, neighbours exchange halves of their vectors, and the even one gets the sum of the other
+/// half, too. So each adds half a vector, where with PairedFold one adds all of it. Three more stages than there are
+/// without ranks too many.
 class PairingRabenseifner {
 public:
     PairingRabenseifner(Rank ranks, std::int64_t count)

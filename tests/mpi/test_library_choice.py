@@ -5,7 +5,7 @@ Open MPI counts the messages of its collectives itself (its component `pml/monit
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -70,9 +70,9 @@ def as_chosen(ranks: int, call: Call) -> Sent:
     "ranks", [2, 3, 5, 8, 13, 16, 33, *(pytest.param(n, marks=pytest.mark.long) for n in (24, 64, 130))]
 )
 def test_open_mpi_sends_what_its_rules_say(
-    ranks: int, built: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ranks: int, built: Callable[[str], Program], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mpi: Program = built("openmpi")  # type: ignore[operator]
+    mpi = built("openmpi")
     program = compiled(mpi.library, Path(__file__).with_name("collectives.c"), tmp_path)
     folder = tmp_path / "counted"
     folder.mkdir()
@@ -82,6 +82,8 @@ def test_open_mpi_sends_what_its_rules_say(
     monkeypatch.setenv("OMPI_MCA_pml_monitoring_filename", str(folder / "rank"))
     asked = list(calls(ranks))
     done = start(mpi.library, ranks, [program, *(str(word) for call in asked for word in call)])
+    if "monitoring" in done.stderr:
+        pytest.skip("this Open MPI has no component pml/monitoring; that of Debian's openmpi-bin has")
     assert done.status == 0, done.stderr
     expected: Sent = Counter()
     for call in asked:
