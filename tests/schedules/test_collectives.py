@@ -164,7 +164,7 @@ def below(algorithm: Workload, ranks: int, number: int) -> list[int]:
     match algorithm:
         case {"algorithm": "linear"}:
             return list(range(1, ranks)) if number == 0 else []
-        case {"algorithm": "binary"}:  # rows of 1, 2, 4, ...; the first half of a row hangs below its left children
+        case {"algorithm": "binary"}:  # as far away as the number's row is long, and twice as far
             row = 2 ** ((number + 1).bit_length() - 1)
             return [child for child in (number + row, number + 2 * row) if child < ranks]
         case {"algorithm": "binomial-ascending"}:  # one bit more, above those that it has
