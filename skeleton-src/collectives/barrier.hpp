@@ -42,7 +42,7 @@ private:
     Rank ranks_;
 };
 
-/// \tparam Algorithm of which who tells whom is taken
+/// \tparam Algorithm of blocks or of an allreduce; its messages are empty here
 template <class Algorithm>
 class BarrierSchedule final : public ContentSchedule {
 public:

@@ -11,34 +11,43 @@
 
 namespace tramontane {
 
-/// Ranks are numbered from the root on. Number v > 0 hangs, at the level of its lowest one bit, below the number
-/// without that bit; its subtree is the 2^level numbers from v on, as far as there are so many.
-class BinomialTree {
+/// Numbers of ranks, from a root on.
+class Numbering {
 public:
-    BinomialTree(Rank ranks, Rank root)
-        : ranks_{ranks},
-          root_{root},
-          levels_{static_cast<std::int32_t>(std::bit_width(static_cast<std::uint32_t>(ranks - 1)))} {}
+    Numbering(Rank ranks, Rank root) : ranks_{ranks}, root_{root} {}
 
     [[nodiscard]] Rank ranks() const { return ranks_; }
-    /// ceil(log2 P)
-    [[nodiscard]] std::int32_t levels() const { return levels_; }
-
     [[nodiscard]] Rank number(Rank rank) const { return rank >= root_ ? rank - root_ : rank + (ranks_ - root_); }
     [[nodiscard]] Rank rank(Rank number) const {
         return number < ranks_ - root_ ? number + root_ : number - (ranks_ - root_);
     }
 
+private:
+    Rank ranks_;
+    Rank root_;
+};
+
+/// Number v > 0 hangs, at the level of its lowest one bit, below the number without that bit; its subtree is the
+/// 2^level numbers from v on, as far as there are so many.
+class BinomialTree : public Numbering {
+public:
+    BinomialTree(Rank ranks, Rank root)
+        : Numbering{ranks, root},
+          levels_{static_cast<std::int32_t>(std::bit_width(static_cast<std::uint32_t>(ranks - 1)))} {}
+
+    /// ceil(log2 P)
+    [[nodiscard]] std::int32_t levels() const { return levels_; }
+
     [[nodiscard]] bool is_child(Rank number, std::int32_t level) const { return below(number, level) == one(level); }
     [[nodiscard]] bool is_parent(Rank number, std::int32_t level) const {
-        return below(number, level) == 0 && number < ranks_ - one(level);
+        return below(number, level) == 0 && number < ranks() - one(level);
     }
     /// The other end of the edge of a child, or of a parent, at a level.
     [[nodiscard]] static Rank partner(Rank number, std::int32_t level) { return number ^ one(level); }
 
     /// The subtree of a child.
     [[nodiscard]] BlockRun subtree(Rank child, std::int32_t level) const {
-        return {child, std::min(one(level), ranks_ - child)};
+        return {child, std::min(one(level), ranks() - child)};
     }
 
 private:
@@ -48,8 +57,6 @@ private:
         return number & static_cast<Rank>((std::uint32_t{2} << level) - 1);
     }
 
-    Rank ranks_;
-    Rank root_;
     std::int32_t levels_;
 };
 

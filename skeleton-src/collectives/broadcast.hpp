@@ -79,8 +79,8 @@ private:
                   const Rank root = root_of(values, ranks);
                   return whole(LinearPass{ranks, root, Way::down, Load::one}, root, values);
               }},
-             // Trees of two children each, of k - 1 children for each digit, and of which the root sends to its next
-             // neighbour first (Pjesivac-Grbovic et al. 2007, "Performance analysis of MPI collective operations").
+             // Pjesivac-Grbovic et al. 2007, "Performance analysis of MPI collective operations"; the other two trees
+             // as Open MPI has them.
              {"binary",
               {},
               [](Rank ranks, const Values& values) {

@@ -55,7 +55,7 @@ private:
         return stage >= number && stage - number < segments_;
     }
 
-    BinomialTree order_;  ///< for its numbers only
+    Numbering order_;
     Rank segments_;
 };
 

@@ -38,7 +38,7 @@ private:
     [[nodiscard]] Box own(Rank rank) const { return {{0, count_}, {rank, rank + 1}, {0, 1}}; }
     [[nodiscard]] Box all() const { return {{0, count_}, {0, blocks()}, {0, 1}}; }
 
-    BinomialTree order_;  ///< for its numbers only
+    Numbering order_;
     Rank root_;
     std::int64_t count_;
     bool up_;

@@ -106,7 +106,7 @@ private:
     }
 
     Rabenseifner scatter_;
-    BinomialTree order_;  ///< for its numbers only
+    Numbering order_;
     Rank root_;
 };
 

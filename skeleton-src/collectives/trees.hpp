@@ -41,7 +41,7 @@ private:
         return {order_.rank(number == 0 ? other : 0), {one_ ? 0 : other, 1}};
     }
 
-    BinomialTree order_;  ///< for its numbers only
+    Numbering order_;
     bool up_, one_;
 };
 
@@ -185,7 +185,7 @@ private:
     [[nodiscard]] std::int32_t got(Rank number) const { return got_[static_cast<std::size_t>(number)]; }
 
     Tree tree_;
-    BinomialTree order_;             ///< for its numbers only
+    Numbering order_;
     std::vector<std::int32_t> got_;  ///< after how many stages a number has the vector
     std::int32_t stages_ = 0;
 };
@@ -213,7 +213,7 @@ private:
     Forward forward_;
 };
 
-/// The same with ranks numbered from a root on; blocks are those of numbers.
+/// An algorithm whose ranks are numbered from a root on, and its blocks with them.
 template <BlockAlgorithm Numbered>
 class FromRoot {
 public:
@@ -241,7 +241,7 @@ private:
     }
 
     Numbered numbered_;
-    BinomialTree order_;  ///< for its numbers only
+    Numbering order_;
 };
 
 }  // namespace tramontane
