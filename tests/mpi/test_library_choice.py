@@ -82,7 +82,7 @@ def test_open_mpi_sends_what_its_rules_say(
     monkeypatch.setenv("OMPI_MCA_pml_monitoring_filename", str(folder / "rank"))
     asked = list(calls(ranks))
     done = start(mpi.library, ranks, [program, *(str(word) for call in asked for word in call)])
-    if "monitoring" in done.stderr:
+    if done.status != 0 and "Component: monitoring" in done.stderr:
         pytest.skip("this Open MPI has no component pml/monitoring; that of Debian's openmpi-bin has")
     assert done.status == 0, done.stderr
     expected: Sent = Counter()

@@ -43,7 +43,10 @@ COLLECTIVES = [
     ),
     *(f"operation={name} count=5 root=3 algorithm=linear" for name in ("gather", "scatter")),
     *(f"operation={name} count=5 root=3 algorithm=binomial" for name in ("gather", "scatter")),
-    *(f"operation=allgather count=5 algorithm={name}" for name in ("ring", "bruck radix=3", "neighbour-exchange")),
+    *(
+        f"operation=allgather count=5 algorithm={name}"
+        for name in ("ring", "bruck", "bruck radix=3", "neighbour-exchange")
+    ),
     *(f"operation=alltoall count=5 algorithm={name}" for name in ("ring-k radix=2", "burst", "bruck", "pairwise")),
     *(
         f"operation=alltoallv count=5 spread=900000 algorithm={name}"
@@ -52,7 +55,7 @@ COLLECTIVES = [
     *(f"operation=alltoall count=5 algorithm={name} group=4" for name in ("leaders", "multi-leader radix=1")),
     *(
         f"operation=allreduce count=50 algorithm={name}"
-        for name in ("ring", "rabenseifner-pairs", "hierarchical group=4")
+        for name in ("ring", "rabenseifner", "rabenseifner-pairs", "hierarchical group=4")
     ),
     *(f"operation=neighbourhood count=3 dims=P algorithm={name}" for name in ("direct", "sweeps")),
 ]

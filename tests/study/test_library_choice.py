@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tramontane.extension import simulator
+from tramontane.study import schedules
 from tramontane.study.collective_calls import DEFAULTS
 from tramontane.study.library_choice import LIBRARIES, chosen
 
@@ -67,6 +68,16 @@ def test_mpich_chooses_as_thakur_et_al_say(operation: str, size: int, ranks: int
 def test_open_mpi_chooses_by_its_rules(operation: str, size: int, ranks: int, steps: list[str]) -> None:
     found = chosen("open-mpi", operation, size, ranks)
     assert [" ".join(map(str, (name, *keys.values()))) for name, keys in found] == steps
+
+
+@pytest.mark.parametrize("operation", sorted(DEFAULTS))
+def test_open_mpi_always_takes_something_that_is_known(operation: str) -> None:
+    """Limits of ranks, beside 2, and of sizes are powers of two in its rules."""
+    limits = [2**exponent for exponent in range(1, 22)]
+    for ranks in (2, *(limit + more for limit in limits[1:] for more in (-1, 0))):
+        for size in (1, *(limit + more for limit in limits for more in (-1, 0))):
+            for name, keys in chosen("open-mpi", operation, size, ranks):
+                assert keys["algorithm"] in schedules.words("collective", "algorithm", ("operation", name))
 
 
 @given(

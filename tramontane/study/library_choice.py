@@ -19,8 +19,8 @@ Step = tuple[str, dict[str, Any]]
 """An operation of the catalogue, and the keys of its algorithm."""
 
 
-def _below(ranks: int) -> int:
-    """Return the largest power of two that is not larger."""
+def _power_of_two(ranks: int) -> int:
+    """Return the largest power of two up to that number."""
     return 1 << (ranks.bit_length() - 1)
 
 
@@ -34,7 +34,7 @@ def _mpich(operation: str, size: int, ranks: int) -> Iterator[Step]:
         "allreduce": [(2 * _KIB, "recursive-doubling"), (math.inf, "rabenseifner")],
         "alltoall": [(256, "bruck"), (32 * _KIB, "burst"), (math.inf, "pairwise")],
         "allgather": [((512 * _KIB - 1) // ranks, "recursive-doubling"), (math.inf, "ring")]
-        if _below(ranks) == ranks
+        if _power_of_two(ranks) == ranks
         else [((80 * _KIB - 1) // ranks, "bruck"), (math.inf, "ring")],
     }.get(operation, [(math.inf, "binomial")])
     algorithm = next(algorithm for most, algorithm in steps if size <= most)
@@ -74,20 +74,20 @@ def _open_mpi(operation: str, size: int, ranks: int) -> Iterator[Step]:
             yield from _open_mpi("reduce", size, ranks)
             yield from _open_mpi("broadcast", size, ranks)
             return
-        case "allreduce", "rabenseifner" if elements < _below(ranks):
+        case "allreduce", "rabenseifner" if elements < _power_of_two(ranks):
             yield "reduce", {"algorithm": "linear"}
             yield "broadcast", {"algorithm": "linear"}
             return
-        case "allreduce", "rabenseifner" if _below(ranks) != ranks:
+        case "allreduce", "rabenseifner" if _power_of_two(ranks) != ranks:
             yield "allreduce", {"algorithm": "rabenseifner-pairs"}
             return
         case "allreduce", "ring" | "segmented_ring" if elements < ranks:
             name = "recursive_doubling"
-        case "reduce", "rabenseifner" if elements < _below(ranks):
+        case "reduce", "rabenseifner" if elements < _power_of_two(ranks):
             name = "linear"
         case "broadcast", "scatter_allgather" if elements < ranks:
             name = "basic_linear"
-        case "allgather", "recursive_doubling" if _below(ranks) != ranks:
+        case "allgather", "recursive_doubling" if _power_of_two(ranks) != ranks:
             name = "bruck"
         case "alltoall", "linear_sync":
             name = "linear"  # by default there is no limit to its requests
