@@ -24,7 +24,7 @@ Tramontane = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with the wheel in it; what it depends on is that of the checkout's environment."""
+    """An environment with the wheel in it, beside what it depends on, which is that of the checkout's environment."""
     folder = tmp_path_factory.mktemp("wheel")
     quiet = ("-q", "--disable-pip-version-check", "--no-deps")
     wheel = [sys.executable, "-m", "pip", "wheel", *quiet, "--no-build-isolation", "-w", str(folder), str(ROOT)]
@@ -32,7 +32,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     environment = folder / "environment"
     venv.create(environment)
     (found,) = environment.glob("lib/python*/site-packages")
-    (found / "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    for there in Path(sysconfig.get_path("purelib")).iterdir():
+        if "tramontane" not in there.name and not (found / there.name).exists():
+            (found / there.name).symlink_to(there)
     python = environment / "bin" / "python"
     (file,) = folder.glob("*.whl")
     install = [sys.executable, "-m", "pip", f"--python={python}", "install", *quiet, "--ignore-installed", str(file)]

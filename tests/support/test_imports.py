@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tramontane.support.imports import imported_names, sources
+from tramontane.support.layout import PACKAGES
 
 ROOT = Path(__file__).parents[2]
 
@@ -43,7 +44,7 @@ def house(tmp_path: Path) -> Path:
     ],
 )
 def test_a_module_uses_what_it_imports_directly_or_not(house: Path, module: str, uses: list[str]) -> None:
-    found = [str(file.relative_to(house).with_suffix("")) for file in sources([module], house)]
+    found = [str(file.relative_to(house).with_suffix("")) for file in sources([module], house, ["house"])]
     assert sorted(found) == sorted(uses)
 
 
@@ -52,7 +53,18 @@ def test_imports_inside_functions_count_and_changes_are_seen(house: Path) -> Non
     assert set(imported_names(cellar)) == {"house.kitchen.cook", "house.street"}
     cellar.write_text("wine = 1  # of our own\n")
     assert imported_names(cellar) == ()
-    assert house / "house" / "street.py" not in sources(["house.cellar"], house)
+    assert house / "house" / "street.py" not in sources(["house.cellar"], house, ["house"])
+
+
+def test_packages_of_others_beside_ours_are_not_ours(house: Path) -> None:
+    """In an environment all packages lie in one folder; some name themselves in ways that lead nowhere."""
+    other = house / "other"
+    other.mkdir()
+    (other / "__init__.py").write_text("from other import ground\n")
+    (house / "house" / "street.py").write_text("from other import ground\nfrom house import ADDRESS\n")
+    found = sources(["house.street"], house, ["house"])
+    assert house / "house" / "street.py" in found
+    assert not any(other in file.parents for file in found)
 
 
 @pytest.mark.parametrize("module", ["tramontane.results.collate", "analysis.draw", "analysis.report"])
@@ -61,9 +73,9 @@ def test_nothing_is_missed_that_python_itself_imports(module: str) -> None:
     script = f"import sys, {module}; print(*(m.__file__ for m in sys.modules.values() if getattr(m, '__file__', None)))"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
     ours = {Path(file) for file in loaded.stdout.split()} & {
-        file for room in ("tramontane", "analysis") for file in (ROOT / room).rglob("*.py")
+        file for room in PACKAGES for file in (ROOT / room).rglob("*.py")
     }
-    found = set(sources([module], ROOT))
-    beside = set(sources(["tramontane.study", "tramontane.claims", "tramontane.substrates.mpi"], ROOT))
+    found = set(sources([module], ROOT, PACKAGES))
+    beside = set(sources(["tramontane.study", "tramontane.claims", "tramontane.substrates.mpi"], ROOT, PACKAGES))
     assert ours - found <= beside
     assert ROOT / "tramontane" / "errors.py" in found & ours

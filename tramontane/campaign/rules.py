@@ -16,7 +16,7 @@ from tramontane.campaign import slurm
 from tramontane.campaign.clock import is_past
 from tramontane.results import published
 from tramontane.support.imports import sources
-from tramontane.support.layout import CODE, DRAWN, SCHEMATICS_OF, SHARE, Layout
+from tramontane.support.layout import CODE, DRAWN, PACKAGES, SCHEMATICS_OF, SHARE, Layout
 
 #: What the wildcards may be; a misspelt target is then no target at all.
 SCALES = "smoke|laptop|paper"
@@ -281,7 +281,7 @@ def _paths(names: Iterable[str]) -> tuple[Path, ...]:
 
 def _code(modules: Iterable[str]) -> list[str]:
     """Return the sources of modules and of what they use; where they ask schedules, those of the schedules, too."""
-    files = sources(modules, CODE)
+    files = sources(modules, CODE, PACKAGES)
     if CODE / "tramontane" / "substrates" / "simulator.py" in files:
         files += [file for file in _skeleton() if file.parent.name != "executor"]
     return _changed(files)

@@ -6,7 +6,7 @@ functions count. A package stands for the modules whose names are taken from it:
 """
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -29,21 +29,23 @@ def _imported_names(path: Path, modified: int) -> tuple[str, ...]:
     return tuple(names)
 
 
-def sources(modules: Iterable[str], root: Path) -> list[Path]:
-    """Return the files of `modules` and of all they import, directly or not, as far as they lie below `root`.
+def sources(modules: Iterable[str], root: Path, packages: Collection[str]) -> list[Path]:
+    """Return the files of `modules` and of all they import, directly or not, as far as they are of our packages.
 
     Parameters
     ----------
     modules : iterable of str
         Dotted names.
     root : Path
-        The folder that holds the packages.
+        The folder that holds the packages, and maybe others: all that an environment has.
+    packages : collection of str
+        Ours.
     """
     seen: set[Path] = set()
     read: set[Path] = set()
     waiting = list(modules)
     while waiting:
-        for file, whole in _files(waiting.pop(), root):
+        for file, whole in _files(waiting.pop(), root, packages):
             seen.add(file)
             if whole and file not in read:
                 read.add(file)
@@ -51,9 +53,11 @@ def sources(modules: Iterable[str], root: Path) -> list[Path]:
     return sorted(seen)
 
 
-def _files(name: str, root: Path) -> Iterator[tuple[Path, bool]]:
+def _files(name: str, root: Path, packages: Collection[str]) -> Iterator[tuple[Path, bool]]:
     """Yield the files that importing `name` reads, and whether all that a file imports is used, too."""
     folder, parts = root, name.split(".")
+    if parts[0] not in packages:
+        return
     for position, part in enumerate(parts):
         if Path(folder, part, _INIT).is_file():
             folder = folder / part
@@ -62,16 +66,16 @@ def _files(name: str, root: Path) -> Iterator[tuple[Path, bool]]:
             yield folder / f"{part}.py", True
             return
         elif folder != root:
-            yield from _taken_from(folder / _INIT, part, root)
+            yield from _taken_from(folder / _INIT, part, root, packages)
             return
         else:
-            return  # not ours
+            return  # is not there
 
 
-def _taken_from(package: Path, name: str, root: Path) -> Iterator[tuple[Path, bool]]:
+def _taken_from(package: Path, name: str, root: Path, packages: Collection[str]) -> Iterator[tuple[Path, bool]]:
     """Yield the files behind a name of a package: where the package takes it from, or the package as a whole."""
     origins = [origin for origin in imported_names(package) if origin.split(".")[-1] == name]
     if not origins:
         yield package, True
     for origin in origins:
-        yield from _files(origin, root)
+        yield from _files(origin, root, packages)

@@ -12,6 +12,9 @@ from tramontane.errors import InputError
 #: Where the packages lie: the checkout itself, or wherever they were installed.
 CODE = Path(__file__).resolve().parents[2]
 
+#: Our packages; where they were installed, others lie beside them.
+PACKAGES = ("tramontane", "analysis")
+
 #: Where everything lies that is no package: the workflow, what to study, sources of programs. A wheel carries a copy.
 SHARE = CODE if Path(CODE, "Snakefile").is_file() else Path(CODE, "tramontane", "share")
 
