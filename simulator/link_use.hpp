@@ -52,7 +52,7 @@ public:
     explicit UseOverTime(std::uint32_t bins = 0, std::uint32_t classes = 0, bool one_by_one = false, Ticks surely = 0)
         : bins_(bins),
           width_(first_width(bins, surely)),
-          end_(Ticks{bins} << width_),
+          end_(end_of(bins, width_)),
           chunk_bits_(static_cast<std::uint32_t>(
               std::bit_width(large_page / (sizeof(UseOfBin) * std::max<std::size_t>(bins, 1))))),
           one_by_one_(one_by_one),
@@ -163,7 +163,7 @@ public:
     void keep(StateFile& file) {
         store_notes();
         file(width_);
-        end_ = Ticks{bins_} << width_;
+        end_ = end_of(bins_, width_);
         file(of_classes_);
         file(links_);
         store_up_to(links_);
@@ -183,6 +183,10 @@ private:
 
     // What is rare, by itself: so the usual case needs no registers saved.
 
+    /// Of so many bins of that width; no later than the last moment there is.
+    [[nodiscard]] static Ticks end_of(std::uint32_t bins, std::uint32_t width) {
+        return bins > ~Ticks{0} >> width ? ~Ticks{0} : Ticks{bins} << width;
+    }
     void reach(Ticks time) {
         while (time >= end_) double_width();
     }
@@ -266,8 +270,8 @@ private:
         stored_ = std::max(stored_, links);
     }
     [[gnu::noinline]] void double_width() {
-        ++width_;
-        end_ = Ticks{bins_} << width_;
+        check_width(++width_);
+        end_ = end_of(bins_, width_);
         notes_.widen();
         for (std::size_t first = 0; first < of_classes_.size(); first += bins_) join_pairs(&of_classes_[first], bins_);
         for (std::uint32_t link = 0; link < stored_; ++link) join_pairs(of(link), bins_);

@@ -69,7 +69,7 @@ private:
     }
     TRAMONTANE_RULE std::uint32_t reach(LinkMeter& meter, Ticks time) {
         std::uint32_t width = meter.width < first_width_ ? first_width_ : meter.width;
-        while (time >> width >= bins_) ++width;
+        while (time >> width >= bins_) check_width(++width);
         if (width != meter.width) widen(meter, width);
         return width;
     }

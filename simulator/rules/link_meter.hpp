@@ -143,6 +143,12 @@ private:
     return width;
 }
 
+/// A single bin may be too short for a day.
+TRAMONTANE_RULE inline void check_width(std::uint32_t width) {
+    if (width > 63) [[unlikely]]
+        fail<std::runtime_error>("statistics.bins: found 1, allowed: 2 or more in a run of more than 12 hours");
+}
+
 /// How a link that is counted by itself is counted over time.
 ///
 /// \tparam Own who has the bins, and

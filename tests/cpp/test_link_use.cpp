@@ -290,6 +290,26 @@ TEST_CASE("a packet may pass for so long that its bytes times that are no word")
     check_at_once(9, 500, {.moment = 50, .length = 58, .bytes = 31});
 }
 
+TEST_CASE("bins hold the last moments of a day") {
+    constexpr Ticks late = ~Ticks{0} - (Ticks{1} << 50);
+    device::HostMemory memory;
+    for (const std::uint32_t bins : {1U, 2U, 7U, 64U, 1024U}) {
+        UseOverTime over_time(bins, classes, true);
+        device::LinkBins by_lanes(memory, bins, 1);
+        LinkMeter meter, other;
+        if (bins == 1) {
+            CHECK_THROWS_AS(over_time.pass(meter, late, late + 10, 1), std::runtime_error);
+            CHECK_THROWS_AS(by_lanes.pass(other, late, late + 10, 1), std::runtime_error);
+            continue;
+        }
+        over_time.pass(meter, late, late + 10, 1);
+        by_lanes.pass(other, late, late + 10, 1);
+        over_time.settle(meter);
+        CHECK(over_time.of_class(0)[late >> over_time.width()].bytes == 1);
+        CHECK(other.width == over_time.width());
+    }
+}
+
 TEST_CASE("what lanes count of links is the same, whenever it is collected") {
     device::HostMemory memory;
     for (const int bits : {12, 31}) {  // the latter in sum more than a meter holds, or a note
