@@ -299,7 +299,8 @@ class Node(Settings):
     @property
     def interfaces(self) -> "Node":
         """What of it matters where a node has one rank."""
-        return Node(nics=self.nics, nic_choice=self.nic_choice, stripe_above=self.stripe_above)
+        keys = {key: value for key, value in self.canonical().items() if key in ("nics", "nic_choice", "stripe_above")}
+        return Node.model_validate(keys, context={"canonical": True})
 
 
 class OneSidedCosts(Settings):
@@ -411,7 +412,9 @@ class Machine(Settings):
         None, description="A machine of `configs/machines`; the keys beside it override the machine's."
     )
     extends: Text | None = Field(
-        None, description="A file of `configs/machines` that gives every value not written here; by default none."
+        None,
+        description="A file of `configs/machines` that gives every value not written here but the topology; by default "
+        "none.",
     )
     description: Text | None = Field(None, description="What the machine is, in a sentence.")
     source: Text | None = Field(None, description="Where its values come from.")
