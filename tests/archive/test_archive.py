@@ -25,6 +25,7 @@ from tramontane.errors import InputError
 from tramontane.results.collate import collate_manifest
 from tramontane.results.datasets import write
 from tramontane.results.store import Store
+from tramontane.support.layout import Layout
 
 pytestmark = pytest.mark.slow
 
@@ -56,6 +57,17 @@ def rewritten(bundle: Path, change: Callable[[str, bytes], bytes | None]) -> Pat
             if data is not None:
                 new.writestr(name, data)
     return other
+
+
+def test_what_is_left_of_an_experiment_that_is_gone_is_not_in_a_bundle(campaign: Path, tmp_path: Path) -> None:
+    layout = Layout(campaign, "smoke")
+    for path in [*layout.folder.rglob("tiny.*")]:
+        other = path.with_name(path.name.replace("tiny", "gone"))
+        other.write_bytes(path.read_bytes())
+    write_archive(campaign, "smoke", tmp_path / "campaign.zip")
+    assert verify_archive(tmp_path / "campaign.zip").problems == ()
+    with zipfile.ZipFile(tmp_path / "campaign.zip") as opened:
+        assert not [name for name in opened.namelist() if "gone" in name]
 
 
 def test_a_bundle_is_verified_and_drawn_from_elsewhere(

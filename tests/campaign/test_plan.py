@@ -149,6 +149,19 @@ def test_a_point_that_failed_puts_the_dataset_out_of_date(project: Path, execute
     assert not dataset.exists()
 
 
+def test_a_point_that_failed_is_tried_again_though_the_manifest_is_newer(project: Path, execute: Execute) -> None:
+    """Snakemake compares its content: it may have been planned otherwise in between, and be what it was before."""
+    plan = execute(project)
+    dataset, manifest = plan.layout.dataset("tiny"), plan.layout.manifest("tiny")
+    dataset.parent.mkdir()
+    dataset.touch()
+    Store(project).path(next(iter(plan.points))).unlink()
+    after = dataset.stat().st_mtime_ns + 10**9
+    os.utime(manifest, ns=(after, after))
+    write_plan(make_plan(project, "smoke"))
+    assert not dataset.exists()
+
+
 def test_results_of_an_older_revision_are_run_again_only_on_demand(
     project: Path, execute: Execute, fake: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from tramontane.errors import InputError
 from tramontane.results import manifest
 from tramontane.results.store import Store
-from tramontane.study import patterns
+from tramontane.study import list_experiments, patterns
 from tramontane.support.layout import SHARE, Layout
 
 #: Files of the checkout that say what the software is, who wrote it and what it was built with.
@@ -58,9 +58,17 @@ def sources(root: Path, scale: str) -> Sources:
 
 def manifests(layout: Layout) -> Iterator[dict[str, Any]]:
     """Yield the manifests of the experiments that have a dataset; refuse one that is damaged."""
+    gone = _gone(layout)
     for path in sorted(layout.manifests.glob("*.json")):
-        if layout.dataset(path.stem).exists():
+        if path.stem not in gone and layout.dataset(path.stem).exists():
             yield manifest.read(path)
+
+
+def _gone(layout: Layout) -> set[str]:
+    """Return the experiments that there are results of, but no file any more: removed, or renamed."""
+    return {path.stem for path in layout.manifests.glob("*.json")} - {
+        path.stem for path in list_experiments(layout.root)
+    }
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -70,9 +78,10 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _campaign(layout: Layout) -> Iterator[Path]:
+    gone = _gone(layout)
     for path in _files(layout.folder):
         place = path.relative_to(layout.folder)
-        if not any(place.is_relative_to(left) for left in _NOT_ARCHIVED):
+        if path.name.split(".")[0] not in gone and not any(place.is_relative_to(left) for left in _NOT_ARCHIVED):
             yield path
 
 

@@ -246,8 +246,9 @@ def _run(plan: Plan, command: list[str], first: list[str], options: Options, loc
         _say(why(log, plan.root))
         return 1
     _say(summary(plan, store))
-    if tally.failed:
-        _say(f"{plural(tally.failed, 'point')} failed; the report says why, and the same command tries again")
+    failed = sum(not store.has(job.identity) for job in plan.jobs)
+    if failed:
+        _say(f"{plural(failed, 'point')} failed; the report says why, and the same command tries again")
         return POINTS_FAILED
     return 0
 

@@ -393,9 +393,8 @@ def write_plan(plan: Plan) -> None:
     take_over(plan.root, plan.published)
     running = {job.identity for job in plan.jobs}
     for experiment in plan.experiments:
-        file = layout.manifest(experiment.name)
-        if not write_if_changed(file, dump_manifest(experiment.manifest)):
-            _drop_if_outrun(file, layout.dataset(experiment.name), experiment, store, running)
+        write_if_changed(layout.manifest(experiment.name), dump_manifest(experiment.manifest))
+        _drop_if_outrun(layout.dataset(experiment.name), experiment, store, running)
 
     for folder in (layout.done, layout.measured):
         for mark in (*folder.glob("*.done"), *folder.glob("*.hand")):
@@ -410,17 +409,15 @@ def write_plan(plan: Plan) -> None:
     os.utime(layout.plan)  # marks the start by the clock of the file system that gets the records; no rule waits for it
 
 
-def _drop_if_outrun(file: Path, dataset: Path, experiment: PlannedExperiment, store: Store, running: Set[str]) -> None:
+def _drop_if_outrun(dataset: Path, experiment: PlannedExperiment, store: Store, running: Set[str]) -> None:
     """Remove a dataset if a record is newer (of a killed run, or of another experiment) or is to come.
 
-    The latter counts where points failed before: of what their batch wrote, nothing would be missing. To touch the
-    manifest would not do, because Snakemake compares the content of small files too.
+    The latter counts where points failed before: of what their batch wrote, nothing would be missing. A manifest that
+    is newer would not do, because Snakemake compares the content of small files too: it may be what it was before.
     """
     try:
         collated = dataset.stat().st_mtime_ns
     except FileNotFoundError:
-        return
-    if file.stat().st_mtime_ns > collated:
         return
     if any(known in running or store.changed_at(known) > collated for known in experiment.points):
         dataset.unlink()
