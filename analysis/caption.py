@@ -44,7 +44,7 @@ def caption(dataset: xr.Dataset) -> str:
         *_reductions(dataset, spec),
         *_repeats(dataset),
         *_stages(dataset, spec),
-        _points(dataset),
+        _points(dataset, spec),
         *(["Times as printed are those of the paper, by runs of this length"] if printed.shown(dataset, spec) else []),
         *revisions.sentence(dataset),
     ]
@@ -153,10 +153,13 @@ def gap_note(dataset: xr.Dataset) -> str:
     return f"{gaps} of {formatting.number(found.planned)} points" if gaps and found.ok else ""
 
 
-def _points(dataset: xr.Dataset) -> str:
+def _points(dataset: xr.Dataset, spec: FigureSpec) -> str:
     found = facts.counts(dataset)
     done, planned = formatting.number(found.ok), formatting.number(found.planned)
     text = f"Run on {facts.substrate_text(dataset)}; {done} of {planned} points"
     others = (("failed", found.failed), ("missing", found.missing), ("excluded by the experiment", found.excluded))
     gaps = [f"{formatting.number(n)} {name}" for name, n in others if n]
-    return f"{text} ({', '.join(gaps)}); lines are interrupted where there is no result" if gaps else text
+    if not gaps:
+        return text
+    lines = "; lines are interrupted where there is no result" if spec.kind == "scaling" else ""
+    return f"{text} ({', '.join(gaps)}){lines}"

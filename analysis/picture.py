@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from analysis import style
 from analysis.figures.panel import SOFT, Drawn, Panel, compose
-from tramontane.errors import InputError
+from tramontane.errors import InputError, refused_by_system
 from tramontane.study.catalogue import load_machine
 from tramontane.study.machines import Machine
 from tramontane.study.network import Links
@@ -297,16 +297,19 @@ def _table(figure: "Figure", cell: "SubplotSpec", machine: Machine, found: Struc
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line; 0 if the picture was written, 2 with one line on standard error if not."""
+    """Command line; 0 if the picture was written; 2, or 1 if the system refuses it, with one line on standard error."""
     parser = argparse.ArgumentParser(prog="python -m analysis.picture", description="Draw a machine's network.")
     parser.add_argument("machine", help="a machine of configs/machines")
     parser.add_argument("stem", type=Path, help="the files to write, without their ending")
     options = parser.parse_args(arguments)
     try:
         style.save(draw(load_machine(options.machine), options.machine), options.stem)
-    except (InputError, OSError) as error:
+    except InputError as error:
         print(error, file=sys.stderr)
         return 2
+    except OSError as error:
+        print(refused_by_system(error), file=sys.stderr)
+        return 1
     return 0
 
 

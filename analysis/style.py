@@ -6,6 +6,7 @@ series come from `series.yaml` by its name, never from its place in a figure; si
 file.
 """
 
+import io
 import itertools
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,6 +16,8 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from tramontane.support.files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -198,5 +201,7 @@ def save(figure: "Figure", stem: Path) -> list[Path]:
     paths = [stem.with_name(f"{stem.name}.{suffix}") for suffix in FORMATS]
     with context():
         for path, suffix in zip(paths, FORMATS, strict=True):
-            figure.savefig(path, metadata=metadata[suffix])
+            drawn = io.BytesIO()
+            figure.savefig(drawn, format=suffix, metadata=metadata[suffix])
+            write_atomically(path, drawn.getvalue())
     return paths

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from analysis import style
 from analysis.figures.panel import SOFT, Drawn, Panel, compose
 from analysis.picture import MOST_DRAWN, NOBODY, Layout, Places, Switches, bare, chosen_of, curve, inside, ring, thinned
-from tramontane.errors import InputError
+from tramontane.errors import InputError, refused_by_system
 from tramontane.results.timeline import WAITING
 from tramontane.study import load_point
 from tramontane.study.machines import Machine
@@ -206,7 +206,7 @@ def _waiting(figure: "Figure", cell: "SubplotSpec", result: dict[str, Any]) -> l
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line; 0 if the figure was written, 2 with one line on standard error if not."""
+    """Command line; 0 if the figure was written; 2, or 1 if the system refuses it, with one line on standard error."""
     parser = argparse.ArgumentParser(prog="python -m analysis.utilisation", description="Draw what links did in a run.")
     parser.add_argument("point", type=Path, help="the point")
     parser.add_argument("result", type=Path, help="its result, with links: each, bins and waiting")
@@ -215,9 +215,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         result = json.loads(options.result.read_text())
         style.save(draw(load_point(options.point).network, result), options.stem)
-    except (InputError, OSError) as error:
+    except InputError as error:
         print(error, file=sys.stderr)
         return 2
+    except OSError as error:
+        print(refused_by_system(error), file=sys.stderr)
+        return 1
     return 0
 
 

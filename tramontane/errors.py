@@ -89,6 +89,12 @@ class InputError(Exception):
         return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in " ".join(line.split()))
 
 
+def refused_by_system(error: OSError) -> str:
+    """Return one line for what the system refused: the file, and why."""
+    place = f"{display_path(error.filename)}: " if isinstance(error.filename, str | Path) else ""
+    return f"{place}{error.strerror or error}"
+
+
 def display_path(source: str | Path) -> str:
     """Return `source` as the user would type it: relative to the working directory where it lies below it."""
     path = Path(source)

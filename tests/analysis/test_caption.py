@@ -27,6 +27,8 @@ def test_points_without_result_are_counted(factory: Factory) -> None:
     text = caption(factory(gaps=gaps))
     assert "24 of 27 points (2 failed, 1 missing, 1 excluded by the experiment)" in text
     assert text.endswith("lines are interrupted where there is no result.")
+    bars = factory(gaps=gaps, figure={"kind": "links"})
+    assert caption(bars).endswith("(2 failed, 1 missing, 1 excluded by the experiment).")
 
 
 def test_repeats_cut_short_are_stated(factory: Factory) -> None:

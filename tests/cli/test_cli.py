@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 
 import psutil
 import pytest
+from ruamel.yaml import YAML
 
 from tests.waiting import wait_for
 from tramontane import __version__, cli
@@ -375,12 +377,20 @@ def test_a_point_on_its_own_keeps_a_checkpoint_that_goes_with_its_end(
     here: Path, tramontane: Callable[..., Answer]
 ) -> None:
     point, file = write(here, POINT), here / "p.checkpoint"
-    file.write_text("something else")
     answer = tramontane("run", point, "--checkpoint", str(file))
-    assert answer.status == 0
-    assert answer.err == f"{file}: cut short, or no checkpoint; the point begins afresh\n"
+    assert (answer.status, answer.err) == (0, "")
     assert not file.exists()
     assert "time_s" in json.loads(answer.out)
+    file.write_text("something else")
+    assert tramontane("run", point, "--checkpoint", str(file)) == (
+        2,
+        "",
+        f"--checkpoint: {file} is no checkpoint, or is cut short; allowed: a checkpoint, or a name that no file has\n",
+    )
+    assert file.read_text() == "something else"
+    answer = tramontane("run", point, "--checkpoint", point)
+    assert answer.err == f"--checkpoint: {point} is what is read; allowed: another file\n"
+    assert (here / point).read_text() == POINT
 
     answer = tramontane("run", point, "--checkpoint", str(here / "nowhere" / "p"))
     assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1)
@@ -493,6 +503,40 @@ def test_a_run_that_is_ended_leaves_no_simulation_behind(here: Path) -> None:
     run.terminate()
     run.wait()
     wait_for(lambda: is_over(simulation[0]))
+
+
+def test_a_run_that_is_interrupted_says_so_and_nothing_else(here: Path) -> None:
+    long = POINT.replace("ranks: 8", "ranks: 4096").replace("[16, 16, 8]", "[2048, 2048, 512]")
+    write(here, long.replace("[2, 2, 2]", "[16, 16, 16]"))
+    command = [sys.executable, "-m", "tramontane", "run", "point.yaml"]
+    run = psutil.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+    def is_under_way() -> bool:
+        for child in run.children():
+            with suppress(psutil.NoSuchProcess):
+                if any("isolation" in word for word in child.cmdline()) and child.cpu_times().user >= 0.2:
+                    return True
+        return False
+
+    wait_for(is_under_way)
+    os.killpg(run.pid, signal.SIGINT)  # as a terminal does
+    assert (run.communicate()[1], run.returncode) == ("stopped\n", 130)
+
+
+def test_what_lies_in_the_working_directory_is_not_imported(here: Path, tramontane: Callable[..., Answer]) -> None:
+    point = write(here, POINT)
+    for name in ("platform", "numbers", "tramontane"):
+        (here / f"{name}.py").write_text("raise SystemExit(5)")
+    assert tramontane("run", point).status == 0
+
+
+@pytest.mark.parametrize("command", ["timeline", "critical-path", "goal", "utilisation"])
+def test_no_command_overwrites_the_point_it_reads(here: Path, tramontane: Callable[..., Answer], command: str) -> None:
+    text = json.dumps(YAML(typ="safe").load(POINT))
+    point = write(here, text, "point.json")
+    answer = tramontane(command, point, *(() if command == "utilisation" else ("--output", point)))
+    assert answer == (2, "", "--output: point.json is what is read; allowed: another file\n")
+    assert (here / point).read_text() == text
 
 
 def is_over(process: psutil.Process) -> bool:

@@ -18,7 +18,7 @@ from tramontane.results.proof import sealed
 from tramontane.results.store import PUBLISHED, Store
 from tramontane.study.points import Point
 from tramontane.substrates.checkpoints import Checkpoint
-from tramontane.support.files import dump, write_atomically, write_if_changed
+from tramontane.support.files import UnwritableError, dump, write_atomically, write_if_changed
 
 POINT = Point.model_validate(
     {
@@ -142,6 +142,16 @@ def test_a_file_is_on_the_disk_before_it_has_its_name(
     written = file.stat()
     mine = [(call, size) for call, number, size in done if number == written.st_ino]
     assert mine == [("fsync", written.st_size), ("replace", written.st_size)]
+
+
+def test_what_can_not_be_written_is_named_as_it_would_be_called(tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()
+    for file in (tmp_path / "taken", Path("/proc/nowhere.json")):
+        with pytest.raises(UnwritableError) as refused:
+            write_atomically(file, "text")
+        assert refused.value.filename == str(file)
+        assert refused.value.strerror
+    assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 
 
 def test_files_can_be_read_by_others(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """The points of a study of uncertainty, and what becomes of each statement on each drawn machine."""
 
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +28,7 @@ from tramontane.study.studies import Study
 from tramontane.support.files import dump, write_if_changed
 from tramontane.support.formatting import about_seconds
 from tramontane.support.layout import Layout
+from tramontane.support.processes import python
 
 Floats = NDArray[np.float64]
 
@@ -168,7 +168,7 @@ def run(name: str, entries: Iterable[ExpandedPoint], root: Path, scale: str, cor
     with (layout.folder / "run.log").open("ab") as log:
         while waiting or running:
             while waiting and len(running) < cores:
-                command = [sys.executable, "-m", "tramontane", "run-batch", str(waiting.pop(0))]
+                command = python("tramontane", "run-batch", str(waiting.pop(0)))
                 running.append(subprocess.Popen(command, stdout=log, stderr=log))
             time.sleep(0.1)
             running = [each for each in running if each.poll() is None]

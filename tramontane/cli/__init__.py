@@ -42,7 +42,8 @@ from tramontane.cli.uncertainty import uncertainty
 from tramontane.cli.utilisation import utilisation
 from tramontane.cli.validate import validate
 from tramontane.cli.verify import verify
-from tramontane.errors import InputError, display_path
+from tramontane.errors import InputError, refused_by_system
+from tramontane.support.files import UnwritableError
 
 #: What a file system may refuse to anybody; whatever else goes wrong with a file is a defect, and shows where.
 _NOT_OURS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE, errno.EFBIG)
@@ -108,10 +109,9 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:
-        if error.errno not in _NOT_OURS:
+        if error.errno not in _NOT_OURS and not isinstance(error, UnwritableError):
             raise
-        place = f"{display_path(error.filename)}: " if isinstance(error.filename, str) else ""
-        fail(f"{place}{error.strerror}", FAILURE)
+        fail(refused_by_system(error), FAILURE)
     if status == _INTERRUPTED:  # typer's word for Ctrl-C; a campaign that was stopped has said more, and ended
         fail("stopped", _INTERRUPTED)
     sys.exit(status if isinstance(status, int) else 0)

@@ -45,7 +45,7 @@ def compare(
     from tramontane.study import find_root
 
     if dataset is not None:
-        to_write("--dataset", dataset)
+        to_write("--dataset", dataset, file)
     if predictions is not None:
         changed = {"--model": model != "pisces-16", "--against": against != "row", "--refresh": refresh}
         given = {"--members": members, "--jitter": jitter, "--cores": cores}

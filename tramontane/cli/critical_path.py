@@ -36,7 +36,7 @@ def critical_path(
     from tramontane.support.files import write_atomically
 
     if output is not None:
-        to_write("--output", output)
+        to_write("--output", output, point_file)
     point = load_point(point_file)
     if point.ranks > MOST_RANKS:
         raise InputError(str(display_path(point_file)), "ranks", point.ranks, f"at most {MOST_RANKS}, for a path")

@@ -36,7 +36,7 @@ def extrapolate(
     from tramontane.support.files import write_atomically
     from tramontane.support.formatting import plural
 
-    to_write("--output", output)
+    to_write("--output", output, *files)
     found = extrapolation.extrapolated(files, ranks, _algorithms(collectives), _grid(grid, ranks))
     write_atomically(output, found.texts())
     print(display_path(output))

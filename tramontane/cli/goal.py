@@ -20,7 +20,7 @@ def goal(
     from tramontane.support import otf2
     from tramontane.support.formatting import plural
 
-    to_write("--output", output)
+    to_write("--output", output, point_file)
     point = load_point(point_file)
     try:
         schedule_ = schedule(point.workload, point.ranks)

@@ -1,5 +1,6 @@
 """Options that several commands have, and how texts become what they mean."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -62,9 +63,21 @@ def bytes_of(memory: str | None) -> int | None:
     return None if memory is None else quantity("--memory", memory, replace(SIZE, examples=("64 GB",)), least=1)
 
 
-def to_write(option: str, file: Path) -> Path:
-    """Return a file that a command is to write, whose folder must be there: a mistyped one is not to be made."""
+def to_write(option: str, file: Path, *read: Path) -> Path:
+    """Return a file that a command is to write, whose folder must be there: a mistyped one is not to be made.
+
+    Parameters
+    ----------
+    option : str
+        What names it.
+    file : Path
+        The file.
+    *read : Path
+        Files that the command reads, which it must not overwrite.
+    """
     try:
+        if any(file.exists() and each.exists() and file.samefile(each) for each in read):
+            raise InputError(option, "", str(file), "another file", problem=f"{file} is what is read")
         if not file.absolute().parent.is_dir():
             raise InputError(option, "", str(file), "a file in a folder that exists")
         if file.is_dir():
@@ -72,6 +85,13 @@ def to_write(option: str, file: Path) -> Path:
     except OSError:  # a name too long
         raise InputError(option, "", str(file), "a name that a file can have") from None
     return file
+
+
+def stem_to_write(option: str, stem: Path, endings: Iterable[str], *read: Path) -> Path:
+    """Return the name of files that a command is to write, without their endings; else as :func:`to_write`."""
+    for ending in endings:
+        to_write(option, stem.with_name(f"{stem.name}.{ending}"), *read)
+    return stem
 
 
 def picoseconds_of(option: str, time: str | None) -> int | None:

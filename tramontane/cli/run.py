@@ -30,13 +30,23 @@ def run(
     ] = None,
 ) -> None:
     """Run one point and print one JSON object; its hottest links, where they are asked for, on standard error."""
+    from tramontane.errors import InputError
     from tramontane.results.hot_links import hottest
+    from tramontane.substrates.checkpoints import is_one
     from tramontane.substrates.isolation import PointError
     from tramontane.substrates.single import TooLargeError, run_file
     from tramontane.support import host
 
     if checkpoint is not None:
-        to_write("--checkpoint", checkpoint)
+        to_write("--checkpoint", checkpoint, point_file)
+        if checkpoint.is_file() and not is_one(checkpoint):  # it goes when the point ends
+            raise InputError(
+                "--checkpoint",
+                "",
+                str(checkpoint),
+                "a checkpoint, or a name that no file has",
+                problem=f"{checkpoint} is no checkpoint, or is cut short",
+            )
     chosen = device_of(device)
     limit = bytes_of(memory) or host.memory()
     try:

@@ -35,7 +35,7 @@ def timeline(
     from tramontane.support import otf2
     from tramontane.support.files import write_atomically
 
-    to_write("--output", output)
+    to_write("--output", output, point_file)
     if output.suffix not in {".json", otf2.SUFFIX}:
         raise InputError("--output", "", output.name, "FILE.json: trace events; FILE.otf2: an archive of OTF2")
     if output.suffix == otf2.SUFFIX:

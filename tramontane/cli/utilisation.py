@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from tramontane.cli.exit import of_point
-from tramontane.cli.options import Threads, to_write
+from tramontane.cli.options import Threads, stem_to_write
 
 BINS = 64
 """Bins of time, and of ranks."""
@@ -24,16 +24,16 @@ def utilisation(
     import json
     import os
     import subprocess
-    import sys
 
     from tramontane.results.hot_links import hottest
     from tramontane.study import Point, load_point
     from tramontane.study.points import EACH, HOTTEST, counts_each
     from tramontane.substrates.simulator import Simulator
     from tramontane.support.files import write_atomically
-    from tramontane.support.layout import CODE
+    from tramontane.support.layout import CODE, FIGURE_FORMATS
+    from tramontane.support.processes import python
 
-    stem = to_write("--output", output or Path(point_file.stem))
+    stem = stem_to_write("--output", output or Path(point_file.stem), ("json", *FIGURE_FORMATS), point_file)
     written = load_point(point_file)
     # Of a large network the busiest links are told, and no map of all is drawn.
     links = EACH if written.machine is None or counts_each(written.network) else HOTTEST
@@ -46,5 +46,5 @@ def utilisation(
     # What draws uses this package, not the other way round.
     path = os.pathsep.join([str(CODE), *filter(None, [os.environ.get("PYTHONPATH")])])
     files = [str(file.absolute()) for file in (point_file, told, stem)]  # `-x` would be taken for an option
-    command = [sys.executable, "-m", "analysis.utilisation", *files]
+    command = python("analysis.utilisation", *files)
     raise typer.Exit(subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=False).returncode)

@@ -5,6 +5,7 @@ in :mod:`tramontane.study.otf2_traces`, and our own traces of MPI programs are r
 :mod:`tramontane.study.mpi_traces`.
 """
 
+import itertools
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from tramontane.extension import simulator
 from tramontane.study import mpi_traces, otf2_traces
 from tramontane.study.collective_calls import DEFAULT_ALGORITHMS, Algorithms, Exchange
 from tramontane.support import otf2
+from tramontane.support.files import write_atomically
 
 WHAT = "a trace in GOAL, text or binary, the anchor file of one in OTF2 (.otf2), or the folder of tramontane trace"
 _HEADER = struct.Struct("<8x8q")
@@ -140,6 +142,4 @@ def write_goal(schedule: Any, ranks: int, file: Path) -> None:
     """
     texts = (schedule.goal(rank) for rank in range(ranks))
     first = next(texts)
-    with file.open("w", encoding="ascii") as stream:
-        stream.write(f"num_ranks {ranks}\n{first}")
-        stream.writelines(texts)
+    write_atomically(file, itertools.chain([f"num_ranks {ranks}\n{first}"], texts))

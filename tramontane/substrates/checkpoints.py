@@ -7,6 +7,7 @@ holds the results of those that have ended.
 
 import contextlib
 import hashlib
+import json
 import os
 import sys
 import time
@@ -192,16 +193,11 @@ class Checkpoint:
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             with self._file.open("rb") as stream:
-                size = stream.seek(0, os.SEEK_END)
-                stream.seek(max(0, size - _LENGTH))
-                length = int.from_bytes(stream.read(_LENGTH))
-                if length > min(size - _LENGTH, _LONGEST_LINE):
-                    raise ValueError("cut short, or no checkpoint")
-                stream.seek(size - _LENGTH - length)
-                line = checked(stream.read(length), identity_of(self._point), _FORM)
+                text, before = _last_line(stream)
+                line = checked(text, identity_of(self._point), _FORM)
                 if line["build"] != self._build:
                     raise ValueError("of another build of the simulator")
-                if line["bytes"] != size - _LENGTH - length or line["state"] != _hash(stream, line["bytes"]):
+                if line["bytes"] != before or line["state"] != _hash(stream, before):
                     raise ValueError("the state's checksum differs")
         except FileNotFoundError:
             return None
@@ -219,6 +215,27 @@ class Checkpoint:
         if line not in self._told:
             print(f"{self._file}: {line}", file=sys.stderr, flush=True)
             self._told.add(line)
+
+
+def is_one(file: Path) -> bool:
+    """Return whether a file is a checkpoint, of whatever point, as far as its end says."""
+    with file.open("rb") as stream:
+        try:
+            line = json.loads(_last_line(stream)[0])
+        except (ValueError, RecursionError):
+            return False
+    return isinstance(line, dict) and _FORM.keys() <= line.keys()
+
+
+def _last_line(stream: Any) -> tuple[bytes, int]:
+    """Return the line that vouches for a state, and how many bytes are before it (ValueError if there is none)."""
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(max(0, size - _LENGTH))
+    length = int.from_bytes(stream.read(_LENGTH))
+    if length > min(size - _LENGTH, _LONGEST_LINE):
+        raise ValueError("cut short, or no checkpoint")
+    stream.seek(size - _LENGTH - length)
+    return stream.read(length), size - _LENGTH - length
 
 
 def _hash(stream: Any, size: int) -> str:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from tramontane.errors import InputError
 from tramontane.substrates import Gatherer, Keeper, Substrate, Tell, building, get
-from tramontane.support.processes import end_with_parent, processor_time
+from tramontane.support.processes import end_with_parent, processor_time, python
 
 if TYPE_CHECKING:
     from tramontane.study.points import Point
@@ -118,9 +118,7 @@ def run_fresh(
     """Run `point` on the substrate of that name in a new interpreter; see :func:`run_forked`."""
     # Pickled, not in canonical form: a comparison's points need not be what a user's must.
     request = pickle.dumps((point, substrate, threads, checkpoint, device))
-    done = subprocess.run(
-        [sys.executable, "-m", "tramontane.substrates.isolation"], input=request, stdout=subprocess.PIPE, check=False
-    )
+    done = subprocess.run(python("tramontane.substrates.isolation"), input=request, stdout=subprocess.PIPE, check=False)
     return _understand(done.stdout, done.returncode)
 
 
@@ -196,6 +194,8 @@ def _understand(answer: bytes, status: int) -> dict[str, Any]:
 
 def main() -> None:
     """Read one request from standard input, answer on standard output."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # who asked says that it was stopped
     end_with_parent(signal.SIGKILL)
     point, name, threads, checkpoint, device = pickle.loads(sys.stdin.buffer.read())
     substrate = get(name, threads, device)

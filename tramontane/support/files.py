@@ -9,11 +9,27 @@ from pathlib import Path
 from typing import Any
 
 
+class UnwritableError(OSError):
+    """A file can't be written, for a reason that is the system's; it names the file, not the one it was to replace."""
+
+
 def write_atomically(path: Path, content: str | bytes | memoryview | Iterator[str]) -> None:
     """Write `content`, or its parts one after the other, to `path` so that nobody, at no time, sees half of it.
 
     The temporary file lies in the same folder, because a rename is atomic inside one file system only.
+
+    Raises
+    ------
+    UnwritableError
+        If the system refuses.
     """
+    try:
+        _write_atomically(path, content)
+    except OSError as error:
+        raise UnwritableError(error.errno, error.strerror or str(error), str(path)) from error
+
+
+def _write_atomically(path: Path, content: str | bytes | memoryview | Iterator[str]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     try:

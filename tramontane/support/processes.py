@@ -23,6 +23,14 @@ def end_with_parent(number: int) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
 
 
+def python(module: str, *arguments: str) -> list[str]:
+    """Return the command that runs a module in another interpreter.
+
+    What lies in the working directory is not imported: a user's ``platform.py`` is not Python's.
+    """
+    return [sys.executable, "-P", "-m", module, *arguments]
+
+
 def pool(number: int, prepare: Callable[[], object] | None = None) -> ProcessPoolExecutor:
     """Return `number` new processes for work, each of which calls `prepare` first, if that is given.
 
