@@ -14,7 +14,9 @@ from analysis.page.experiments import anchor_of, links
 from analysis.shares import read_study
 from tramontane.claims import published_studies
 from tramontane.claims.share_tables import process_counts, sentences
+from tramontane.claims.uncertainty import is_of
 from tramontane.results import published
+from tramontane.study.studies import SAMPLES
 from tramontane.support.layout import Layout
 
 CAPTIONS = {
@@ -98,13 +100,16 @@ class Study:
 def studies(root: Path, scale: str, page: Path) -> list[Study]:
     """Return the studies of a scale: those that have run, then those of which nothing has run here but is published.
 
+    What was found of other machines than the study has now is left out.
+
     Raises
     ------
     InputError
         If a file can't be read, or is of a study that is not there.
     """
     own = {file.parent.name: file for file in sorted((root / "results").glob(f"over-*-{scale}/shares.json"))}
-    ran = {name.removeprefix("over-").removesuffix(f"-{scale}"): read_study(file) for name, file in own.items()}
+    every = {name.removeprefix("over-").removesuffix(f"-{scale}"): read_study(file) for name, file in own.items()}
+    ran = {name: data for name, data in every.items() if _is_of_now(name, data, root)}
     there = published.studies(root, scale)
     found = {name: data for name, data in ran.items() if name not in there or _decided(data)}
     for name in there.keys() - found.keys():
@@ -112,6 +117,11 @@ def studies(root: Path, scale: str, page: Path) -> list[Study]:
         found[name] = published_studies.known(name, root, scale, source=str(there[name]))
     made = [_study(name, data, root, scale, page) for name, data in sorted(found.items())]
     return sorted(made, key=lambda each: each.origin is not None)
+
+
+def _is_of_now(name: str, data: Mapping[str, Any], root: Path) -> bool:
+    """Return whether a study would still draw these machines; True where its file is not there to say so."""
+    return not (root / SAMPLES / f"{name}.yaml").exists() or is_of(data, name, root)
 
 
 def _decided(data: Mapping[str, Any]) -> bool:

@@ -12,6 +12,7 @@ from analysis.shares import main
 from tramontane.campaign.rules import study_outputs
 from tramontane.claims import published_studies
 from tramontane.claims.screening import MEAN_EFFECT
+from tramontane.claims.uncertainty import answer, as_data
 from tramontane.errors import InputError
 from tramontane.results.published import STUDIES
 
@@ -152,6 +153,7 @@ def test_the_report_shows_what_is_published_at_its_scale_and_says_so(tmp_path: P
 def test_what_has_run_here_comes_before_what_is_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     published_in(tmp_path)
     page = tmp_path / "results" / "laptop" / "report.html"
+    monkeypatch.setattr(page_shares, "is_of", lambda *_: True)
 
     def shown() -> list[tuple[str, bool]]:
         found = page_shares.studies(tmp_path, "laptop", page)
@@ -171,6 +173,24 @@ def test_what_has_run_here_comes_before_what_is_published(tmp_path: Path, monkey
     # Points of a study that was stopped: the choice is that of `tramontane claims --over`.
     monkeypatch.setattr(published_studies, "known", lambda *_, **__: study(title="Half of mine", about=""))
     assert shown() == [("Half of mine", False), ("Another of mine", False)]
+
+
+def test_what_was_found_of_other_machines_is_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "configs").symlink_to(ROOT / "configs")
+    page = tmp_path / "results" / "smoke" / "report.html"
+    own = tmp_path / "results" / "over-two-generations-smoke" / "shares.json"
+    own.parent.mkdir(parents=True)
+    drawn = as_data(answer("two-generations", ROOT, "smoke"))
+    own.write_text(
+        json.dumps(study(title="Mine", about="") | {key: drawn[key] for key in ("size", "places", "parameters")})
+    )
+    assert [found.title for found in page_shares.studies(tmp_path, "smoke", page)] == ["Mine"]
+    for changed in (
+        {"places": [[1 - place for place in row] for row in drawn["places"]]},
+        {"parameters": [each | {"ends": ["1 GB/s", "2 GB/s"]} for each in drawn["parameters"]]},
+    ):
+        own.write_text(json.dumps(json.loads(own.read_text()) | changed))
+        assert page_shares.studies(tmp_path, "smoke", page) == []
 
 
 def test_a_published_file_that_is_no_summary_is_one_line(tmp_path: Path) -> None:

@@ -169,7 +169,6 @@ def as_data(of: Answer, only: Sequence[str] = ()) -> dict[str, Any]:
     """Return it as plain data for JSON: what was drawn, what is known of each statement (of some), and of machines."""
     own = own_match([each.tried for each in of.found])
     everywhere = {each.claim: each for each in of.tried}
-    base = base_place(of.parameters).tolist()
     return {
         "title": of.study.title,
         "scale": of.scale,
@@ -179,16 +178,7 @@ def as_data(of: Answer, only: Sequence[str] = ()) -> dict[str, Any]:
         "sentences": [about(of), *raced(of), *best(of), *screened(of)],
         "commits": sorted(of.commits),
         "index": MEAN_EFFECT if of.study.sample.method == "morris" else PAWN,
-        "parameters": [
-            {
-                "name": name,
-                "choices": None if each.choice is None else list(map(str, each.choice)),
-                "ends": [spell(each.value(edge)) for edge in (0.0, 1.0)] if each.choice is None else None,
-                "base": spell(getattr(each, "base", None)),
-                "base_place": place,
-            }
-            for (name, each), place in zip(of.parameters.items(), base, strict=True)
-        ],
+        "parameters": _parameters(of.parameters),
         "places": of.places.tolist(),
         "claims": [
             _data(each, everywhere[each.tried.claim], of) for each in of.found if not only or each.tried.claim in only
@@ -236,6 +226,27 @@ def _data(own: Share, everywhere: Tried, of: Answer) -> dict[str, Any]:
         "early": everywhere.early.tolist(),
         "base_holds": own.tried.base_holds if math.isfinite(own.tried.base) else None,
     }
+
+
+def _parameters(drawn: Mapping[str, Parameter]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "choices": None if each.choice is None else list(map(str, each.choice)),
+            "ends": [spell(each.value(edge)) for edge in (0.0, 1.0)] if each.choice is None else None,
+            "base": spell(getattr(each, "base", None)),
+            "base_place": place,
+        }
+        for (name, each), place in zip(drawn.items(), base_place(drawn).tolist(), strict=True)
+    ]
+
+
+def is_of(data: Mapping[str, Any], name: str, root: Path) -> bool:
+    """Return whether what was found is of a study as it is now: the same machines, drawn from the same ranges."""
+    sample = load_study(name, root).sample
+    size = int(data["size"])
+    same = sample.fits(size) and np.array_equal(data["places"][:size], sample.places(size))
+    return same and data["parameters"] == _parameters(sample.drawn)
 
 
 def _listed(found: Mapping[str, str]) -> list[dict[str, str]]:
