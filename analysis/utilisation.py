@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 Loads = NDArray[np.float64]
 COLOURS = "magma_r"
+LIGHTEST = 0.15
+"""Where in these colours a load of 0 is: before that a line is hardly seen."""
 LABEL = "Load, of the busiest link between two"
 #: Most groups that are drawn: with more, lines between all of them hide one another.
 MOST_GROUPS = 48
@@ -101,10 +103,12 @@ def _totals(result: dict[str, Any], letters: str) -> list[Panel]:
 
 def colours_up_to(most: float) -> "ScalarMappable":
     """Return the colours of loads from 0 to `most`."""
+    from matplotlib import colormaps  # noqa: PLC0415
     from matplotlib.cm import ScalarMappable  # noqa: PLC0415 - slow to import
-    from matplotlib.colors import Normalize  # noqa: PLC0415
+    from matplotlib.colors import ListedColormap, Normalize  # noqa: PLC0415
 
-    return ScalarMappable(Normalize(0, max(most, 1e-9)), COLOURS)
+    seen = colormaps[COLOURS](np.linspace(LIGHTEST, 1, 256))  # on white
+    return ScalarMappable(Normalize(0, max(most, 1e-9)), ListedColormap(seen))
 
 
 def _lines(axes: "Axes", lines: list[Places], loads: Loads, colours: "ScalarMappable", width: float) -> None:

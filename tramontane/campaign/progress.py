@@ -10,7 +10,7 @@ from typing import TextIO
 
 from tramontane.campaign.packing import Job
 from tramontane.results.store import Store
-from tramontane.support.formatting import about_seconds
+from tramontane.support.formatting import roughly
 
 #: Plain lines appear for each of so many parts of the points, and after so many seconds.
 PLAIN_PARTS, PLAIN_SECONDS = 10, 30.0
@@ -73,7 +73,7 @@ class Tally:
         """Return how far the campaign is, in one line."""
         if not self.jobs:
             return f"{self.done}/{self.total} points{self._failures()}; figures and report"
-        return f"{self.done}/{self.total} points{self._failures()}; about {about_seconds(self.remaining())} left"
+        return f"{self.done}/{self.total} points{self._failures()}; {roughly(self.remaining())} left"
 
     def _failures(self) -> str:
         return f", {self.failed} failed" if self.failed else ""

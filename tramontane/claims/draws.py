@@ -26,7 +26,7 @@ from tramontane.study.expansion import ExpandedPoint
 from tramontane.study.experiments import DRAW
 from tramontane.study.studies import Study
 from tramontane.support.files import dump, write_if_changed
-from tramontane.support.formatting import about_seconds
+from tramontane.support.formatting import roughly
 from tramontane.support.layout import Layout
 from tramontane.support.processes import python
 
@@ -146,7 +146,7 @@ def simulate(
         if missing > before:
             run_here, seconds = run_here + len(some), seconds + time.monotonic() - begin
         done = first + len(some)
-        left = f"; about {about_seconds((size - done) * seconds / run_here)} left" if run_here and done < size else ""
+        left = f"; {roughly((size - done) * seconds / run_here)} left" if run_here and done < size else ""
         tell(f"{name}: {done} of {size} machines{left}")
     return number, missing
 

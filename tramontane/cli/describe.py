@@ -11,7 +11,7 @@ def describe(name: Name, scale: Scale = "laptop") -> None:
 
     from tramontane.campaign.overview import describe
     from tramontane.study import find_root
-    from tramontane.support.formatting import about_bytes, about_seconds, plural
+    from tramontane.support.formatting import about_bytes, about_seconds, plural, roughly
 
     found = describe(find_root(), name, scale)
     experiment, planned = found.experiment, found.planned
@@ -33,7 +33,7 @@ def describe(name: Name, scale: Scale = "laptop") -> None:
     print(f"points:     {len(planned.points)} at scale {scale} ({', '.join(notes)})")
     if found.jobs:
         print(
-            f"cost:       about {about_seconds(sum(job.seconds for job in found.jobs))} of processor time in all, "
+            f"cost:       {roughly(sum(job.seconds for job in found.jobs))} of processor time in all, "
             f"{about_seconds(max(job.seconds for job in found.jobs))} for the longest point, "
             f"up to {about_bytes(max(job.memory for job in found.jobs))} of memory"
         )

@@ -18,7 +18,7 @@ def plan(
     from tramontane.campaign.plan import check_scale, make_plan, write_plan
     from tramontane.study import find_project
     from tramontane.substrates import devices
-    from tramontane.support.formatting import about_seconds, plural
+    from tramontane.support.formatting import plural, roughly
     from tramontane.support.layout import Layout
 
     root = find_project()
@@ -31,6 +31,6 @@ def plan(
         write_plan(made)
     print(
         f"{plural(len(made.points), 'point')}, {len(made.jobs)} to run in {plural(len(made.batches), 'batch')}, "
-        f"about {about_seconds(made.seconds)} of processor time",
+        f"{roughly(made.seconds)} of processor time",
         file=sys.stderr,
     )

@@ -191,6 +191,11 @@ def about_seconds(value: float) -> str:
     return f"{value / _DAY:.1f} days"
 
 
+def roughly(value: float) -> str:
+    """Write the same with "about" before it, where that says something."""
+    return f"about {about_seconds(value)}" if value >= 1 else about_seconds(value)
+
+
 def about_bytes(value: float) -> str:
     """Write an amount of memory, roughly, e.g. "250 MB", "11.4 GB"."""
     if value < 1e9:

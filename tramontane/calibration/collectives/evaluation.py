@@ -13,7 +13,7 @@ import numpy as np
 from tramontane.calibration.collectives.parameters import Values
 from tramontane.study import Point
 from tramontane.substrates.simulator import Simulator
-from tramontane.support.formatting import about_seconds
+from tramontane.support.formatting import roughly
 
 #: Seconds between two lines of progress; on a terminal the line changes.
 PLAIN, LIVE = 30.0, 0.2
@@ -63,7 +63,7 @@ class Simulations:
                     kept.write(json.dumps([build, identity, seconds]) + "\n")
                     self.ran += 1
                     left = (time.monotonic() - begun) / done * (len(missing) - done)
-                    self._show(f"{doing}: {done} of {len(missing)} simulations, about {about_seconds(left)} left")
+                    self._show(f"{doing}: {done} of {len(missing)} simulations, {roughly(left)} left")
             finally:
                 pool.shutdown(cancel_futures=True)
                 if self._stream.isatty():
