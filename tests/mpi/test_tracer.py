@@ -494,3 +494,33 @@ def test_a_killed_run_leaves_a_trace(
     assert messages(point(folder, 2)) == {(0, 1, 1, 4): 50, (1, 0, 1, 4): 50}
     assert mpi_traces.summary(folder).cut == 2
     assert not any(word in (folder / "rank-0000000.trace").read_bytes() for word in (b"killed", b"Open MPI"))
+
+
+@pytest.mark.parametrize(
+    ("output", "command", "line"),
+    [
+        ("file/x", ["true"], "--output: found 'file/x': Not a directory; allowed: a place to write to"),
+        ("new/" + "x" * 300, ["true"], "': File name too long; allowed: a place to write to"),
+        (".", ["true"], "--output: found '.'; allowed: a new folder, or one with nothing but a trace"),
+        ("new/x", ["nowhere"], "tramontane trace: found 'nowhere'; allowed: a command that starts MPI programs"),
+        ("new/x", ["./script"], "tramontane trace: found './script': Exec format error; allowed: a command that"),
+        ("new/x", ["cp", "old/rank-0000001.trace", "new/x"], "found no file of rank 0; allowed: files of ranks 0 to 1"),
+    ],
+)
+def test_what_can_not_be_traced_is_one_line_and_leaves_nothing(
+    any_mpi: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str, command: list[str], line: str
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "script").touch(mode=0o755)
+    (tmp_path / "script").write_text("true\n")
+    written(tmp_path / "old")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError) as told:
+        tracing.trace(command, Path(output), any_mpi.library.name, strip=False)
+    assert line in str(told.value)
+    assert not (tmp_path / "new").exists()
+
+
+def test_without_a_rank_no_folder_stays(any_mpi: Program, tmp_path: Path) -> None:
+    assert tracing.trace(["true"], tmp_path / "a" / "b", any_mpi.library.name, strip=False) == 0
+    assert not (tmp_path / "a").exists()
