@@ -20,7 +20,8 @@ from tramontane.errors import closest, show
 from tramontane.study.messages import problem
 
 _NUMBER = re.compile(
-    r"[ \t]*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?)[ \t]*(?![ \t.]|(?:[eE][+-]?)?[0-9])(.*?)[ \t]*"
+    r"[ \t]*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?)"
+    r"[ \t]*(?![ \t.]|(?:[eE][+-]?)?[0-9])(.*?)[ \t]*"
 )
 _LONG_EXPONENT = re.compile(r"[0-9.][eE][+-]?[0-9]{3}")
 _LONGEST = 100
