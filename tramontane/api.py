@@ -15,6 +15,7 @@ from tramontane.study import Point, find_root, load_point
 from tramontane.study.bounded_yaml import MOST_DEPTH
 from tramontane.study.layers import Layers, Origin
 from tramontane.study.loading import build_point, canonical_point
+from tramontane.study.project import working_folder
 from tramontane.study.reading import text_keys
 from tramontane.substrates import MOST_THREADS
 from tramontane.substrates.single import run_point
@@ -90,7 +91,7 @@ def simulate(
     tramontane.substrates.isolation.PointError
         If it fails.
     """
-    _check_place()
+    working_folder()  # what runs a point starts there
     chosen_threads = _threads(threads)
     if isinstance(point, Point):
         chosen, source = point, _SOURCE
@@ -106,14 +107,6 @@ def simulate(
     data = run_point(chosen, source, memory=host.memory(), threads=chosen_threads)
     counts = {name: data.get(name) for name in ("messages", "packets", "bytes", "hops")}
     return Result(data["id"], str(data["substrate"]), data["time_s"], dict(data["phases"]), **counts, data=data)
-
-
-def _check_place() -> None:
-    """Refuse to look for machines, and to start what runs a point, in a folder that is gone."""
-    try:
-        Path.cwd()
-    except OSError as error:
-        raise InputError("", "working directory", None, "one that exists", problem=f"{error.strerror}") from None
 
 
 def _whole(value: Any) -> int | None:

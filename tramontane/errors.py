@@ -96,7 +96,7 @@ def display_path(source: str | Path) -> str:
     path = Path(source)
     try:
         return str(path.relative_to(Path.cwd())) if path.is_absolute() else str(source)
-    except ValueError:
+    except (ValueError, FileNotFoundError):  # it lies elsewhere, or the working directory is gone
         return str(source)
 
 
