@@ -74,9 +74,9 @@ def lay_out(folder: Path) -> None:
     InputError
         If something is there already, or the place can't be written to.
     """
-    target = folder.absolute()
     new: list[Path] = []
     try:
+        target = folder.absolute()
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise InputError(folder, "", None, "a folder that is empty or does not exist", problem="is there already")
         new = [part for part in target.parents if not part.exists()]
