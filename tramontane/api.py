@@ -3,14 +3,21 @@
 The result is the JSON object of ``tramontane run`` with types, and the same dataset that a campaign would collate.
 """
 
+import operator
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tramontane.errors import InputError
 from tramontane.study import Point, find_root, load_point
+from tramontane.study.bounded_yaml import MOST_DEPTH
 from tramontane.study.layers import Layers, Origin
-from tramontane.study.loading import build_point
+from tramontane.study.loading import build_point, canonical_point
+from tramontane.study.project import working_folder
+from tramontane.study.reading import text_keys
+from tramontane.substrates import MOST_THREADS
 from tramontane.substrates.single import run_point
 from tramontane.support import host
 
@@ -67,8 +74,9 @@ def simulate(
     Parameters
     ----------
     point : Point, mapping, str or Path
-        A file, or what such a file would hold: ``{"ranks": 64, "machine": "torus-S", "workload": {...}}``. Names of
-        machines and grids are looked up in the project that the working directory lies in, else in the package.
+        A file, or what such a file would hold: ``{"ranks": 64, "machine": "torus-S", "workload": {...}}``. Numbers and
+        arrays of NumPy may stand for numbers and lists. Names of machines and grids are looked up in the project that
+        the working directory lies in, else in the package.
     substrate : str, optional
         What runs it, instead of what the point says.
     threads : int
@@ -83,21 +91,65 @@ def simulate(
     tramontane.substrates.isolation.PointError
         If it fails.
     """
+    working_folder()  # what runs a point starts there
+    chosen_threads = _threads(threads)
     if isinstance(point, Point):
         chosen, source = point, _SOURCE
         if substrate is not None:
-            chosen = Point.from_canonical({**point.canonical(), "substrate": substrate})
+            chosen = canonical_point({**point.canonical(), "substrate": substrate}, source)
     elif isinstance(point, Mapping):
         chosen, source = _built(point, substrate), _SOURCE
-    else:
+    elif isinstance(point, str | os.PathLike) and isinstance(os.fspath(point), str):
         source = Path(point)
         chosen = load_point(source, substrate)
-    data = run_point(chosen, source, memory=host.memory(), threads=threads)
+    else:
+        raise InputError(_SOURCE, "", point, "a Point, a mapping, or the path of a file")
+    data = run_point(chosen, source, memory=host.memory(), threads=chosen_threads)
     counts = {name: data.get(name) for name in ("messages", "packets", "bytes", "hops")}
     return Result(data["id"], str(data["substrate"]), data["time_s"], dict(data["phases"]), **counts, data=data)
 
 
+def _whole(value: Any) -> int | None:
+    """Return a whole number, also one of NumPy, as Python's own; None for anything else."""
+    try:
+        return None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return None
+
+
+def _threads(number: object) -> int:
+    whole = _whole(number)
+    if whole is None or not 1 <= whole <= MOST_THREADS:
+        raise InputError("simulate", "threads", number, f"a whole number, 1 to {MOST_THREADS}")
+    return whole
+
+
 def _built(settings: Mapping[str, Any], substrate: str | None) -> Point:
     layers = Layers()
-    layers.merge({**settings, **({} if substrate is None else {"substrate": substrate})}, Origin(_SOURCE, ""))
+    plain = text_keys(_plain(settings, "", 0), _SOURCE, "")
+    layers.merge({**plain, **({} if substrate is None else {"substrate": substrate})}, Origin(_SOURCE, ""))
     return build_point(layers, find_root(), _SOURCE)
+
+
+def _plain(value: Any, key: str, depth: int) -> Any:
+    """Return what YAML would hold: mappings, lists, and Python's own numbers.
+
+    Parameters
+    ----------
+    value : object
+        What stands at a key.
+    key : str
+        Its dotted path.
+    depth : int
+        How many mappings and lists are around it; whoever contains itself has too many.
+    """
+    if hasattr(value, "tolist") and not isinstance(value, type):  # of NumPy, or like it
+        value = value.tolist()
+    if not isinstance(value, Mapping | list | tuple):
+        whole = _whole(value)
+        return value if whole is None else whole
+    if depth > MOST_DEPTH:
+        raise InputError(_SOURCE, key, None, f"at most {MOST_DEPTH}", problem="found too many levels")
+    if isinstance(value, Mapping):
+        return {name: _plain(item, f"{key}.{name}" if key else str(name), depth + 1) for name, item in value.items()}
+    return [_plain(item, f"{key}[{number}]", depth + 1) for number, item in enumerate(value)]

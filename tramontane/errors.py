@@ -77,7 +77,9 @@ class InputError(Exception):
     @classmethod
     def of_line(cls, source: str | Path, error: ValueError) -> "InputError | None":
         """Return what a line of the extension says of a file, "<key>: found <found>, allowed: <allowed>"; else None."""
-        line = re.fullmatch(r"(?P<key>.*?): (?P<found>found .*?), allowed: (?P<allowed>.*)", str(error), re.DOTALL)
+        # What is quoted of a file need not be UTF-8; then this is all that Python says of the line.
+        text = error.object.decode(errors="backslashreplace") if isinstance(error, UnicodeDecodeError) else str(error)
+        line = re.fullmatch(r"(?P<key>.*?): (?P<found>found .*?), allowed: (?P<allowed>.*)", text, re.DOTALL)
         return None if line is None else cls(source, line["key"], None, line["allowed"], problem=line["found"])
 
     def __str__(self) -> str:
@@ -100,7 +102,7 @@ def display_path(source: str | Path) -> str:
     path = Path(source)
     try:
         return str(path.relative_to(Path.cwd())) if path.is_absolute() else str(source)
-    except ValueError:
+    except (ValueError, FileNotFoundError):  # it lies elsewhere, or the working directory is gone
         return str(source)
 
 

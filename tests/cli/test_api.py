@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tramontane
@@ -28,6 +29,30 @@ def test_a_point_is_a_mapping_a_file_or_a_point(tmp_path: Path) -> None:
     assert results[0].messages is not None
 
 
+def test_numbers_and_arrays_of_numpy_stand_for_numbers_and_lists() -> None:
+    workload = {**POINT["workload"], "radix": np.uint8(4), "grid": np.array([64, 64, 16])}
+    given = {**POINT, "ranks": np.int64(64), "seed": np.array(1), "workload": workload}
+    assert tramontane.simulate(given, threads=np.int64(2)).id == tramontane.simulate({**POINT, "seed": 1}).id
+    with pytest.raises(InputError, match="ranks: found true; allowed: a whole number, 1 or more"):
+        tramontane.simulate({**POINT, "ranks": np.bool_(True)})
+
+
+def with_key(key: object) -> dict[Any, Any]:
+    keys: dict[Any, Any] = {key: 6}
+    return keys | POINT
+
+
+def deep(levels: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for _ in range(levels):
+        found = {"a": found}
+    return found
+
+
+ENDLESS: dict[str, Any] = {**POINT, "seed": []}
+ENDLESS["seed"].append(ENDLESS)
+
+
 def test_the_result_has_the_dataset_of_a_campaign() -> None:
     result = tramontane.simulate({**POINT, "statistics": {"links": "by-class"}})
     dataset = result.dataset
@@ -45,6 +70,16 @@ def test_the_result_has_the_dataset_of_a_campaign() -> None:
         ({**POINT, "machine": "torus-SS"}, "point: machine: found machine 'torus-SS'; did you mean 'torus-S'?"),
         ({"rnks": 3}, "point: rnks: unknown key 'rnks'; did you mean 'ranks'?"),
         ("nowhere.yaml", "nowhere.yaml: no such file"),
+        (with_key(5), "point: 5: unknown key '5'; allowed: ranks, workload"),
+        (with_key((1, 2)), "point: (top level): found key [1, 2]; allowed: keys that are words"),
+        ({**POINT, "workload": {None: 6}}, "point: workload: found key nothing; allowed: keys that are words"),
+        (ENDLESS, "point: seed[0].seed[0]"),
+        ({**POINT, "workload": deep(500)}, "point: workload.a.a"),
+        ({**POINT, "machine": {"name": "torus-S", "packet": {4}}}, "point: machine.packet: found {4}; allowed: "),
+        (None, "point: found nothing; allowed: a Point, a mapping, or the path of a file"),
+        (5, "point: found 5; allowed: a Point, a mapping, or the path of a file"),
+        ([1], "point: found [1]; allowed: a Point, a mapping, or the path of a file"),
+        (b"abc", "point: found b'abc'; allowed: a Point, a mapping, or the path of a file"),
     ],
 )
 def test_bad_points_are_one_line(given: Any, told: str) -> None:
@@ -52,6 +87,28 @@ def test_bad_points_are_one_line(given: Any, told: str) -> None:
         tramontane.simulate(given)
     assert str(error.value).startswith(told)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("threads", [0, 65, 2.5, "2", None, True, 10**30])
+def test_threads_are_a_whole_number(threads: Any) -> None:
+    with pytest.raises(InputError, match=r"simulate: threads: found .*; allowed: a whole number, 1 to 64"):
+        tramontane.simulate(POINT, threads=threads)
+
+
+def test_another_substrate_for_a_point_may_be_a_mistake_too(tmp_path: Path) -> None:
+    file = tmp_path / "point.yaml"
+    file.write_text(str(POINT).replace("'", ""), encoding="utf-8")
+    with pytest.raises(InputError, match="point: substrate: found 'nope'; allowed: simulator"):
+        tramontane.simulate(load_point(file), substrate="nope")
+
+
+def test_a_working_directory_that_is_gone_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(InputError, match="working directory: No such file or directory; allowed: one that exists"):
+        tramontane.simulate(POINT)
 
 
 def test_importing_the_package_imports_nothing_else() -> None:

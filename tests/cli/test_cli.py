@@ -669,6 +669,19 @@ def test_what_a_file_system_refuses_is_one_line(
         assert answer == (1, "", f"results/smoke: {os.strerror(code)}\n")
 
 
+def test_a_full_disk_leaves_no_part_of_a_study_folder(
+    tramontane: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(source: Path, _: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(source))
+
+    monkeypatch.setattr("shutil.copy", refuse)
+    monkeypatch.setattr("shutil.copy2", refuse)
+    monkeypatch.chdir(tmp_path)
+    assert tramontane("init", "a/study") == (1, "", "a/study: No space left on device\n")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_other_errors_of_the_system_stay_visible(
     tramontane: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

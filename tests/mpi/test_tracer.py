@@ -1,5 +1,6 @@
 """Programs that are traced: each form of call, in C and Fortran, with each MPI library; and what is wrong in traces."""
 
+import os
 import shutil
 import struct
 import subprocess
@@ -352,6 +353,14 @@ def test_algorithms_that_can_not_be(tmp_path: Path, collectives: object, line: s
             {f"r{i}": call(1, 8, 0, 0, 0, 9, *b"alltoallv", 1, 8) for i in range(2)},
             "rank 0, call 2: found 1 sizes of alltoallv; allowed: 2",
         ),
+        (
+            {f"r{i}": call(1, 8, 0, 0, 0, 3, *b"b\xff!", 1, 8) for i in range(2)},
+            "rank 0, call 2: found a collective whose name is not UTF-8; allowed: one of MPI-3",
+        ),
+        (
+            {"r0": call(1, 8, 0, 0, 0, 3, *b"b\xff!", 1, 8), "r1": call(1, 8, 0, 0, 0, 7, *b"barrier", 0)},
+            "rank 0, call 2: found barrier at one rank and b\\xff! at another; allowed: one call, and one root",
+        ),
         ({"r0": bytes([3, 0, 0])}, "found more after its end"),
     ],
 )
@@ -380,6 +389,18 @@ def test_files_that_do_not_belong_together(tmp_path: Path) -> None:
     first.write_bytes(first.read_bytes()[:-1])
     second.write_text("something else")
     assert "found another one; allowed: a file that tramontane trace has written" in refusal(folder)
+    first.write_bytes(struct.pack("<8s4I3q", b"TRMTRACE", mpi_traces.VERSION, 0, 2 * 10**8, 0, 7, 0, 0))
+    second.unlink()
+    assert "found no file of rank 1; allowed: files of ranks 0 to 199999999" in refusal(folder)
+    assert "x/rank-0000000.trace: found the trace of one rank; allowed: the folder that it lies in" in refusal(first)
+    second.symlink_to("nowhere")
+    assert "x/rank-0000001.trace: found a link that leads nowhere; allowed: a file that tram" in refusal(folder)
+    second.unlink()
+    second.mkdir()
+    assert "x/rank-0000001.trace: found a folder; allowed: a file that tramontane trace has" in refusal(folder)
+    second.rmdir()
+    os.mkfifo(second)
+    assert "x/rank-0000001.trace: found what is no file; allowed: a file that tramontane tra" in refusal(folder)
     shutil.rmtree(folder)
     folder.mkdir()
     assert "found no rank-*.trace" in refusal(folder)
@@ -473,3 +494,33 @@ def test_a_killed_run_leaves_a_trace(
     assert messages(point(folder, 2)) == {(0, 1, 1, 4): 50, (1, 0, 1, 4): 50}
     assert mpi_traces.summary(folder).cut == 2
     assert not any(word in (folder / "rank-0000000.trace").read_bytes() for word in (b"killed", b"Open MPI"))
+
+
+@pytest.mark.parametrize(
+    ("output", "command", "line"),
+    [
+        ("file/x", ["true"], "--output: found 'file/x': Not a directory; allowed: a place to write to"),
+        ("new/" + "x" * 300, ["true"], "': File name too long; allowed: a place to write to"),
+        (".", ["true"], "--output: found '.'; allowed: a new folder, or one with nothing but a trace"),
+        ("new/x", ["nowhere"], "tramontane trace: found 'nowhere'; allowed: a command that starts MPI programs"),
+        ("new/x", ["./script"], "tramontane trace: found './script': Exec format error; allowed: a command that"),
+        ("new/x", ["cp", "old/rank-0000001.trace", "new/x"], "found no file of rank 0; allowed: files of ranks 0 to 1"),
+    ],
+)
+def test_what_can_not_be_traced_is_one_line_and_leaves_nothing(
+    any_mpi: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str, command: list[str], line: str
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "script").touch(mode=0o755)
+    (tmp_path / "script").write_text("true\n")
+    written(tmp_path / "old")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError) as told:
+        tracing.trace(command, Path(output), any_mpi.library.name, strip=False)
+    assert line in str(told.value)
+    assert not (tmp_path / "new").exists()
+
+
+def test_without_a_rank_no_folder_stays(any_mpi: Program, tmp_path: Path) -> None:
+    assert tracing.trace(["true"], tmp_path / "a" / "b", any_mpi.library.name, strip=False) == 0
+    assert not (tmp_path / "a").exists()

@@ -30,6 +30,16 @@ def test_root_is_the_checkout_elsewhere(tmp_path: Path, root: Path, monkeypatch:
     assert find_root(tmp_path) == root
 
 
+def test_a_working_directory_that_is_gone_is_one_line(
+    tmp_path: Path, line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert line(find_root, tmp_path) == "working directory: No such file or directory; allowed: one that exists"
+    assert str(InputError(tmp_path, "", 1, "2")) == f"{tmp_path}: found 1; allowed: 2"
+
+
 def test_lists(project: Path, root: Path) -> None:
     assert [path.stem for path in list_experiments(project)] == [path.stem for path in list_experiments(root)]
     assert {"torus-M", "fattree-L", "dragonfly-S"} <= set(list_machines(project))

@@ -271,6 +271,19 @@ def test_a_named_machine_on_other_base_parameters(write: Write) -> None:
     assert machine["crossbar"]["bandwidth"] == "unlimited"
 
 
+def test_a_packet_too_large_for_the_buffer_of_a_file_is_told_of_the_packet(write: Write, line: Line) -> None:
+    text = (
+        "ranks: 16\nmachine: {name: torus-S, packet: 1 GB}\n"
+        "workload: {kind: transposition, algorithm: burst, grid: [64, 64, 16]}"
+    )
+    assert line(load_point, write(text)) == (
+        "x.yaml: machine.packet: found 1 GB, more than each of 2 virtual channels has of the buffer of 64 KB, which "
+        "would deadlock; allowed: 32000 B or less (torus with minimal routing), or a larger buffer"
+    )
+    both = line(load_point, write(text.replace("packet", "buffer: 64 KB, packet")))
+    assert both.startswith("x.yaml: machine.buffer: found 64 KB for 2 virtual channels, less than a packet of 1 GB")
+
+
 def test_grid_by_name(write: Write) -> None:
     text = "ranks: 100\nmachine: torus-S\nworkload: {kind: halo, width: 3, grid: paper}"
     assert load_point(write(text)).canonical()["workload"]["grid"] == [28800, 14400, 256]
@@ -338,6 +351,19 @@ TRANSPOSITION = "kind: transposition, algorithm: ring-k, radix: 4, grid: [1440, 
         ("ranks: 256", "ranks: many", "ranks: found 'many'; allowed: a whole number, 1 or more"),
         ("ranks: 256", "ranks: true", "ranks: found true; allowed: a whole number, 1 or more"),
         ("ranks: 256", "ranks: 2.5", "ranks: found 2.5; allowed: a whole number, 1 or more"),
+        (
+            "seed: 1",
+            "seed: 9223372036854775808",
+            "seed: found 9223372036854775808; allowed: a whole number, 0 to 2^63 - 1",
+        ),
+        ("[1440, 720, 64]", "[2147483648, 2, 2]", "[nx, ny, nz], each 1 to 2^31 - 1, or the name of a grid"),
+        ("radix: 4", "radix: 1e20", "radix: found 100000000000000000000; allowed: a whole number, 1 to 2^63 - 1"),
+        ("[8, 8, 8]", "[18446744073709551616, 1]", "allowed: numbers up to 2^63 - 1; a list of whole numbers, each 1"),
+        (
+            "first-available",
+            "{nodes: [0, 2147483648]}",
+            "found {nodes: [0, 2147483648]}; allowed: numbers up to 2^31 - 1; first-available, random, ",
+        ),
         (
             "[8, 8, 8]",
             "{switches: [8, 8]}",

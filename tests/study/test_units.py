@@ -57,6 +57,9 @@ def test_conversion(text: str, dimension: Dimension, value: int) -> None:
         ("0 B", SIZE, "found '0 B'"),
         ("0.5 ps", TIME, "found '0.5 ps'"),
         ("fast", BANDWIDTH, "found 'fast'"),
+        ("1e99999999 s", TIME, "found '1e99999999 s'"),
+        ("1.2.3 s", TIME, "found '1.2.3 s'"),
+        ("1 2 s", TIME, "found '1 2 s'"),
         (True, TIME, "found true"),
         ([1], TIME, "found [1]"),
         (None, TIME, "found nothing"),
@@ -69,6 +72,28 @@ def test_refusal(text: object, dimension: Dimension, found: str) -> None:
     assert context is not None
     assert context["problem"] == found
     assert all(unit in context["allowed"] for unit in dimension.units)
+
+
+def test_a_long_exponent_is_told_as_such() -> None:
+    with pytest.raises(PydanticCustomError, match="allowed: an exponent of two digits at most; a number with a unit"):
+        parse_quantity("1e-300 s", TIME)
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension", "hint"),
+    [
+        ("10 gb/s", BANDWIDTH, "10 GB/s"),
+        ("1 kb/s", BANDWIDTH, ""),  # 1 kB/s is less than the least one
+        ("1 PB/s", BANDWIDTH, ""),
+        ("1 PB", SIZE, ""),
+        ("1 usec", TIME, "1 us"),
+        ("0.5 PS", TIME, ""),  # no whole number of ps
+    ],
+)
+def test_only_what_is_allowed_is_proposed(text: str, dimension: Dimension, hint: str) -> None:
+    with pytest.raises(PydanticCustomError) as caught:
+        parse_quantity(text, dimension, least=10**6 if dimension is BANDWIDTH else 1)
+    assert (caught.value.context or {})["hint"] == hint
 
 
 @given(st.sampled_from(DIMENSIONS), st.integers(0, 10**15))

@@ -1,5 +1,6 @@
 """Lays out a folder for studies of one's own, so that campaigns need no checkout."""
 
+import contextlib
 import errno
 import os
 import shutil
@@ -73,17 +74,22 @@ def lay_out(folder: Path) -> None:
     InputError
         If something is there already, or the place can't be written to.
     """
-    target = folder.absolute()
+    new: list[Path] = []
     try:
+        target = folder.absolute()
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise InputError(folder, "", None, "a folder that is empty or does not exist", problem="is there already")
+        new = [part for part in target.parents if not part.exists()]
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as place:
             _fill(Path(place, target.name))
             os.rename(Path(place, target.name), target)  # noqa: PTH104 - replaces an empty folder
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise
+        for part in new:
+            with contextlib.suppress(OSError):
+                part.rmdir()
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):  # told of what is copied, too, which has no part in it
+            raise OSError(error.errno, error.strerror, str(folder)) from None
         raise InputError(folder, "", None, "a place to write to", problem=f"{error.strerror}") from None
 
 
@@ -92,10 +98,13 @@ def _fill(folder: Path) -> None:
     for name in COPIED:
         source, copy = SHARE / name, folder / name
         copy.parent.mkdir(parents=True, exist_ok=True)
-        if source.is_dir():
-            shutil.copytree(source, copy)
-        else:
-            shutil.copy(source, copy)
+        # One by one: shutil.copytree makes an error of all errors, which does not say what each one was.
+        for each in (source, *sorted(source.rglob("*"))):
+            place = copy / each.relative_to(source)
+            if each.is_dir():
+                place.mkdir()
+            else:
+                shutil.copy(each, place)
     (folder / "Snakefile").write_text(_SNAKEFILE, encoding="utf-8")
     (folder / ".gitignore").write_text(_IGNORED, encoding="utf-8")
     (folder / "README.md").write_text(_README, encoding="utf-8")

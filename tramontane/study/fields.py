@@ -16,18 +16,43 @@ from tramontane.errors import closest, show
 from tramontane.study.messages import problem
 from tramontane.study.names import ALLOWED, is_name
 
+_LARGEST = 2**63 - 1
+_LARGEST_OF_LIST = 2**31 - 1
+
+
+def _is_beyond(most: int, found: object) -> bool:
+    """Tell whether a number that was found, or one of a list, is larger than the largest one."""
+    numbers = found if isinstance(found, list | tuple) else [found]
+    return any(isinstance(number, int | float) and number > most for number in numbers)
+
+
+def _bounds(least: int, most: int, found: object = None) -> str:
+    """Return the bounds of numbers in words; the upper one, of the machine, only where a number is beyond it."""
+    return f"{least} to 2^{most.bit_length()} - 1" if _is_beyond(most, found) else f"{least} or more"
+
+
+def _up_to(most: int, found: object) -> str:
+    """Return the upper bound as the begin of what is allowed, where a number is beyond it; else nothing."""
+    values = found.values() if isinstance(found, dict) else [found]
+    return f"numbers up to 2^{most.bit_length()} - 1; " if any(_is_beyond(most, value) for value in values) else ""
+
 
 @dataclass(frozen=True)
 class Whole:
     """A count: a whole number without a unit, at least `minimum` and at most `maximum`."""
 
     minimum: int
-    maximum: int = 2**63 - 1
+    maximum: int = _LARGEST
 
     @property
     def range(self) -> str:
         """The bounds in words."""
-        return f"{self.minimum} or more" if self.maximum == 2**63 - 1 else f"{self.minimum} to {self.maximum}"
+        return self._range()
+
+    def _range(self, found: object = None) -> str:
+        if self.maximum == _LARGEST:
+            return _bounds(self.minimum, self.maximum, found)
+        return f"{self.minimum} to {self.maximum}"
 
     @property
     def allowed(self) -> str:
@@ -39,14 +64,14 @@ class Whole:
         if isinstance(value, float) and value.is_integer():
             value = int(value)  # YAML reads 1e6 as a float
         if isinstance(value, bool) or not isinstance(value, int) or not self.minimum <= value <= self.maximum:
-            raise problem(f"found {show(value)}", self.allowed)
+            raise problem(f"found {show(value)}", f"a whole number, {self._range(value)}")
         return value
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_before_validator_function(self.read, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        most = {} if self.maximum == 2**63 - 1 else {"maximum": self.maximum}
+        most = {} if self.maximum == _LARGEST else {"maximum": self.maximum}
         return {"type": "integer", "minimum": self.minimum, **most}
 
 
@@ -77,7 +102,11 @@ class WholeList:
     @property
     def allowed(self) -> str:
         """What may be written, as the end of an error line."""
-        text = f"a list of whole numbers [{', '.join(self.names)}], each {self.least} or more"
+        return self._allowed()
+
+    def _allowed(self, found: object = None) -> str:
+        bounds = _bounds(self.least, _LARGEST_OF_LIST, found)
+        text = f"a list of whole numbers [{', '.join(self.names)}], each {bounds}"
         if self.word:
             text += f", or {self.word}"
         return f"{text}, or {self.instead}" if self.instead else text
@@ -91,7 +120,7 @@ class WholeList:
             raise problem(f"found {show(value)}", self.allowed)
         whole = _whole_numbers(value, self.least)
         if whole is None:
-            raise problem(f"found {show(value)}", self.allowed)
+            raise problem(f"found {show(value)}", self._allowed(value))
         return whole
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -112,7 +141,7 @@ class WholeList:
         return {"anyOf": options} if len(options) > 1 else numbers
 
 
-def _whole_numbers(value: object, least: int = 1, most: int = 2**31 - 1) -> tuple[int, ...] | None:
+def _whole_numbers(value: object, least: int = 1, most: int = _LARGEST_OF_LIST) -> tuple[int, ...] | None:
     """Return a list of whole numbers as a tuple; None if it is none."""
     if not isinstance(value, list | tuple) or not value:
         return None
@@ -131,15 +160,19 @@ class Wholes:
     @property
     def allowed(self) -> str:
         """What may be written, as the end of an error line."""
+        return self._allowed()
+
+    def _allowed(self, found: object = None) -> str:
         kind = "different whole numbers" if self.different else "whole numbers"
-        return f"a list of {kind}, {'none 0' if self.least < 0 else f'each {self.least} or more'}"
+        bounds = _bounds(self.least, _LARGEST_OF_LIST, found)
+        return f"a list of {kind}, {'none 0' if self.least < 0 else f'each {bounds}'}"
 
     def read(self, value: object) -> object:
         """Return the numbers as a tuple or raise the error that says what is allowed."""
         whole = _whole_numbers(value, self.least)
         twice = whole is not None and self.different and len(set(whole)) < len(whole)
         if whole is None or twice or (self.least < 0 and 0 in whole):
-            raise problem(f"found {show(value)}", self.allowed)
+            raise problem(f"found {show(value)}", self._allowed(value))
         return whole
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -163,7 +196,7 @@ class Geometry:
     """
 
     mappings: dict[tuple[str, ...], bool]
-    _RANGE: ClassVar = (-(2**63), 2**63 - 1)  # what the simulator can be asked about
+    _RANGE: ClassVar = (-(2**63), _LARGEST)  # what the simulator can be asked about
 
     @property
     def allowed(self) -> str:
@@ -186,7 +219,7 @@ class Geometry:
                         return read
         elif (numbers := _whole_numbers(value, *self._RANGE)) is not None:
             return numbers
-        raise problem(f"found {show(value)}", self.allowed)
+        raise problem(f"found {show(value)}", f"{_up_to(_LARGEST, value)}{self.allowed}")
 
     @staticmethod
     def _numbers(value: object, lists: bool) -> tuple[int, ...] | int | None:
@@ -266,7 +299,10 @@ class WholeOrWord:
     @property
     def allowed(self) -> str:
         """What may be written, as the end of an error line."""
-        return f"a whole number, {self.range}, or {self.word}"
+        return self._allowed()
+
+    def _allowed(self, found: object = None) -> str:
+        return f"a whole number, {_bounds(self.minimum, _LARGEST, found)}, or {self.word}"
 
     def read(self, value: object) -> object:
         """Return the number or the word, or raise the error that says what is allowed."""
@@ -277,7 +313,7 @@ class WholeOrWord:
         try:
             return Whole(self.minimum).read(value)
         except PydanticCustomError:
-            raise problem(f"found {show(value)}", self.allowed) from None
+            raise problem(f"found {show(value)}", self._allowed(value)) from None
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_before_validator_function(self.read, handler(source))
@@ -350,7 +386,8 @@ class ChoiceOrLists:
                     return key, found
         elif isinstance(value, str) and value in self.words:
             return value
-        raise problem(f"found {show(value)}", self.allowed, hint=closest(value, self.words))
+        allowed = f"{_up_to(_LARGEST_OF_LIST, value)}{self.allowed}"
+        raise problem(f"found {show(value)}", allowed, hint=closest(value, self.words))
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self.read)

@@ -89,7 +89,10 @@ def _with_machine(data: dict[str, Any]) -> dict[str, Any]:
     keys = data.get("machine")
     if not isinstance(keys, dict) or {"file", "table"} & keys.keys():  # what lies in files may change
         return data
-    machine = _machine(json.dumps(keys))
+    try:
+        machine = _machine(json.dumps(keys))
+    except TypeError:  # from Python comes what no file can hold: who validates all of the point refuses it
+        return data
     return data if machine is None else {**data, "machine": machine}
 
 

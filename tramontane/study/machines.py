@@ -610,11 +610,20 @@ class Machine(Settings):
             raise problem(f"found {format_quantity(self.buffer, SIZE)}", f"at most {MAX_BUFFER} B", key="buffer")
         channels = self.facts.virtual_channels
         if self.buffer // channels < self.packet:
+            buffer, packet = format_quantity(self.buffer, SIZE), format_quantity(self.packet, SIZE)
+            why = f"({self.topology} with {self.routing} routing)"
+            most = self.buffer // channels
             raise problem(
-                f"found {format_quantity(self.buffer, SIZE)} for {channels} virtual channels, less than a packet of "
-                f"{format_quantity(self.packet, SIZE)} each, which would deadlock",
-                f"{channels * self.packet} B or more ({self.topology} with {self.routing} routing)",
+                f"found {buffer} for {channels} virtual channels, less than a packet of {packet} each, which would "
+                "deadlock",
+                f"{channels * self.packet} B or more {why}",
                 key="buffer",
+                instead={
+                    "problem": f"found {packet}, more than each of {channels} virtual channels has of the buffer of "
+                    f"{buffer}, which would deadlock",
+                    "allowed": f"{most} B or less {why}, or a larger buffer",
+                    "key": "packet",
+                },
             )
 
     @property

@@ -18,7 +18,9 @@ from tramontane.study.layers import Keys, Origin
 Locate = Callable[[Keys], Origin]
 
 
-def problem(text: str, allowed: str, *, key: str = "", hint: str | None = None) -> PydanticCustomError:
+def problem(
+    text: str, allowed: str, *, key: str = "", hint: str | None = None, instead: dict[str, str] | None = None
+) -> PydanticCustomError:
     """Return an error for a validator to raise.
 
     Parameters
@@ -31,8 +33,11 @@ def problem(text: str, allowed: str, *, key: str = "", hint: str | None = None) 
         Dotted path below the validated value, for mistakes that only show when several keys are seen together.
     hint : str, optional
         The value that was probably meant.
+    instead : dict of str to str, optional
+        The same mistake as one of another key (`problem`, `allowed`, `key`), where that is the one that stands in the
+        user's own file.
     """
-    context = {"problem": text, "allowed": allowed, "key": key, "hint": hint or ""}
+    context = {"problem": text, "allowed": allowed, "key": key, "hint": hint or "", "instead": instead or {}}
     return PydanticCustomError("tramontane", "{problem}; allowed: {allowed}", context)
 
 
@@ -57,7 +62,12 @@ def explain(error: ValidationError, model: type[BaseModel], locate: Locate, wher
     keys, parents = _follow(model, first["loc"])
     context = first.get("ctx", {})
     if first["type"] == "tramontane" and context["key"]:
-        keys = (*keys, *(f"[{key}]" if key.isdigit() else key for key in context["key"].split(".")))
+        around, own = keys, locate(()).source
+        keys = _below(around, context["key"])
+        instead = context["instead"]
+        if instead and locate(keys).source != own and locate(_below(around, instead["key"])).source == own:
+            keys = _below(around, instead["key"])
+            context.update(instead)
     elif first["type"].startswith("union_tag"):
         keys = (*keys, "kind")
     origin = locate(keys)
@@ -72,6 +82,10 @@ def explain(error: ValidationError, model: type[BaseModel], locate: Locate, wher
         where=where,
         more=len(details) - 1,
     )
+
+
+def _below(keys: Keys, dotted: str) -> Keys:
+    return (*keys, *(f"[{key}]" if key.isdigit() else key for key in dotted.split(".")))
 
 
 def field_names(models: Sequence[type[BaseModel]]) -> list[str]:

@@ -21,6 +21,9 @@ SUFFIX = ".trace"
 _FORMAT = b"TRMTRACE"
 _HEADER = struct.Struct("<8s4I3q")
 _NAME = re.compile(r"rank-(\d+)\.trace")
+_WRITTEN = "a file that tramontane trace has written"
+#: What the extension says when Python can't read the name of a collective.
+_NO_TEXT = re.compile(r"(rank \d+, call \d+): found 'utf-8' codec can't decode .*", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,12 @@ def is_trace(path: Path) -> bool:
     return path.is_dir()
 
 
+def is_part(path: Path) -> bool:
+    """Return whether this file is what one rank has written."""
+    with path.open("rb") as stream:
+        return stream.read(len(_FORMAT)) == _FORMAT
+
+
 def read(path: Path, algorithms: Algorithms) -> memoryview:
     """Return the table of operations of a trace.
 
@@ -95,8 +104,7 @@ def read(path: Path, algorithms: Algorithms) -> memoryview:
         If a file is not whole, or has what can't be; :func:`tramontane.study.traces.pack` makes one line of it, with
         rank, and byte or call.
     """
-    files = [str(file) for file, _ in _files(path)]
-    return memoryview(simulator().schedule.pack_mpi_trace(files, functools.partial(_said, algorithms)))
+    return _packed([str(file) for file, _ in _files(path)], functools.partial(_said, algorithms))
 
 
 def read_kept(path: Path, check: Callable[[Exchange, int], None]) -> tuple[memoryview, list[Exchange]]:
@@ -129,13 +137,29 @@ def read_kept(path: Path, check: Callable[[Exchange, int], None]) -> tuple[memor
         kept.append(exchange)
         return len(kept) - 1
 
-    return memoryview(simulator().schedule.pack_mpi_trace(files, keep, alike=True)), kept
+    return _packed(files, keep, alike=True), kept
+
+
+def _packed(files: list[str], say: Callable[..., Any], *, alike: bool = False) -> memoryview:
+    """Return the table of operations; a name of a collective that is no text is told as such."""
+    try:
+        return memoryview(simulator().schedule.pack_mpi_trace(files, say, alike))
+    except ValueError as error:
+        line = _NO_TEXT.fullmatch(str(error))
+        if line is None:
+            raise
+        raise ValueError(f"{line[1]}: found a collective whose name is not UTF-8, allowed: one of MPI-3") from None
 
 
 def _said(algorithms: Algorithms, name: str, members: tuple[int, ...], root: int, said: list[tuple[int, ...]]) -> Any:
     """Return what a collective call exchanges (ValueError)."""
     exchange = from_sizes(name, members, root if root < len(members) else 0, said)
     return exchange and (exchange.sizes or schedules(exchange, algorithms))
+
+
+def check(path: Path) -> None:
+    """Refuse a folder without files of all ranks of one run (InputError); no more than their headers is read."""
+    _files(path)
 
 
 def summary(path: Path) -> Summary:
@@ -161,6 +185,10 @@ def _files(path: Path) -> list[tuple[Path, Header]]:
     found = {int(match[1]): file for file in sorted(path.iterdir()) if (match := _NAME.fullmatch(file.name))}
     if not found:
         raise InputError(path, "", None, "a folder that tramontane trace has written", problem="found no rank-*.trace")
+    for file in found.values():
+        if not file.is_file():  # to open a pipe would take for ever
+            kind = "a folder" if file.is_dir() else "what is no file" if file.exists() else "a link that leads nowhere"
+            raise InputError(file, "", None, _WRITTEN, problem=f"found {kind}")
     headers = {number: header(file) for number, file in found.items()}
     first = headers[min(found)]
     for number, each in headers.items():
@@ -171,8 +199,9 @@ def _files(path: Path) -> list[tuple[Path, Header]]:
         if (each.run, each.ranks) != (first.run, first.ranks):
             other = found[min(found)].name
             raise InputError(found[number], "", None, f"files of the run of {other}", problem="found another run's")
-    if lacking := [number for number in range(first.ranks) if number not in found]:
-        problem = f"found no file of rank {lacking[0]}"
+    lacking = next((number for number in range(first.ranks) if number not in found), None)
+    if lacking is not None:
+        problem = f"found no file of rank {lacking}"
         raise InputError(path, "", None, f"files of ranks 0 to {first.ranks - 1}", problem=problem)
     return [(found[number], headers[number]) for number in range(first.ranks)]
 
@@ -182,7 +211,7 @@ def header(file: Path) -> Header:
     with file.open("rb") as stream:
         data = stream.read(_HEADER.size)
         if len(data) < _HEADER.size or not data.startswith(_FORMAT):
-            raise InputError(file, "", None, "a file that tramontane trace has written", problem="found another one")
+            raise InputError(file, "", None, _WRITTEN, problem="found another one")
         _, version, rank, ranks, words, run, begun, offset = _HEADER.unpack(data)
         if version != VERSION:
             raise InputError(file, f"rank {rank}, byte 8", None, str(VERSION), problem=f"found version {version}")

@@ -8,6 +8,14 @@ from tramontane.support.layout import INSTALLED, SHARE
 EXPERIMENTS = Path("configs/experiments")
 
 
+def working_folder() -> Path:
+    """Return the working directory (InputError: somebody has removed it)."""
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise InputError("", "working directory", None, "one that exists", problem=f"{error.strerror}") from None
+
+
 def find_root(start: str | Path | None = None) -> Path:
     """Return the project's folder: the nearest one upward from `start` that holds ``configs/experiments``.
 
@@ -17,10 +25,11 @@ def find_root(start: str | Path | None = None) -> Path:
     Raises
     ------
     InputError
-        If there is no such folder.
+        If there is no such folder, or no working directory.
     """
-    begin = Path.cwd() if start is None else Path(start).resolve()  # a working directory has no links in it
-    found = _project(begin) or _project(Path.cwd()) or _project(SHARE.resolve())
+    here = working_folder()
+    begin = here if start is None else Path(start).resolve()  # a working directory has no links in it
+    found = _project(begin) or _project(here) or _project(SHARE.resolve())
     if found is None:
         raise _no_project(Path(start or begin))
     return found

@@ -43,7 +43,7 @@ def parse_yaml(path: str | Path, text: str) -> dict[str, Any]:
         raise InputError(path, "", None, "a mapping of keys to values", problem="the file is empty")
     if not isinstance(data, dict):
         raise InputError(path, "", data, "a mapping of keys to values")
-    checked: dict[str, Any] = _text_keys(data, path, "")
+    checked: dict[str, Any] = text_keys(data, path, "")
     return checked
 
 
@@ -91,10 +91,10 @@ def _line(error: MarkedYAMLError) -> str:
     return f" (line {mark.line + 1})" if mark else ""
 
 
-def _text_keys(data: Any, path: str | Path, prefix: str) -> Any:
+def text_keys(data: Any, path: str | Path, prefix: str) -> Any:
     """Check that all keys are texts, at any depth; numbers as labels are turned into text."""
     if isinstance(data, list):
-        return [_text_keys(value, path, f"{prefix}[{number}]") for number, value in enumerate(data)]
+        return [text_keys(value, path, f"{prefix}[{number}]") for number, value in enumerate(data)]
     if not isinstance(data, dict):
         return data
     result: dict[str, Any] = {}
@@ -106,5 +106,5 @@ def _text_keys(data: Any, path: str | Path, prefix: str) -> Any:
         below = f"{prefix}.{name}" if prefix else name
         if name in result:
             raise InputError(path, below, name, "each key once", problem=f"key {show(name)} stands there twice")
-        result[name] = _text_keys(value, path, below)
+        result[name] = text_keys(value, path, below)
     return result

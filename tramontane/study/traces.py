@@ -85,9 +85,11 @@ def _packed(path: Path, ours: Callable[[], _T], archive: Callable[[], _T], goal:
             return ours()
         if path.stat().st_size == 0:
             raise InputError(path, "", None, WHAT, problem="found nothing")
+        if mpi_traces.is_part(path):
+            raise InputError(path, "", None, "the folder that it lies in", problem="found the trace of one rank")
         return archive() if path.suffix == otf2.SUFFIX else goal()
     except OSError as error:
-        raise InputError(path, "", None, WHAT, problem=f"{error.strerror}") from None
+        raise InputError(error.filename or path, "", None, WHAT, problem=f"{error.strerror}") from None
     except ValueError as error:
         if (line := InputError.of_line(path, error)) is None:
             raise

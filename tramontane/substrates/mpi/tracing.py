@@ -1,5 +1,7 @@
 """Starts an MPI program of the user's own so that it is traced; see docs/your-application.md."""
 
+import contextlib
+import errno
 import os
 import shutil
 import signal
@@ -8,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 from tramontane.errors import InputError
+from tramontane.study import mpi_traces
 from tramontane.study.mpi_traces import SUFFIX
 from tramontane.substrates.mpi.build import build_tracer, missing_tools
 from tramontane.substrates.mpi.launch import SESSIONS
@@ -15,6 +18,8 @@ from tramontane.substrates.mpi.libraries import INSTALL, Library, find_command, 
 
 #: Environment variables of the tracing library (``tracer/tracer.hpp``): where to, and whether to leave out names.
 FOLDER, STRIP = "TRAMONTANE_TRACE", "TRAMONTANE_TRACE_STRIP"
+
+_STARTER = "a command that starts MPI programs, such as mpirun"
 
 
 def library_of_launcher(launcher: str, environment: str | None) -> Library:
@@ -34,7 +39,7 @@ def library_of_launcher(launcher: str, environment: str | None) -> Library:
         return there[environment]
     path = find_command(launcher)
     if path is None:
-        raise InputError("tramontane trace", "", launcher, "a command that starts MPI programs, such as mpirun")
+        raise InputError("tramontane trace", "", launcher, _STARTER)
     real = Path(path).resolve()
     for library in there.values():
         if Path(library.mpirun[0]).resolve() == real:
@@ -61,25 +66,61 @@ def trace(command: list[str], folder: Path, environment: str | None, *, strip: b
     Raises
     ------
     InputError
-        If there is no such library, or something else is in the folder.
+        If there is no such library or command, something else is in the folder, it can't be made, or what then is in
+        it is no trace of one run.
     RuntimeError
         If the tracing library can't be built.
     """
     if missing := missing_tools():
         raise InputError("tramontane trace", "", None, "g++ and cmake", problem=f"{' and '.join(missing)} not found")
     library = library_of_launcher(command[0], environment)
-    if folder.exists():
-        if not folder.is_dir() or any(each.suffix != SUFFIX for each in folder.iterdir()):
-            raise InputError("--output", "", folder.name, "a new folder, or one with nothing but a trace")
-        shutil.rmtree(folder)
-    tracer = build_tracer(library)
-    folder.mkdir(parents=True)
-    with tempfile.TemporaryDirectory(prefix="mpi-", ignore_cleanup_errors=True) as sessions:
-        variables = {**dict.fromkeys(SESSIONS, sessions), **library.variables, **os.environ}
-        status = _run(command, variables | _preloaded(tracer, folder, strip=strip))
-    if not any(folder.iterdir()):
-        folder.rmdir()
+    if find_command(command[0]) is None:
+        raise InputError("tramontane trace", "", command[0], _STARTER)
+    new = _make(folder)
+    try:
+        tracer = build_tracer(library)
+        with tempfile.TemporaryDirectory(prefix="mpi-", ignore_cleanup_errors=True) as sessions:
+            variables = {**dict.fromkeys(SESSIONS, sessions), **library.variables, **os.environ}
+            status = _run(command, variables | _preloaded(tracer, folder, strip=strip))
+        if status == 0 and any(folder.iterdir()):
+            _check(folder)
+    finally:
+        _remove_empty(new)
     return status
+
+
+def _make(folder: Path) -> list[Path]:
+    """Make the folder of a trace, without an older one in it; return what is new of its path, the last part first."""
+    new: list[Path] = []
+    try:
+        if folder.exists():
+            if not folder.is_dir() or any(each.suffix != SUFFIX for each in folder.iterdir()):
+                raise InputError("--output", "", str(folder), "a new folder, or one with nothing but a trace")
+            shutil.rmtree(folder)
+        new = [part for part in (folder, *folder.parents) if not part.exists()]
+        folder.mkdir(parents=True)
+    except OSError as error:
+        _remove_empty(new)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        problem = f"found '{folder}': {error.strerror}"
+        raise InputError("--output", "", None, "a place to write to", problem=problem) from None
+    return new
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+
+
+def _check(folder: Path) -> None:
+    """Refuse, and remove, what is no trace of one run (InputError)."""
+    try:
+        mpi_traces.check(folder)
+    except InputError:
+        shutil.rmtree(folder)
+        raise
 
 
 def _preloaded(tracer: Path, folder: Path, *, strip: bool) -> dict[str, str]:
@@ -92,7 +133,12 @@ def _preloaded(tracer: Path, folder: Path, *, strip: bool) -> dict[str, str]:
 
 
 def _run(command: list[str], variables: dict[str, str]) -> int:
-    with subprocess.Popen(command, env=variables) as process:
+    try:
+        started = subprocess.Popen(command, env=variables)
+    except OSError as error:  # such as a script without the line that says what runs it
+        problem = f"found '{command[0]}': {error.strerror}"
+        raise InputError("tramontane trace", "", None, _STARTER, problem=problem) from None
+    with started as process:
         while True:
             try:
                 return process.wait()
