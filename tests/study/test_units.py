@@ -84,6 +84,8 @@ def test_a_long_exponent_is_told_as_such() -> None:
     [
         ("10 gb/s", BANDWIDTH, "10 GB/s"),
         ("1 kb/s", BANDWIDTH, ""),  # 1 kB/s is less than the least one
+        ("10 Gb/s", BANDWIDTH, "10 Gbit/s"),  # an eighth of 10 GB/s
+        ("100 Gbps", BANDWIDTH, "100 Gbit/s"),
         ("1 PB/s", BANDWIDTH, ""),
         ("1 PB", SIZE, ""),
         ("1 usec", TIME, "1 us"),

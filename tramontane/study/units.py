@@ -23,6 +23,7 @@ _NUMBER = re.compile(
     r"[ \t]*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?)"
     r"[ \t]*(?![ \t.]|(?:[eE][+-]?)?[0-9])(.*?)[ \t]*"
 )
+_BITS = re.compile(r"([kMGT]?)b(?:/s|ps)")  # data sheets write bits so, an eighth of bytes
 _LONG_EXPONENT = re.compile(r"[0-9.][eE][+-]?[0-9]{3}")
 _LONGEST = 100
 """Characters of a quantity: a longer one is no number that somebody meant."""
@@ -129,7 +130,8 @@ def _parsed(text: str, dimension: Dimension, least: int, most: int | None) -> in
 
 def _meant(number: str, unit: str, dimension: Dimension, least: int, most: int | None) -> str | None:
     """Return what an unknown unit was probably meant to be, where that is allowed; 1 PB is not a misspelt 1 B."""
-    name = closest(unit, dimension.units)
+    bits = _BITS.fullmatch(unit)
+    name = f"{bits[1]}bit/s" if bits and f"{bits[1]}bit/s" in dimension.units else closest(unit, dimension.units)
     if name is None or (unit[0] in "PEZY" and unit[1:] == name):
         return None
     value = Fraction(number) * dimension.units[name]
