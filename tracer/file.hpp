@@ -20,8 +20,9 @@ namespace tramontane::tracer {
 /// before it is written: a full disk ends the trace, not the program.
 class File {
 public:
+    /// What is there already may be another process's, so it is left alone.
     bool open(const char* path) {
-        file_ = ::open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+        file_ = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
         return file_ >= 0 && reserve(0);
     }
     [[nodiscard]] bool is_open() const { return at_ != nullptr; }
