@@ -1,9 +1,11 @@
 /* What programs may do and few do; the first word says what, on 2 ranks if nothing else is said. */
+#include <fcntl.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LARGE 100000
@@ -224,6 +226,26 @@ static void threads(const char* how) {
     for (int i = 0; i < number; ++i) pthread_join(all[i], NULL);
 }
 
+/* Closes a descriptor of a trace, as programs do that close all that they have not opened, and takes its number. */
+static void closes(const char* folder) {
+    char name[64], target[4096];
+    for (int i = 3; i < 256; ++i) {
+        snprintf(name, sizeof name, "/proc/self/fd/%d", i);
+        const ssize_t length = readlink(name, target, sizeof target - 1);
+        if (length <= 0) continue;
+        target[length] = 0;
+        if (strstr(target, ".trace") != NULL) close(i);
+    }
+    if (chdir(folder) != 0) abort();
+    snprintf(name, sizeof name, "own-%d", rank);
+    const int own = open(name, O_RDWR | O_CREAT | O_TRUNC, 0644);
+    if (write(own, "hello\n", 6) != 6) abort();
+    for (int i = 0; i < 400000; ++i) MPI_Bcast(out, i % 4000, MPI_BYTE, 0, MPI_COMM_SELF);
+    struct stat found;
+    fstat(own, &found);
+    printf("%ld B\n", (long)found.st_size);
+}
+
 /* As many ranks more, which do what a program does. */
 static void spawns(const char* program, MPI_Comm parent) {
     MPI_Comm others = parent;
@@ -292,6 +314,7 @@ int main(int argc, char** argv) {
     if (strcmp(what, "asked") == 0) asked();
     if (strcmp(what, "between") == 0) between();
     if (strstr(what, "thread") != NULL) threads(argv[2]);
+    if (strcmp(what, "closes") == 0) closes(argv[2]);
     if (strcmp(what, "spawn") == 0) spawns(argv[0], parent);
 #if MPI_VERSION >= 4
     if (strcmp(what, "persistent") == 0) persistent();

@@ -262,6 +262,16 @@ def test_ranks_that_are_spawned_are_refused(mpi: Program, corner: Any, capfd: py
     assert "found ranks that are spawned, or of another program; allowed: ranks that all start" in refusal(folder)
 
 
+def test_a_program_may_close_what_it_has_not_opened(
+    corner: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = corner("closes", str(tmp_path))
+    assert sorted(capfd.readouterr().out.split()) == ["6", "6", "B", "B", "done"]
+    told = mpi_traces.summary(folder)
+    assert (told.calls, told.cut) == (800000, 0)
+    assert told.files_bytes > 2 << 20, "more than is reserved at once"
+
+
 def test_a_second_program_leaves_the_trace_of_the_first_alone(
     mpi: Program, traced: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
