@@ -406,9 +406,11 @@ private:
                 return finished(close(n[0], "call"));
             case Did::end_receive:
                 return end_receive(action);
-            case Did::drop:
-                close(n[0], "receive");
+            case Did::drop: {
+                const Doing own = close(n[0], "call");
+                for (const Need& each : own.ended) builder_.withdraw(each.operation);
                 return;
+            }
             case Did::collective:
                 return start(n[0], collective(groups_[n[1]], after_));
             case Did::neighbours:

@@ -393,6 +393,15 @@ def test_what_is_probed_comes_when_it_is_received(tmp_path: Path) -> None:
     assert other["time_s"] == pytest.approx(one["time_s"] + 100e-9)
 
 
+def test_a_send_may_be_cancelled(tmp_path: Path) -> None:
+    folder = written(
+        tmp_path / "x",
+        r0=call(1, 3, 1, 0, 1, 5, 64) + call(2, 7, 1) + call(3, 1, 0, 1, 5, 32),
+        r1=call(1, 2, 0, 0, 5, 32),
+    )
+    assert messages(point(folder, 2)) == {(0, 1, 5, 32): 1}
+
+
 def test_work_may_take_long(tmp_path: Path) -> None:
     """1001 s, which are more than an operation may take."""
     time, digits = 1001 * 10**9, []
