@@ -7,9 +7,7 @@
 // NOLINTBEGIN(bugprone-macro-parentheses): what stands in brackets is a list
 using tramontane::tracer::bytes_of;
 using tramontane::tracer::Call;
-using tramontane::tracer::kept;
 using tramontane::tracer::OneSided;
-using tramontane::tracer::statuses_or_ours;
 using tramontane::tracer::Tracer;
 
 #define EACH(...) __VA_ARGS__
@@ -73,7 +71,7 @@ extern "C" int PMPI_Pcontrol(const int, ...) __attribute__((alias("MPI_Pcontrol"
 #define SENDS(name) TRACED(NAMED(name), (MESSAGE), (SENT), call.send(comm, to, tag, bytes_of(count, type));)
 #define BEGINS_TO_SEND(name)                                               \
     TRACED(NAMED(name), (MESSAGE, MPI_Request * request), (SENT, request), \
-           call.begin_send(comm, to, tag, bytes_of(count, type), request);)
+           call.begin_send(comm, to, tag, bytes_of(count, type), *request);)
 #define MAKES_SEND(name)                                                   \
     TRACED(NAMED(name), (MESSAGE, MPI_Request * request), (SENT, request), \
            call.make_send(comm, to, tag, bytes_of(count, type), *request);)
@@ -85,6 +83,7 @@ extern "C" int PMPI_Pcontrol(const int, ...) __attribute__((alias("MPI_Pcontrol"
         Call call(#name);                                                         \
         const int status = TRAMONTANE_NEXT(MPI_##name)(EACH args, info, request); \
         if (call.done(status)) {                                                  \
+            call.make_collective(comm);                                           \
             __VA_ARGS__ call.keep(*request);                                      \
         }                                                                         \
         return status;                                                            \
@@ -117,13 +116,12 @@ extern "C" int PMPI_Pcontrol(const int, ...) __attribute__((alias("MPI_Pcontrol"
     SECOND_NAME(MPI_##immediate, (EACH params, MPI_Request * request))           \
     PERSISTENT(persistent, params, args, __VA_ARGS__)
 /// One size that says it all.
-#define UNIFORM(operation, root, bytes)                 \
-    call.collective(request, comm, operation, root, 1); \
-    call.size(bytes);
+#define UNIFORM(operation, root, bytes) \
+    if (call.collective(request, comm, operation, root, 1)) call.size(bytes);
 /// A size for each rank.
-#define BY_RANK(operation, root, counts, types)                          \
-    call.collective(request, comm, operation, root, call.size_of(comm)); \
-    call.sizes(counts, types, call.size_of(comm));
+#define BY_RANK(operation, root, counts, types)                              \
+    if (call.collective(request, comm, operation, root, call.size_of(comm))) \
+        call.sizes(counts, types, call.size_of(comm));
 #define FROM const void *buffer, COUNT count, MPI_Datatype type
 #define TO void *place, COUNT most, MPI_Datatype as
 #define BETWEEN const void *buffer, void *place
@@ -158,30 +156,49 @@ extern "C" int PMPI_Pcontrol(const int, ...) __attribute__((alias("MPI_Pcontrol"
 #endif
 
 #if MPI_VERSION >= 4
-// Messages in partitions count as one, which begins with MPI_Start: when which partition is ready is not told.
+// Messages in partitions count as one, which begins with MPI_Start: when which partition is ready is not told. They
+// never meet others, so they have tags that no others have.
+#define PARTITIONED(tag) (std::int64_t{1} << 32U | (tag))
 TRACED(Psend_init,
        (const void* buffer, int partitions, MPI_Count count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
         MPI_Info info, MPI_Request* request),
        (buffer, partitions, count, type, to, tag, comm, info, request),
-       call.make_send(comm, to, tag, partitions* bytes_of(count, type), *request);)
+       call.make_send(comm, to, PARTITIONED(tag), partitions* bytes_of(count, type), *request);)
 TRACED(Precv_init,
        (void* buffer, int partitions, MPI_Count count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
         MPI_Info info, MPI_Request* request),
        (buffer, partitions, count, type, from, tag, comm, info, request),
-       call.make_partitioned_receive(comm, from, tag, partitions* bytes_of(count, type), *request);)
+       call.make_partitioned_receive(comm, from, PARTITIONED(tag), partitions* bytes_of(count, type), *request);)
 TRACED(Parrived, (MPI_Request request, int partition, int* flag), (request, partition, flag),
        if (*flag == 0) call.vain();)
 #endif
-TRACED(Start, (MPI_Request * request), (request), call.start(*request);)
-TRACED(Startall, (int number, MPI_Request requests[]), (number, requests),
-       for (int i = 0; i < number; ++i) call.start(requests[i]);)
+
+extern "C" int MPI_Start(MPI_Request* request) {
+    Call call("Start");
+    const MPI_Request before = *request;
+    const int status = TRAMONTANE_NEXT(MPI_Start)(request);
+    if (call.done(status)) call.start(before, *request);
+    return status;
+}
+SECOND_NAME(MPI_Start, (MPI_Request*))
+
+extern "C" int MPI_Startall(int number, MPI_Request requests[]) {
+    Call call("Startall");
+    const MPI_Request* const before = call.kept(requests, number);
+    const int status = TRAMONTANE_NEXT(MPI_Startall)(number, requests);
+    if (call.done(status)) {
+        for (int i = 0; i < number; ++i) call.start(before[i], requests[i]);
+    }
+    return status;
+}
+SECOND_NAME(MPI_Startall, (int, MPI_Request[]))
 
 // --- waiting and asking ----------------------------------------------------------------------------------------------
 
 extern "C" int MPI_Wait(MPI_Request* request, MPI_Status* given) {
     Call call("Wait");
     const MPI_Request before = *request;
-    MPI_Status* const got = statuses_or_ours(given, 1);
+    MPI_Status* const got = call.statuses_or_ours(given, 1);
     const int status = TRAMONTANE_NEXT(MPI_Wait)(request, got);
     if (call.done(status)) call.end(before, *got);
     return status;
@@ -191,7 +208,7 @@ SECOND_NAME(MPI_Wait, (MPI_Request*, MPI_Status*))
 extern "C" int MPI_Test(MPI_Request* request, int* flag, MPI_Status* given) {
     Call call("Test");
     const MPI_Request before = *request;
-    MPI_Status* const got = statuses_or_ours(given, 1);
+    MPI_Status* const got = call.statuses_or_ours(given, 1);
     const int status = TRAMONTANE_NEXT(MPI_Test)(request, flag, got);
     if (call.done(status)) *flag != 0 ? call.end(before, *got) : call.vain();
     return status;
@@ -200,8 +217,8 @@ SECOND_NAME(MPI_Test, (MPI_Request*, int*, MPI_Status*))
 
 extern "C" int MPI_Waitall(int number, MPI_Request requests[], MPI_Status* given) {
     Call call("Waitall");
-    const MPI_Request* const before = kept(requests, number);
-    MPI_Status* const got = statuses_or_ours(given, number);
+    const MPI_Request* const before = call.kept(requests, number);
+    MPI_Status* const got = call.statuses_or_ours(given, number);
     const int status = TRAMONTANE_NEXT(MPI_Waitall)(number, requests, got);
     if (call.done(status)) {
         for (int i = 0; i < number; ++i) call.end(before[i], got[i]);
@@ -212,8 +229,8 @@ SECOND_NAME(MPI_Waitall, (int, MPI_Request[], MPI_Status*))
 
 extern "C" int MPI_Testall(int number, MPI_Request requests[], int* flag, MPI_Status* given) {
     Call call("Testall");
-    const MPI_Request* const before = kept(requests, number);
-    MPI_Status* const got = statuses_or_ours(given, number);
+    const MPI_Request* const before = call.kept(requests, number);
+    MPI_Status* const got = call.statuses_or_ours(given, number);
     const int status = TRAMONTANE_NEXT(MPI_Testall)(number, requests, flag, got);
     if (call.done(status)) {
         if (*flag == 0) call.vain();
@@ -225,8 +242,8 @@ SECOND_NAME(MPI_Testall, (int, MPI_Request[], int*, MPI_Status*))
 
 extern "C" int MPI_Waitany(int number, MPI_Request requests[], int* index, MPI_Status* given) {
     Call call("Waitany");
-    const MPI_Request* const before = kept(requests, number);
-    MPI_Status* const got = statuses_or_ours(given, 1);
+    const MPI_Request* const before = call.kept(requests, number);
+    MPI_Status* const got = call.statuses_or_ours(given, 1);
     const int status = TRAMONTANE_NEXT(MPI_Waitany)(number, requests, index, got);
     if (call.done(status) && *index != MPI_UNDEFINED) call.end(before[*index], *got);
     return status;
@@ -235,8 +252,8 @@ SECOND_NAME(MPI_Waitany, (int, MPI_Request[], int*, MPI_Status*))
 
 extern "C" int MPI_Testany(int number, MPI_Request requests[], int* index, int* flag, MPI_Status* given) {
     Call call("Testany");
-    const MPI_Request* const before = kept(requests, number);
-    MPI_Status* const got = statuses_or_ours(given, 1);
+    const MPI_Request* const before = call.kept(requests, number);
+    MPI_Status* const got = call.statuses_or_ours(given, 1);
     const int status = TRAMONTANE_NEXT(MPI_Testany)(number, requests, index, flag, got);
     if (call.done(status)) {
         if (*flag == 0) {
@@ -252,8 +269,8 @@ SECOND_NAME(MPI_Testany, (int, MPI_Request[], int*, int*, MPI_Status*))
 #define SOME(name)                                                                                                \
     extern "C" int MPI_##name(int number, MPI_Request requests[], int* ended, int indices[], MPI_Status* given) { \
         Call call(#name);                                                                                         \
-        const MPI_Request* const before = kept(requests, number);                                                 \
-        MPI_Status* const got = statuses_or_ours(given, number);                                                  \
+        const MPI_Request* const before = call.kept(requests, number);                                            \
+        MPI_Status* const got = call.statuses_or_ours(given, number);                                             \
         const int status = TRAMONTANE_NEXT(MPI_##name)(number, requests, ended, indices, got);                    \
         if (call.done(status)) {                                                                                  \
             if (*ended == 0) call.vain();                                                                         \
@@ -265,7 +282,14 @@ SECOND_NAME(MPI_Testany, (int, MPI_Request[], int*, int*, MPI_Status*))
 SOME(Waitsome)
 SOME(Testsome)
 
-TRACED(Request_get_status, (MPI_Request request, int* flag, MPI_Status* given), (request, flag, given), call.vain();)
+extern "C" int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* given) {
+    Call call("Request_get_status");
+    MPI_Status* const got = call.statuses_or_ours(given, 1);
+    const int status = TRAMONTANE_NEXT(MPI_Request_get_status)(request, flag, got);
+    if (call.done(status)) *flag != 0 ? call.ended(request, *got) : call.vain();
+    return status;
+}
+SECOND_NAME(MPI_Request_get_status, (MPI_Request, int*, MPI_Status*))
 
 extern "C" int MPI_Request_free(MPI_Request* request) {
     Call call("Request_free");
@@ -276,20 +300,20 @@ extern "C" int MPI_Request_free(MPI_Request* request) {
 }
 SECOND_NAME(MPI_Request_free, (MPI_Request*))
 
-TRACED(Cancel, (MPI_Request * request), (request), call.tracer().cancels = true;)
+TRACED(Cancel, (MPI_Request * request), (request), call.cancel(*request);)
 
 TRACED(Probe, (int from, int tag, MPI_Comm comm, MPI_Status* given), (from, tag, comm, given), )
 TRACED(Iprobe, (int from, int tag, MPI_Comm comm, int* flag, MPI_Status* given), (from, tag, comm, flag, given),
        if (*flag == 0) call.vain();)
 TRACED(Mprobe, (int from, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* given),
-       (from, tag, comm, message, given), call.probed(comm, *message);)
+       (from, tag, comm, message, given), call.probed(comm, from, *message);)
 TRACED(Improbe, (int from, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* given),
-       (from, tag, comm, flag, message, given), *flag != 0 ? call.probed(comm, *message) : call.vain();)
+       (from, tag, comm, flag, message, given), *flag != 0 ? call.probed(comm, from, *message) : call.vain();)
 
 extern "C" int MPI_Mrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* message, MPI_Status* given) {
     Call call("Mrecv");
     const MPI_Message before = *message;
-    MPI_Status* const got = statuses_or_ours(given, 1);
+    MPI_Status* const got = call.statuses_or_ours(given, 1);
     const int status = TRAMONTANE_NEXT(MPI_Mrecv)(buffer, count, type, message, got);
     if (call.done(status)) call.receive_probed(before, *got);
     return status;
@@ -382,6 +406,29 @@ MAKES(Dist_graph_create_adjacent,
 MAKES(Intercomm_create, (MPI_Comm comm, int leader, MPI_Comm peers, int other, int tag, MPI_Comm* made),
       (comm, leader, peers, other, tag, made))
 MAKES(Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm* made), (comm, high, made))
+
+// The handle is there at once, but may not be used.
+#define MAKES_LIKE(name, params, args) TRACED(name, params, args, call.made_like(comm, *made);)
+MAKES_LIKE(Comm_idup, (MPI_Comm comm, MPI_Comm* made, MPI_Request* request), (comm, made, request))
+#if MPI_VERSION >= 4
+MAKES_LIKE(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* made, MPI_Request* request),
+           (comm, info, made, request))
+#endif
+
+#define JOINS(name, params, args) TRACED(name, params, args, call.joined();)
+JOINS(Comm_spawn,
+      (const char* command, char* words[], int most, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* made,
+       int errors[]),
+      (command, words, most, info, root, comm, made, errors))
+JOINS(Comm_spawn_multiple,
+      (int number, char* commands[], char** words[], const int most[], const MPI_Info infos[], int root, MPI_Comm comm,
+       MPI_Comm* made, int errors[]),
+      (number, commands, words, most, infos, root, comm, made, errors))
+JOINS(Comm_accept, (const char* port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* made),
+      (port, info, root, comm, made))
+JOINS(Comm_connect, (const char* port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* made),
+      (port, info, root, comm, made))
+JOINS(Comm_join, (int socket, MPI_Comm* made), (socket, made))
 
 #define LEAVES(name)                                                       \
     extern "C" int MPI_##name(MPI_Comm* comm) {                            \

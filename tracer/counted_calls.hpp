@@ -7,15 +7,17 @@
 SENDS(Send)
 SENDS(Ssend)
 SENDS(Rsend)
-TRACED(NAMED(Bsend), (MESSAGE), (SENT), call.begin_send(comm, to, tag, bytes_of(count, type), nullptr);)
+TRACED(NAMED(Bsend), (MESSAGE), (SENT), call.begin_buffered_send(comm, to, tag, bytes_of(count, type), nullptr);)
 BEGINS_TO_SEND(Isend)
 BEGINS_TO_SEND(Issend)
 BEGINS_TO_SEND(Irsend)
-BEGINS_TO_SEND(Ibsend)
 MAKES_SEND(Send_init)
 MAKES_SEND(Ssend_init)
 MAKES_SEND(Rsend_init)
-MAKES_SEND(Bsend_init)
+TRACED(NAMED(Ibsend), (MESSAGE, MPI_Request* request), (SENT, request),
+       call.begin_buffered_send(comm, to, tag, bytes_of(count, type), request);)
+TRACED(NAMED(Bsend_init), (MESSAGE, MPI_Request* request), (SENT, request),
+       call.make_send(comm, to, tag, bytes_of(count, type), *request, true);)
 
 TRACED(NAMED(Irecv), (PLACE, MPI_Request* request), (buffer, count, type, from, tag, comm, request),
        call.begin_receive(comm, from, *request);)
@@ -24,7 +26,7 @@ TRACED(NAMED(Recv_init), (PLACE, MPI_Request* request), (buffer, count, type, fr
 
 extern "C" int NAMED(MPI_Recv)(PLACE, MPI_Status* given) {
     Call call("Recv");
-    MPI_Status* const got = statuses_or_ours(given, 1);
+    MPI_Status* const got = call.statuses_or_ours(given, 1);
     const int status = TRAMONTANE_NEXT(NAMED(MPI_Recv))(buffer, count, type, from, tag, comm, got);
     if (call.done(status)) call.receive(comm, *got);
     return status;
@@ -35,7 +37,7 @@ extern "C" int NAMED(MPI_Sendrecv)(const void* buffer, COUNT count, MPI_Datatype
                                    COUNT most, MPI_Datatype as, int from, int tag_from, MPI_Comm comm,
                                    MPI_Status* given) {
     Call call("Sendrecv");
-    MPI_Status* const got = statuses_or_ours(given, 1);
+    MPI_Status* const got = call.statuses_or_ours(given, 1);
     const int status =
         TRAMONTANE_NEXT(NAMED(MPI_Sendrecv))(buffer, count, type, to, tag, place, most, as, from, tag_from, comm, got);
     if (call.done(status)) {
@@ -50,7 +52,7 @@ SECOND_NAME(NAMED(MPI_Sendrecv),
 extern "C" int NAMED(MPI_Sendrecv_replace)(void* buffer, COUNT count, MPI_Datatype type, int to, int tag, int from,
                                            int tag_from, MPI_Comm comm, MPI_Status* given) {
     Call call("Sendrecv_replace");
-    MPI_Status* const got = statuses_or_ours(given, 1);
+    MPI_Status* const got = call.statuses_or_ours(given, 1);
     const int status =
         TRAMONTANE_NEXT(NAMED(MPI_Sendrecv_replace))(buffer, count, type, to, tag, from, tag_from, comm, got);
     if (call.done(status)) {

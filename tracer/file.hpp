@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,18 +12,29 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <span>
+#include <string>
 
 namespace tramontane::tracer {
 
 /// Maps the end of a file, so that the kernel keeps what is written even if the process is killed. Space is reserved
-/// before it is written: a full disk ends the trace, not the program.
+/// before it is written: a full disk ends the trace, not the program. No descriptor stays open: programs close those
+/// that they don't know, and the number is then that of another file.
 class File {
 public:
+    /// What is there already may be another process's, so it is left alone.
     bool open(const char* path) {
-        file_ = ::open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-        return file_ >= 0 && reserve(0);
+        const Descriptor file{::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644)};
+        struct stat own{};
+        if (file.number < 0 || ::fstat(file.number, &own) != 0) return false;
+        device_ = own.st_dev;
+        inode_ = own.st_ino;
+        char* const absolute = ::realpath(path, nullptr);  // the program may go to another folder
+        path_ = absolute != nullptr ? absolute : path;
+        std::free(absolute);
+        return reserve(0);
     }
     [[nodiscard]] bool is_open() const { return at_ != nullptr; }
 
@@ -41,12 +53,31 @@ public:
         if (at_ == nullptr) return;
         const std::size_t used = offset_ + static_cast<std::size_t>(at_ - begin_);
         unmap();
-        if (::ftruncate(file_, static_cast<off_t>(used)) != 0) std::perror("tramontane-trace");
-        ::close(file_);
-        file_ = -1;
+        const Descriptor file = again();
+        if (::ftruncate(file.number, static_cast<off_t>(used)) != 0) std::perror("tramontane-trace");
     }
 
 private:
+    struct Descriptor {
+        explicit Descriptor(int of) : number{of} {}
+        Descriptor(const Descriptor&) = delete;
+        Descriptor& operator=(const Descriptor&) = delete;
+        ~Descriptor() {
+            if (number >= 0) ::close(number);
+        }
+        int number;
+    };
+    /// The file, if it is still there.
+    [[nodiscard]] Descriptor again() const {
+        const int number = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
+        struct stat found{};
+        if (number < 0 || (::fstat(number, &found) == 0 && found.st_dev == device_ && found.st_ino == inode_)) {
+            return Descriptor{number};
+        }
+        ::close(number);
+        return Descriptor{-1};
+    }
+
     static constexpr std::size_t chunk = std::size_t{1} << 20U;
 
     bool reserve(std::size_t least) {
@@ -56,13 +87,13 @@ private:
         offset_ = used / page * page;
         const std::size_t length = (used - offset_ + std::max(chunk, least) + page - 1) / page * page;
         void* place = MAP_FAILED;
-        if (::posix_fallocate(file_, static_cast<off_t>(offset_), static_cast<off_t>(length)) == 0) {
-            place = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, file_, static_cast<off_t>(offset_));
+        const Descriptor file = again();
+        if (::posix_fallocate(file.number, static_cast<off_t>(offset_), static_cast<off_t>(length)) == 0) {
+            place =
+                ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, file.number, static_cast<off_t>(offset_));
         }
         if (place == MAP_FAILED) {
             std::fputs("tramontane-trace: no space for the trace, which ends here\n", stderr);
-            ::close(file_);
-            file_ = -1;
             return false;
         }
         begin_ = static_cast<std::uint8_t*>(place);
@@ -75,7 +106,9 @@ private:
         begin_ = at_ = end_ = nullptr;
     }
 
-    int file_ = -1;
+    std::string path_;
+    dev_t device_{};
+    ino_t inode_{};
     std::size_t offset_ = 0;  ///< of the mapping, in the file
     std::uint8_t* begin_ = nullptr;
     std::uint8_t* at_ = nullptr;

@@ -25,7 +25,8 @@ struct Communicator {
         int tag;   ///< which of several edges
     };
     std::vector<Neighbour> sources, targets;
-    int awaited = 0;  ///< receives that still ask for peers
+    int awaited = 0;       ///< requests that still ask for its number, or for peers
+    bool retired = false;  ///< no handle stands for it
 
     [[nodiscard]] int size() const { return static_cast<int>(members.size()); }
     [[nodiscard]] int peer(int rank_of_peer) const { return peers[static_cast<std::size_t>(rank_of_peer)]; }
@@ -58,13 +59,40 @@ public:
         known_[number_of(handle)] = std::move(own);
         return made;
     }
+    /// One of the same ranks, which a handle stands for, or which is there for a request.
+    Communicator& add_like(const Communicator& other, const MPI_Comm* handle) {
+        if (handle != nullptr) forget(*handle);
+        auto own = std::make_unique<Communicator>();
+        Communicator& made = *own;
+        made.number = number();
+        made.members = other.members;
+        made.peers = other.peers;
+        made.between_groups = other.between_groups;
+        made.rank = other.rank;
+        if (handle != nullptr) {
+            known_[number_of(*handle)] = std::move(own);
+        } else {
+            retire(std::move(own));
+        }
+        return made;
+    }
+    /// It keeps its number while there are requests: they go on when it is freed.
     void forget(MPI_Comm handle) {
         last_ = nullptr;
         const auto found = known_.find(number_of(handle));
         if (found == known_.end()) return;
-        give_back(found->second->number);
-        if (found->second->awaited > 0) retired_.push_back(std::move(found->second));
+        if (found->second->awaited > 0) {
+            retire(std::move(found->second));
+        } else {
+            give_back(found->second->number);
+        }
         known_.erase(found);
+    }
+    /// One request less.
+    void release(Communicator& of) {
+        if (--of.awaited > 0 || !of.retired) return;
+        give_back(of.number);
+        retired_.erase(&of);
     }
     /// A number in the trace, for a communicator or for a window.
     std::uint32_t number() {
@@ -93,8 +121,14 @@ public:
     }
 
 private:
+    void retire(std::unique_ptr<Communicator> one) {
+        one->retired = true;
+        Communicator* const place = one.get();
+        retired_[place] = std::move(one);
+    }
+
     std::unordered_map<std::uintptr_t, std::unique_ptr<Communicator>> known_;
-    std::vector<std::unique_ptr<Communicator>> retired_;  ///< freed while receives were open
+    std::unordered_map<const Communicator*, std::unique_ptr<Communicator>> retired_;
     std::vector<std::uint32_t> free_;
     std::uint32_t next_ = 0;
     MPI_Comm last_handle_{};
@@ -115,9 +149,11 @@ struct Request {
     Kind kind = send;
     bool persistent = false;
     bool active = true;
+    bool buffered = false;  ///< a send that its end does not wait for
     Communicator* communicator = nullptr;
-    std::int64_t peer = 0, tag = 0, bytes = 0;  ///< of a persistent send, or of a receive in partitions
-    bool partitioned = false;                   ///< its status says nothing of what came
+    std::int64_t peer = 0, tag = 0, bytes = 0;  ///< of a persistent send, or of a receive that is known
+    bool known = false;                         ///< of a receive: what comes, before it ends
+    bool cancelled = false;                     ///< if that was not too late
     std::vector<std::uint8_t> starts{};         ///< what a start of a persistent collective is told of
 };
 
@@ -148,15 +184,26 @@ public:
         return at;
     }
     void remove(std::uint32_t own) {
-        std::uint32_t* at = &bucket(all_[own].handle);
-        while (*at != own) at = &all_[*at].next;
-        *at = all_[own].next;
+        take_out(own);
         all_[own].next = free_;
         free_ = own;
+    }
+    /// Another handle stands for it from here on.
+    void rename(std::uint32_t own, std::uintptr_t handle) {
+        take_out(own);
+        std::uint32_t& first = bucket(handle);
+        all_[own].handle = handle;
+        all_[own].next = first;
+        first = own;
     }
     Request& operator[](std::uint32_t own) { return all_[own]; }
 
 private:
+    void take_out(std::uint32_t own) {
+        std::uint32_t* at = &bucket(all_[own].handle);
+        while (*at != own) at = &all_[*at].next;
+        *at = all_[own].next;
+    }
     std::uint32_t& bucket(std::uintptr_t handle) {
         const std::uint64_t mixed = (handle ^ (handle >> 7U)) * 0x9e3779b97f4a7c15ULL;
         return buckets_[mixed >> 52U];

@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,21 +43,26 @@ enum class Did : std::uint8_t {
     threads,
     one_sided,
     untold,  ///< something that a trace can't tell of
+    vain,    ///< it has asked, and nothing had come
+    joined,  ///< ranks of others take part
+    probed,
+    begin_probed,
 };
 
 /// Of a one-sided call.
 enum class OneSided : std::uint8_t { put = 1, get, fence, post, start, complete, wait, lock, unlock, flush };
 
 inline std::int64_t bytes_of(std::int64_t count, MPI_Datatype type) {
-    int size = 0;
-    TRAMONTANE_NEXT(MPI_Type_size)(type, &size);
+    if (count == 0) return 0;  // of what may be no type
+    MPI_Count size = 0;
+    TRAMONTANE_NEXT(MPI_Type_size_x)(type, &size);
     return count * size;
 }
 
 /// The trace of this process.
 class Tracer {
 public:
-    static constexpr std::uint32_t version = 1;
+    static constexpr std::uint32_t version = 2;
 
     static Tracer& own() {
         static Tracer tracer;
@@ -66,20 +73,24 @@ public:
     void start(int provided) {
         const char* const folder = std::getenv("TRAMONTANE_TRACE");
         if (folder == nullptr || file.is_open()) return;
+        MPI_Comm parent = MPI_COMM_NULL;
+        TRAMONTANE_NEXT(MPI_Comm_get_parent)(&parent);
+        if (parent != MPI_COMM_NULL) return;  // the ranks that are traced are those that have spawned it
         several_threads_ = provided == MPI_THREAD_MULTIPLE;
         int rank = 0, ranks = 0;
         TRAMONTANE_NEXT(MPI_Comm_rank)(MPI_COMM_WORLD, &rank);
         TRAMONTANE_NEXT(MPI_Comm_size)(MPI_COMM_WORLD, &ranks);
-        char name[32];
-        std::snprintf(name, sizeof name, "/rank-%07d.trace", rank);
-        if (!file.open((folder + std::string(name)).c_str())) {
-            std::fprintf(stderr, "tramontane-trace: %s%s can't be written; there will be no trace\n", folder, name);
-        }
         clock.start();
         TRAMONTANE_NEXT(MPI_Comm_dup)(MPI_COMM_WORLD, &private_);
         begun_ = clock.now();
-        std::int64_t run = rank == 0 ? host_time() ^ (std::int64_t{::getpid()} << 40U) : 0;
+        std::int64_t run = 0;  // none without the first file: what others added to a trace would spoil it
+        if (rank == 0 && open(folder, rank)) run = (host_time() ^ (std::int64_t{::getpid()} << 40U)) | 1;
         TRAMONTANE_NEXT(MPI_Bcast)(&run, sizeof run, MPI_BYTE, 0, private_);
+        if (run == 0) {
+            TRAMONTANE_NEXT(MPI_Comm_free)(&private_);
+            return;
+        }
+        if (rank != 0) open(folder, rank);
         const std::int64_t offset = clock_offset(rank, ranks);
         header(rank, ranks, run, offset);
         on = true;
@@ -95,8 +106,10 @@ public:
         int rank = 0, ranks = 0;
         TRAMONTANE_NEXT(MPI_Comm_rank)(MPI_COMM_WORLD, &rank);
         TRAMONTANE_NEXT(MPI_Comm_size)(MPI_COMM_WORLD, &ranks);
-        calls.finish(static_cast<std::uint64_t>(now - last_end), clock_offset(rank, ranks));
+        const std::int64_t offset = clock_offset(rank, ranks);
         TRAMONTANE_NEXT(MPI_Comm_free)(&private_);
+        const auto lock = locked();
+        calls.finish(now - last_end, offset);
         file.close();
     }
 
@@ -105,12 +118,10 @@ public:
         Communicator* const known = communicators.find(handle);
         return known != nullptr ? *known : define(handle);
     }
-    Communicator& define(MPI_Comm handle) {
-        Communicator& made = communicators.add(handle);
-        defined.all(Did::communicator, made.number);
-        put_members(made.members);
-        put_members(made.between_groups ? made.peers : std::vector<int>{});
-        return made;
+    Communicator& define(MPI_Comm handle) { return tell(communicators.add(handle)); }
+    /// \param handle null for one that is there for a request
+    Communicator& define_like(const Communicator& other, const MPI_Comm* handle) {
+        return tell(communicators.add_like(other, handle));
     }
 
     /// The window of a handle, as above.
@@ -137,23 +148,32 @@ public:
     void flush() {
         if (!polling) return;
         polling = false;
-        calls.call(polled.view(), poll_begin - last_end, poll_end - poll_begin);
+        write(polled.view(), poll_begin - last_end, poll_end - poll_begin);
         last_end = poll_end;
     }
-    /// Whether this thread's calls are told; those of a second thread at a time end a trace's use.
-    bool enter() {
+    void write(std::span<const std::uint8_t> did, std::int64_t before, std::int64_t inside) {
+        const auto lock = locked();
+        calls.call(did, before, inside);
+    }
+    /// Whether this thread's calls are told. Those of a second thread at a time end a trace's use: it says so at once,
+    /// because the first one may never come back, and is left alone from then on.
+    bool enter(std::string_view name) {
         if (!on) return false;
-        static thread_local bool known = false;
-        if (!known) {
-            known = true;
-            if (++threads_ > 1 && several_threads_) defined.all(Did::threads);
+        if (!several_threads_) return true;
+        static thread_local int number = 0;
+        if (number == 0) number = ++threads_;
+        if (number == 2 && !told_of_threads_.exchange(true)) {
+            Bytes threads;
+            threads.text(name);
+            threads.all(Did::threads);
+            write(threads.view(), 0, 0);
         }
-        return true;
+        return number == 1;
     }
 
     bool on = false;
-    int depth = 0;
-    bool cancels = false;  ///< whether the program has ever cancelled a request
+    static inline thread_local int depth = 0;  ///< of calls in each other
+    bool cancels = false;                      ///< whether the program has ever cancelled a request
     Clock clock;
     File file;
     Calls calls{file};
@@ -168,6 +188,25 @@ public:
     std::vector<MPI_Request> handles;
 
 private:
+    bool open(const std::string& folder, int rank) {
+        char name[32];
+        std::snprintf(name, sizeof name, "/rank-%07d.trace", rank);
+        const std::string path = folder + name;
+        if (file.open(path.c_str())) return true;
+        std::fprintf(stderr, "tramontane-trace: %s can't be written (%s); there will be no trace\n", path.c_str(),
+                     std::strerror(errno));
+        return false;
+    }
+    Communicator& tell(Communicator& made) {
+        defined.all(Did::communicator, made.number);
+        put_members(made.members);
+        put_members(made.between_groups ? made.peers : std::vector<int>{});
+        return made;
+    }
+    /// The file, where another thread may write to it.
+    std::unique_lock<std::mutex> locked() {
+        return several_threads_ ? std::unique_lock{writing_} : std::unique_lock<std::mutex>{};
+    }
     void put_members(const std::vector<int>& ranks) {
         defined.all(ranks.size());
         int before = -1;
@@ -237,7 +276,9 @@ private:
     }
 
     bool several_threads_ = false;
-    int threads_ = 0;
+    std::atomic<int> threads_{0};
+    std::atomic<bool> told_of_threads_{false};
+    std::mutex writing_;
     std::int64_t begun_ = 0;
     MPI_Comm private_{};
 };
@@ -245,7 +286,7 @@ private:
 /// A call of the program, from its begin to its end; calls that the library makes within are its own business.
 class Call {
 public:
-    explicit Call(std::string_view name) : t_{Tracer::own()}, traced_{t_.depth++ == 0 && t_.enter()} {
+    explicit Call(std::string_view name) : t_{Tracer::own()}, traced_{Tracer::depth++ == 0 && t_.enter(name)} {
         if (!traced_) return;
         name_ = name;
         t_.did.clear();
@@ -254,12 +295,13 @@ public:
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
     ~Call() {
-        --t_.depth;
+        --Tracer::depth;
         if (!traced_) return;
         if (vain_ && t_.defined.size() == 0) {
             if (!t_.polling) {
                 t_.polled.clear();
                 t_.polled.text(name_);
+                t_.polled.all(Did::vain);
                 t_.poll_begin = begin_;
             }
             t_.polling = true;
@@ -271,8 +313,9 @@ public:
         t_.whole.text(name_);
         t_.whole.raw(t_.defined.view());
         t_.whole.raw(t_.did.view());
+        if (vain_) t_.whole.all(Did::vain);
         t_.defined.clear();
-        t_.calls.call(t_.whole.view(), begin_ - t_.last_end, end_ - begin_);
+        t_.write(t_.whole.view(), begin_ - t_.last_end, end_ - begin_);
         t_.last_end = t_.clock.now();  // what we do takes no time of the program's
     }
 
@@ -282,7 +325,21 @@ public:
         end_ = t_.clock.now();
         return status == MPI_SUCCESS;
     }
+    /// It has asked, and nothing had come.
     void vain() { vain_ = traced_; }
+    /// Ranks of others take part from here on.
+    void joined() { t_.did.all(Did::joined); }
+    /// Statuses that a call fills in: the program's own, or ours where it wants none.
+    [[nodiscard]] MPI_Status* statuses_or_ours(MPI_Status* given, int number) {
+        if (!traced_ || (given != MPI_STATUSES_IGNORE && given != MPI_STATUS_IGNORE)) return given;
+        if (t_.statuses.size() < static_cast<std::size_t>(number)) t_.statuses.resize(static_cast<std::size_t>(number));
+        return t_.statuses.data();
+    }
+    /// Requests as they are before a call that changes them.
+    [[nodiscard]] const MPI_Request* kept(const MPI_Request* requests, int number) {
+        if (traced_) t_.handles.assign(requests, requests + number);
+        return t_.handles.data();
+    }
 
     void send(MPI_Comm comm, int to, int tag, std::int64_t bytes) {
         if (to == MPI_PROC_NULL) return;
@@ -295,13 +352,19 @@ public:
         const Communicator& c = t_.communicator(comm);
         t_.did.all(Did::receive, c.number, c.peer(status.MPI_SOURCE), status.MPI_TAG, received(status));
     }
-    /// A send that goes on: until its request ends, or, as with MPI_Bsend, without the rank's waiting for it.
-    void begin_send(MPI_Comm comm, int to, int tag, std::int64_t bytes, const MPI_Request* request) {
+    /// A send that goes on until its request ends.
+    void begin_send(MPI_Comm comm, int to, int tag, std::int64_t bytes, const MPI_Request& request) {
         if (to == MPI_PROC_NULL) return;
         const Communicator& c = t_.communicator(comm);
-        const std::uint32_t slot =
-            request == nullptr ? Requests::none : t_.requests.add(number_of(*request), {.kind = Request::send});
-        t_.did.all(Did::begin_send, slot, c.number, c.peer(to), tag, bytes);
+        t_.did.all(Did::begin_send, t_.requests.add(number_of(request), {.kind = Request::send}), c.number, c.peer(to),
+                   tag, bytes);
+    }
+    /// A send that goes on without the rank's waiting for it: a request ends at once.
+    void begin_buffered_send(MPI_Comm comm, int to, int tag, std::int64_t bytes, const MPI_Request* request) {
+        if (to == MPI_PROC_NULL) return;
+        const Communicator& c = t_.communicator(comm);
+        t_.did.all(Did::begin_send, Requests::none, c.number, c.peer(to), tag, bytes);
+        if (request != nullptr) t_.requests.add(number_of(*request), {.kind = Request::send, .buffered = true});
     }
     void begin_receive(MPI_Comm comm, int from, const MPI_Request& request) {
         if (from == MPI_PROC_NULL) return;
@@ -311,21 +374,24 @@ public:
                    t_.requests.add(number_of(request), {.kind = Request::receive, .communicator = &c}), c.number);
     }
     /// A persistent receive in partitions: from whom, with which tag and how much is known.
-    void make_partitioned_receive(MPI_Comm comm, int from, int tag, std::int64_t bytes, const MPI_Request& request) {
+    void make_partitioned_receive(MPI_Comm comm, int from, std::int64_t tag, std::int64_t bytes,
+                                  const MPI_Request& request) {
         if (from == MPI_PROC_NULL) return;
         make_receive(comm, from, request);
         Request& r = t_.requests[t_.requests.find(number_of(request))];
-        r.partitioned = true;
+        r.known = true;  // its status says nothing
         r.peer = r.communicator->peer(from);
         r.tag = tag;
         r.bytes = bytes;
     }
-    void make_send(MPI_Comm comm, int to, int tag, std::int64_t bytes, const MPI_Request& request) {
+    void make_send(MPI_Comm comm, int to, std::int64_t tag, std::int64_t bytes, const MPI_Request& request,
+                   bool buffered = false) {
         if (to == MPI_PROC_NULL) return;
         Communicator& c = t_.communicator(comm);
         t_.requests.add(number_of(request), {.kind = Request::send,
                                              .persistent = true,
                                              .active = false,
+                                             .buffered = buffered,
                                              .communicator = &c,
                                              .peer = c.peer(to),
                                              .tag = tag,
@@ -339,24 +405,31 @@ public:
         t_.requests.add(number_of(request),
                         {.kind = Request::receive, .persistent = true, .active = false, .communicator = &c});
     }
-    void start(const MPI_Request& request) {
-        const std::uint32_t slot = t_.requests.find(number_of(request));
+    /// \param before what the request was; Open MPI makes another one where what is buffered has not gone yet
+    void start(MPI_Request before, MPI_Request request) {
+        const std::uint32_t slot = t_.requests.find(number_of(before));
         if (slot == Requests::none) return;
+        if (request != before) t_.requests.rename(slot, number_of(request));
         Request& r = t_.requests[slot];
         r.active = true;
         if (r.kind == Request::send) {
-            t_.did.all(Did::begin_send, slot, r.communicator->number, r.peer, r.tag, r.bytes);
+            t_.did.all(Did::begin_send, r.buffered ? Requests::none : slot, r.communicator->number, r.peer, r.tag,
+                       r.bytes);
         } else if (r.kind == Request::receive) {
             t_.did.all(Did::begin_receive, slot, r.communicator->number);
         } else {
             t_.did.raw(r.starts);
         }
     }
-    /// What was told is of a collective that begins later, and often.
+    /// What is told is of a collective that begins later, and often. Ranks may begin several in different orders, but
+    /// make them in the same one: so it is as if each had a communicator of its own.
+    void make_collective(MPI_Comm comm) { own_ = &t_.define_like(t_.communicator(comm), nullptr); }
     void keep(const MPI_Request& request) {
         Request& r = t_.requests[t_.requests.find(number_of(request))];
         r.persistent = true;
         r.active = false;
+        r.communicator = own_;
+        ++own_->awaited;
         r.starts.assign(t_.did.view().begin(), t_.did.view().end());
         t_.did.clear();
     }
@@ -368,9 +441,11 @@ public:
         Request& r = t_.requests[slot];
         int cancelled = 0;
         if (t_.cancels) TRAMONTANE_NEXT(MPI_Test_cancelled)(&status, &cancelled);
-        if (cancelled != 0) {
+        if (r.buffered) {
+            // has ended at once
+        } else if (cancelled != 0) {
             t_.did.all(Did::drop, slot);
-        } else if (r.partitioned) {
+        } else if (r.known) {
             t_.did.all(Did::end_receive, slot, r.peer, r.tag, r.bytes);
         } else if (r.kind == Request::receive) {
             t_.did.all(Did::end_receive, slot, r.communicator->peer(status.MPI_SOURCE), status.MPI_TAG,
@@ -384,44 +459,71 @@ public:
             remove(slot);
         }
     }
-    void probed(MPI_Comm comm, MPI_Message message) {
+    /// A message that has taken its place in the order, and is received later.
+    void probed(MPI_Comm comm, int from, MPI_Message message) {
+        if (from == MPI_PROC_NULL) return;
         Communicator& c = t_.communicator(comm);
         ++c.awaited;
-        t_.requests.add(number_of(message), {.kind = Request::message, .communicator = &c});
+        t_.did.all(Did::probed, t_.requests.add(number_of(message), {.kind = Request::message, .communicator = &c}),
+                   c.number);
     }
     void receive_probed(MPI_Message message, const MPI_Status& status) {
         const std::uint32_t slot = t_.requests.find(number_of(message));
         if (slot == Requests::none) return;  // from nobody
-        const Communicator& c = *t_.requests[slot].communicator;
-        t_.did.all(Did::receive, c.number, c.peer(status.MPI_SOURCE), status.MPI_TAG, received(status));
+        t_.did.all(Did::begin_probed, slot);
+        t_.did.all(Did::end_receive, slot, t_.requests[slot].communicator->peer(status.MPI_SOURCE), status.MPI_TAG,
+                   received(status));
         remove(slot);
     }
     void begin_receive_probed(MPI_Message message, const MPI_Request& request) {
         const std::uint32_t slot = t_.requests.find(number_of(message));
         if (slot == Requests::none) return;
-        Communicator& c = *t_.requests[slot].communicator;
-        ++c.awaited;
-        remove(slot);
-        t_.did.all(Did::begin_receive,
-                   t_.requests.add(number_of(request), {.kind = Request::receive, .communicator = &c}), c.number);
+        t_.did.all(Did::begin_probed, slot);
+        t_.requests.rename(slot, number_of(request));
+        t_.requests[slot].kind = Request::receive;
+    }
+    /// A receive has ended, and its request is still open.
+    void ended(MPI_Request handle, const MPI_Status& status) {
+        const std::uint32_t slot = t_.requests.find(number_of(handle));
+        if (slot == Requests::none) return;
+        Request& r = t_.requests[slot];
+        if (r.kind != Request::receive || r.persistent || r.cancelled || status.MPI_SOURCE < 0) return;
+        r.known = true;
+        r.peer = r.communicator->peer(status.MPI_SOURCE);
+        r.tag = status.MPI_TAG;
+        r.bytes = received(status);
+    }
+    void cancel(MPI_Request handle) {
+        t_.cancels = true;
+        if (const std::uint32_t slot = t_.requests.find(number_of(handle)); slot != Requests::none) {
+            t_.requests[slot].cancelled = true;
+        }
     }
     void free(MPI_Request handle) {
-        if (const std::uint32_t slot = t_.requests.find(number_of(handle)); slot != Requests::none) remove(slot);
+        const std::uint32_t slot = t_.requests.find(number_of(handle));
+        if (slot == Requests::none) return;
+        const Request& r = t_.requests[slot];
+        if (r.kind == Request::receive && r.active && !r.cancelled) {
+            r.known ? t_.did.all(Did::end_receive, slot, r.peer, r.tag, r.bytes) : untold();
+        }
+        remove(slot);
     }
 
-    /// A collective call; sizes follow, as many as are told.
+    /// A collective call.
     /// \param request of one that goes on, else null
-    void collective(const MPI_Request* request, MPI_Comm comm, std::string_view operation, int root, int sizes) {
-        const Communicator& c = t_.communicator(comm);
+    /// \param sizes how many are told
+    /// \return whether sizes follow: none between groups, where most ranks give what means nothing
+    bool collective(const MPI_Request* request, MPI_Comm comm, std::string_view operation, int root, int sizes) {
+        const Communicator& c = own_ == nullptr ? t_.communicator(comm) : *own_;
         t_.did.all(Did::collective, begun(request), c.number, root < 0 ? 0 : root);
         t_.did.text(operation);
-        t_.did.all(sizes);
+        t_.did.all(c.between_groups ? 0 : sizes);
+        return !c.between_groups;
     }
     void size(std::int64_t bytes) { t_.did.all(bytes); }
     template <class Count>
     void sizes(const Count* counts, MPI_Datatype type, int number) {
-        const std::int64_t each = bytes_of(1, type);
-        for (int i = 0; i < number; ++i) size(counts[i] * each);
+        for (int i = 0; i < number; ++i) size(bytes_of(counts[i], type));
     }
     template <class Count>
     void sizes(const Count* counts, const MPI_Datatype* types, int number) {
@@ -431,7 +533,7 @@ public:
     /// \param sent, received bytes to and from the i-th of them
     template <class Sent, class Received>
     void neighbours(const MPI_Request* request, MPI_Comm comm, Sent&& sent, Received&& received) {
-        Communicator& c = t_.communicator(comm);
+        Communicator& c = own_ == nullptr ? t_.communicator(comm) : *own_;
         look_up(comm, c);
         t_.did.all(Did::neighbours, begun(request), c.number);
         put_edges(c.targets, sent);
@@ -439,6 +541,10 @@ public:
     }
     void made(MPI_Comm comm) {
         if (comm != MPI_COMM_NULL) t_.define(comm);
+    }
+    /// One that may not be asked yet, and is like another.
+    void made_like(MPI_Comm other, MPI_Comm comm) {
+        if (comm != MPI_COMM_NULL) t_.define_like(t_.communicator(other), &comm);
     }
     /// A put or get.
     /// \param request of one that is waited for by itself, else null
@@ -484,7 +590,7 @@ private:
         return request == nullptr ? Requests::none : t_.requests.add(number_of(*request), {.kind = Request::other});
     }
     void remove(std::uint32_t slot) {
-        if (t_.requests[slot].communicator != nullptr) --t_.requests[slot].communicator->awaited;
+        if (t_.requests[slot].communicator != nullptr) t_.communicators.release(*t_.requests[slot].communicator);
         t_.requests.remove(slot);
     }
     template <class Size>
@@ -542,6 +648,7 @@ private:
     Tracer& t_;
     bool traced_;
     bool vain_ = false;
+    Communicator* own_ = nullptr;  ///< of a persistent collective
     std::string_view name_;
     std::int64_t begin_ = 0, end_ = 0;
 };
@@ -559,22 +666,6 @@ inline void tell_of_session() {
         "tramontane-trace: found MPI_Session_init; allowed: MPI_Init: what is done outside of MPI_Init and "
         "MPI_Finalize is not told\n",
         stderr);
-}
-
-/// Statuses that a call fills in: the program's own, or ours where it wants none.
-inline MPI_Status* statuses_or_ours(MPI_Status* given, int number) {
-    Tracer& t = Tracer::own();
-    if (given != MPI_STATUSES_IGNORE && given != MPI_STATUS_IGNORE) return given;
-    if (t.depth > 1) return given;
-    if (t.statuses.size() < static_cast<std::size_t>(number)) t.statuses.resize(static_cast<std::size_t>(number));
-    return t.statuses.data();
-}
-
-/// Requests as they are before a call that changes them.
-inline const MPI_Request* kept(const MPI_Request* requests, int number) {
-    Tracer& t = Tracer::own();
-    if (t.depth <= 1) t.handles.assign(requests, requests + number);
-    return t.handles.data();
 }
 
 }  // namespace tramontane::tracer

@@ -107,6 +107,12 @@ public:
         own.tag = static_cast<std::int32_t>(tag);
         own.kind = Kind::receive;
     }
+    /// What a rank was said to do turns out to be nothing.
+    void withdraw(std::uint32_t operation) {
+        Operation& own = operations_[ranks_[static_cast<std::size_t>(rank_)].first + operation];
+        own.kind = Kind::work;
+        own.amount = 0;
+    }
     std::uint32_t work(std::int64_t picoseconds, std::int64_t position) {
         if (picoseconds < 0 || picoseconds > most_work) {
             refuse_key(where(position), "work of " + std::to_string(picoseconds) + " ps", "0 to 1000 s");

@@ -259,8 +259,12 @@ private:
         } catch (const std::invalid_argument& error) {
             const std::string text = error.what();
             const std::size_t comma = text.find(", ");
-            refuse_key(where(members, 0, first), text.substr(0, comma),
-                       comma == std::string::npos ? "another" : text.substr(comma + 2));
+            const auto without = [](std::string part, const std::string& word) {  // where it is a refusal itself
+                const std::size_t at = part.find(word);
+                return at == std::string::npos ? part : part.erase(at, word.size());
+            };
+            refuse_key(where(members, 0, first), without(text.substr(0, comma), ": found"),
+                       comma == std::string::npos ? "another" : without(text.substr(comma + 2), "allowed: "));
         }
         return found.first->second;
     }
@@ -319,18 +323,20 @@ public:
     void call(const TracedCall& call, std::int64_t before, std::int64_t position) {
         position_ = position;
         if ((before > 0 || alike_) && !(polled_ && call.waits)) {
-            constexpr std::int64_t picoseconds = 1000;
-            if (before > GraphBuilder::most_work / picoseconds) {
-                throw Mistake{"work of " + std::to_string(before) + " ns", "0 to 1000 s"};
-            }
-            only({told(builder_.work(before * picoseconds, position_), after_), false});
+            constexpr std::int64_t picoseconds = 1000, most = GraphBuilder::most_work / picoseconds;
+            std::int64_t left = before;
+            do {  // several in turn, where one would be too long
+                const std::int64_t part = std::min(left, most);
+                only({told(builder_.work(part * picoseconds, position_), after_), false});
+                left -= part;
+            } while (left > 0);
         }
         started_.clear();
         ended_.clear();
         is_of_now_ = false;
         for (const CallAction& each : call.actions) take(each);
         finish();
-        polled_ = call.polls && ended_.empty();
+        polled_ = call.in_vain;
     }
 
     /// Tells what others do with this rank and nobody here waits for.
@@ -361,7 +367,7 @@ private:
     struct Doing {
         Gate begun, ended;
         std::uint64_t gate = 0;   ///< the calls before it, by `gate_`
-        std::int64_t group = -1;  ///< of a receive of which it is not known what comes
+        std::int64_t group = -1;  ///< that a receive is of, by its id, while it is not known what comes
     };
     struct Window {
         WindowEpochs epochs;
@@ -381,18 +387,30 @@ private:
             case Did::begin_send:
                 return open(n[0], message(true, n[1], n[2], n[3], n[4]));
             case Did::begin_receive: {
-                static_cast<void>(groups_[n[1]]);  // is known
                 Doing own = single(builder_.work(0, position_));
-                own.group = n[1];
+                own.group = groups_[n[1]].id;
+                return open(n[0], std::move(own));
+            }
+            case Did::probed: {  // has its place in the order, and does not begin yet
+                const std::uint32_t own = builder_.work(0, position_);
+                requests_[n[0]] = {{{own, true}}, {{own, false}}, gate_, groups_[n[1]].id};
+                return;
+            }
+            case Did::begin_probed: {
+                Doing own = close(n[0], "probe");
+                told(own.ended.front().operation, after_);
+                own.gate = gate_;
                 return open(n[0], std::move(own));
             }
             case Did::end:
                 return finished(close(n[0], "call"));
             case Did::end_receive:
                 return end_receive(action);
-            case Did::drop:
-                close(n[0], "receive");
+            case Did::drop: {
+                const Doing own = close(n[0], "call");
+                for (const Need& each : own.ended) builder_.withdraw(each.operation);
                 return;
+            }
             case Did::collective:
                 return start(n[0], collective(groups_[n[1]], after_));
             case Did::neighbours:
@@ -405,6 +423,8 @@ private:
                 return finished(single(builder_.mark(n[0], position_)));
             case Did::threads:
             case Did::untold:
+            case Did::joined:
+            case Did::vain:
                 return;
             case Did::one_sided:
                 return one_sided(action, groups_[n[0]], windows_[n[0]]);
@@ -488,8 +508,8 @@ private:
                           "requests that a receive has begun"};
         }
         if (checked(peer) != rank_) {
-            builder_.amend(own.ended.front().operation, peer, tags_.of(groups_[own.group].id, Use::message, tag),
-                           bytes);
+            builder_.amend(own.ended.front().operation, peer,
+                           tags_.of(static_cast<std::uint32_t>(own.group), Use::message, tag), bytes);
         }
         finished(own);
     }

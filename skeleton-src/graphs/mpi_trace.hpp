@@ -84,7 +84,11 @@ struct CallAction {
         phase,          ///< level
         threads,
         one_sided,  ///< what, window, ...
-        untold
+        untold,
+        vain,
+        joined,
+        probed,       ///< request, communicator
+        begin_probed  ///< request
     };
     enum class OneSided : std::uint8_t {
         put = 1,   ///< request, target, bytes
@@ -109,8 +113,8 @@ struct CallAction {
 
 /// What a call did.
 struct TracedCall {
-    bool polls = false;  ///< it asks, and may do so in vain
-    bool waits = false;  ///< it asks or waits
+    bool in_vain = false;  ///< it has asked, and nothing had come
+    bool waits = false;    ///< it asks or waits
     std::vector<CallAction> actions;
 };
 
@@ -199,19 +203,22 @@ private:
         TracedCall call;
         const std::string name = numbers.word();
         const auto begins = [&](std::string_view word) { return name.starts_with(word); };
-        call.polls = begins("Test") || begins("Iprobe") || begins("Improbe") || begins("Request_get_status") ||
-                     begins("Win_test");
-        call.waits = call.polls || begins("Wait") || begins("Probe") || begins("Mprobe") || begins("Win_wait");
-        while (!numbers.is_at_end()) call.actions.push_back(action(numbers));
+        constexpr std::array words{"Test",  "Iprobe", "Improbe", "Request_get_status", "Win_test", "Parrived", "Wait",
+                                   "Probe", "Mprobe", "Win_wait"};
+        call.waits = std::any_of(words.begin(), words.end(), begins);
+        while (!numbers.is_at_end()) {
+            call.actions.push_back(action(name, numbers));
+            call.in_vain = call.in_vain || call.actions.back().did == Did::vain;
+        }
         return call;
     }
 
-    static CallAction action(TraceNumbers& numbers) {
+    static CallAction action(std::string_view name, TraceNumbers& numbers) {
         CallAction found;
         const std::int64_t number = numbers.next();
-        if (number < 1 || number > static_cast<int>(Did::untold)) {
+        if (number < 1 || number > static_cast<int>(Did::begin_probed)) {
             throw Mistake{"action " + std::to_string(number) + " of a call",
-                          "1 to " + std::to_string(static_cast<int>(Did::untold))};
+                          "1 to " + std::to_string(static_cast<int>(Did::begin_probed))};
         }
         found.did = static_cast<Did>(number);
         const auto take = [&](std::size_t count) {
@@ -227,10 +234,12 @@ private:
                 take(5);
                 break;
             case Did::begin_receive:
+            case Did::probed:
                 take(2);
                 break;
             case Did::end:
             case Did::drop:
+            case Did::begin_probed:
             case Did::phase:
                 take(1);
                 break;
@@ -252,7 +261,14 @@ private:
             case Did::threads:
                 throw Mistake{"calls of several threads", "those of one thread a rank"};
             case Did::untold:
+                if (name == "Request_free") {
+                    throw Mistake{"a receive whose request is freed before it has ended", "a wait for each receive"};
+                }
                 throw Mistake{"MPI_Isendrecv, or MPI_Isendrecv_replace", "MPI_Isend and MPI_Irecv"};
+            case Did::joined:
+                throw Mistake{"ranks that are spawned, or of another program", "ranks that all start together"};
+            case Did::vain:
+                break;
             case Did::one_sided:
                 one_sided(found, numbers);
         }

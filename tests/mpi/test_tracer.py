@@ -52,7 +52,8 @@ def compiled(library: Library, source: Path, where: Path) -> str:
             pytest.skip("gfortran not found; installed by: apt-get install gfortran")
     language = ["-x", "c"] if source.suffix == ".c" else []
     program = where / source.stem
-    subprocess.run([wrapper, *language, "-w", "-O1", str(source), "-o", str(program)], check=True, cwd=where)
+    words = [wrapper, *language, "-w", "-O1", "-pthread", str(source), "-o", str(program)]
+    subprocess.run(words, check=True, cwd=where)
     return str(program)
 
 
@@ -161,6 +162,128 @@ def test_calls_of_fortran(mpi: Program, traced: Any, tmp_path: Path) -> None:
     assert sizes.keys() == {8, 800}  # reductions of an integer, which is rounded up, and of 100 numbers
 
 
+@pytest.fixture
+def corner(mpi: Program, traced: Any, tmp_path: Path) -> Any:
+    """Return a function that runs a part of corners.c and returns the folder of its trace."""
+
+    def run(*words: str, ranks: int = 2) -> Path:
+        folder = traced(ranks, compiled(mpi.library, HERE / "corners.c", tmp_path), *words)
+        assert isinstance(folder, Path)
+        return folder
+
+    return run
+
+
+def sizes(found: Messages) -> Counter[int]:
+    return Counter(size for *_, size in found.elements())
+
+
+def refusal(folder: Path) -> str:
+    with pytest.raises(InputError) as told:
+        traces.pack(folder)
+    return str(told.value)
+
+
+def test_nothing_may_be_of_no_type(mpi: Program, corner: Any) -> None:
+    if not mpi.library.name.startswith("mpich"):
+        pytest.skip("Open MPI asks for a type of nothing, too")
+    assert sizes(messages(point(corner("no-type"), 2))) == {16: 4}
+
+
+def test_a_type_may_be_larger_than_an_int_says(mpi: Program, corner: Any) -> None:
+    if mpi.library.name.startswith("mpich"):
+        pytest.skip("takes a quarter of a minute with MPICH")
+    assert sizes(messages(point(corner("large-type"), 2))) == {40000 << 16: 1}
+
+
+def test_messages_that_are_probed_keep_their_order(corner: Any) -> None:
+    assert world(messages(point(corner("probed"), 2))) == {(0, 1, 7, size): 1 for size in range(101, 105)}
+
+
+def test_requests_outlive_their_communicator(corner: Any) -> None:
+    found = messages(point(corner("freed"), 2))
+    assert sizes(found) == {100: 1, 50: 1, 101: 3, 51: 3}
+    assert len({tag for _, _, tag, _ in found}) == 4, "one of each communicator"
+
+
+def test_communicators_are_numbered_when_they_begin_to_be_copied(corner: Any) -> None:
+    assert sizes(messages(point(corner("copied"), 2))) == {101: 1, 102: 1}
+
+
+def test_buffered_sends_wait_for_nobody(corner: Any) -> None:
+    assert Simulator().run(point(corner("buffered"), 2))["messages"] == 6
+
+
+def test_work_after_a_question_that_was_answered_is_work(corner: Any) -> None:
+    assert Simulator().run(point(corner("asked"), 2))["time_s"] > 0.0999
+
+
+def test_persistent_collectives_meet_in_the_order_in_which_they_are_made(mpi: Program, corner: Any) -> None:
+    if not mpi.library.name.startswith("mpich"):
+        pytest.skip("Debian's Open MPI has no persistent collectives")
+    of = point(corner("persistent"), 2)
+    assert sizes(messages(of)) == {800: 4, 24: 2, 16: 4}
+    assert Simulator().run(of)["messages"] == 10
+
+
+def test_messages_in_partitions_meet_no_others(mpi: Program, corner: Any) -> None:
+    if not mpi.library.name.startswith("mpich"):
+        pytest.skip("Debian's Open MPI has no messages in partitions")
+    found = messages(point(corner("partitioned"), 2))
+    assert world(found) == {(0, 1, 9, 30): 1}
+    assert sizes(found) == {100: 1, 30: 1}
+
+
+def test_a_receive_may_be_let_go_when_it_has_ended(corner: Any) -> None:
+    assert world(messages(point(corner("let-go", "known"), 2))) == {(0, 1, 7, 100): 1}
+    found = "rank 1, call 5: found a receive whose request is freed before it has ended; allowed: a wait for each"
+    assert found in refusal(corner("let-go", "unknown"))
+
+
+def test_sizes_between_groups_are_not_looked_at(corner: Any) -> None:
+    assert "found a collective between two groups; allowed: collectives within one" in refusal(
+        corner("between", ranks=4)
+    )
+
+
+@pytest.mark.parametrize("how", ["second", "many"])
+def test_calls_of_a_second_thread_are_refused(corner: Any, how: str) -> None:
+    """Also where the first thread is in a call all the time, and where they call at once."""
+    folder = corner("threads", how)
+    assert "found calls of several threads; allowed: those of one thread a rank" in refusal(folder)
+    for file in folder.iterdir():
+        assert mpi_traces.header(file).ranks == 2
+
+
+def test_ranks_that_are_spawned_are_refused(mpi: Program, corner: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    if mpi.library.name.startswith("mpich"):
+        pytest.skip("Debian's MPICH spawns none under its mpirun")
+    folder = corner("spawn")
+    assert capfd.readouterr().out.split() == ["done"]
+    assert "found ranks that are spawned, or of another program; allowed: ranks that all start" in refusal(folder)
+
+
+def test_a_program_may_close_what_it_has_not_opened(
+    corner: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = corner("closes", str(tmp_path))
+    assert sorted(capfd.readouterr().out.split()) == ["6", "6", "B", "B", "done"]
+    told = mpi_traces.summary(folder)
+    assert (told.calls, told.cut) == (800000, 0)
+    assert told.files_bytes > 2 << 20, "more than is reserved at once"
+
+
+def test_a_second_program_leaves_the_trace_of_the_first_alone(
+    mpi: Program, traced: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program = compiled(mpi.library, HERE / "corners.c", tmp_path)
+    start = " ".join(mpi.library.mpirun)
+    both = f"{start} 2 {program} copied && {start} 3 {program} nothing"
+    assert tracing.trace(["sh", "-c", both], tmp_path / "trace", mpi.library.name, strip=False) == 0
+    assert capfd.readouterr().err.count("can't be written (File exists); there will be no trace") == 1
+    assert sizes(messages(point(tmp_path / "trace", 2))) == {101: 1, 102: 1}
+
+
 def test_our_own_program_does_what_the_schedule_says(mpi: Program, traced: Any, tmp_path: Path) -> None:
     workload = {"kind": "transposition", "grid": [24, 12, 6], "algorithm": "ring-k", "radix": 2}
     asked = Point.model_validate({"ranks": 6, "workload": workload, "machine": NET})
@@ -250,6 +373,46 @@ def test_what_is_got_needs_no_rank_at_its_source(tmp_path: Path) -> None:
         assert 1e-6 < replayed(late)["time_s"] < 40e-6
 
 
+def test_time_after_a_question_in_vain_is_no_work(tmp_path: Path) -> None:
+    """And that after one that was answered is, whether or not a request has ended."""
+    for name, did, time in (("vain", [15], 200e-9), ("answered", [], 300e-9)):
+        asks = call(1, *did, name=b"Test").replace(bytes([100, 100]), bytes([100, 0]))
+        own = asks + bytes([5, 100, 0]) + call(2, name=b"Barrier").replace(bytes([100, 100]), bytes([100, 0]))
+        assert replayed(written(tmp_path / name, r0=own))["time_s"] == pytest.approx(time)
+
+
+def test_what_is_probed_comes_when_it_is_received(tmp_path: Path) -> None:
+    """A large message, 50 us of work between, and a smaller one, which overtakes it or not."""
+    wait = bytes([208, 134, 3, 0])
+
+    sends = call(1, 1, 0, 1, 5, 128, 128, 64) + call(2, 1, 0, 1, 5, 64)
+
+    large = call(1, 2, 0, 0, 5, 128, 128, 64).replace(bytes([100, 100]), wait) + call(2, 2, 0, 0, 5, 64)
+    probe, later = call(1, 17, 1, 0), call(2, 18, 1, 6, 1, 0, 5, 128, 128, 64).replace(bytes([100, 100]), wait)
+    one = replayed(written(tmp_path / "one", r0=sends, r1=large))
+    other = replayed(written(tmp_path / "other", r0=sends, r1=probe + later + call(3, 2, 0, 0, 5, 64)))
+    assert other["time_s"] == pytest.approx(one["time_s"] + 100e-9)
+
+
+def test_a_send_may_be_cancelled(tmp_path: Path) -> None:
+    folder = written(
+        tmp_path / "x",
+        r0=call(1, 3, 1, 0, 1, 5, 64) + call(2, 7, 1) + call(3, 1, 0, 1, 5, 32),
+        r1=call(1, 2, 0, 0, 5, 32),
+    )
+    assert messages(point(folder, 2)) == {(0, 1, 5, 32): 1}
+
+
+def test_work_may_take_long(tmp_path: Path) -> None:
+    """1001 s, which are more than an operation may take."""
+    time, digits = 1001 * 10**9, []
+    while time > 127:
+        digits.append(time & 127 | 128)
+        time >>= 7
+    own = call(1, name=b"Barrier").replace(bytes([100, 100]), bytes([*digits, time, 0]))
+    assert replayed(written(tmp_path / "x", r0=own))["time_s"] == pytest.approx(1001)
+
+
 def test_regions_are_phases(tmp_path: Path) -> None:
     """Work of 100 ns in each of: the rest, region 5, the rest, region 5 again, region 2."""
     own = b"".join(call(1 + i, 11, level) for i, level in enumerate((5, 0, 5, 2))) + bytes([4, 100, 0])
@@ -337,6 +500,15 @@ def test_algorithms_that_can_not_be(tmp_path: Path, collectives: object, line: s
         ({"r0": call(1, 99)}, "rank 0, call 2: found action 99 of a call; allowed: 1 to "),
         ({"r0": call(1, 12)}, "rank 0, call 2: found calls of several threads; allowed: those of one thread a rank"),
         ({"r0": call(1, 14)}, "rank 0, call 2: found MPI_Isendrecv, or MPI_Isendrecv_replace; allowed: MPI_Isend and"),
+        (
+            {"r0": call(1, 16)},
+            "rank 0, call 2: found ranks that are spawned, or of another program; allowed: ranks that",
+        ),
+        ({"r0": call(1, 18, 9)}, "found the end of request 9; allowed: requests that a probe has begun"),
+        (
+            {f"r{i}": call(1, 8, 0, 0, 0, 5, *b"bcast", 1, *[128] * 7, 1) for i in range(2)},
+            "rank 0, call 2: found workload.count 70368744177664; allowed: an integer from 1 to 2147483647",
+        ),
         ({"r0": call(1, 13, 11, 0)}, "rank 0, call 2: found one-sided call 11; allowed: 1 to 10"),
         ({"r0": call(1, 13, 3, 7)}, "rank 0, call 2: found communicator 7; allowed: those that a call has made"),
         ({"r0": call(1, 13, 1, 0, 0, 1, 8)}, "found one-sided data to rank 1, which receives none; allowed: a receive"),
@@ -372,13 +544,8 @@ def test_mistakes_are_one_line(tmp_path: Path, records: dict[str, bytes], line: 
 
 
 def test_files_that_do_not_belong_together(tmp_path: Path) -> None:
-    def refusal(folder: Path) -> str:
-        with pytest.raises(InputError) as told:
-            traces.pack(folder)
-        return str(told.value)
-
     folder, other = written(tmp_path / "x"), written(tmp_path / "y", run=8)
-    assert "found version 2; allowed: 1" in refusal(written(tmp_path / "z", version=2))
+    assert "found version 1; allowed: 2" in refusal(written(tmp_path / "z", version=1))
     first, second = sorted(folder.iterdir())
     shutil.copy(sorted(other.iterdir())[1], second)
     assert "found another run's; allowed: files of the run of rank-0000000.trace" in refusal(folder)

@@ -257,6 +257,20 @@ v requires b
     assert (ours["messages"], ours["bytes"]) == (2, 4000)
 
 
+def test_time_after_a_test_is_work_where_nothing_is_open(tmp_path: Path) -> None:
+    """After a test of nothing, of 10 us; one in vain is followed by none. In a trace of 1001 s in all."""
+    program = Program(tmp_path / "x", 2)
+    program.call(0, "MPI_Init")
+    program.call(0, "MPI_Testall", work=10**12)
+    program.call(0, "MPI_Testall", work=10**9)
+    program.call(0, "MPI_Irecv", ("mpi_irecv_request", 7))
+    program.call(0, "MPI_Test", ("mpi_request_test", 7), work=2000)
+    program.call(0, "MPI_Wait", ("mpi_irecv", 1, program.world, 5, 10, 7), work=10**9)
+    program.call(1, "MPI_Init")
+    program.call(1, "MPI_Send", ("mpi_send", 0, program.world, 5, 10))
+    assert result(program.workload(), 2)["time_s"] == pytest.approx(1001 + 2e-6, abs=1e-8)
+
+
 @pytest.mark.parametrize(
     ("operation", "sizes", "keys"),
     [

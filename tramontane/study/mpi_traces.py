@@ -16,7 +16,7 @@ from tramontane.errors import InputError
 from tramontane.extension import simulator
 from tramontane.study.collective_calls import Algorithms, Exchange, from_sizes, schedules
 
-VERSION = 1
+VERSION = 2
 SUFFIX = ".trace"
 _FORMAT = b"TRMTRACE"
 _HEADER = struct.Struct("<8s4I3q")
