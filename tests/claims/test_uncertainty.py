@@ -139,7 +139,7 @@ def test_a_study_runs_whole_machines_one_after_the_other(monkeypatch: pytest.Mon
     for part, span in zip(ran, (range(TOGETHER), range(TOGETHER, size)), strict=True):
         wanted = {entry.point.id for entry in whole if entry.point and entry.coords["draw"] in span}
         assert {entry.point.id for entry in part if entry.point} == wanted
-    left = "" if there else "; about less than 1 s left"
+    left = "" if there else "; less than 1 s left"
     assert told == [f"own: {TOGETHER} of {size} machines{left}", f"own: {size} of {size} machines"]
 
 
