@@ -44,9 +44,8 @@ def test_one_rank_a_node_is_the_default(write: Write, sample: str) -> None:
 
 def test_one_rank_a_node_has_all_its_interfaces(write: Write) -> None:
     node = "node: {nics: 2, stripe_above: 2000 B, latency: 500 ns, bandwidth: 10 GB/s}"
-    found = load_point(write(text(ranks=8, machine=node, places="", workload="decomposition: [2, 4]"))).canonical()[
-        "machine"
-    ]["node"]
+    point = load_point(write(text(ranks=8, machine=node, places="", workload="decomposition: [2, 4]")))
+    found = point.canonical()["machine"]["node"]
     assert {key: value for key, value in found.items() if value is not None} == {
         "nics": 2,
         "nic_choice": "rank",

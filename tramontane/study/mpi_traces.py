@@ -157,11 +157,6 @@ def _said(algorithms: Algorithms, name: str, members: tuple[int, ...], root: int
     return exchange and (exchange.sizes or schedules(exchange, algorithms))
 
 
-def check(path: Path) -> None:
-    """Refuse a folder without files of all ranks of one run (InputError); no more than their headers is read."""
-    _files(path)
-
-
 def summary(path: Path) -> Summary:
     """Return what there is in a trace (InputError)."""
     files = _files(path)

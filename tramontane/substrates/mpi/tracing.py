@@ -10,7 +10,6 @@ import tempfile
 from pathlib import Path
 
 from tramontane.errors import InputError
-from tramontane.study import mpi_traces
 from tramontane.study.mpi_traces import SUFFIX
 from tramontane.substrates.mpi.build import build_tracer, missing_tools
 from tramontane.substrates.mpi.launch import SESSIONS
@@ -66,8 +65,7 @@ def trace(command: list[str], folder: Path, environment: str | None, *, strip: b
     Raises
     ------
     InputError
-        If there is no such library or command, something else is in the folder, it can't be made, or what then is in
-        it is no trace of one run.
+        If there is no such library or command, something else is in the folder, or it can't be made.
     RuntimeError
         If the tracing library can't be built.
     """
@@ -82,8 +80,6 @@ def trace(command: list[str], folder: Path, environment: str | None, *, strip: b
         with tempfile.TemporaryDirectory(prefix="mpi-", ignore_cleanup_errors=True) as sessions:
             variables = {**dict.fromkeys(SESSIONS, sessions), **library.variables, **os.environ}
             status = _run(command, variables | _preloaded(tracer, folder, strip=strip))
-        if status == 0 and any(folder.iterdir()):
-            _check(folder)
     finally:
         _remove_empty(new)
     return status
@@ -112,15 +108,6 @@ def _remove_empty(folders: list[Path]) -> None:
     for folder in folders:
         with contextlib.suppress(OSError):
             folder.rmdir()
-
-
-def _check(folder: Path) -> None:
-    """Refuse, and remove, what is no trace of one run (InputError)."""
-    try:
-        mpi_traces.check(folder)
-    except InputError:
-        shutil.rmtree(folder)
-        raise
 
 
 def _preloaded(tracer: Path, folder: Path, *, strip: bool) -> dict[str, str]:
