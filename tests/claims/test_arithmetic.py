@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tramontane.claims import arithmetic, tables
-from tramontane.claims.evaluation import statements
 from tramontane.study import claims
+from tramontane.study.claims import statements
 from tramontane.study.workloads import Transposition
 from tramontane.substrates.simulator import schedule
 

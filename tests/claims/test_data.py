@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tramontane.claims.evaluation import statements
 from tramontane.study import SCALES, claims, load_experiment
+from tramontane.study.claims import statements
 from tramontane.study.expansion import swept
 
 ROOT = Path(__file__).parents[2]

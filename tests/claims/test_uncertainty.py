@@ -110,7 +110,7 @@ def test_a_screening_needs_no_decade_of_process_counts_and_other_studies_do() ->
 
 
 def test_a_study_runs_what_its_statements_need_with_one_machine_a_draw() -> None:
-    study = load_study("zheng2018", ROOT)
+    study = load_study("zheng2018", ROOT).at_scale("smoke")
     made = experiments(study, ROOT, "smoke", 2)
     assert {name for name, _ in chosen(study, ROOT)} == set(study.claims)
     points = [entry for each in made[:2] for entry in expand(each, "smoke").points]
@@ -181,6 +181,16 @@ def test_an_experiment_may_have_process_counts_of_its_own() -> None:
             "scales",
             {"smoke": {"size": 4, "processes": [16], "claims": ["Z-5b", "Z-5z"]}},
             "scales.smoke.claims[1]: found 'Z-5z'",
+        ),
+        (
+            "scales",
+            {"smoke": {"size": 4, "processes": [16], "claims": ["Z-7"], "values": {"bin": 8}}},
+            "scales.smoke.values.bin: found 'bin'; did you mean 'bins'? allowed: a name of the scale of one of",
+        ),
+        (
+            "claims",
+            ["J-F1", "Z-7", "Z-8a", "Z-8b", "Z-8c"],
+            "scales.laptop.processes: homme-messages has no processes at scale laptop; allowed: none for this",
         ),
         ("only", {"fig05a": {"series": ["burst"]}}, "only.fig05a: found 'fig05a'; allowed: an experiment"),
         (

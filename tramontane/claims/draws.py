@@ -14,7 +14,7 @@ from tramontane.campaign.packing import Batch, pack_all
 from tramontane.campaign.plan import describe_batch, make_job
 from tramontane.claims import racing
 from tramontane.claims.bands import RANKS
-from tramontane.claims.evaluation import Campaign, experiments_of, outcomes
+from tramontane.claims.evaluation import Campaign, outcomes
 from tramontane.claims.outcome import Lacking
 from tramontane.claims.samples import chosen, experiments
 from tramontane.results.collate import collate_manifest
@@ -234,7 +234,7 @@ def _ended(study: Study, root: Path, scale: str, machine: Mapping[str, xr.Datase
 def _open(study: Study, root: Path, scale: str, machine: Mapping[str, xr.Dataset]) -> set[str]:
     """Return the experiments of the statements that the smallest process count leaves open."""
     ended = _ended(study, root, scale, machine)
-    return {each for name, claim in chosen(study, root) if name not in ended for each in experiments_of(claim)}
+    return {each for name, claim in chosen(study, root) if name not in ended for each in claim.own_experiments}
 
 
 def tried(study: Study, root: Path, scale: str, size: int) -> tuple[list[Tried], Floats, frozenset[str]]:

@@ -30,7 +30,7 @@ from tramontane.results import datasets
 from tramontane.results.revisions import REVISION, label, newest, newest_members, present
 from tramontane.study import SCALES, claims, load_experiment
 from tramontane.study.catalogue import EXPERIMENTS, GRIDS, cached_yaml
-from tramontane.study.claims import CLAIMS, Check, Claim, Judgement, Range
+from tramontane.study.claims import CLAIMS, Check, Claim, Curve, Judgement, Range, statements
 from tramontane.study.expansion import swept
 from tramontane.study.units import TIME, parse_quantity
 from tramontane.support.formatting import listed
@@ -73,18 +73,6 @@ def evaluate(root: Path, scale: str, only: Iterable[str] = ()) -> list[Verdict]:
         for name, (paper, claim) in known.items()
         if not wanted or name in wanted
     ]
-
-
-def statements(root: Path) -> Iterator[tuple[str, tuple[str, Claim]]]:
-    """Yield each statement's identifier, with the key of its paper."""
-    seen: dict[str, Path] = {}
-    for path in claims.list_claims(root):
-        file = claims.load_claims(path, root)
-        for name, claim in file.claims.items():
-            if name in seen:
-                raise InputError(path, f"claims.{name}", name, "each statement once", problem=f"also in {seen[name]}")
-            seen[name] = path
-            yield name, (file.paper, claim)
 
 
 class Campaign:
@@ -185,13 +173,13 @@ def _verdict(name: str, paper: str, claim: Claim, campaign: Campaign, judgement:
     elif claim.lacks is not None:
         verdict, evidence = NOT_EVALUATED, f"lacks {claim.lacks}"
     else:
-        found = [_under(choice, values, claim, campaign, judgement, spans) for choice, values in _choices(claim)]
+        found = [_under(choice, values, claim, campaign, judgement, spans) for choice, values in claim.ways]
         verdict, evidence = found[0].verdict, found[0].evidence
         revisions, older, margin = found[0].revisions, found[0].older, found[0].margin
         if len(found) > 1:
             choices = tuple(found)
             evidence = _under_all(found)
-    experiments = tuple(sorted(_experiments(claim)))
+    experiments = tuple(sorted({name for _, values in claim.ways for name in claim.experiments(values)}))
     if begun and verdict == NOT_EVALUATED and experiments:
         command = campaign.command(experiments, spans, claim.grid)
     if begun and experiments:
@@ -216,18 +204,9 @@ def _verdict(name: str, paper: str, claim: Claim, campaign: Campaign, judgement:
     )
 
 
-def experiments_of(claim: Claim) -> set[str]:
-    """Return the experiments that a statement needs under the project's own choice."""
-    _, values = _choices(claim)[0]
-    texts = (claim.experiment, *(curve.experiment for curve in claim.curves.values()))
-    resolved = (_resolve(text, values) for text in texts if text is not None)
-    return {name for name in resolved if name is not None}
-
-
 def outcomes(claim: Claim, campaign: Campaign, judgement: Judgement) -> list[Outcome]:
     """Return what the checks of a statement find under the project's own choice."""
-    _, values = _choices(claim)[0]
-    source = _Source(claim, values, campaign, judgement)
+    source = _Source(claim, claim.ways[0][1], campaign, judgement)
     return [_outcome(check, source) for check in claim.checks]
 
 
@@ -236,27 +215,6 @@ def _under_all(found: Sequence[ChoiceVerdict]) -> str:
     if all(item.verdict == NOT_EVALUATED for item in found):
         return f"{found[0].evidence}. Nor could it be under {listed(item.choice for item in found[1:])}"
     return "; ".join(f"under {item.choice}: {item.verdict} ({item.evidence})" for item in found)
-
-
-def _choices(claim: Claim) -> list[tuple[str, Mapping[str, str]]]:
-    return list(claim.choices.items()) or [("", {})]
-
-
-def _experiments(claim: Claim) -> set[str]:
-    """Return the experiments a statement needs, under all choices."""
-    return {
-        experiment
-        for _, values in _choices(claim)
-        for text in (claim.experiment, *(curve.experiment for curve in claim.curves.values()))
-        if text is not None
-        for experiment in (_resolve(text, values),)
-        if experiment is not None
-    }
-
-
-def _resolve(text: str, values: Mapping[str, str]) -> str | None:
-    """Return a text, or what a choice gives for a name written with $; None if it gives nothing."""
-    return values.get(text[1:]) if text.startswith("$") else text
 
 
 def _under(
@@ -319,24 +277,15 @@ class _Source:
 
     def _find(self, name: str) -> tuple[xr.Dataset, str, dict[str, str], str]:
         """Return dataset, name, selection and variable of a curve."""
-        curve = self.claim.curves.get(name)
-        experiment = (curve.experiment if curve else None) or self.claim.experiment
-        select = dict(curve.select) if curve else {}
-        if curve is None and self.claim.along is not None:
-            select[self.claim.along] = name
-        if curve is None or curve.experiment is None:
-            select = {**self.claim.fixed, **select}
-        found = {dim: _resolve(value, self.values) for dim, value in select.items()}
-        resolved = {dim: value for dim, value in found.items() if value is not None}
-        resolved_name = _resolve(experiment or "$", self.values)
-        if resolved_name is None:
+        experiment, select = self.claim.place(name, self.values)
+        if experiment is None:
             raise Lacking(f"an experiment for {name}")
-        dataset = self.campaign.dataset(resolved_name)
+        dataset = self.campaign.dataset(experiment)
         if self.claim.grid is not None:
             wanted = tuple(cached_yaml(self.campaign.root / GRIDS)[self.claim.grid]["points"])
-            if self.campaign.grids([resolved_name]) != [wanted]:
+            if self.campaign.grids([experiment]) != [wanted]:
                 raise Lacking(f"results on the grid {' x '.join(map(str, wanted))}")
-        return dataset, name, resolved, curve.variable if curve else "time_s"
+        return dataset, name, select, self.claim.curves.get(name, Curve()).variable
 
     def _note(self, dataset: xr.Dataset, select: Mapping[str, str], variable: str, ranks: int | None = None) -> None:
         """Remember which revisions a curve is of, at one number of processes or all."""

@@ -6,10 +6,10 @@ So the sides of every comparison share the draw.
 from collections.abc import Iterator
 from pathlib import Path
 
-from tramontane.claims.evaluation import experiments_of, statements
 from tramontane.study import Experiment, load_experiment
 from tramontane.study.catalogue import EXPERIMENTS
-from tramontane.study.claims import Claim
+from tramontane.study.claims import Claim, statements
+from tramontane.study.experiments import PROCESSES
 from tramontane.study.studies import Study
 
 
@@ -37,7 +37,7 @@ def experiments(study: Study, root: Path, scale: str, size: int, *, base: bool =
         Whether nothing is drawn.
     """
     wanted = study.scales[scale]
-    names = sorted({name for _, claim in chosen(study, root) for name in experiments_of(claim)})
+    names = sorted({name for _, claim in chosen(study, root) for name in claim.own_experiments})
     made = []
     for name in names:
         experiment = load_experiment(root / EXPERIMENTS / f"{name}.yaml")
@@ -45,7 +45,7 @@ def experiments(study: Study, root: Path, scale: str, size: int, *, base: bool =
         values = given | {key: value for key, value in wanted.values.items() if key in given}
         counts = wanted.processes_of.get(name, wanted.processes)
         if counts:
-            values["processes"] = counts[-1] if isinstance(given["processes"], int) else list(counts)
+            values[PROCESSES] = counts[-1] if isinstance(given[PROCESSES], int) else list(counts)
             if "largest_transposition" in given:
                 values["largest_transposition"] = counts[-1]
         cross = experiment.cross | study.only.get(name, {})

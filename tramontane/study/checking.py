@@ -22,7 +22,8 @@ from tramontane.study.catalogue import (
     load_base,
     load_machine,
 )
-from tramontane.study.claims import CLAIMS, JUDGEMENT, check_claims, load_judgement
+from tramontane.study.claim_names import check_claims
+from tramontane.study.claims import CLAIMS, JUDGEMENT, load_judgement
 from tramontane.study.consistency import check_experiment
 from tramontane.study.expansion import expand
 from tramontane.study.experiments import Experiment, load_experiment

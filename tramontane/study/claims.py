@@ -5,6 +5,7 @@ ours with a reason beside them; what a check does with them is in :mod:`tramonta
 """
 
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -12,7 +13,7 @@ from pydantic import AfterValidator, Field, TypeAdapter, ValidationError, model_
 from pydantic_core import PydanticCustomError
 
 from tramontane.errors import InputError, closest, show
-from tramontane.study.catalogue import REFERENCES, cached_yaml, list_experiments
+from tramontane.study.catalogue import REFERENCES, cached_yaml
 from tramontane.study.expressions import ALLOWED, names_in
 from tramontane.study.fields import Choice, Count, Name, Pattern, Text, Whole, WholeList
 from tramontane.study.layers import Origin
@@ -189,6 +190,17 @@ class Check(Settings):
     """Something a statement says that is true or not."""
 
     source: Text | None = Field(None, description="Where its numbers come from, where that is not the statement.")
+
+    def called(self) -> Iterator[tuple[str, str]]:
+        """Yield the curves that it calls by name: keys below it, and names."""
+        for key in ("of", "than"):
+            if (name := getattr(self, key, None)) is not None:
+                yield key, name
+        for number, name in enumerate(getattr(self, "curves", [])):
+            yield f"curves[{number}]", name
+        for row, group in enumerate(getattr(self, "order", [])):
+            for number, name in enumerate(group):
+                yield f"order[{row}][{number}]", name
 
 
 class Trend(Check):
@@ -410,6 +422,11 @@ AnyCheck = Annotated[
 ]
 
 
+def under(text: str, values: Mapping[str, str]) -> str | None:
+    """Return a text, or what a choice's values give for a name written with $; None if they give nothing."""
+    return values.get(text[1:]) if text.startswith("$") else text
+
+
 class Claim(Settings):
     """One statement of one paper."""
 
@@ -440,6 +457,35 @@ class Claim(Settings):
             raise problem("found none or several of checks, out_of_reach and lacks", "one of them", key="checks")
         return self
 
+    @property
+    def ways(self) -> list[tuple[str, Mapping[str, str]]]:
+        """Choices by name, each with its values, the project's own first; one without a name where there are none."""
+        return list(self.choices.items()) or [("", {})]
+
+    @property
+    def own_experiments(self) -> set[str]:
+        """The experiments that it needs under the project's own choice."""
+        return self.experiments(self.ways[0][1])
+
+    def experiments(self, values: Mapping[str, str]) -> set[str]:
+        """Return the experiments that it needs under a choice's values."""
+        texts = (self.experiment, *(curve.experiment for curve in self.curves.values()))
+        found = (under(text, values) for text in texts if text is not None)
+        return {name for name in found if name is not None}
+
+    def place(self, name: str, values: Mapping[str, str]) -> tuple[str | None, dict[str, str]]:
+        """Return where a curve of a name is under a choice's values: experiment, if it has one, and coordinates."""
+        curve = self.curves.get(name)
+        select = dict(curve.select) if curve else {}
+        if curve is None and self.along is not None:
+            select[self.along] = name
+        if curve is None or curve.experiment is None:
+            select = {**self.fixed, **select}
+        found = {dim: under(value, values) for dim, value in select.items()}
+        experiment = (curve.experiment if curve else None) or self.experiment
+        coordinates = {dim: value for dim, value in found.items() if value is not None}
+        return None if experiment is None else under(experiment, values), coordinates
+
 
 class Claims(Settings):
     """The statements of one paper."""
@@ -469,16 +515,16 @@ def load_claims(path: Path, root: Path) -> Claims:
     return claims
 
 
-def check_claims(path: Path, root: Path) -> None:
-    """Check the statements of one paper, and that what they name exists (InputError)."""
-    known = [file.stem for file in list_experiments(root)]
-    for name, claim in load_claims(path, root).claims.items():
-        named = [("experiment", claim.experiment)]
-        named += [(f"curves.{key}.experiment", curve.experiment) for key, curve in claim.curves.items()]
-        for key, experiment in named:
-            if experiment is not None and "$" not in experiment and experiment not in known:
-                where = f"claims.{name}.{key}"
-                raise InputError(path, where, experiment, ", ".join(known), hint=closest(experiment, known))
+def statements(root: Path) -> Iterator[tuple[str, tuple[str, Claim]]]:
+    """Yield each statement's identifier, with the key of its paper (InputError)."""
+    seen: dict[str, Path] = {}
+    for path in list_claims(root):
+        file = load_claims(path, root)
+        for name, claim in file.claims.items():
+            if name in seen:
+                raise InputError(path, f"claims.{name}", name, "each statement once", problem=f"also in {seen[name]}")
+            seen[name] = path
+            yield name, (file.paper, claim)
 
 
 def printed_times(root: Path) -> dict[str, list[dict[str, Any]]]:

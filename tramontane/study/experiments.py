@@ -29,6 +29,9 @@ from tramontane.study.settings import Settings
 SCALES = ("smoke", "laptop", "paper")
 """Sizes of every experiment: a test of everything, an evening's work, the paper."""
 
+PROCESSES = "processes"
+"""Name of the scale's value that holds the process counts, where a study may ask for others."""
+
 MEMBER = "member"
 """Name of the dimension that `ensemble` adds."""
 

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Self
 from pydantic import Field, ValidationError, model_validator
 
 from tramontane.errors import InputError, closest, show
-from tramontane.study.catalogue import cached_yaml, list_experiments
-from tramontane.study.claims import Claim, Computed, list_claims, load_claims
-from tramontane.study.experiments import SCALES
+from tramontane.study.catalogue import EXPERIMENTS, cached_yaml, list_experiments
+from tramontane.study.claims import Claim, Computed, statements
+from tramontane.study.experiments import PROCESSES, SCALES, load_experiment
 from tramontane.study.fields import Count, Text, Whole
 from tramontane.study.layers import Origin
 from tramontane.study.messages import explain, problem
@@ -105,7 +105,27 @@ def read_study(path: Path, root: Path) -> Study:
         if not study.sample.fits(size.size):
             allowed = f"with {study.sample.method} {study.sample.sizes()}"
             raise InputError(path, f"scales.{scale}.size", size.size, allowed)
+        _check_scale(study, scale, root, path)
     return study
+
+
+def _check_scale(study: Study, scale: str, root: Path, path: Path) -> None:
+    """Check that the experiments of a scale's statements have the scale, and what is set of it (InputError)."""
+    size, known = study.scales[scale], dict(statements(root))
+    names = {name for each in study.at_scale(scale).claims for name in known[each][1].own_experiments}
+    given = {name: load_experiment(root / EXPERIMENTS / f"{name}.yaml").scales for name in sorted(names)}
+    for name, scales in given.items():
+        if scale not in scales:
+            problem = f"{name} has no scale {scale}"
+            raise InputError(path, f"scales.{scale}", scale, ", ".join(scales), problem=problem)
+        if size.processes_of.get(name, size.processes) and PROCESSES not in scales[scale]:
+            problem = f"{name} has no {PROCESSES} at scale {scale}"
+            raise InputError(path, f"scales.{scale}.processes", None, "none for this experiment", problem=problem)
+    values = sorted({key for scales in given.values() for key in scales[scale]})
+    for key in size.values:
+        if key not in values:
+            allowed = f"a name of the scale of one of the experiments: {', '.join(values)}"
+            raise InputError(path, f"scales.{scale}.values.{key}", key, allowed, hint=closest(key, values))
 
 
 def has_margin(claim: Claim) -> bool:
@@ -115,7 +135,7 @@ def has_margin(claim: Claim) -> bool:
 
 def check_asked(names: Sequence[str], study: Study, name: str, root: Path) -> None:
     """Check that statements that are asked for are a study's; one without a margin is told so (InputError)."""
-    every = {identity: own for each in list_claims(root) for identity, own in load_claims(each, root).claims.items()}
+    every = {identity: own for identity, (_, own) in statements(root)}
     for asked in names:
         if asked in study.claims:
             continue
@@ -129,7 +149,7 @@ def check_asked(names: Sequence[str], study: Study, name: str, root: Path) -> No
 
 def _check_statements(study: Study, root: Path, path: Path) -> None:
     """Check that all statements are known and have a margin, and that a scale's are the study's (InputError)."""
-    known = {name: own for each in list_claims(root) for name, own in load_claims(each, root).claims.items()}
+    known = {name: own for name, (_, own) in statements(root)}
     for number, name in enumerate(study.claims):
         where = f"claims[{number}]"
         if name not in known:
