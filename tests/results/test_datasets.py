@@ -32,6 +32,14 @@ def test_a_dataset_says_whether_it_is_as_it_was_written(tmp_path: Path) -> None:
     assert not datasets.remove_unsound(file)
 
 
+def test_a_folder_in_the_place_of_a_dataset_is_told_and_stays(tmp_path: Path) -> None:
+    folder = tmp_path / "own.nc"
+    folder.mkdir()
+    with pytest.raises(InputError, match=r"own.nc: found a folder; allowed: a dataset, which is a file"):
+        datasets.remove_unsound(folder)
+    assert folder.is_dir()
+
+
 def test_verifying_finds_what_a_point_does_not_give(project: Path) -> None:
     from tramontane.campaign.batch import run_batch
     from tramontane.campaign.plan import write_plan

@@ -46,6 +46,12 @@ def test_lists(project: Path, root: Path) -> None:
     assert "base" not in list_machines(project)
 
 
+def test_an_experiment_with_another_ending_is_told(project: Path, line: Line) -> None:
+    (project / "configs/experiments/own.yml").touch()
+    expected = "configs/experiments/own.yml: found '.yml'; allowed: own.yaml, as experiments are called"
+    assert line(list_experiments, project).endswith(expected)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [

@@ -98,6 +98,8 @@ def remove_unsound(path: Path) -> str:
     except InputError as error:
         if not path.exists():
             return ""
+        if path.is_dir():
+            raise InputError(path, "", None, "a dataset, which is a file", problem="found a folder") from None
         path.unlink()
         return str(error)
     return ""

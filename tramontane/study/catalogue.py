@@ -60,8 +60,11 @@ def _read(path: Path, stamp: int) -> dict[str, Any]:
 
 
 def list_experiments(root: str | Path) -> list[Path]:
-    """Return the experiment files below `root`, sorted by name."""
-    return sorted((Path(root) / EXPERIMENTS).glob("*.yaml"))
+    """Return the experiment files below `root`, sorted by name; one that ends in .yml is refused (InputError)."""
+    folder = Path(root) / EXPERIMENTS
+    for path in sorted(folder.glob("*.yml")):
+        raise InputError(path, "", path.suffix, f"{path.stem}.yaml, as experiments are called")
+    return sorted(folder.glob("*.yaml"))
 
 
 def list_machines(root: str | Path) -> list[str]:
