@@ -6,7 +6,7 @@ or while they are under way.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer, model_validator
@@ -16,13 +16,14 @@ from tramontane.study.cubed_spheres import CubedSphere, on_elements
 from tramontane.study.fields import Choice, Count, Name, NonNegative, WholeList, Wholes
 from tramontane.study.messages import problem, submodels, tag
 from tramontane.study.partitions import DOMAINS, Partition, on_cells
-from tramontane.study.settings import Settings
+from tramontane.study.settings import Settings, filled
 from tramontane.study.spectral import AMOUNTS, TRANSPOSES, Spectral, on_spectral
 from tramontane.study.units import FRACTION, TIME, Share, Size, Time, format_quantity, parse_quantity
 from tramontane.study.workloads import (
     COLLECTIVES,
     OPTIMAL,
     Allreduce,
+    ByRules,
     Collective,
     Communication,
     Decomposition,
@@ -478,6 +479,76 @@ def _step_keys(steps: Iterable[Basic | Loop]) -> list[dict[str, Any]]:
     return keys
 
 
+def is_by_rules(step: Basic) -> bool:
+    """Return whether the rules of an MPI library choose the algorithm of a step."""
+    exchange = step.exchange if isinstance(step, Overlap) else step
+    return isinstance(exchange, ByRules) and exchange.by_rules
+
+
+def size_of(communicator: Communicator | None, ranks: int) -> int:
+    """Return how many of so many ranks a communicator has; of several alike the largest one."""
+    if communicator is None:
+        return ranks
+    if communicator.range is not None:
+        return communicator.range[1]
+    if communicator.consecutive is not None:
+        return min(int(communicator.consecutive), ranks)
+    if communicator.every is not None:
+        return -(-ranks // communicator.every)
+    return -(-ranks // int(communicator.leaders or 1))
+
+
+def in_place_of_rules(
+    steps: Sequence[Basic | Loop], ranks: int, communicators: Mapping[str, Communicator], key: str = "workload"
+) -> list[dict[str, Any]]:
+    """Return the keys of steps with the algorithms that rules of MPI libraries choose.
+
+    Parameters
+    ----------
+    steps : sequence
+        Steps of a program or role.
+    ranks : int
+        How many do them.
+    communicators : mapping
+        By name. Of several alike the largest decides, as rules give one algorithm to all.
+    key : str
+        Key of the program or role, for error lines.
+
+    Raises
+    ------
+    PydanticCustomError
+        If what is begun here and ended later is more than one collective.
+    """
+
+    def chosen(step: Basic, number: str) -> list[dict[str, Any]]:
+        exchange = step.exchange if isinstance(step, Overlap) else step
+        if not isinstance(exchange, ByRules) or not exchange.by_rules:
+            return [step.canonical()]
+        named = exchange.communicator if isinstance(exchange, StepOf) else None
+        found = exchange.among(size_of(communicators.get(named or ALL), ranks))
+        if len(found) == 1:
+            return [step.canonical() | {"exchange": found[0]}] if isinstance(step, Overlap) else found
+        parts = " and a ".join(str(each["operation"]) for each in found)
+        if isinstance(step, Overlap) or "begin" in found[0]:
+            inner = ".exchange" if isinstance(step, Overlap) else ""
+            said = f"found {exchange.chosen}, which takes a {parts} for this"
+            raise problem(
+                said, "an algorithm, or a step that is not begun", key=f"{key}.steps{number}{inner}.algorithm"
+            )
+        operation = getattr(exchange, "operation", exchange.kind)
+        return [{"name": operation, **each} for each in found] * (exchange.repeated or 1)
+
+    made: list[dict[str, Any]] = []
+    for place, step in enumerate(steps):
+        number = f".[{place}]"
+        if not isinstance(step, Loop):
+            made += chosen(step, number)
+            continue
+        inside = [each for at, own in enumerate(step.steps) for each in chosen(own, f"{number}.steps.[{at}]")]
+        made.append(step.canonical() | {"steps": inside})
+    return made
+
+
 def _as_written(steps: Sequence[Basic | Loop], keys: list[str]) -> list[str]:
     """Return keys of lowered steps, such as ``3.halo.width``, as those of the steps that they were made from."""
     number, rest = int(keys[0]), keys[1:]
@@ -732,6 +803,32 @@ class Program(Communication):
         """Leave out roles where there are none, so that they rename no point."""
         data: dict[str, Any] = handler(self)
         return data if self.roles else {key: value for key, value in data.items() if key != "roles"}
+
+    def for_ranks(self, ranks: int) -> Self:
+        """Return the program with what was left out and follows from the number of ranks; see `ByRules`."""
+        if not any(is_by_rules(step) for steps in self._lists for step in _each(steps)):
+            return super().for_ranks(ranks)
+        data = self.canonical()
+        if not self.roles:
+            data["steps"] = in_place_of_rules(self.steps, ranks, self.communicators)
+        for name, role in self.roles.items():
+            among = self._ranks_of(role, ranks)
+            key = f"workload.roles.{name}"
+            data["roles"][name]["steps"] = in_place_of_rules(role.steps, among, role.communicators, key)
+        return type(self).model_validate(data, context={"canonical": True}).for_ranks(ranks)
+
+    def _ranks_of(self, role: Role, ranks: int) -> int:
+        """Return how many ranks a role has; the compiled description refuses those that can't be."""
+        if role.others:
+            return ranks - sum(self._ranks_of(each, ranks) for each in self.roles.values() if not each.others)
+        if role.ranks is not None:
+            return len(role.ranks)
+        if role.every is not None:
+            return len(range(filled(role.group), ranks, role.every))
+        if role.consecutive is not None:
+            first = int(role.consecutive) * filled(role.group)
+            return len(range(first, min(first + int(role.consecutive), ranks)))
+        return size_of(role, ranks)
 
     def puts(self) -> Iterator[OneSided | Notify]:
         """Yield what steps say whose messages are puts."""

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from tramontane.errors import show
+from tramontane.errors import closest, show
 from tramontane.study import collective_calls, library_choice, patterns, schedules, traces
 from tramontane.study.fields import (
     Choice,
@@ -261,13 +261,83 @@ class Halo(Communication):
         return self
 
 
-class Allreduce(Communication):
+BY_RULES = library_choice.LIBRARIES
+"""In the place of an algorithm: an MPI library whose rules choose one, by size and ranks (docs/collectives.md)."""
+
+
+class ByRules(Communication):
+    """What kinds have in common whose algorithm may be left to the rules of an MPI library."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _nothing_beside(cls, data: Any) -> Any:
+        """Refuse what only chosen algorithms have."""
+        if isinstance(data, dict) and data.get("algorithm") in BY_RULES:
+            for key in ("radix", "radices", "exhaustive", "remainder", "segments", "group"):
+                if data.get(key) is not None:
+                    found = f"found {show(data[key])} with {data['algorithm']}, which chooses"
+                    raise problem(found, "none, or an algorithm that has it", key=key)
+        return data
+
+    @property
+    def by_rules(self) -> bool:
+        """Whether the rules of a library choose the algorithm, once the number of ranks is known."""
+        return self.chosen in BY_RULES
+
+    @property
+    def _operation(self) -> str:
+        """As the catalogue calls it."""
+        return self._kind
+
+    def schedule_keys(self) -> dict[str, Any]:
+        """Return the keys that the compiled description reads; as long as no rule has chosen, of a usual algorithm."""
+        keys = super().schedule_keys()
+        return keys | collective_calls.DEFAULTS.get(self._operation, {}) if self.by_rules else keys
+
+    def as_written(self, refused: PydanticCustomError) -> PydanticCustomError:
+        """Return what the compiled description says; it knows no rules."""
+        said = refused.context or {}
+        if said.get("key") != "algorithm" or self._operation not in collective_calls.DEFAULTS:
+            return refused
+        hint = said["hint"] or closest(self.chosen, BY_RULES)
+        return problem(said["problem"], ", ".join((said["allowed"], *BY_RULES)), key="algorithm", hint=hint)
+
+    def among(self, ranks: int) -> list[dict[str, Any]]:
+        """Return the keys of what its library does among so many ranks: as a rule one collective, else several."""
+        keys = {key: value for key, value in self.canonical().items() if key != "algorithm"}
+        usual = collective_calls.DEFAULTS[self._operation]
+        size = DOUBLE * (keys.get("count") or 0)
+        steps = library_choice.chosen(str(self.chosen), self._operation, size, ranks) if ranks > 1 else ()
+        if not steps:
+            return [keys | usual]
+        if len(steps) == 1:
+            return [keys | steps[0][1]]
+        own = {key: value for key, value in keys.items() if key != "repeats"}
+        return [own | {"kind": "collective", "operation": operation, **chosen} for operation, chosen in steps]
+
+    def for_ranks(self, ranks: int) -> Self:
+        """Return the workload with what was left out and follows from the number of ranks."""
+        if not self.by_rules:
+            return super().for_ranks(ranks)
+        first, *others = self.among(ranks)
+        if others:
+            steps = " and a ".join(str(each["operation"]) for each in (first, *others))
+            found = f"found {self.chosen}, which takes a {steps} for this"
+            raise problem(found, "an algorithm, or a program with it as a step", key="workload.algorithm")
+        return type(self).model_validate(first, context={"canonical": True}).for_ranks(ranks)
+
+
+class Allreduce(ByRules):
     """The allreduces of a Krylov solver (Zheng & Marguinaud 2018, section 3.3)."""
 
     kind: Literal["allreduce"] = Field(description="Kind of workload.")
-    algorithm: Annotated[str, Choice((*ALLREDUCE_ALGORITHMS, *LIBRARY_ALGORITHMS))] = Field(
-        description="Allreduce algorithm: one of " + ", ".join(ALLREDUCE_ALGORITHMS) + "; with an MPI library, "
-        "MPI_Allreduce as " + ", ".join(LIBRARY_ALGORITHMS) + "."
+    algorithm: Annotated[str, Choice((*ALLREDUCE_ALGORITHMS, *BY_RULES, *LIBRARY_ALGORITHMS))] = Field(
+        description="Allreduce algorithm: one of " + ", ".join(ALLREDUCE_ALGORITHMS) + "; the one that the rules of an "
+        "MPI library choose, "
+        + ", ".join(BY_RULES)
+        + "; with an MPI library, MPI_Allreduce as "
+        + ", ".join(LIBRARY_ALGORITHMS)
+        + "."
     )
     radix: Annotated[int | str, WholeOrWord(2, OPTIMAL)] | None = Field(
         None,
@@ -325,19 +395,23 @@ class Allreduce(Communication):
         return self.changed(radix=radix, radices=None, exhaustive=None)
 
 
-class Collective(Communication):
+class Collective(ByRules):
     """A collective of the catalogue, once, among all ranks."""
 
     kind: Literal["collective"] = Field(description="Kind of workload.")
     operation: Annotated[str, Choice(COLLECTIVES)] = Field(
         description="What the ranks do together: " + ", ".join(COLLECTIVES) + "."
     )
-    algorithm: Annotated[str, DependentChoice(schedules.words("collective", "algorithm"))] = Field(
+    algorithm: Annotated[str, DependentChoice((*schedules.words("collective", "algorithm"), *BY_RULES))] = Field(
         description="Of "
         + "; of ".join(
             f"{name}: " + ", ".join(schedules.words("collective", "algorithm", ("operation", name)))
             for name in COLLECTIVES
         )
+        + "; of "
+        + ", ".join(collective_calls.DEFAULTS)
+        + ": the one that the rules of an MPI library choose, "
+        + ", ".join(BY_RULES)
         + "."
     )
     count: Count | None = Field(
@@ -390,8 +464,12 @@ class Collective(Communication):
         """Return what the compiled description says; it has shares in millionths."""
         said = refused.context or {}
         if said.get("key") != "spread":
-            return refused
+            return super().as_written(refused)
         return problem(said["problem"], "a share, e.g. 10 %", key=said["key"])
+
+    @property
+    def _operation(self) -> str:
+        return self.operation
 
     @property
     def by_library(self) -> bool:
