@@ -70,6 +70,22 @@ def test_what_is_left_of_an_experiment_that_is_gone_is_not_in_a_bundle(campaign:
         assert not [name for name in opened.namelist() if "gone" in name]
 
 
+@pytest.mark.parametrize(
+    ("old", "new"), [("title: ", "title: More "), ("repeats: 1", "repeats: 2"), ("[2, 4, 8]", "[2, 4]")]
+)
+def test_an_experiment_that_was_changed_and_not_run_again_is_not_archived(
+    campaign: Path, tmp_path: Path, old: str, new: str
+) -> None:
+    file = campaign / "configs/experiments/tiny.yaml"
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+    with pytest.raises(InputError) as caught:
+        write_archive(campaign, "smoke", tmp_path / "campaign.zip")
+    assert "tiny.yaml: changed since then; allowed: an experiment as it was run; run it again by:" in str(caught.value)
+    assert not (tmp_path / "campaign.zip").exists()
+
+
 def test_a_bundle_is_verified_and_drawn_from_elsewhere(
     campaign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 from tramontane.errors import InputError
 from tramontane.results import manifest
 from tramontane.results.store import Store
-from tramontane.study import list_experiments, patterns
+from tramontane.study import expand, list_experiments, load_experiment, patterns
+from tramontane.study.catalogue import EXPERIMENTS
 from tramontane.support.layout import SHARE, Layout
 
 #: Files of the checkout that say what the software is, who wrote it and what it was built with.
@@ -40,12 +41,13 @@ def sources(root: Path, scale: str) -> Sources:
     Raises
     ------
     InputError
-        If the campaign has no report yet.
+        If the campaign has no report yet, or an experiment is not the one that was run.
     """
     layout = Layout(root, scale)
     if not layout.report.exists():
         allowed = f"a campaign with its report; make one by: tramontane reproduce --scale {scale}"
         raise InputError(layout.report, "", None, allowed, problem="no such file")
+    _check_current(layout)
     found: Sources = {}
     for path in (*_files(root / "configs"), *_campaign(layout), *_records(layout), *_tables(layout)):
         found[PurePosixPath(path.relative_to(root).as_posix())] = path
@@ -62,6 +64,24 @@ def manifests(layout: Layout) -> Iterator[dict[str, Any]]:
     for path in sorted(layout.manifests.glob("*.json")):
         if path.stem not in gone and layout.dataset(path.stem).exists():
             yield manifest.read(path)
+
+
+def _check_current(layout: Layout) -> None:
+    """Refuse an experiment that was changed and not run again: its file would not say what its dataset holds."""
+    for own in manifests(layout):
+        experiment = load_experiment(layout.root / EXPERIMENTS / f"{own['name']}.yaml")
+        if layout.scale in experiment.scales:
+            now = manifest.manifest(experiment, expand(experiment, layout.scale))
+            if _asked(own) == _asked(now):
+                continue
+        allowed = f"an experiment as it was run; run it again by: tramontane reproduce --scale {layout.scale}"
+        raise InputError(experiment.path, "", None, allowed, problem="changed since then")
+
+
+def _asked(data: manifest.Manifest) -> tuple[Any, ...]:
+    """Return what a manifest has of its experiment alone, and nothing of the simulator."""
+    told = (data.get(key) for key in ("title", "question", "description", "figure", "dims"))
+    return (*told, [point.get("id") for point in data["points"]])
 
 
 def _gone(layout: Layout) -> set[str]:
