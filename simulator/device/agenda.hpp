@@ -150,23 +150,12 @@ public:
     }
 
     /// Between two windows: goes to the next one that has events; `ended` where there is none.
+    /// \throws std::runtime_error where it lies beyond the range of time
     TRAMONTANE_RULE std::uint64_t turn() {
         any_.clear(window_);
-        while (true) {
-            const std::uint64_t next = any_.next(window_ + 1, window_ + near);
-            const bool found = next < window_ + near;
-            if (found && next / epoch < filled_) return window_ = next;
-            // The first bucket that may have something before that.
-            const std::uint64_t first = any_far_.next(filled_, filled_ + buckets);
-            if (found && (first == filled_ + buckets || first > next / epoch)) {
-                filled_ = next / epoch + 1;
-                return window_ = next;
-            }
-            if (first == filled_ + buckets) return window_ = ended;
-            window_ = first * epoch - 1;  // there is nothing before, nor before the next one
-            if (found && next - 1 < window_) window_ = next - 1;
-            refill(first);
-        }
+        window_ = following();
+        if (window_ != ended) check_event(windows.begin(window_));
+        return window_;
     }
     /// Begins at a window other than the first. \pre nothing is pending
     void go_to(std::uint64_t window) {
@@ -199,6 +188,25 @@ public:
     }
 
 private:
+    /// The next window that has events; `ended` where there is none. Brings far events nearer on the way.
+    [[nodiscard]] TRAMONTANE_RULE std::uint64_t following() {
+        while (true) {
+            const std::uint64_t next = any_.next(window_ + 1, window_ + near);
+            const bool found = next < window_ + near;
+            if (found && next / epoch < filled_) return next;
+            // The first bucket that may have something before that.
+            const std::uint64_t first = any_far_.next(filled_, filled_ + buckets);
+            if (found && (first == filled_ + buckets || first > next / epoch)) {
+                filled_ = next / epoch + 1;
+                return next;
+            }
+            if (first == filled_ + buckets) return ended;
+            window_ = first * epoch - 1;  // there is nothing before, nor before the next one
+            if (found && next - 1 < window_) window_ = next - 1;
+            refill(first);
+        }
+    }
+
     [[nodiscard]] TRAMONTANE_RULE static std::uint32_t slot(std::uint64_t number) {
         return static_cast<std::uint32_t>(number % near);
     }

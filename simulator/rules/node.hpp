@@ -211,6 +211,7 @@ protected:
     [[nodiscard]] TRAMONTANE_RULE Ticks copying(std::uint32_t rank, std::int64_t bytes, Ticks own, Ticks now) {
         return copies_share_ && bytes > 0 ? sharing(rank, bytes, own, now) : own;
     }
+    [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE static Ticks served(Ticks time, std::int64_t picoseconds);
     [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE Ticks sharing(std::uint32_t rank, std::int64_t bytes, Ticks own,
                                                                   Ticks now);
     /// A payload is where it belongs.

@@ -80,6 +80,7 @@ TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Engine, Switc
     }
     if (node.round == rounds_) {
         node.state = RankState::ended;
+        check_event(time);  // it may have gone ahead of its event
         engine_.ends().end(time);
         return Step::blocked();
     }
@@ -104,7 +105,7 @@ TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Engine, Switc
         const bool waits = round.access != Access::none;  // for a storage, which heeds no noise of the rank's processor
         if (!waits) (round.call == WindowCall::none ? totals_[phase].work : totals_[phase].busy) += work;
         node.state = RankState::works;
-        const Ticks end = waits ? time + work : noise_.end(rank, time, work);
+        const Ticks end = waits ? served(time, round.work) : noise_.end(rank, time, work);
         if (waiting_) [[unlikely]]
             waiting_->work(rank, time, end, stretches_);
         resume_at(rank, end);
@@ -336,6 +337,15 @@ TRAMONTANE_RULE void NodeRules<Engine, Switches>::set_aside(Node& node, std::uin
     const Transaction& e = engine_.transactions[item];
     if (unexpected_ && is_unexpected(e)) ++unexpected_[rank];
     node.early_of(e.round).push(engine_.transactions, item);
+}
+
+/// When a storage has done an access that begins at `time` and takes so many picoseconds, which may be any number.
+template <class Engine, class Switches>
+TRAMONTANE_RULE Ticks NodeRules<Engine, Switches>::served(Ticks time, std::int64_t picoseconds) {
+    check_event(time);
+    const auto left = static_cast<std::uint64_t>((end_of_time - time) / ticks_per_picosecond);
+    if (static_cast<std::uint64_t>(picoseconds) > left) refuse_time();
+    return time + from_picoseconds(picoseconds);
 }
 
 /// Of a copy where ranks share their node's memory for it: at least until that has served all before it, and its bytes.

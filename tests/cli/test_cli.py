@@ -388,6 +388,13 @@ def test_a_point_on_its_own_keeps_a_checkpoint_that_goes_with_its_end(
         f"--checkpoint: {file} is no checkpoint, or is cut short; allowed: a checkpoint, or a name that no file has\n",
     )
     assert file.read_text() == "something else"
+    link, pipe = here / "link", here / "pipe"
+    link.symlink_to("gone")
+    os.mkfifo(pipe)  # as devices are no regular files
+    for other in (link, pipe):
+        answer = tramontane("run", point, "--checkpoint", str(other))
+        assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1)
+        assert os.path.lexists(other)
     answer = tramontane("run", point, "--checkpoint", point)
     assert answer.err == f"--checkpoint: {point} is what is read; allowed: another file\n"
     assert (here / point).read_text() == POINT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 
 from tramontane import _simulator
 from tramontane.errors import InputError
-from tramontane.study import load_point
+from tramontane.study import Point, load_point
+from tramontane.substrates.simulator import as_simulated
 
 from .points import allreduce, machine, point, transposition
 
@@ -206,6 +208,58 @@ def test_the_extension_refuses_it_too(block: str, key: str, value: int) -> None:
     (p["machine"][block] if block else p)[key] = value
     with pytest.raises(ValueError, match=rf"{key}: found {value}, allowed: .*$"):
         _simulator.simulate(p)
+
+
+STORAGE = {"bandwidth": "200 TB/s", "node_bandwidth": "200 TB/s"}
+
+
+def write(times: int, latency: str) -> dict[str, Any]:
+    """Return a point whose two ranks write so often, each time for that long."""
+    workload = {"kind": "program", "repeat": times, "steps": [{"write": {"bytes": "1 B"}}]}
+    storage = {"storage": STORAGE | {"latency": latency}}
+    net = {"topology": "torus", "geometry": [2, 1, 1], "nodes_per_switch": 1}
+    return {"ranks": 2, "workload": workload, "machine": net | storage}
+
+
+def work(steps: list[dict[str, Any]], **changes: Any) -> dict[str, Any]:
+    """Return a point whose two ranks work 86 times 1000 s, and then do something else."""
+    net = {"topology": "torus", "geometry": [2, 1, 1], "nodes_per_switch": 1, "packet": "1 GB", "buffer": "2 GB"}
+    protocol = {"protocol": {"short_limit": "1 GB", "eager_limit": "1 GB"}}
+    loop = {"loop": {"times": 86, "steps": [{"work": {"time": "1000 s"}}]}}
+    return {
+        "ranks": 2,
+        "workload": {"kind": "program", "steps": [loop, *steps]},
+        "machine": net | protocol | changes,
+    }
+
+
+LATE = {
+    "work": work([{"work": {"time": "401 s"}}]),
+    "a write": write(87, "1000 s"),
+    "a write that ends where time wraps": write(93, "1000 s"),
+    "many writes": write(93_000, "1 s"),
+    "a copy at the end": work(
+        [
+            {"work": {"time": "370 s"}},
+            {"kind": "collective", "operation": "broadcast", "algorithm": "linear", "count": 10**7},
+        ],
+        memory={"bandwidth": "1 MB/s"},
+    ),
+}
+
+
+@pytest.mark.parametrize("how", [{}, {"device": "host"}], ids=["cpu", "host"])
+@pytest.mark.parametrize("late", LATE)
+def test_no_engine_goes_beyond_a_day(late: str, how: dict[str, Any]) -> None:
+    asked = as_simulated(Point.model_validate(LATE[late]))
+    with pytest.raises(RuntimeError, match=re.escape(REFUSALS[0])):
+        _simulator.simulate(asked, 1, **how)
+
+
+@pytest.mark.parametrize("how", [{}, {"device": "host"}], ids=["cpu", "host"])
+def test_a_run_may_take_a_day(how: dict[str, Any]) -> None:
+    asked = as_simulated(Point.model_validate(work([{"work": {"time": "400 s"}}])))
+    assert _simulator.simulate(asked, 1, **how)["time_s"] == DAY
 
 
 def test_slow_links_take_the_time_of_their_bytes() -> None:

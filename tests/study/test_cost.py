@@ -233,7 +233,9 @@ def test_control_packets(size: int, short: int, eager: int, negligible: int) -> 
     expected = 0 if negligible >= 64 or size <= short else 2 if size <= eager else 3
     puts = np.array([NO_PUT, PLAIN_PUT, ACKNOWLEDGED_PUT], dtype=np.uint8)
     acknowledgements = int(negligible < 64)
-    assert control(np.full(3, size), puts, protocol).tolist() == [expected, 0, acknowledgements]
+    assert control(np.full(3, size), puts, 4096, protocol).tolist() == [expected, 0, acknowledgements]
+    in_parts = control(np.full(3, size), puts, 24, protocol)
+    assert in_parts.tolist() == [3 * expected, 0, 3 * acknowledgements]
 
 
 def test_detours_make_longer_ways() -> None:

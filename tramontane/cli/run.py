@@ -1,6 +1,7 @@
 """``tramontane run``."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -39,7 +40,8 @@ def run(
 
     if checkpoint is not None:
         to_write("--checkpoint", checkpoint, point_file)
-        if checkpoint.is_file() and not is_one(checkpoint):  # it goes when the point ends
+        # It goes when the point ends: so no device, and no link that somebody made.
+        if os.path.lexists(checkpoint) and not (checkpoint.is_file() and is_one(checkpoint)):
             raise InputError(
                 "--checkpoint",
                 "",

@@ -89,7 +89,10 @@ def estimate(point: Point, posted: float | None = None) -> Cost:
     protocol, packet = machine.protocol, machine.packet
     parts = traffic(point.workload, point.ranks)
     place = Placement(point)
-    control = [round(part.control(protocol) * place.leaving(part, part.pair_control(protocol))) for part in parts]
+    control = [
+        round(part.control(packet, protocol) * place.leaving(part, part.pair_control(packet, protocol)))
+        for part in parts
+    ]
     travelling = [
         part.travelling(packet, protocol) * place.leaving(part, part.pair_load(packet, protocol)) for part in parts
     ]

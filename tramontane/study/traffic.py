@@ -82,18 +82,18 @@ class Traffic:
         """Return the number of packets on the network, without control packets; an empty message is one, too."""
         return float(packets(self.sizes, packet, protocol.negligible_size) @ self.counts)
 
-    def control(self, protocol: Protocol) -> int:
+    def control(self, packet: int, protocol: Protocol) -> int:
         """Return the number of control packets on the network."""
-        return round(float(control(self.sizes, self.puts, protocol) @ self.counts))
+        return round(float(control(self.sizes, self.puts, packet, protocol) @ self.counts))
 
-    def pair_control(self, protocol: Protocol) -> Floats:
+    def pair_control(self, packet: int, protocol: Protocol) -> Floats:
         """Return the control packets that each pair puts on the network."""
-        return self.pair_weight * control(self.pair_bytes, self.pair_put, protocol)
+        return self.pair_weight * control(self.pair_bytes, self.pair_put, packet, protocol)
 
     def pair_load(self, packet: int, protocol: Protocol) -> Floats:
         """Return the packets, control packets included, that each pair puts on the network; if none do, messages."""
         own = self.pair_weight * packets(self.pair_bytes, packet, protocol.negligible_size)
-        load = own + self.pair_control(protocol)
+        load = own + self.pair_control(packet, protocol)
         return load if load.any() else self.pair_weight
 
 
@@ -102,17 +102,17 @@ def packets(sizes: Integers, packet: int, above: int) -> Integers:
     return np.where(sizes > above, np.maximum(1, -(-sizes // packet)), 0)
 
 
-def control(sizes: Integers, puts: Puts, protocol: Protocol) -> Integers:
+def control(sizes: Integers, puts: Puts, packet: int, protocol: Protocol) -> Integers:
     """Return the control packets of messages of some sizes [B], some of which are puts.
 
     Short messages and puts travel with their header, eager ones take a header and a get request, larger ones an
-    acknowledgement as well. Of puts, some take an acknowledgement, whatever their size. With a `negligible_size` of
-    64 B or more, all control packets bypass the network.
+    acknowledgement as well. Of puts, some take an acknowledgement, whatever their size. Each is a message of 64 B, so
+    several packets where these are smaller. With a `negligible_size` of 64 B or more, all bypass the network.
     """
     if protocol.negligible_size >= CONTROL:
         return np.zeros_like(sizes)
     of_two_sides = 2 * (sizes > protocol.short_limit) + (sizes > protocol.eager_limit)
-    return np.where(puts == NO_PUT, of_two_sides, puts == ACKNOWLEDGED_PUT)
+    return np.where(puts == NO_PUT, of_two_sides, puts == ACKNOWLEDGED_PUT) * -(-CONTROL // packet)
 
 
 @lru_cache(maxsize=4096)
