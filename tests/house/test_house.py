@@ -151,6 +151,22 @@ def test_the_documentation_has_all_rooms() -> None:
     assert {folder for folder in folders if not folder.startswith(".")} <= listed
 
 
+@pytest.mark.parametrize(
+    ("heading", "folder", "ending"),
+    [("what it is about", "tramontane/study", ".py"), ("what it does", "simulator", ".hpp")],
+)
+def test_the_documentation_tells_where_to_find_each_module_of_the_largest_rooms(
+    heading: str, folder: str, ending: str
+) -> None:
+    told = [
+        name.removesuffix(ending)
+        for _, cell in rows(ROOT / "docs" / "architecture.md", heading)
+        for name in re.findall(r"`(\w+(?:\.hpp)?)`", cell.split("`simulator/rules/`")[0])
+    ]
+    there = [path.stem for path in (ROOT / folder).glob(f"*{ending}") if path.stem != "__init__"]
+    assert sorted(told) == sorted(there)
+
+
 def test_the_compiled_extension_is_loaded_in_one_place() -> None:
     users = [path for path in files("*.py", below=ROOT / "tramontane") if "tramontane._simulator" in path.read_text()]
     assert [str(path.relative_to(ROOT)) for path in users] == ["tramontane/extension.py"]
