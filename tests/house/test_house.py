@@ -25,6 +25,7 @@ MAY_IMPORT = {
     "workflow": {"tramontane"},
     "reframe-checks": {"tramontane"},
     "benchmarks": {"benchmarks", "tramontane"},
+    "validation": {"tramontane"},
 }
 #: Where the headers may lie that a room's C++ includes.
 MAY_INCLUDE = {
