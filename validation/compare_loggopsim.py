@@ -62,7 +62,7 @@ CASES = [
 
 def workload(case: Case) -> dict[str, Any]:
     """Return a case as our workload."""
-    one = {"kind": "collective", "count": case.size // 8}
+    one: dict[str, Any] = {"kind": "collective", "count": case.size // 8}
     broadcast = {**one, "operation": "broadcast", "algorithm": "binomial"}
     return {
         "ping-pong": {"kind": "program", "steps": [broadcast, {**broadcast, "root": 1}]},

@@ -67,7 +67,8 @@ def cost(log_costs: np.ndarray, table: np.ndarray) -> np.ndarray:
     """Return the times in us of the rows of `table` for the logarithms of a, r and g."""
     a, r, g = np.exp(log_costs)
     count, size, factor, floor = table.T
-    return np.maximum(count * (a + r * np.sqrt(size) + g * size * factor), floor)
+    times: np.ndarray = np.maximum(count * (a + r * np.sqrt(size) + g * size * factor), floor)
+    return times
 
 
 def fit(rows: pd.DataFrame) -> np.ndarray:
@@ -78,7 +79,8 @@ def fit(rows: pd.DataFrame) -> np.ndarray:
     def residuals(x: np.ndarray) -> np.ndarray:
         return np.concatenate([(np.log(cost(x, table)) - target) / 0.3, (x - mean) / sigma])
 
-    return least_squares(residuals, mean, loss="soft_l1").x
+    found: np.ndarray = least_squares(residuals, mean, loss="soft_l1").x
+    return found
 
 
 def lender(machine: str, operation: str, algorithm: str) -> tuple[str, str, str]:
@@ -92,8 +94,8 @@ def predict(given: pd.DataFrame, rows: pd.DataFrame) -> pd.Series:
     """Medians in us; NaN where no given row shows the machine's algorithm."""
     found = pd.Series(np.nan, index=rows.index)
     groups = dict(iter(given.groupby(KEYS)))
-    for key, part in rows.groupby(KEYS):
-        source = groups.get(lender(*key))
+    for (machine, operation, algorithm), part in rows.groupby(KEYS):
+        source = groups.get(lender(str(machine), str(operation), str(algorithm)))
         if source is not None:
             found[part.index] = cost(fit(source), terms(part))
     return found

@@ -17,6 +17,7 @@ from tramontane.calibration.collectives.leaving_out import widest
 from tramontane.calibration.collectives.points import FEWER, PACKETS
 from tramontane.calibration.collectives.predicting import Prediction, interval_of, write_predictions
 from tramontane.calibration.collectives.presentation import as_text
+from tramontane.study.timed_collectives import Case
 
 ROOT = Path(__file__).parents[1]
 MEASURED = ROOT / "validation" / "measured" / "pico.csv"
@@ -44,9 +45,9 @@ def main() -> None:
         held += left_out(found)
         packets(found, predictor, [case for case in wanted if case.nodes == 512])
         print(f"{machine}: after {(time.monotonic() - begun) / 60:.0f} min\n", flush=True)
-    for name, own in {"direct": direct, "transferred": transferred, "left-out/shape": held}.items():
+    for name, predictions in {"direct": direct, "transferred": transferred, "left-out/shape": held}.items():
         (FOLDER / name).parent.mkdir(parents=True, exist_ok=True)
-        write_predictions(own, FOLDER / f"{name}.csv")
+        write_predictions(predictions, FOLDER / f"{name}.csv")
 
 
 def left_out(found: Calibrated) -> list[Prediction]:
@@ -61,7 +62,7 @@ def left_out(found: Calibrated) -> list[Prediction]:
     return list(answers.values())
 
 
-def packets(found: Calibrated, predictor: Predictor, cases: list[predicting.Case]) -> None:
+def packets(found: Calibrated, predictor: Predictor, cases: list[Case]) -> None:
     """Print what the packets of large jobs change on 512 nodes."""
     fine = predictor.times(cases, found.fit.values, "packets")
     coarse = predictor.times(cases, found.fit.values, "coarser packets", FEWER)

@@ -101,12 +101,12 @@ def kept() -> dict[Case, dict[str, str]]:
         return {}
     with TABLE.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    return {
-        Case(**{name: int(row[name]) if name in ("ranks", "radix", "seed") else row[name] for name in COLUMNS}): {
-            name: row[name] for name in MEASURED
-        }
-        for row in rows
-    }
+    return {_case(row): {name: row[name] for name in MEASURED} for row in rows}
+
+
+def _case(row: Mapping[str, str]) -> Case:
+    numbers = {name: int(row[name]) for name in ("ranks", "radix", "seed")}
+    return Case._make(numbers.get(name, row[name]) for name in COLUMNS)
 
 
 def add(case: Case, measured: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tramontane.campaign.driver import Options, header
-from tramontane.campaign.plan import Plan, find_outdated, make_plan, select, write_plan
+from tramontane.campaign.plan import Needed, Plan, find_needed, find_outdated, make_plan, select, write_plan
 from tramontane.campaign.rules import Rules
 from tramontane.errors import InputError
 from tramontane.results.store import Store
@@ -176,6 +176,28 @@ def test_results_of_an_older_revision_are_run_again_only_on_demand(
     assert missing(make_plan(project, "smoke", refresh=True)) == identities
     execute(project, substrate=fake, refresh=True)
     assert make_plan(project, "smoke", refresh=True).jobs == []
+
+
+OLD = {"old": 1, "old, offered": 1, "offered old": 2}
+
+
+@pytest.mark.parametrize(
+    ("again", "wanted", "published", "outdated"),
+    [
+        (set(), {"none"}, {"offered", "offered old"}, OLD),
+        ({"old"}, {"none", "old"}, {"offered", "offered old"}, OLD),
+        ({"old, offered"}, {"none"}, {"offered", "offered old", "old, offered"}, {"old": 1, "offered old": 2}),
+        ({"offered old", "offered"}, {"none", "offered old"}, {"offered"}, OLD),
+    ],
+)
+def test_a_point_is_run_unless_what_is_published_spares_it(
+    again: set[str], wanted: set[str], published: set[str], outdated: dict[str, int]
+) -> None:
+    """Revision 3 has changed all of these."""
+    missing, old = {"none", "offered", "offered old"}, {"old": 1, "old, offered": 1}
+    offered = {"offered": 3, "offered old": 2, "old, offered": 3}
+    found = find_needed(missing, old, offered, dict.fromkeys([*missing, *old], 3), again)
+    assert found == Needed(wanted, frozenset(published), outdated)
 
 
 def test_points_that_do_not_fit_are_left_out(project: Path) -> None:

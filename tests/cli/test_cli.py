@@ -253,6 +253,7 @@ def test_a_mistake_in_a_point_is_one_line(
         (("reproduce", "--threads", "0"), ["--threads", "greater than or equal to 1"]),
         (("reproduce", "--threads", "two"), ["--threads", "valid integer"]),
         (("reproduce", "--threads", "3", "--cores", "2"), ["--threads", "3", "1 ... 2, the cores to use"]),
+        (("reproduce", "--device", "fpga"), ["--device", "'fpga'", "cpu, gpu, auto, host"]),
         (("run", "a", "--threads", "65"), ["--threads", "less than or equal to 64"]),
         (("lst",), ["No such command 'lst'", "list"]),
         (("run", "a", "b"), ["argument", "--help"]),

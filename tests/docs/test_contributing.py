@@ -1,15 +1,18 @@
 """The walk-throughs of CONTRIBUTING.md: their changes are made in a copy of the checkout, their commands run there."""
 
+import inspect
 import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tramontane.extension import simulator
+from tramontane.substrates import Substrate
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -85,3 +88,16 @@ def test_there_is_a_walk_through_with_commands_for_all_that_is_added() -> None:
         f"Add a {what}" for what in ("network", "collective", "workload", "substrate", "figure")
     ]
     assert all(any(step["command"] for step in STEP.finditer(walk)) for _, walk in WALKS)
+
+
+def test_the_substrate_that_is_added_has_the_methods_of_one() -> None:
+    walk = dict(WALKS)["Add a substrate"]
+    names: dict[str, Any] = {}
+    exec(next(step["text"] for step in STEP.finditer(walk) if step["kind"] == "python"), names)
+
+    def methods(of: type) -> dict[str, list[str]]:
+        found = inspect.getmembers(of, inspect.isfunction)
+        return {name: list(inspect.signature(method).parameters) for name, method in found if name[0] != "_"}
+
+    assert methods(names["Bound"]) == methods(Substrate)
+    assert names["Bound"].name == "bound"

@@ -14,6 +14,7 @@ from types import ModuleType
 
 import pytest
 
+from tramontane.study.figures import FIGURE_KINDS, OTHER_KINDS
 from tramontane.support.imports import imported_names
 
 ROOT = Path(__file__).parents[2]
@@ -25,6 +26,7 @@ MAY_IMPORT = {
     "workflow": {"tramontane"},
     "reframe-checks": {"tramontane"},
     "benchmarks": {"benchmarks", "tramontane"},
+    "validation": {"tramontane"},
 }
 #: Where the headers may lie that a room's C++ includes.
 MAY_INCLUDE = {
@@ -141,6 +143,12 @@ def test_the_map_has_all_parts_and_rooms_and_what_they_may_use(architecture: Mod
 def test_a_use_that_another_one_implies_is_not_drawn(architecture: ModuleType) -> None:
     uses = {"a": {"b", "c"}, "b": {"c"}, "c": set()}
     assert list(architecture.drawn(uses)) == [("a", "b"), ("b", "c")]
+
+
+def test_the_documentation_has_all_families_of_figures() -> None:
+    page = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `([^`.]+)` \|", page, flags=re.MULTILINE)
+    assert sorted(listed) == sorted([*FIGURE_KINDS, *OTHER_KINDS])
 
 
 def test_the_documentation_has_all_rooms() -> None:

@@ -135,6 +135,9 @@ def test_a_campaign_on_a_cluster_goes_by_what_its_nodes_have(monkeypatch: pytest
         InputError, match=r"^TRAMONTANE_DEVICE: no node of the partition has a GPU.*allowed: cpu, auto$"
     ):
         devices.of_campaign(nodes_have_one=False)
+    with pytest.raises(InputError, match=r"^--device: no node of the partition has a GPU.*allowed: cpu, auto$"):
+        devices.of_campaign(nodes_have_one=False, asked="gpu")
+    assert devices.of_campaign(nodes_have_one=False, asked="host") == "host"
 
 
 def test_what_a_device_can_not_do_is_refused_or_left_to_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """A tiny campaign on the real simulator through the real workflow: run, run again, change, kill, go on, fail."""
 
+import json
 import os
 import re
 import resource
@@ -113,9 +114,11 @@ def test_a_campaign_runs_to_its_report_once_and_grows_by_what_is_new(project: Pa
     # One value more in one list: exactly the new points, and everything that shows them.
     file = project / "configs" / "experiments" / "tiny.yaml"
     file.write_text(file.read_text().replace("smoke: {processes: [2, 4, 8]", "smoke: {processes: [2, 4, 5, 8]"))
-    status, out, err = reproduce(project)
+    status, out, err = reproduce(project, "--device", "host")
     assert status == 0, err
     assert "7 points, 5 there, 2 to run" in err.splitlines()[0]
+    new = [path for path in (project / "results" / "points").glob("??/*.json") if path.name not in first_records]
+    assert [json.loads(path.read_text())["provenance"]["engine"] for path in new] == ["host", "host"]
     assert {name: records(project)[name] for name in first_records} == first_records
     assert len(records(project)) == 7
     assert all(outputs(project)[name] > time for name, time in first_outputs.items())

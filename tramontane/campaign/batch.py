@@ -11,7 +11,8 @@ it counts as failed.
 import math
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any, TextIO
@@ -131,40 +132,22 @@ def run_batch(file: Path, root: Path, resolve: Resolve = require, log: TextIO | 
         If points were killed and are to be tried again; the batch is not marked as ended then.
     """
     batch = read_batch(file)
-    store = Store(root)
-    begun = _begun(file)
-    # An earlier attempt at this batch may have come some way; what failed then would fail again.
-    left = {
-        entry.id: canonical_point(entry.point, file, f"points[{number}].point")
-        for number, entry in enumerate(batch.points)
-        if store.changed_at(entry.id) <= begun
-    }
-    stream = log or sys.stderr
-    order = {identity: number for number, identity in enumerate(left)}
-    measured = {identity: point for identity, point in left.items() if point.substrate == MEASURED}
     mark = Path(root, batch.done)
-    failed = _measure(measured, mark.with_suffix(""), root, store, stream)
-    deaths = Deaths(mark.with_suffix(".hand"))
-    deaths.forgive(identity for identity in left if _is_newer(store.checkpoint_path(identity), deaths.file))
-    predicted = {entry.id: entry.memory_bytes for entry in batch.points}
+    run = _Run(root, Store(root), resolve, log or sys.stderr, Deaths(mark.with_suffix(".hand")))
+    left = run.left(batch, file)
+    measured = {identity: point for identity, point in left.items() if point.substrate == MEASURED}
+    failed = run.measure(measured, mark.with_suffix(""))
+    run.forgive(left)
     short = {
         entry.id: left[entry.id] for entry in batch.points if entry.seconds <= LONGEST_TOGETHER and entry.id in left
     }
-    ended = measured.keys() | _run_together(short, root, store, resolve, stream, deaths)
-    killed = 0
-    # What was killed before comes last: it may take the batch with it again.
-    for identity in sorted(left.keys() - ended, key=lambda identity: (deaths.of(identity), order[identity])):
-        try:
-            failed += not _run_point(
-                identity, left[identity], root, store, resolve, stream, deaths, predicted[identity]
-            )
-        except PointKilledError as error:
-            killed += 1
-            print(f"{identity} is to be tried again: {error}", file=stream, flush=True)
-    if killed:
-        raise UnfinishedError(f"{plural(killed, 'point')} killed (out of memory?), to be tried again")
+    ended = measured.keys() | run.together(short)
+    failed += run.one_by_one(
+        {identity: point for identity, point in left.items() if identity not in ended},
+        {entry.id: entry.memory_bytes for entry in batch.points},
+    )
     write_atomically(mark, "")
-    deaths.end()
+    run.deaths.end()
     return failed
 
 
@@ -217,115 +200,163 @@ def stop_on_signals() -> None:
     end_with_parent(signal.SIGTERM)
 
 
-def _measure(points: Mapping[str, Point], folder: Path, root: Path, store: Store, log: TextIO) -> int:
-    """Run points on a real machine and store what came of them; return how many failed."""
-    if not points:
-        return 0
-    from tramontane.measurement.execution import measure  # noqa: PLC0415 (only where there is something to measure)
+@dataclass
+class _Run:
+    """A batch under way.
 
-    substrate = get(MEASURED)
-    failed = 0
-    for identity, outcome in measure(points, folder, root, log):
-        if isinstance(outcome, str):
-            failed += 1
-            store.failed(identity, points[identity], outcome, provenance(root))
-            print(f"{identity} failed: {outcome}", file=log, flush=True)
-        else:
-            store.write(record(identity, points[identity], outcome, root, substrate))
-            print(f"{identity} {outcome['time_s']} s measured", file=log, flush=True)
-    return failed
-
-
-def _run_together(
-    points: Mapping[str, Point], root: Path, store: Store, resolve: Resolve, log: TextIO, deaths: Deaths
-) -> set[str]:
-    """Run at once those of the points that the simulator gathers; store what came of them, and return which ended."""
-    ended: set[str] = set()
-    known = {identity: point for identity, point in points.items() if point.substrate == "simulator"}
-    if not known or deaths.of(_TOGETHER) > 0:
-        return ended
-    substrate = resolve("simulator")
-    if not isinstance(substrate, Gatherer):
-        return ended
-    gathered = [
-        identity
-        for identity, point in known.items()
-        if substrate.gathers(point) and deaths.of(identity) == 0 and not store.checkpoint_path(identity).exists()
-    ]
-    if len(gathered) < 2:
-        return ended
-
-    def tell(number: int, result: dict[str, Any] | None) -> None:
-        if result is not None:
-            identity = gathered[number]
-            _store(identity, known[identity], result, root, store, substrate, log)
-            ended.add(identity)
-
-    deaths.begin(_TOGETHER)
-    try:
-        run_forked_together([known[identity] for identity in gathered], substrate, tell)
-    except Stopped:
-        deaths.stopped()
-        raise
-    if left := len(gathered) - len(ended):
-        print(f"{plural(left, 'point')} failed beside others; each runs by itself", file=log, flush=True)
-    return ended
-
-
-def _run_point(
-    identity: str,
-    point: Point,
-    root: Path,
-    store: Store,
-    resolve: Resolve,
-    log: TextIO,
-    deaths: Deaths,
-    predicted: int,
-) -> bool:
-    """Run one point and store what came of it; return whether it succeeded.
-
-    Raises
-    ------
-    PointKilledError
-        If it was killed, and is to be tried again.
+    Attributes
+    ----------
+    root : Path
+        Root of the checkout.
+    store : Store
+        Gets the records.
+    resolve : callable
+        Finds a substrate by its name.
+    log : text stream
+        Gets one line a point.
+    deaths : Deaths
+        What is noted of points that were killed.
     """
-    substrate = resolve(point.substrate)
-    checkpoint = store.checkpoint_path(identity)
-    try:
-        if deaths.of(identity) >= TRIES:
-            raise PointError(f"{_KILLED}; {_prediction(predicted)}")
-        deaths.begin(identity)
-        result = run_forked(point, substrate.keeping(checkpoint) if isinstance(substrate, Keeper) else substrate)
-    except PointKilledError:
-        if not _is_newer(checkpoint, deaths.file):
-            deaths.killed(identity)
-        if deaths.of(identity) < TRIES:
+
+    root: Path
+    store: Store
+    resolve: Resolve
+    log: TextIO
+    deaths: Deaths
+
+    def left(self, batch: _Batch, file: Path) -> dict[str, Point]:
+        """Return the points that are to be run: an earlier attempt at a batch may have come some way.
+
+        What failed then would fail again.
+        """
+        begun = _begun(file)
+        return {
+            entry.id: canonical_point(entry.point, file, f"points[{number}].point")
+            for number, entry in enumerate(batch.points)
+            if self.store.changed_at(entry.id) <= begun
+        }
+
+    def forgive(self, identities: Iterable[str]) -> None:
+        """Forget the deaths of points that have made a checkpoint since."""
+        self.deaths.forgive(
+            identity for identity in identities if _is_newer(self.store.checkpoint_path(identity), self.deaths.file)
+        )
+
+    def measure(self, points: Mapping[str, Point], folder: Path) -> int:
+        """Run points on a real machine and store what came of them; return how many failed."""
+        if not points:
+            return 0
+        from tramontane.measurement.execution import measure  # noqa: PLC0415 (only where there is something to measure)
+
+        substrate = get(MEASURED)
+        failed = 0
+        for identity, outcome in measure(points, folder, self.root, self.log):
+            if isinstance(outcome, str):
+                failed += 1
+                self.store.failed(identity, points[identity], outcome, provenance(self.root))
+                self._say(f"{identity} failed: {outcome}")
+            else:
+                self.store.write(record(identity, points[identity], outcome, self.root, substrate))
+                self._say(f"{identity} {outcome['time_s']} s measured")
+        return failed
+
+    def together(self, points: Mapping[str, Point]) -> set[str]:
+        """Run at once those of the points that the simulator gathers; store what came of them, return which ended."""
+        ended: set[str] = set()
+        known = {identity: point for identity, point in points.items() if point.substrate == "simulator"}
+        if not known or self.deaths.of(_TOGETHER) > 0:
+            return ended
+        substrate = self.resolve("simulator")
+        if not isinstance(substrate, Gatherer):
+            return ended
+        gathered = [
+            identity
+            for identity, point in known.items()
+            if substrate.gathers(point)
+            and self.deaths.of(identity) == 0
+            and not self.store.checkpoint_path(identity).exists()
+        ]
+        if len(gathered) < 2:
+            return ended
+
+        def tell(number: int, result: dict[str, Any] | None) -> None:
+            if result is not None:
+                identity = gathered[number]
+                self._store(identity, known[identity], result, substrate)
+                ended.add(identity)
+
+        self.deaths.begin(_TOGETHER)
+        try:
+            run_forked_together([known[identity] for identity in gathered], substrate, tell)
+        except Stopped:
+            self.deaths.stopped()
             raise
-        return _fail(identity, point, f"{_KILLED}; {_prediction(predicted)}", root, store, substrate, log)
-    except PointError as error:
-        checkpoint.unlink(missing_ok=True)
-        message = f"{error}; {_prediction(predicted)}" if f"{error}" == OUT_OF_MEMORY else f"{error}"
-        return _fail(identity, point, message, root, store, substrate, log)
-    except Stopped:
-        deaths.stopped()
-        raise
-    _store(identity, point, result, root, store, substrate, log)
-    return True
+        if left := len(gathered) - len(ended):
+            self._say(f"{plural(left, 'point')} failed beside others; each runs by itself")
+        return ended
 
+    def one_by_one(self, points: Mapping[str, Point], predicted: Mapping[str, int]) -> int:
+        """Run points and store what came of them; return how many failed.
 
-def _store(
-    identity: str, point: Point, result: dict[str, Any], root: Path, store: Store, substrate: Substrate, log: TextIO
-) -> None:
-    store.write(record(identity, point, result, root, substrate))
-    print(f"{identity} {result.get('time_s', '?')} s simulated in {result.get('wall_s', '?')} s", file=log, flush=True)
+        Raises
+        ------
+        UnfinishedError
+            If points were killed and are to be tried again.
+        """
+        failed = killed = 0
+        # What was killed before comes last: it may take the batch with it again.
+        for identity, point in sorted(points.items(), key=lambda entry: self.deaths.of(entry[0])):
+            try:
+                failed += not self._run_point(identity, point, predicted[identity])
+            except PointKilledError as error:
+                killed += 1
+                self._say(f"{identity} is to be tried again: {error}")
+        if killed:
+            raise UnfinishedError(f"{plural(killed, 'point')} killed (out of memory?), to be tried again")
+        return failed
 
+    def _run_point(self, identity: str, point: Point, predicted: int) -> bool:
+        """Run one point and store what came of it; return whether it succeeded.
 
-def _fail(
-    identity: str, point: Point, message: str, root: Path, store: Store, substrate: Substrate, log: TextIO
-) -> bool:
-    store.failed(identity, point, message, provenance_of(root, substrate, point))
-    print(f"{identity} failed: {message}", file=log, flush=True)
-    return False
+        Raises
+        ------
+        PointKilledError
+            If it was killed, and is to be tried again.
+        """
+        substrate = self.resolve(point.substrate)
+        checkpoint = self.store.checkpoint_path(identity)
+        try:
+            if self.deaths.of(identity) >= TRIES:
+                raise PointError(f"{_KILLED}; {_prediction(predicted)}")
+            self.deaths.begin(identity)
+            result = run_forked(point, substrate.keeping(checkpoint) if isinstance(substrate, Keeper) else substrate)
+        except PointKilledError:
+            if not _is_newer(checkpoint, self.deaths.file):
+                self.deaths.killed(identity)
+            if self.deaths.of(identity) < TRIES:
+                raise
+            return self._fail(identity, point, f"{_KILLED}; {_prediction(predicted)}", substrate)
+        except PointError as error:
+            checkpoint.unlink(missing_ok=True)
+            message = f"{error}; {_prediction(predicted)}" if f"{error}" == OUT_OF_MEMORY else f"{error}"
+            return self._fail(identity, point, message, substrate)
+        except Stopped:
+            self.deaths.stopped()
+            raise
+        self._store(identity, point, result, substrate)
+        return True
+
+    def _store(self, identity: str, point: Point, result: dict[str, Any], substrate: Substrate) -> None:
+        self.store.write(record(identity, point, result, self.root, substrate))
+        self._say(f"{identity} {result.get('time_s', '?')} s simulated in {result.get('wall_s', '?')} s")
+
+    def _fail(self, identity: str, point: Point, message: str, substrate: Substrate) -> bool:
+        self.store.failed(identity, point, message, provenance_of(self.root, substrate, point))
+        self._say(f"{identity} failed: {message}")
+        return False
+
+    def _say(self, line: str) -> None:
+        print(line, file=self.log, flush=True)
 
 
 def _prediction(memory: int) -> str:

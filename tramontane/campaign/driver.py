@@ -64,6 +64,8 @@ class Options:
         Expression of the coordinates of the points that are to be run; None for all.
     threads : int
         Threads, and so cores, for each point; points run side by side on the cores that are left.
+    device : str or None
+        What simulates, one of :data:`tramontane.substrates.devices.DEVICES`; None for what the environment asks for.
     """
 
     cores: int
@@ -73,6 +75,7 @@ class Options:
     run: bool = True
     where: str | None = None
     threads: int = 1
+    device: str | None = None
 
 
 def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Options) -> int:
@@ -89,7 +92,7 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
     cluster = uses_slurm(profile)
     first = commands_first() if cluster else []
     limits = find_limits(profile) if cluster else Limits()
-    device = devices.of_campaign(limits.gpus if cluster else None)
+    device = devices.of_campaign(limits.gpus if cluster else None, options.device)
     layout = Layout(root, scale)
     with _ends_on_signals() as signals, only_one(layout.folder) as lock:
         if lock is None:
@@ -226,7 +229,7 @@ def _run(plan: Plan, command: list[str], first: list[str], options: Options, loc
     tally = Tally({job.identity: job for job in plan.jobs}, store, since, options.cores)
     with log.open("w", encoding="utf-8") as stream:
         signals.awaited = True
-        workflow = _start(command, first, stream, lock)
+        workflow = _start(command, first, stream, lock, options.device)
         with progress(sys.stderr) as display:
             while workflow.poll() is None and signals.number is None:
                 begin = time.monotonic()
@@ -253,10 +256,12 @@ def _run(plan: Plan, command: list[str], first: list[str], options: Options, loc
     return 0
 
 
-def _start(command: list[str], first: list[str], log: TextIO, lock: int) -> subprocess.Popen[str]:
+def _start(
+    command: list[str], first: list[str], log: TextIO, lock: int, device: str | None = None
+) -> subprocess.Popen[str]:
     """Start the workflow in a group of its own, so that it can be stopped with all it has started.
 
-    `first` are folders to look for commands in before all others.
+    `first` are folders to look for commands in before all others; `device` is what its jobs are to simulate on.
     """
     # Jobs are shell commands: they are to find the commands of the environment that this process runs in.
     path = os.pathsep.join([*first, str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
@@ -266,7 +271,7 @@ def _start(command: list[str], first: list[str], log: TextIO, lock: int) -> subp
         stdout=log,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "PATH": path},
+        env={**os.environ, "PATH": path, **({} if device is None else {devices.VARIABLE: device})},
         start_new_session=True,
         # The lock ends with its last holder: as long as the workflow lives, no other run starts.
         pass_fds=(lock,),

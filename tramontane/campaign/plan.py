@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tramontane.campaign.clock import bring_back, now_at
 from tramontane.campaign.packing import Batch, Job, pack_all
@@ -216,17 +216,10 @@ def make_plan(
     points = {identity: point for experiment in planned for identity, point in experiment.points.items()}
     missing = {identity for experiment in planned for identity in experiment.missing}
     changed = {identity: known for experiment in planned for identity, known in experiment.changed.items()}
-    outdated = dict(find_outdated(changed, store))
-    offered = find_published(root, missing | outdated.keys(), revision)
-    current = {identity for identity, known in offered.items() if known >= changed.get(identity, known)}
-    outdated |= {identity: known for identity, known in offered.items() if identity in missing - current}
+    old = dict(find_outdated(changed, store))
+    offered = find_published(root, missing | old.keys(), revision)
     asked = points.keys() if where is None else choose([entry.manifest for entry in planned], where)
-    again = outdated.keys() & asked if refresh and run else set()
-    # What lacks is taken over whatever its revision; what is to be run again, only if that spares the run.
-    current &= missing | again
-    published = frozenset(current | (offered.keys() & missing - again))
-    outdated = {identity: known for identity, known in outdated.items() if identity not in current}
-    wanted = (missing | again) - published
+    wanted, published, outdated = find_needed(missing, old, offered, changed, again=asked if refresh and run else set())
     absent = {}
     if others := wanted - asked:
         absent[f"not {where}"] = sorted(others)
@@ -255,6 +248,52 @@ def make_plan(
         minutes=minutes,
         device=device,
     )
+
+
+class Needed(NamedTuple):
+    """What of a campaign's points is to be done.
+
+    Attributes
+    ----------
+    wanted : set of str
+        Points that are to be run.
+    published : frozenset of str
+        Points whose published record is taken over.
+    outdated : dict of str to int
+        Points whose result is old then, unless they are run, with its revision.
+    """
+
+    wanted: Set[str]
+    published: frozenset[str]
+    outdated: dict[str, int]
+
+
+def find_needed(
+    missing: Set[str], old: Mapping[str, int], offered: Mapping[str, int], changed: Mapping[str, int], again: Set[str]
+) -> Needed:
+    """Return which points are to be run, which are taken over from what is published, and which are old then.
+
+    Parameters
+    ----------
+    missing : set of str
+        Points without a record.
+    old : mapping
+        Points whose record is old, with its revision of the model.
+    offered : mapping
+        Points that are published, with the revision of that record.
+    changed : mapping
+        Points with the revision that last changed their results.
+    again : set of str
+        Points that are to be run again where their result is old.
+    """
+    current = {identity for identity, known in offered.items() if known >= changed.get(identity, known)}
+    outdated = {**old, **{identity: known for identity, known in offered.items() if identity in missing - current}}
+    again = outdated.keys() & again
+    # What lacks is taken over whatever its revision; what is to be run again, only if that spares the run.
+    current &= missing | again
+    published = frozenset(current | (offered.keys() & missing - again))
+    outdated = {identity: known for identity, known in outdated.items() if identity not in current}
+    return Needed((missing | again) - published, published, outdated)
 
 
 def _revision() -> int | None:

@@ -16,10 +16,10 @@ from tramontane.campaign import slurm
 from tramontane.campaign.clock import is_past
 from tramontane.results import published
 from tramontane.support.imports import sources
-from tramontane.support.layout import CODE, DRAWN, PACKAGES, SCHEMATICS_OF, SHARE, Layout
+from tramontane.support.layout import CODE, DRAWN, PACKAGES, SCALES, SCHEMATICS_OF, SHARE, Layout
 
 #: What the wildcards may be; a misspelt target is then no target at all.
-SCALES = "smoke|laptop|paper"
+SCALE = "|".join(SCALES)
 EXPERIMENT = "[A-Za-z0-9][A-Za-z0-9_.-]*"
 SHEET = EXPERIMENT
 STUDY = EXPERIMENT
@@ -49,6 +49,7 @@ class Wildcards(Protocol):
     scale: str
     experiment: str
     sheet: str
+    study: str
     batch: str
 
 

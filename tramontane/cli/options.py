@@ -9,12 +9,15 @@ import typer
 
 from tramontane.errors import InputError
 from tramontane.substrates import MOST_THREADS, devices
+from tramontane.support.layout import SCALES
 
 if TYPE_CHECKING:
     from tramontane.study.units import Dimension
 
 Name = Annotated[str, typer.Argument(help="An experiment, as `tramontane list` calls it.", metavar="NAME")]
-Scale = Annotated[str, typer.Option("--scale", "-s", help="smoke, laptop or paper.", metavar="SCALE")]
+Scale = Annotated[
+    str, typer.Option("--scale", "-s", help=f"{', '.join(SCALES[:-1])} or {SCALES[-1]}.", metavar="SCALE")
+]
 Where = Annotated[
     str | None,
     typer.Option("--where", help='Only points with such coordinates, e.g. "ranks == 100000".', metavar="EXPRESSION"),

@@ -4,7 +4,19 @@ from typing import Annotated
 
 import typer
 
-from tramontane.cli.options import Cores, Experiments, Memory, Refresh, Scale, Threads, Where, bytes_of, names
+from tramontane.cli.options import (
+    Cores,
+    Device,
+    Experiments,
+    Memory,
+    Refresh,
+    Scale,
+    Threads,
+    Where,
+    bytes_of,
+    device_of,
+    names,
+)
 from tramontane.errors import InputError
 
 
@@ -20,6 +32,7 @@ def reproduce(
     where: Where = None,
     no_run: Annotated[bool, typer.Option("--no-run", help="Run no point: show what is there.")] = False,
     threads: Threads = 1,
+    device: Device = None,
 ) -> None:
     """Run experiments from the plan to the report; what is there already is not run again."""
     from tramontane.campaign.driver import Options, reproduce
@@ -41,5 +54,6 @@ def reproduce(
         run=not no_run,
         where=where,
         threads=threads,
+        device=None if device is None else device_of(device),
     )
     raise SystemExit(reproduce(find_project(), scale, names(experiments), options))

@@ -25,9 +25,7 @@ from tramontane.study.paths import point_keys, unknown_key
 from tramontane.study.plausible import load_plausible
 from tramontane.study.sampling import Sample
 from tramontane.study.settings import Settings
-
-SCALES = ("smoke", "laptop", "paper")
-"""Sizes of every experiment: a test of everything, an evening's work, the paper."""
+from tramontane.support.layout import SCALES
 
 PROCESSES = "processes"
 """Name of the scale's value that holds the process counts, where a study may ask for others."""
@@ -92,7 +90,7 @@ class Experiment(Settings):
         "`start_jitter`; the dimension is called `member`.",
     )
     scales: dict[str, dict[str, Any]] = Field(
-        description="The sizes at which it can be run: smoke, laptop, paper; each gives values for the names written "
+        description=f"The sizes at which it can be run: {', '.join(SCALES)}; each gives values for the names written "
         "with $."
     )
     figure: Figure = Field(Figure(), description="What is drawn.")

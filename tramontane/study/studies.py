@@ -65,7 +65,7 @@ class Study(Settings):
     only: dict[str, dict[str, list[Text]]] = Field(
         {}, description="For an experiment, by key of its `cross`: the values that statements need."
     )
-    scales: dict[str, Size] = Field(description="Its sizes: smoke, laptop, paper.")
+    scales: dict[str, Size] = Field(description=f"Its sizes: {', '.join(SCALES)}.")
 
     def at_scale(self, scale: str) -> Self:
         """Return the study with the statements of a scale."""

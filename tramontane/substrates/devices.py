@@ -39,20 +39,22 @@ def chosen() -> str:
     return device
 
 
-def of_campaign(nodes_have_one: bool | None = None) -> str:
-    """Return what a campaign shares its points out to: what the environment asks for; no accelerator where none is.
+def of_campaign(nodes_have_one: bool | None = None, asked: str | None = None) -> str:
+    """Return what a campaign shares its points out to: what it is asked for; no accelerator where none is.
 
     Parameters
     ----------
     nodes_have_one : bool, optional
         Whether nodes of the cluster that it runs on have accelerators; by default this machine is asked.
+    asked : str, optional
+        One of :data:`DEVICES`, as the option ``--device`` says; by default what the environment asks for.
 
     Raises
     ------
     InputError
         If it asks for an accelerator that is not there; before anything is run.
     """
-    device = chosen()
+    device = asked or chosen()
     if device not in ("gpu", "auto"):
         return device
     if nodes_have_one is None:
@@ -61,7 +63,7 @@ def of_campaign(nodes_have_one: bool | None = None) -> str:
         lacking = None if nodes_have_one else ("no node of the partition has a GPU, says sinfo", "cpu, auto")
     if lacking is not None and device == "gpu":
         problem, allowed = lacking
-        raise InputError(VARIABLE, "", device, allowed, problem=problem)
+        raise InputError("--device" if asked else VARIABLE, "", device, allowed, problem=problem)
     return device if lacking is None else "cpu"
 
 

@@ -26,6 +26,9 @@ _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser(),
 #: Where programs are built: in the checkout, or in the user's cache, for what was installed may be somebody else's.
 BUILDS = _CACHE if INSTALLED else Path(CODE, "build")
 
+#: Sizes of every experiment, each with a folder of results: a test of everything, an evening's work, the paper.
+SCALES = ("smoke", "laptop", "paper")
+
 #: The forms in which each figure is drawn: for the report, for a quick look, for print.
 FIGURE_FORMATS = ("svg", "png", "pdf")
 

@@ -4,7 +4,7 @@ files = campaign.Rules()
 
 
 wildcard_constraints:
-    scale=campaign.SCALES,
+    scale=campaign.SCALE,
     experiment=campaign.EXPERIMENT,
     sheet=campaign.SHEET,
     study=campaign.STUDY,

@@ -24,6 +24,7 @@ ROOMS = {
     "analysis/": (1, 0),
     "reframe-checks/": (2, 0),
     "benchmarks/": (3, 0),
+    "validation/": (3, 1),
     "tramontane/": (1.5, 2),
     "simulator/": (1.5, 4),
     "sstmacro/": (3, 4),
@@ -45,7 +46,6 @@ PARTS = {
     "study": (1, 6),
     "extension": (0.5, 7),
 }
-EVERYWHERE = {"errors", "support"}
 #: What becomes of a point, room by room.
 WAY = (
     "configs/*.yaml",

@@ -1,7 +1,6 @@
 """Writes workflow/envs: what each family of rules needs, with the pins of requirements.lock, as conda environments."""
 
 import re
-import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,4 +57,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
