@@ -7,7 +7,7 @@ by hand: groups, levels and links are those of the network that is simulated.
 import argparse
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Places = NDArray[np.float64]
 Switches = NDArray[np.int64]
 
-#: Most groups, and most switches of a group, that are drawn; more are thinned out evenly.
+#: Most groups, and most switches of a group, that are drawn; more are thinned out evenly: lines hide one another.
 MOST_GROUPS = 48
 MOST_LETTERS = 40
 MOST_SWITCHES = 900
@@ -296,14 +296,10 @@ def _table(figure: "Figure", cell: "SubplotSpec", machine: Machine, found: Struc
     return [Drawn(axes)]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line; 0 if the picture was written; 2, or 1 if the system refuses it, with one line on standard error."""
-    parser = argparse.ArgumentParser(prog="python -m analysis.picture", description="Draw a machine's network.")
-    parser.add_argument("machine", help="a machine of configs/machines")
-    parser.add_argument("stem", type=Path, help="the files to write, without their ending")
-    options = parser.parse_args(arguments)
+def status(make: Callable[[], "Figure"], stem: Path) -> int:
+    """Write a figure; return 0, or 2 for a mistake of the user's or 1 for the system's, told on standard error."""
     try:
-        style.save(draw(load_machine(options.machine), options.machine), options.stem)
+        style.save(make(), stem)
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
@@ -311,6 +307,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(refused_by_system(error), file=sys.stderr)
         return 1
     return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Command line; 0 if the picture was written; 2, or 1 if the system refuses it, with one line on standard error."""
+    parser = argparse.ArgumentParser(prog="python -m analysis.picture", description="Draw a machine's network.")
+    parser.add_argument("machine", help="a machine of configs/machines")
+    parser.add_argument("stem", type=Path, help="the files to write, without their ending")
+    options = parser.parse_args(arguments)
+    return status(lambda: draw(load_machine(options.machine), options.machine), options.stem)
 
 
 if __name__ == "__main__":

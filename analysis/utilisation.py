@@ -16,10 +16,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis import style
 from analysis.figures.panel import SOFT, Drawn, Panel, compose
-from analysis.picture import MOST_DRAWN, NOBODY, Layout, Places, Switches, bare, chosen_of, curve, inside, ring, thinned
-from tramontane.errors import InputError, refused_by_system
+from analysis.picture import (
+    MOST_DRAWN,
+    MOST_GROUPS,
+    NOBODY,
+    Layout,
+    Places,
+    Switches,
+    bare,
+    chosen_of,
+    curve,
+    inside,
+    ring,
+    status,
+    thinned,
+)
 from tramontane.results.timeline import WAITING
 from tramontane.study import load_point
 from tramontane.study.machines import Machine
@@ -36,8 +48,6 @@ COLOURS = "magma_r"
 LIGHTEST = 0.15
 """Where in these colours a load of 0 is: before that a line is hardly seen."""
 LABEL = "Load, of the busiest link between two"
-#: Most groups that are drawn: with more, lines between all of them hide one another.
-MOST_GROUPS = 48
 
 
 def loads_of(layout: Layout, result: dict[str, Any]) -> Loads:
@@ -216,16 +226,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("result", type=Path, help="its result, with links: each, bins and waiting")
     parser.add_argument("stem", type=Path, help="the files to write, without their ending")
     options = parser.parse_args(arguments)
-    try:
-        result = json.loads(options.result.read_text())
-        style.save(draw(load_point(options.point).network, result), options.stem)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(refused_by_system(error), file=sys.stderr)
-        return 1
-    return 0
+
+    def make() -> "Figure":
+        return draw(load_point(options.point).network, json.loads(options.result.read_text()))
+
+    return status(make, options.stem)
 
 
 if __name__ == "__main__":

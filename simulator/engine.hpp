@@ -123,9 +123,6 @@ public:
         queue_.push(time, lp, code, item);
     }
 
-    /// When the window begins whose events are handled.
-    [[nodiscard]] Ticks window_begin() const { return begin_; }
-
     /// Whether the LP is of this part.
     [[nodiscard]] bool owns(LpId lp) const { return mailboxes_ == nullptr || mailboxes_->owner(lp) == part_; }
 

@@ -16,6 +16,8 @@ inline constexpr std::int64_t max_cost = 1'000'000'000'000;      ///< [ps] of a 
 inline constexpr std::int64_t max_threads_of_rank = 1024;
 inline constexpr std::int64_t min_bandwidth = 1'000'000;            ///< [B/s]
 inline constexpr std::int64_t max_bandwidth = 200'000'000'000'000;  ///< [B/s]; a byte a tick
+inline constexpr std::int64_t min_frequency = 1'000'000;            ///< [Hz]
+inline constexpr std::int64_t max_frequency = 1'000'000'000'000;    ///< [Hz]
 inline constexpr std::int64_t max_eager_limit = 1'000'000'000;      ///< [B]
 
 /// Links of one kind. What a topology has, and what a machine says of it.

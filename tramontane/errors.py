@@ -9,10 +9,26 @@ import difflib
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 MOST = 1000
 """Characters of each part of an error line that repeats what somebody wrote."""
+
+
+class Line(NamedTuple):
+    """What the extension says of what it refuses: "<key>: <found>, allowed: <allowed>"; `found` begins with "found"."""
+
+    key: str
+    found: str
+    allowed: str
+
+    @classmethod
+    def of(cls, error: Exception) -> "Line | None":
+        """Return the parts of such a line; None for anything else."""
+        # What is quoted of a file need not be UTF-8; then this is all that Python says of the line.
+        text = error.object.decode(errors="backslashreplace") if isinstance(error, UnicodeDecodeError) else str(error)
+        found = re.fullmatch(r"(.*?): (found .*?), allowed: (.*)", text, re.DOTALL)
+        return None if found is None else cls(*found.groups())
 
 
 class InputError(Exception):
@@ -75,12 +91,10 @@ class InputError(Exception):
         )
 
     @classmethod
-    def of_line(cls, source: str | Path, error: ValueError) -> "InputError | None":
-        """Return what a line of the extension says of a file, "<key>: found <found>, allowed: <allowed>"; else None."""
-        # What is quoted of a file need not be UTF-8; then this is all that Python says of the line.
-        text = error.object.decode(errors="backslashreplace") if isinstance(error, UnicodeDecodeError) else str(error)
-        line = re.fullmatch(r"(?P<key>.*?): (?P<found>found .*?), allowed: (?P<allowed>.*)", text, re.DOTALL)
-        return None if line is None else cls(source, line["key"], None, line["allowed"], problem=line["found"])
+    def of_line(cls, source: str | Path, error: Exception) -> "InputError | None":
+        """Return what a line of the extension says of a file; None for anything else."""
+        line = Line.of(error)
+        return None if line is None else cls(source, line.key, None, line.allowed, problem=line.found)
 
     def __str__(self) -> str:
         head = ": ".join(_cut(part, MOST) for part in (display_path(self.source), self.key, self.problem) if part)

@@ -103,18 +103,7 @@ def _draw_dots(axes: "Axes", dataset: xr.Dataset, lines: "np.ndarray", names: li
         look = style.series_style(LOOKS.get(name, name))
         own = workload == name
         shift = SPREAD * ((number + 0.5) / len(present) - 0.5)
-        handles += axes.plot(
-            ratio[own],
-            place[own] + shift,
-            linestyle="none",
-            color=look.colour,
-            marker=look.marker,
-            markersize=3.2,
-            markeredgecolor="white",
-            markeredgewidth=0.3,
-            label=name,
-            zorder=3,
-        )
+        handles += axis_tools.dots(axes, ratio[own], place[own] + shift, look, name)
     _set_ticks(axes, *axis_tools.padded([*ratio, 1 - BAND, 1 + BAND], least=1.5))
     axes.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.5, -0.5))
     axes.tick_params(axis="y", length=0)

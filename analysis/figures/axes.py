@@ -11,11 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from analysis.style import SeriesStyle
+
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+    from matplotlib.lines import Line2D
     from matplotlib.typing import LegendLocType
+
+    Values = np.ndarray[Any, np.dtype[np.float64]]
 
 #: Steps in a decade, from the coarsest; the first that gives enough ticks is taken.
 _STEPS = (
@@ -137,6 +142,22 @@ def padded(values: Sequence[float], margin: float = 0.06, least: float = 3.0) ->
         widen = math.sqrt(least * low / high)
         low, high = low / widen, high * widen
     return low, high
+
+
+def dots(axes: "Axes", x: "Values", y: "Values", look: SeriesStyle, name: str) -> "list[Line2D]":
+    """Draw the dots of a series, which may lie close together, and return its entry of the legend."""
+    return axes.plot(
+        x,
+        y,
+        linestyle="none",
+        color=look.colour,
+        marker=look.marker,
+        markersize=3.2,
+        markeredgecolor="white",
+        markeredgewidth=0.3,
+        label=name,
+        zorder=3,
+    )
 
 
 def place_legend(axes: "Axes", handles: "Sequence[Artist]") -> None:

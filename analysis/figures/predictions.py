@@ -92,18 +92,7 @@ def _draw(axes: "Axes", own: xr.Dataset) -> "list[Line2D]":
         look, here = style.series_style(LOOKS.get(name, name)), algorithms == name
         shifted = size[here] * 2 ** (SPREAD * ((number + 0.5) / len(present) - 0.5))
         axes.vlines(shifted, ends[0][here], ends[1][here], color=look.colour, linewidth=0.6, alpha=0.5, zorder=2)
-        handles += axes.plot(
-            shifted,
-            ratio[here],
-            linestyle="none",
-            color=look.colour,
-            marker=look.marker,
-            markersize=3.2,
-            markeredgecolor="white",
-            markeredgewidth=0.3,
-            label=name,
-            zorder=3,
-        )
+        handles += axis_tools.dots(axes, shifted, ratio[here], look, name)
     axis_tools.set_log_axis(axes.xaxis, *axis_tools.padded(list(size)))
     widest = BANDS[0][0]
     axis_tools.set_log_axis(axes.yaxis, *axis_tools.padded([*ratio, *np.concatenate(ends), 1 / widest, widest]))

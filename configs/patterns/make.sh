@@ -14,6 +14,5 @@ parts() {
         --to "configs/patterns/hexagons-G$1-$2-$3.npz"
 }
 for parts in 4 16 32 64; do parts 4 "$parts" 2; done
-for parts in 16 64; do parts 4 "$parts" 1; parts 4 "$parts" 3; done
 for parts in 4 16 32 64 240 256 480 720 960 1024 1200 1440; do parts 7 "$parts" 2; parts 8 "$parts" 2; done
 for parts in 64 240 480 960; do parts 7 "$parts" 1; parts 7 "$parts" 3; done

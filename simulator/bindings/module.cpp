@@ -9,7 +9,6 @@ NB_MODULE(_simulator, module) {
     module.doc() = "Schedules of atmospheric models' communications, and the packet-level simulator that runs them.";
 #ifdef TRAMONTANE_COMPILER
     module.attr("COMPILER") = TRAMONTANE_COMPILER;
-    module.attr("BUILD_TYPE") = TRAMONTANE_BUILD_TYPE;
 #endif
     bind_schedule(module);
     bind_network(module);

@@ -273,6 +273,7 @@ nb::list describe_families() {
             described["non_minimal"] = rule.non_minimal();
             described["always_non_minimal"] = rule.always_non_minimal();
             described["fixed"] = rule.is_fixed();
+            described["asks_no_queue"] = rule.asks_no_queue();
             routings.append(described);
         }
         nb::dict example;

@@ -435,22 +435,8 @@ Blocks checked_blocks(std::int64_t points, std::int64_t parts) {
     return Blocks{points, static_cast<Rank>(parts)};
 }
 
-}  // namespace
-
-std::unique_ptr<Workload> workload_from_dict(const nb::dict& workload, std::int64_t ranks,
-                                             const Permissions& permissions) {
-    return make_workload(arguments_in(workload), ranks, permissions);
-}
-
-}  // namespace tramontane::bindings
-
-void bind_schedule(nb::module_& module) {
-    using namespace tramontane;
-    using namespace tramontane::bindings;
-
-    nb::module_ m =
-        module.def_submodule("schedule", "What every rank sends and receives in every round of a workload.");
-
+/// What schedules consist of, and how points are divided into blocks.
+void bind_values(nb::module_& m) {
     nb::class_<Transfer>(m, "Transfer", "One message, seen from one of its two ends.")
         .def_ro("peer", &Transfer::peer, "The other end.")
         .def_ro("tag", &Transfer::tag, "Tells apart messages between the same two ranks in the same round.")
@@ -492,6 +478,39 @@ void bind_schedule(nb::module_& module) {
                    ", size=" + std::to_string(p.box.size()) + (p.combine ? ", combine=True)" : ", combine=False)");
         });
 
+    m.def(
+        "block",
+        [](std::int64_t points, std::int64_t parts, std::int64_t part) {
+            const Blocks blocks = checked_blocks(points, parts);
+            if (part < 0 || part >= parts) {
+                throw nb::index_error("part is not in [0, parts)");
+            }
+            return as_pair(blocks.range(static_cast<Rank>(part)));
+        },
+        "points"_a, "parts"_a, "part"_a,
+        "``(first, last)``, half open, of one of ``parts`` blocks of ``points`` indices.");
+    m.def(
+        "block_owner",
+        [](std::int64_t points, std::int64_t parts, std::int64_t index) {
+            const Blocks blocks = checked_blocks(points, parts);
+            if (index < 0 || index >= points) {
+                throw nb::index_error("index is not in [0, points)");
+            }
+            return blocks.owner(index);
+        },
+        "points"_a, "parts"_a, "index"_a, "The block that holds an index.");
+    m.def(
+        "nearest_square",
+        [](std::int64_t ranks, std::int64_t max_cx, std::int64_t max_cy) {
+            const auto found = nearest_square(to_rank("ranks", ranks), {max_cx, max_cy});
+            return found ? nb::object(nb::make_tuple(found->cx, found->cy)) : nb::object(nb::none());
+        },
+        nb::sig("def nearest_square(ranks: int, max_cx: int, max_cy: int) -> tuple[int, int] | None"), "ranks"_a,
+        "max_cx"_a, "max_cy"_a, "``(cx, cy)`` with cx * cy = ranks nearest to square within the limits, or None.");
+}
+
+/// Schedules, and the descriptions of workloads that they are of.
+void bind_schedules(nb::module_& m) {
     nb::class_<CheckedSchedule>(
         m, "Schedule",
         "The schedule of a workload.\n\n"
@@ -573,7 +592,10 @@ void bind_schedule(nb::module_& module) {
           "library's operation.");
     m.def("read", &read_keys, "workload"_a,
           "All keys of a workload whose number of ranks is not known yet; ValueError as for ``Workload``.");
+}
 
+/// What turns traces into operations.
+void bind_traces(nb::module_& m) {
     m.def("pack_goal", &pack_goal, "path"_a,
           "The table of operations of a GOAL file, text or binary; ValueError with rank, place in the file, what was\n"
           "found and what is allowed.");
@@ -616,34 +638,21 @@ void bind_schedule(nb::module_& module) {
             },
             "later"_a, "earlier"_a, "on_start"_a, "The later one waits for the earlier one's start, or end.")
         .def("pack", &pack_operations, "The table; ValueError for messages that have one end only, and circles.");
+}
 
-    m.def(
-        "block",
-        [](std::int64_t points, std::int64_t parts, std::int64_t part) {
-            const Blocks blocks = checked_blocks(points, parts);
-            if (part < 0 || part >= parts) {
-                throw nb::index_error("part is not in [0, parts)");
-            }
-            return as_pair(blocks.range(static_cast<Rank>(part)));
-        },
-        "points"_a, "parts"_a, "part"_a,
-        "``(first, last)``, half open, of one of ``parts`` blocks of ``points`` indices.");
-    m.def(
-        "block_owner",
-        [](std::int64_t points, std::int64_t parts, std::int64_t index) {
-            const Blocks blocks = checked_blocks(points, parts);
-            if (index < 0 || index >= points) {
-                throw nb::index_error("index is not in [0, points)");
-            }
-            return blocks.owner(index);
-        },
-        "points"_a, "parts"_a, "index"_a, "The block that holds an index.");
-    m.def(
-        "nearest_square",
-        [](std::int64_t ranks, std::int64_t max_cx, std::int64_t max_cy) {
-            const auto found = nearest_square(to_rank("ranks", ranks), {max_cx, max_cy});
-            return found ? nb::object(nb::make_tuple(found->cx, found->cy)) : nb::object(nb::none());
-        },
-        nb::sig("def nearest_square(ranks: int, max_cx: int, max_cy: int) -> tuple[int, int] | None"), "ranks"_a,
-        "max_cx"_a, "max_cy"_a, "``(cx, cy)`` with cx * cy = ranks nearest to square within the limits, or None.");
+}  // namespace
+
+std::unique_ptr<Workload> workload_from_dict(const nb::dict& workload, std::int64_t ranks,
+                                             const Permissions& permissions) {
+    return make_workload(arguments_in(workload), ranks, permissions);
+}
+
+}  // namespace tramontane::bindings
+
+void bind_schedule(nb::module_& module) {
+    nb::module_ m =
+        module.def_submodule("schedule", "What every rank sends and receives in every round of a workload.");
+    tramontane::bindings::bind_values(m);
+    tramontane::bindings::bind_schedules(m);
+    tramontane::bindings::bind_traces(m);
 }

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "../device/accelerator.hpp"
+#include "../device/room.hpp"
 #include "../device/simulate.hpp"
 #include "../earliest_ends.hpp"
 #include "../simulation.hpp"
@@ -193,7 +194,7 @@ Machine machine_from_dict(const nb::dict& d) {
     m.logp_hop_latency = latency(d, "logp", "hop_latency");
     m.logp_out_in_latency = latency(d, "logp", "out_in_latency");
     m.memory_bandwidth = bandwidth(d, "memory");
-    m.processor_frequency = bounded(d, "processor", "frequency", 1'000'000, 1'000'000'000'000, "10^6 ... 10^12 Hz");
+    m.processor_frequency = bounded(d, "processor", "frequency", min_frequency, max_frequency, "10^6 ... 10^12 Hz");
     if (d.contains("overhead")) {
         const auto overhead = get<nb::dict>(d, "overhead");
         m.send_overhead = bounded(d, "overhead", "send", 0, max_time, "0 ... 10^15 ps (1000 s)");
@@ -672,7 +673,22 @@ void bind_simulation(nb::module_& module) {
         "point"_a, "The revision of the model that last changed the results of such points as a canonical one.");
     module.attr("MAX_TIME_BINS") = tramontane::max_time_bins;
     module.attr("MAX_WAITING_BINS") = tramontane::max_waiting_bins;
+    module.attr("MAX_CONGESTION_BINS") = tramontane::max_congestion_bins;
+    module.attr("MAX_THREADS_OF_RANK") = tramontane::max_threads_of_rank;
+    module.attr("MAX_RANKS_PER_NODE") = tramontane::max_ranks_per_node;
     module.attr("HOTTEST_LINKS") = tramontane::hottest_links;
+    module.attr("MAX_SITES") = tramontane::device::most_sites;
+    module.def("records_at_first", &tramontane::device::records_at_first, "places"_a, "lanes"_a,
+               "Records of a kind that the device engine has room for at first, beside what a window may take, for so\n"
+               "many switches and interfaces.");
+    nb::dict bounds;
+    bounds["latency"] = nb::make_tuple(1, tramontane::max_latency);
+    bounds["time"] = nb::make_tuple(0, tramontane::max_time);
+    bounds["cost"] = nb::make_tuple(0, tramontane::max_cost);
+    bounds["bandwidth"] = nb::make_tuple(tramontane::min_bandwidth, tramontane::max_bandwidth);
+    bounds["frequency"] = nb::make_tuple(tramontane::min_frequency, tramontane::max_frequency);
+    bounds["eager_limit"] = nb::make_tuple(0, tramontane::max_eager_limit);
+    module.attr("BOUNDS") = bounds;
     module.def(
         "simulate", &tramontane::bindings::simulate_point, "point"_a, "threads"_a = 1,
         "longest"_a = std::numeric_limits<double>::infinity(), "more_s"_a = std::vector<double>(), "window"_a = 0,

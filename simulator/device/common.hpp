@@ -19,6 +19,7 @@
 #include "device/memory.hpp"
 #include "device/network.hpp"
 #include "device/records.hpp"
+#include "device/room.hpp"
 #include "device/rounds.hpp"
 #include "device/sites.hpp"
 #include "device/tally.hpp"
@@ -239,15 +240,6 @@ public:
     LinkBins link_bins;
 
 private:
-#ifdef TRAMONTANE_SMALL_STORAGE
-    static constexpr std::uint32_t at_first = 1 << 11;
-#else
-    static constexpr std::uint32_t at_first = 1 << 18;
-#endif
-    static constexpr std::uint32_t at_first_of_lp = 64;
-    static constexpr std::uint32_t most_at_hand = decltype(LaneState::packets)::most;
-    /// Bins of all sites and windows are to take less than 4 GiB.
-    static constexpr std::uint64_t most_sites = std::uint64_t{1} << 23;
     [[nodiscard]] std::uint32_t ports_as_sites() const {
         const std::uint64_t all = std::uint64_t{switches} * network.ports() + places.nodes();
         const bool apart = !parameters.has_crossbar() && router.asks_no_queue() && all <= most_sites;
@@ -262,14 +254,12 @@ private:
     [[nodiscard]] std::uint64_t packets_of_window() const {
         return rounds.most_at_once() + payloads_of_window() + 4 * std::uint64_t{places.count()};
     }
-    /// Records that there is room for at first, beside what lanes have at hand. It grows between launches, when less
-    /// than half is left: so that half is to last for a window.
+    /// Records that there is room for at first. It grows between launches, when less than half is left: so that half is
+    /// to last for a window.
     [[nodiscard]] std::uint32_t room(std::uint64_t of_window) const {
         const std::uint64_t lps = std::uint64_t{switches} + places.nodes();
-        const std::uint64_t beside = std::clamp<std::uint64_t>(at_first_of_lp * lps, 1 << 11, at_first);
-        const std::uint64_t at_hand = std::min<std::uint64_t>(lanes, lps) * most_at_hand;
         return static_cast<std::uint32_t>(
-            std::min<std::uint64_t>(beside + at_hand + 2 * of_window, std::uint64_t{1} << 30));
+            std::min<std::uint64_t>(records_at_first(lps, lanes) + 2 * of_window, std::uint64_t{1} << 30));
     }
 
     Counts* counts_[pools] = {&packets, &transactions, &messages, &credits, &gaps, &open_rounds, &agenda.events()};

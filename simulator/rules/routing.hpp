@@ -42,6 +42,7 @@ enum class Policy : std::uint8_t {
     adaptive,
     dal,
 };
+inline constexpr Policy last_without_queues = Policy::valiant;           // those before it ask none, either
 inline constexpr Policy last_by_intermediate = Policy::ugal_sstmacro71;  // those after it have no intermediate switch
 
 /// A routing by its name. Which networks have it, their families say.
@@ -59,6 +60,8 @@ struct RoutingRule {
     /// Whether packets of one message need no routes of their own: none non-minimal, no look at queues, nothing in
     /// turn.
     [[nodiscard]] TRAMONTANE_RULE bool is_fixed() const { return policy == Policy::minimal; }
+    /// Whether no packet looks at queues.
+    [[nodiscard]] TRAMONTANE_RULE bool asks_no_queue() const { return policy <= last_without_queues; }
 };
 
 inline constexpr std::array rules{
@@ -121,7 +124,7 @@ public:
     }
 
     /// Whether that is so for all packets.
-    [[nodiscard]] TRAMONTANE_RULE bool asks_no_queue() const { return policy_ <= Policy::valiant; }
+    [[nodiscard]] TRAMONTANE_RULE bool asks_no_queue() const { return policy_ <= last_without_queues; }
     /// Whether the packet's next hop is the same whenever it is asked for.
     [[nodiscard]] TRAMONTANE_RULE bool ignores_state(const Route& route) const {
         return asks_no_queue() || (policy_ <= last_by_intermediate && route.stage != Route::Stage::undecided);

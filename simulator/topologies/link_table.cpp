@@ -27,6 +27,59 @@ private:
     std::span<const std::byte> bytes_;
 };
 
+/// Returns the number of each switch's first wire among those of all, and the end.
+std::vector<std::uint32_t> first_wires(std::span<const LinkTable::Link> links, SwitchId switches) {
+    std::vector<std::uint32_t> first(std::size_t{switches} + 1, 0);
+    for (const LinkTable::Link& link : links) {
+        for (const std::uint32_t end : link.ends) ++first[end + 1];
+    }
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    return first;
+}
+
+/// Returns the wires of all switches, those of each in the order in which they are preferred.
+std::vector<Wire> wires_of(std::span<const LinkTable::Link> links, const std::vector<std::uint32_t>& first_wire) {
+    std::vector<Wire> wires(2 * links.size());
+    std::vector<std::uint16_t> preference(wires.size());
+    auto next = first_wire;
+    for (const LinkTable::Link& link : links) {
+        for (const int end : {0, 1}) {
+            const std::uint32_t place = next[link.ends[end]]++;
+            wires[place] = {link.ends[1 - end], link.spread,
+                            link.ports[end],    static_cast<LinkClassId>(link.link_class + 1),
+                            link.ring,          link.dateline};
+            preference[place] = link.preference;
+        }
+    }
+    std::vector<std::uint32_t> order;
+    std::vector<Wire> ordered;
+    for (std::size_t at = 0; at + 1 < first_wire.size(); ++at) {
+        const std::uint32_t first = first_wire[at], last = first_wire[at + 1];
+        order.resize(last - first);
+        std::iota(order.begin(), order.end(), first);
+        std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+            return preference[a] != preference[b] ? preference[a] < preference[b] : wires[a].port < wires[b].port;
+        });
+        ordered.clear();
+        for (const std::uint32_t place : order) ordered.push_back(wires[place]);
+        std::copy(ordered.begin(), ordered.end(), wires.begin() + first);
+    }
+    return wires;
+}
+
+/// Returns the number of the wire within its switch, by switch and port.
+std::vector<std::uint16_t> wires_behind(const std::vector<Wire>& wires, const std::vector<std::uint32_t>& first_wire,
+                                        Port ports) {
+    std::vector<std::uint16_t> behind((first_wire.size() - 1) * ports, no_wire);
+    for (std::size_t at = 0; at + 1 < first_wire.size(); ++at) {
+        std::uint16_t number = 0;
+        for (std::uint32_t place = first_wire[at]; place < first_wire[at + 1]; ++place) {
+            behind[at * ports + wires[place].port] = number++;
+        }
+    }
+    return behind;
+}
+
 }  // namespace
 
 bool LinkTable::says_nodes(const std::string& path) {
@@ -51,44 +104,17 @@ LinkTable::LinkTable(const std::string& path, std::int64_t nodes_per_switch) {
     if (!parts.empty()) throw Refusal("table", "found more in '" + path + "' than its header says", "a whole table");
 
     // Tables stay as they are once they are made: these become some.
-    std::vector<std::uint32_t> first_wire(std::size_t{switches} + 1, 0);
-    std::vector<Wire> wires(2 * links.size());
+    std::vector<std::uint32_t> first_wire = first_wires(links, switches);
+    std::vector<Wire> wires = wires_of(links, first_wire);
     std::vector<SwitchId> neighbours, switch_of;
     std::vector<Port> node_port;
-    for (const Link& link : links) {
-        for (const std::uint32_t end : link.ends) ++first_wire[end + 1];
-    }
-    std::partial_sum(first_wire.begin(), first_wire.end(), first_wire.begin());
-    std::vector<std::uint16_t> preference(wires.size());
-    auto next = first_wire;
-    std::int64_t ports = 0;
-    for (const Link& link : links) {
-        spreads_ = spreads_ || link.spread != 0;
-        for (const int end : {0, 1}) {
-            const std::uint32_t place = next[link.ends[end]]++;
-            wires[place] = {link.ends[1 - end], link.spread,
-                            link.ports[end],    static_cast<LinkClassId>(link.link_class + 1),
-                            link.ring,          link.dateline};
-            preference[place] = link.preference;
-            ports = std::max<std::int64_t>(ports, link.ports[end] + 1);
-        }
-    }
-    std::vector<std::uint32_t> order;
-    std::vector<Wire> ordered;
-    for (SwitchId at = 0; at < switches; ++at) {
-        const std::uint32_t first = first_wire[at], last = first_wire[at + 1];
-        order.resize(last - first);
-        std::iota(order.begin(), order.end(), first);
-        std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-            return preference[a] != preference[b] ? preference[a] < preference[b] : wires[a].port < wires[b].port;
-        });
-        ordered.clear();
-        for (const std::uint32_t place : order) ordered.push_back(wires[place]);
-        std::copy(ordered.begin(), ordered.end(), wires.begin() + first);
-    }
-
     neighbours.reserve(wires.size());
-    for (const Wire& wire : wires) neighbours.push_back(wire.next);
+    std::int64_t ports = 0;
+    for (const Wire& wire : wires) {
+        neighbours.push_back(wire.next);
+        spreads_ = spreads_ || wire.spread != 0;
+        ports = std::max<std::int64_t>(ports, wire.port + 1);
+    }
 
     const Size each = said ? 0 : checked(nodes_per_switch, "nodes of a switch", 1, "nodes_per_switch");
     carries_nodes_.resize(switches);
@@ -116,17 +142,10 @@ LinkTable::LinkTable(const std::string& path, std::int64_t nodes_per_switch) {
         ports += each;
     }
     ports_ = checked_ports(ports);
-    std::vector<std::uint16_t> behind(std::size_t{switches} * ports_, no_wire);
-    for (SwitchId at = 0; at < switches; ++at) {
-        std::uint16_t number = 0;
-        for (std::uint32_t place = first_wire[at]; place < first_wire[at + 1]; ++place) {
-            behind[std::size_t{at} * ports_ + wires[place].port] = number++;
-        }
-    }
+    behind_ = wires_behind(wires, first_wire, ports_);
     first_wire_ = std::move(first_wire);
     wires_ = std::move(wires);
     neighbours_ = std::move(neighbours);
-    behind_ = std::move(behind);
     switch_of_ = std::move(switch_of);
     node_port_ = std::move(node_port);
 

@@ -24,6 +24,9 @@ struct Wire {
     std::uint8_t ring, dateline;  ///< see `LinkTable::Link`
 };
 
+/// No number of a wire within its switch, which has at most 2^16 - 1 ports.
+inline constexpr std::uint16_t no_wire = 0xffff;
+
 /// The switches of a graph with their wires and nodes. Nodes are numbered switch by switch.
 ///
 /// In the file, in the order and byte order of memory: header, links, the nodes of each switch (none where
@@ -103,8 +106,6 @@ public:
     }
 
 private:
-    static constexpr std::uint16_t no_wire = 0xffff;  // a switch has at most 2^16 - 1 ports
-
     std::uint64_t columns_ = 0;
     Table<std::uint32_t> first_wire_;  // by switch, and the end
     Table<Wire> wires_;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "random.hpp"
 #include "schedule.hpp"
 
 namespace tramontane::executor {
@@ -51,15 +52,12 @@ inline constexpr int rank_bits = 22;
 }
 
 /// What a rank contributes to an element of an allreduce's vector: a whole number below 2^29, so that sums over less
-/// than 2^24 ranks are exact in any order. It is scrambled (the finaliser of SplitMix64) so that contributions which
-/// are lost and others which are added twice do not make up for each other.
+/// than 2^24 ranks are exact in any order. It is scrambled so that contributions which are lost and others which
+/// are added twice do not make up for each other.
 [[nodiscard]] inline double contribution(Rank rank, std::int64_t element, std::int64_t instance) {
-    std::uint64_t z = (static_cast<std::uint64_t>(instance) << 52) ^ (static_cast<std::uint64_t>(rank) << 31) ^
-                      static_cast<std::uint64_t>(element);
-    z = (z + 0x9e3779b97f4a7c15U) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    z ^= z >> 31;
-    return static_cast<double>(z >> 35);
+    const std::uint64_t which = (static_cast<std::uint64_t>(instance) << 52) ^
+                                (static_cast<std::uint64_t>(rank) << 31) ^ static_cast<std::uint64_t>(element);
+    return static_cast<double>(mix(which) >> 35);
 }
 
 }  // namespace tramontane::executor

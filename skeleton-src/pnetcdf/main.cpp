@@ -306,7 +306,6 @@ public:
             }
         }
     }
-    [[nodiscard]] bool is_host() const { return rank_ == 0; }
     [[nodiscard]] const std::vector<Run>& runs() const { return runs_; }
 
     /// The values of all guests, in the order of the file. Everybody of the group must call it.

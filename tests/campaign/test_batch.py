@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.simulator.points import without_costs
 from tests.waiting import PATIENCE, wait_for
 from tramontane.campaign.batch import LONGEST_TOGETHER, Stopped, UnfinishedError, run_batch, stop_on_signals
 from tramontane.campaign.deaths import TRIES
@@ -82,8 +83,7 @@ def test_results_do_not_depend_on_how_points_share_batches(tmp_path: Path) -> No
             assert run_batch(write_batch(tmp_path / way, *ranks), tmp_path / way, log=io.StringIO()) == 0
             (tmp_path / way / "ended" / "b.done").unlink()
         records = [Store(tmp_path / way).read(identity(ranks))["result"] for ranks in (2, 4, 9)]
-        costs = ("wall_s", "setup_s", "cpu_s", "peak_rss_bytes")
-        found.append([{key: value for key, value in result.items() if key not in costs} for result in records])
+        found.append([without_costs(result) for result in records])
     assert found[0] == found[1] == found[2]
 
 
@@ -103,8 +103,7 @@ def test_small_points_on_a_device_run_at_once_and_are_what_they_are_alone(
         assert failed == (device == "host")
         records = [Store(tmp_path / device).read(each.id) for each in asked[:5]]
         assert [record["provenance"].get("engine", "cpu") for record in records] == [device] * 5
-        costs = ("wall_s", "setup_s", "cpu_s", "peak_rss_bytes", "events", "network_bytes")
-        found[device] = [{k: v for k, v in record["result"].items() if k not in costs} for record in records]
+        found[device] = [without_costs(record["result"]) for record in records]
     assert found["cpu"] == found["host"]
     assert log.getvalue().splitlines()[-1].split(maxsplit=2)[::2] == [
         asked[5].id,

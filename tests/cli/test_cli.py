@@ -17,6 +17,7 @@ import psutil
 import pytest
 from ruamel.yaml import YAML
 
+from tests.simulator.points import without_costs
 from tests.waiting import wait_for
 from tramontane import __version__, cli
 from tramontane.campaign.plan import Plan
@@ -182,8 +183,7 @@ def test_run_gives_the_same_with_several_threads(here: Path, tramontane: Callabl
     one = json.loads(tramontane("run", write(here, POINT)).out)
     two = json.loads(tramontane("run", write(here, POINT), "--threads", "2").out)
     assert (one["threads"], two["threads"]) == (1, 2)
-    costs = {"threads", "cpu_s", "wall_s", "setup_s", "peak_rss_bytes"}
-    assert {k: v for k, v in one.items() if k not in costs} == {k: v for k, v in two.items() if k not in costs}
+    assert without_costs(one) == without_costs(two)
 
 
 @pytest.mark.parametrize("topology", ["torus", "fattree", "dragonfly"])
@@ -311,18 +311,19 @@ def test_what_a_substrate_has_not_is_refused_with_the_key(
     )
 
 
+@pytest.mark.parametrize("key", ["workload.count", "workload.steps[2].bytes", "workload.communicators.my-rows.range"])
 def test_what_only_the_extension_refuses_is_a_mistake_too(
-    tmp_path: Path, tramontane: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, tramontane: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     from tramontane.substrates import isolation, single
 
     def fail(*_: object) -> None:
-        raise isolation.PointError("workload.count: found 5, allowed: at most 3, so that it ends")
+        raise isolation.PointError(f"{key}: found 5, allowed: at most 3, so that it ends")
 
     monkeypatch.setattr(single, "run_fresh", fail)
     answer = tramontane("run", str(tmp_path / write(tmp_path, POINT)))
     assert answer.status == 2
-    assert answer.err.endswith("point.yaml: workload.count: found 5; allowed: at most 3, so that it ends\n")
+    assert answer.err.endswith(f"point.yaml: {key}: found 5; allowed: at most 3, so that it ends\n")
 
 
 def test_a_point_that_fails_is_one_line_too(

@@ -1,5 +1,6 @@
 """The three transpositions of a spectral model: Zheng & Marguinaud 2018, section 3.1 and Fig. 3."""
 
+import itertools
 import math
 import random
 from collections.abc import Callable
@@ -112,14 +113,49 @@ def test_a_becomes_b_becomes_c_becomes_d(workload: Workload) -> None:
             np.testing.assert_array_equal(part, field[slices(box)])
 
 
+def messages(workload: Workload, phase: int) -> list[tuple[int, int, int]]:
+    """Return source, destination and bytes of every message of a phase, by the definitions of the algorithms.
+
+    A block goes from its origin to its destination in one message. With bruck it goes in one message for each digit of
+    its way that is not 0, the lowest first, together with all others that are there and have the same digit.
+    """
+    cx, cy = workload["decomposition"]
+    where = layouts(workload)
+    rows = [[ix + cx * iy for ix in range(cx)] for iy in range(cy)]
+    columns = [[ix + cx * iy for iy in range(cy)] for ix in range(cx)]
+    radix = workload.get("radix", 2)
+    found = []
+    for group in columns if phase == 1 else rows:
+        size = len(group)
+
+        def block(origin: int, way: int, group: list[int] = group, size: int = size) -> int:
+            source, target = group[origin % size], group[(origin + way) % size]
+            shared = overlap(where[phase][source], where[phase + 1][target])
+            return 0 if shared is None else ELEMENT_BYTES * math.prod(last - first for first, last in shared)
+
+        if workload["algorithm"] != "bruck":
+            found += [(group[i], group[(i + way) % size], block(i, way)) for i in range(size) for way in range(1, size)]
+            continue
+        weights = [radix**digit for digit in range(size) if radix**digit < size]
+        for weight, digit in itertools.product(weights, range(1, radix)):
+            ways = [way for way in range(size) if way // weight % radix == digit]
+            for i in range(size) if ways else ():
+                carried = sum(block(i - way % weight, way) for way in ways)
+                found.append((group[i], group[(i + digit * weight) % size], carried))
+    return sorted(found)
+
+
 @settings(deadline=None)
 @given(workload=workloads(most=8, longest=20))
-def test_message_sizes_are_products_of_block_sizes(workload: Workload) -> None:
-    """Bytes of every message, bruck's closed form included, from the definition."""
+def test_messages_in_closed_form(workload: Workload) -> None:
+    """Who sends how much to whom, bruck's blocks that are passed on included, from the definition."""
     schedule = Schedule(workload, math.prod(workload["decomposition"]))
+    sent: list[list[tuple[int, int, int]]] = [[], [], []]
     for number in range(schedule.rounds):
-        for _ in matched(schedule, number):  # compares bytes with contents
-            pass
+        for message in matched(schedule, number):  # compares bytes with contents
+            size = ELEMENT_BYTES * sum(piece.size for piece in message.sent)
+            sent[schedule.round(0, number).phase].append((message.source, message.destination, size))
+    assert [sorted(own) for own in sent] == [messages(workload, phase) for phase in range(3)]
 
 
 @settings(deadline=None)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tramontane import _simulator
+from tramontane.campaign.verification import OF_THE_RUN
+
 GB = 10**9
 NS = 1000  # picoseconds
 
@@ -75,3 +78,13 @@ def allreduce(radix: int, count: int = 3, repeats: int = 1) -> dict[str, Any]:
 def copy_ns(n: int) -> float:
     """Time of copying an eager message: 3 instructions of 0.5 ns a word; above 64 B also n bytes at 1000 GB/s."""
     return 1.5 * (n // 8) + (n / 1000 if n // 8 > 8 else 0)
+
+
+def without_costs(result: Mapping[str, Any]) -> dict[str, Any]:
+    """What a result says of its point, without what tells of the run."""
+    return {key: value for key, value in result.items() if key not in OF_THE_RUN}
+
+
+def outcome(p: Mapping[str, Any], **how: Any) -> dict[str, Any]:
+    """What a simulation says of its point, without what it took."""
+    return without_costs(_simulator.simulate(p, **how))

@@ -15,13 +15,12 @@ from tramontane.errors import InputError
 from tramontane.study import Point, load_point
 from tramontane.substrates.simulator import as_simulated
 
-from .points import allreduce, machine, point, transposition
+from .points import allreduce, machine, point, transposition, without_costs
 
 PS = 1
 S = 10**12 * PS
 DAY = 86_400.0
 TICK = 5e-15
-COSTS = ("wall_s", "setup_s", "threads", "events")
 REFUSALS = (
     "the simulated time exceeds a day (86400 s), the end of the simulator's range",
     "a copy, a message or its wait for a link takes more than 1458 s, the longest step of the simulator",
@@ -119,7 +118,7 @@ def extreme_points(draw: st.DrawFn) -> dict[str, Any]:
 def outcome(p: dict[str, Any], **how: int) -> dict[str, Any] | str:
     """Return what does not depend on the host: what came of the point, or why it was refused."""
     try:
-        return {key: value for key, value in _simulator.simulate(p, **how).items() if key not in COSTS}
+        return without_costs(_simulator.simulate(p, **how))
     except (RuntimeError, ValueError) as error:
         return str(error)
 

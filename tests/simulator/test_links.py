@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from tramontane import _simulator
 
-from .points import GB, NS, allreduce, machine, point, transposition
-from .test_what_must_not_matter import outcome as outcome_with_memory
+from .points import GB, NS, allreduce, machine, outcome, point, transposition
 
 NETWORKS = {
     "torus": machine("torus", (6, 2, 1)),
@@ -22,11 +21,6 @@ NETWORKS = {
 }
 UNUSED = {"torus": "dimension-3", "dragonfly": "global", "dragonfly1d": "global"}
 WORK = transposition((96, 48, 24), (4, 3), 2)
-
-
-def outcome(p: dict[str, Any], **how: int) -> dict[str, Any]:
-    """Return what a simulation says of its point; where links differ, switches take a little more memory."""
-    return {key: value for key, value in outcome_with_memory(p, **how).items() if key != "network_bytes"}
 
 
 @pytest.mark.parametrize("name", NETWORKS)

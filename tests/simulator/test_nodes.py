@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from tramontane import _simulator
 from tramontane.study.mapping import Mapping
 
-from .points import GB, NS, allreduce, copy_ns, machine, point, transposition
+from .points import GB, NS, allreduce, copy_ns, machine, outcome, point, transposition
 from .test_invariants import workloads
 from .test_recorded import random_point
 
-COSTS = ("wall_s", "setup_s", "threads", "events", "network_bytes")
 INSIDE = {"latency": 500 * NS, "bandwidth": 5 * GB, "memory_bandwidth": "unlimited"}
 FREE = INSIDE | {"latency": 1, "bandwidth": 200_000 * GB}
 """A way inside a node that takes no time beside that of the network."""
@@ -27,11 +26,6 @@ def shared(ranks: int, workload: dict[str, Any], net: dict[str, Any], per_node: 
     """Return a point with several ranks a node; keys of the node that the machine lacks are those of `INSIDE`."""
     net = net | {"node": INSIDE | net.get("node", {})}
     return point(ranks, workload, net) | {"ranks_per_node": per_node} | keys
-
-
-def outcome(p: dict[str, Any], **how: int) -> dict[str, Any]:
-    """Return what a simulation says of its point, without what it took."""
-    return {key: value for key, value in _simulator.simulate(p, **how).items() if key not in COSTS}
 
 
 def inside_ns(n: int) -> float:

@@ -17,6 +17,8 @@ from tramontane.study.programs import SYNCHRONISATIONS, Program
 from tramontane.substrates.simulator import Simulator, schedule
 from tramontane.substrates.sstmacro import SstMacro
 
+from .points import without_costs
+
 NS, US = 1e-9, 1e-6
 PAIR = {"topology": "torus", "geometry": [2, 1, 1], "nodes_per_switch": 1}
 TORUS = {"topology": "torus", "geometry": [4, 4, 2], "nodes_per_switch": 1}
@@ -265,10 +267,7 @@ def test_threads_never_matter_and_every_byte_arrives(
             "start_jitter": "2 us",
         }
     )
-    costs = ("wall_s", "setup_s", "threads", "events")
-    first, second = (
-        {key: value for key, value in Simulator(n).run(given_point).items() if key not in costs} for n in (1, threads)
-    )
+    first, second = (without_costs(Simulator(n).run(given_point)) for n in (1, threads))
     assert first == second
     totals = schedule(given_point.workload, ranks).totals().values()
     assert first["messages"] == sum(messages for messages, _ in totals)

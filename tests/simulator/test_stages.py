@@ -12,7 +12,7 @@ from tramontane import _simulator
 from tramontane.study import load_point
 from tramontane.substrates.simulator import Simulator
 
-from .points import machine, point, transposition
+from .points import machine, outcome, point, transposition
 
 US = 10**6  # picoseconds
 NETWORKS = {
@@ -25,17 +25,12 @@ ALGORITHMS: dict[str, dict[str, Any]] = {
     "ring-1": {"algorithm": "ring-k", "radix": 1},
     "sliding-1": {"algorithm": "sliding-window", "radix": 1},
 }
-COSTS = ("wall_s", "setup_s", "threads", "events", "device_bytes")
 HALF = [[(1, 3), (5, 3)], [(0, 3), (12, 3), (20, 3)], [(2, 3), (6, 2)]]
 
 
 def made(algorithm: str, network: str, grid: tuple[int, int, int] = (128, 96, 32)) -> dict[str, Any]:
     workload = transposition(grid, (10, 24)) | ALGORITHMS[algorithm]
     return point(240, workload, NETWORKS[network], start_jitter=1 * US)
-
-
-def outcome(p: dict[str, Any], **how: Any) -> dict[str, Any]:
-    return {key: value for key, value in _simulator.simulate(p, **how).items() if key not in COSTS}
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from tramontane import _simulator
 from tramontane.study import Point
 from tramontane.study.workloads import Allreduce
 from tramontane.substrates.search import search
 
-from .points import allreduce, machine, point
+from .points import allreduce, machine, outcome, point
 
 US = 10**6  # picoseconds
 ERROR = 10_000  # ppm
@@ -32,12 +31,7 @@ WORKLOADS = {
 
 
 def run(p: dict[str, Any], error: int = 0) -> dict[str, Any]:
-    return without_costs(_simulator.simulate(p | {"steady": {"error": error}}))
-
-
-def without_costs(result: dict[str, Any]) -> dict[str, Any]:
-    """Return a result without what it took; ranks that are watched have an event at the end of each repeat."""
-    return {key: value for key, value in result.items() if key not in ("wall_s", "setup_s", "events")}
+    return outcome(p | {"steady": {"error": error}})
 
 
 @pytest.mark.parametrize("network", NETWORKS)
@@ -79,7 +73,7 @@ def test_what_is_simulated_is_a_run_with_fewer_repeats(network: str, workload: s
 def test_repeats_that_differ_are_all_simulated() -> None:
     # Valiant's detours are drawn anew each time; a ten-thousandth is out of reach.
     p = point(60, WORKLOADS["recursive-2"], NETWORKS["valiant"], start_jitter=1 * US)
-    plain = without_costs(_simulator.simulate(p))
+    plain = outcome(p)
     assert run(p, 100) == plain | {"repeats_simulated": 50, "repeats_left_out": 0, "steady_error": 0.0}
     assert "steady_error" not in plain
     assert "repeats_simulated" not in plain

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from tramontane import _simulator
 
-from .points import NS, machine, point, transposition
-from .test_what_must_not_matter import outcome
+from .points import NS, machine, outcome, point, transposition
 
 ROUTINGS = ("d-mod-k", "round-robin", "adaptive")
 

@@ -10,21 +10,15 @@ import pytest
 from tramontane import _simulator
 from tramontane.study import schedules
 
-from .points import GB, NS, allreduce, machine, point, transposition
+from .points import GB, NS, allreduce, machine, outcome, point, transposition
 from .test_recorded import random_point
 
-COSTS = ("wall_s", "setup_s", "threads", "events")
 TICKS_PER_PICOSECOND = 200
 NETWORKS = {
     "torus": machine("torus", (4, 4, 2), 2),
     "fattree": machine("fattree", (3, 4)),
     "dragonfly": machine("dragonfly", (4, 4, 2), 2, "valiant", buffer=128_000),
 }
-
-
-def outcome(p: dict[str, Any], **how: int) -> dict[str, Any]:
-    """Return what a simulation says of its point, without what it took."""
-    return {key: value for key, value in _simulator.simulate(p, **how).items() if key not in COSTS}
 
 
 def lookahead(p: dict[str, Any]) -> int:

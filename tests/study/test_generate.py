@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 
 from tramontane.errors import InputError
 from tramontane.study import load_point
-from tramontane.study.generate import COMMAND, fill, outputs, schemas
+from tramontane.study.generate import COMMAND, fill, outputs, schemas, tables
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = schemas()
@@ -112,6 +112,22 @@ def test_an_editor_marks_mistakes_in_experiments(path: str, value: object) -> No
     good = read(ROOT / "configs/experiments/fig05a-alltoall-algorithms.yaml")
     assert mistakes("experiment", good) == []
     assert mistakes("experiment", changed(good, path, value))
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "value", "default"),
+    [
+        ("system", "template", "`true` or `false`", "`false`"),
+        ("system", "references[].upper", "number", "required"),
+        ("figure", "figure.lines", "text or list of texts", ""),
+        ("work", "kind", "`work`", "`work`"),
+        ("overlap", "exchange", "mapping", "required"),
+        ("point", "seed", "whole number, 0 or more", "`1`"),
+    ],
+)
+def test_tables_say_what_may_be_written(table: str, key: str, value: str, default: str) -> None:
+    rows = [[cell.strip() for cell in line.split("|")] for line in tables(ROOT)[table].splitlines()]
+    assert [row[2:4] for row in rows if row[1] == f"`{key}`"] == [[value, default]]
 
 
 def test_a_page_must_have_each_table_once() -> None:

@@ -399,6 +399,14 @@ def test_a_matrix_becomes_its_messages(tmp_path: Path, form: str) -> None:
             "--cells: found 'squares'; al",
         ),
         ("from-partition --to x.csv --bytes 8 --icosahedron 0 --partition part.csv", "part.csv: part: found 2; allowe"),
+        (
+            "from-partition --to x.csv --bytes 8 --icosahedron 0 --partition ragged.csv",
+            "ragged.csv: row 2: found 2 values; allowed: 1: part",
+        ),
+        (
+            "from-partition --to x.csv --bytes 8 --parts 2 --grid half.csv",
+            "half.csv: row 1, neighbour: found '1.5'; allowed: a whole number",
+        ),
     ],
 )
 def test_what_makes_no_pattern_is_told_in_one_line(
@@ -412,6 +420,8 @@ def test_what_makes_no_pattern_is_told_in_one_line(
         "good": "0,1\n1,0\n",
         "own": "cell,neighbour\n1,1\n",
         "part": "part\n0\n1\n",
+        "ragged": "part\n0\n1,1\n",
+        "half": "cell,neighbour\n0,1.5\n",
         "gap": "part\n" + "0\n2\n" * 10,
     }.items():
         Path(f"{name}.csv").write_text(text)

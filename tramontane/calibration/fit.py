@@ -20,7 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tramontane.study.kinds import Workload
-from tramontane.study.workloads import DOUBLE, Allreduce
+from tramontane.study.units import DOUBLE
+from tramontane.study.workloads import Allreduce
 
 Values = npt.NDArray[np.float64]
 

@@ -16,7 +16,8 @@ from tramontane.claims import sums, tables
 from tramontane.claims.outcome import Outcome
 from tramontane.study.expressions import evaluate
 from tramontane.study.layers import Origin
-from tramontane.study.workloads import DOUBLE, Allreduce, Halo
+from tramontane.study.units import DOUBLE
+from tramontane.study.workloads import Allreduce, Halo
 from tramontane.substrates.simulator import schedule
 from tramontane.support.formatting import count, rounded
 

@@ -12,6 +12,7 @@ import xarray as xr
 from tramontane.errors import InputError, closest
 from tramontane.results import datasets
 from tramontane.results.revisions import MEMBER, REVISION, newest_members
+from tramontane.support.formatting import coordinate
 from tramontane.support.layout import Layout
 
 SERIES = "series"
@@ -83,14 +84,14 @@ def _table(time: xr.DataArray, over: str, under: str, rows: str, columns: str) -
     time = time.squeeze(single, drop=True)
     both = time.sel({SERIES: [over, under]}).notnull().any(MEMBER).all(SERIES)
     time = time.isel({columns: np.flatnonzero(both.any([dim for dim in both.dims if dim != columns]).values)})
-    across = [_number(value) for value in time[columns].values.tolist()]
+    across = [coordinate(value) for value in time[columns].values.tolist()]
     lines = []
     for values in itertools.product(*(time[dim].values.tolist() for dim in (*others, rows))):
         place = dict(zip((*others, rows), values, strict=True))
         first, second = (time.sel({**place, SERIES: name}).transpose(columns, MEMBER).values for name in (over, under))
         found = [_ratio(*pair) for pair in zip(first, second, strict=True)]
         if any(found):
-            lines.append([*map(_number, values), *map(_cell, found), _changes(found, across)])
+            lines.append([*map(coordinate, values), *map(_cell, found), _changes(found, across)])
     head = [*others, rows, *across, "sign changes"]
     separator = [*("---",) * (len(others) + 1), *("---:",) * len(across), "---"]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, separator, *lines])
@@ -127,9 +128,3 @@ def _changes(found: Sequence[_Ratio | None], across: Sequence[str]) -> str:
         if (before.value < 1) != (after.value < 1)
     ]
     return ", ".join(places) or "no"
-
-
-def _number(value: object) -> str:
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:,g}" if isinstance(value, float) else str(value)

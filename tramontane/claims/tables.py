@@ -12,7 +12,8 @@ from typing import Any
 from tramontane.study.catalogue import TABLE1, cached_yaml
 from tramontane.study.network import Network, network
 from tramontane.study.settings import filled
-from tramontane.study.workloads import DOUBLE, Transposition
+from tramontane.study.units import DOUBLE
+from tramontane.study.workloads import Transposition
 from tramontane.substrates.simulator import schedule
 
 MILLION = 10**6

@@ -9,6 +9,7 @@ import xarray as xr
 from tramontane.errors import InputError
 from tramontane.results import datasets
 from tramontane.results.revisions import MEMBER, REVISION, label, newest, newest_members
+from tramontane.support.formatting import coordinate
 from tramontane.support.layout import Layout
 
 _MILLI = 1e3
@@ -45,7 +46,7 @@ def times(root: Path, scale: str, experiment: str) -> str:
     lines = [str(dim) for dim in both["time"].dims if dim != along]
     both = both.stack(row=lines).dropna("row", how="all", subset=["time"]) if lines else both.expand_dims(row=[()])
     both = both.transpose("row", along)
-    head = [*lines, *(_number(value) for value in both[along].values.tolist())]
+    head = [*lines, *(coordinate(value) for value in both[along].values.tolist())]
     names = both["row"].values.tolist() if lines else [()]
     body = [
         [*map(str, name), *(_cell(value, label([known], now)) for value, known in zip(values, revisions, strict=True))]
@@ -60,11 +61,5 @@ def times(root: Path, scale: str, experiment: str) -> str:
 def _cell(value: float, older: str) -> str:
     if not np.isfinite(value):
         return ""
-    text = _number(float(f"{value:.3g}"))
+    text = coordinate(float(f"{value:.3g}"))
     return f"{text} ({older})" if older else text
-
-
-def _number(value: object) -> str:
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:,g}" if isinstance(value, float) else str(value)

@@ -6,10 +6,8 @@ from typing import Annotated
 import typer
 
 from tramontane.cli.exit import of_point
-from tramontane.cli.options import Threads, to_write
+from tramontane.cli.options import MOST_RANKS, Threads, to_write
 
-MOST_RANKS = 4096
-"""Ranks of a point; what all of them did is kept."""
 MOST = 8
 """Ranks and links that are named."""
 

@@ -29,8 +29,6 @@ def goal(
         else:
             traces.write_goal(schedule_, point.ranks, output)
     except ValueError as error:
-        key, _, line = str(error).partition(": ")
-        found, _, allowed = line.partition(", allowed: ")
-        raise InputError(point_file, key, None, allowed, problem=found) from None
+        raise InputError.of_line(point_file, error) or error from None
     print(display_path(output))
     print(plural(point.ranks, "rank"), file=sys.stderr)

@@ -45,6 +45,10 @@ Memory = Annotated[
 ]
 
 
+MOST_RANKS = 4096
+"""Ranks of a run of which it is kept what each did when."""
+
+
 def device_of(device: str | None) -> str:
     """Return what is to simulate, as the option says, or else the environment."""
     if device is None:

@@ -9,10 +9,7 @@ from typing import Annotated
 import typer
 
 from tramontane.cli.exit import of_point
-from tramontane.cli.options import Threads, to_write
-
-MOST_RANKS = 4096
-"""Ranks of one timeline."""
+from tramontane.cli.options import MOST_RANKS, Threads, to_write
 
 
 def timeline(

@@ -13,8 +13,8 @@ from typing import Any
 
 from tramontane.extension import simulator
 from tramontane.study.library_choice import Step, chosen
+from tramontane.study.units import DOUBLE
 
-_DOUBLE = 8
 DEFAULTS: dict[str, dict[str, Any]] = {
     "barrier": {"algorithm": "dissemination"},
     "broadcast": {"algorithm": "binomial"},
@@ -141,7 +141,7 @@ def schedules(exchange: Exchange, algorithms: Algorithms) -> tuple[Any, ...]:
 def _schedule(operation: str, how: dict[str, Any], exchange: Exchange) -> Any:
     keys = {"kind": "collective", "operation": operation, **how}
     if operation != "barrier":
-        keys["count"] = -(-exchange.size // _DOUBLE)
+        keys["count"] = -(-exchange.size // DOUBLE)
         if operation in _ROOTED:
             keys["root"] = exchange.root
     return simulator().schedule.Schedule(keys, len(exchange.members))

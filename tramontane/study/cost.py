@@ -17,17 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 from ruamel.yaml import YAML
 
+from tramontane.extension import simulator
 from tramontane.study.jobs import Job, Jobs
 from tramontane.study.mapping import ALLOCATIONS, Ruled, is_scattered
 from tramontane.study.network import Network, Nodes
-from tramontane.study.points import BY_CLASS, WHOLE, Point
+from tramontane.study.points import BY_CLASS, Point
 from tramontane.study.settings import filled
 from tramontane.study.traffic import CONTROL, Floats, Traffic, traffic
-from tramontane.study.units import UNLIMITED
-from tramontane.study.workloads import DOUBLE, RADICES, Allreduce
-
-ROUTED_AHEAD = ("minimal", "d-mod-k", "valiant", "valiant-global")
-"""Routings that ask no queue: `RouterIn::asks_no_queue` of the simulator."""
+from tramontane.study.units import DOUBLE, UNLIMITED, WHOLE
+from tramontane.study.workloads import RADICES, Allreduce
 
 _RUNS_OF_A_SEARCH = 3
 """Radices that a search for the best one runs, rather more than fewer."""
@@ -171,13 +169,13 @@ def _sites(point: Point, places: int) -> int:
     """Return what a GPU's lanes share out among themselves: `Sites` of the simulator."""
     machine = point.network
     more = machine.facts.switches * (machine.facts.ports - 1)
-    is_apart = machine.crossbar.bandwidth == UNLIMITED and machine.routing in ROUTED_AHEAD
-    return places + (more if is_apart and places + more <= rates()["gpu_memory"]["most_sites"] else 0)
+    is_apart = machine.crossbar.bandwidth == UNLIMITED and machine.facts.routing.asks_no_queue
+    return places + (more if is_apart and places + more <= simulator().MAX_SITES else 0)
 
 
 def _records_at_first(places: int) -> int:
-    """Return how many records of a kind a GPU has room for at first, beside what a window may take (`Common`)."""
-    return int(min(64 * places, 2**18) + 8 * min(places, rates()["gpu_memory"]["lanes"]))
+    """Return how many records of a kind a GPU has room for at first, beside what a window may take."""
+    return int(simulator().records_at_first(places, rates()["gpu_memory"]["lanes"]))
 
 
 def _diaries(point: Point, places: int, messages: float) -> float:

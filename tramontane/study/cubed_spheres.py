@@ -4,19 +4,17 @@ import functools
 from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from tramontane.errors import InputError
 from tramontane.study import element_makers, patterns
 from tramontane.study.fields import Choice, Count, Whole
 from tramontane.study.messages import problem
 from tramontane.study.settings import Settings
-from tramontane.study.units import TIME, Share, parse_quantity
+from tramontane.study.units import DOUBLE, WHOLE, Share, parse_time
 
 CURVE, METIS = "curve", "metis"
 EDGES, VERTICES = "edges", "vertices"
 _NAME = "cubed_sphere"
-_WHOLE = 1_000_000
 MOST_ALONG = 400
 """Elements along an edge: who is beside whom is worked out whenever a point is read."""
 
@@ -61,7 +59,7 @@ class CubedSphere(Settings):
     @property
     def size(self) -> int:
         """Bytes of a point."""
-        return element_makers.DOUBLE * self.levels * self.fields
+        return DOUBLE * self.levels * self.fields
 
     def owners(self) -> element_makers.Integers:
         """Return the part of each element (InputError if METIS leaves one empty)."""
@@ -134,16 +132,8 @@ def on_elements(step: dict[str, Any], sphere: CubedSphere) -> dict[str, Any]:
             each = step.pop("per_element")
             step |= {"per_point": each, "grid": [6 * sphere.elements**2, 1, 1], "decomposition": [sphere.parts, 1]}
         if "per_inside" in step:
-            share = _WHOLE if sphere.inside_scale is None else sphere.inside_scale
-            each = _time(step.pop("per_inside"), "per_inside") * share // _WHOLE
-            total = _time(step.get("time", "0 s"), "time") + each * inside
+            share = WHOLE if sphere.inside_scale is None else sphere.inside_scale
+            each = parse_time(step.pop("per_inside"), "per_inside") * share // WHOLE
+            total = parse_time(step.get("time", "0 s"), "time") + each * inside
             step["time"] = f"{max(total, 1)} ps"  # ranks of one element have nothing inside, and a step is some work
     return step
-
-
-def _time(text: Any, key: str) -> int:
-    try:
-        return parse_quantity(text, TIME, least=0)
-    except PydanticCustomError as error:
-        context = error.context or {}
-        raise problem(context["problem"], context["allowed"], key=key) from None

@@ -16,8 +16,6 @@ from tramontane.errors import InputError, show
 from tramontane.study import pattern_makers
 
 Integers = NDArray[np.int64]
-DOUBLE = 8
-"""Bytes of a value."""
 _TABLES = {"corners": 0, "connect1": 1}
 """Tables of the corners of elements: one that counts vertices from 0, and that of Exodus files, which is HOMME's."""
 

@@ -37,8 +37,19 @@ def _up_to(most: int, found: object) -> str:
     return f"numbers up to 2^{most.bit_length()} - 1; " if any(_is_beyond(most, value) for value in values) else ""
 
 
+class _Read:
+    """An annotation that reads a value before pydantic looks at its type."""
+
+    def read(self, value: object) -> object:
+        """Return the value or raise the error that says what is allowed."""
+        raise NotImplementedError
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(self.read, handler(source))
+
+
 @dataclass(frozen=True)
-class Whole:
+class Whole(_Read):
     """A count: a whole number without a unit, at least `minimum` and at most `maximum`."""
 
     minimum: int
@@ -67,16 +78,13 @@ class Whole:
             raise problem(f"found {show(value)}", f"a whole number, {self._range(value)}")
         return value
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_before_validator_function(self.read, handler(source))
-
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         most = {} if self.maximum == _LARGEST else {"maximum": self.maximum}
         return {"type": "integer", "minimum": self.minimum, **most}
 
 
 @dataclass(frozen=True)
-class WholeList:
+class WholeList(_Read):
     """A list of counts with a meaning each, e.g. `[nx, ny, nz]`.
 
     Attributes
@@ -123,9 +131,6 @@ class WholeList:
             raise problem(f"found {show(value)}", self._allowed(value))
         return whole
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_before_validator_function(self.read, handler(source))
-
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         numbers = {
             "type": "array",
@@ -151,7 +156,7 @@ def _whole_numbers(value: object, least: int = 1, most: int = _LARGEST_OF_LIST) 
 
 
 @dataclass(frozen=True)
-class Wholes:
+class Wholes(_Read):
     """A list of whole numbers, different ones or any, at least `least`; where that is negative, none is 0."""
 
     least: int = 0
@@ -174,9 +179,6 @@ class Wholes:
         if whole is None or twice or (self.least < 0 and 0 in whole):
             raise problem(f"found {show(value)}", self._allowed(value))
         return whole
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_before_validator_function(self.read, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         numbers = {"type": "integer", "minimum": self.least}
@@ -246,7 +248,7 @@ class Geometry:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(_Read):
     """One word of a list."""
 
     words: tuple[str, ...]
@@ -267,9 +269,6 @@ class Choice:
             raise problem(f"found {show(value)}", self.allowed, hint=closest(value, self.words))
         return value
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_before_validator_function(self.read, handler(source))
-
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {"type": "string", "enum": list(self.words)}
 
@@ -285,7 +284,7 @@ class DependentChoice(Choice):
 
 
 @dataclass(frozen=True)
-class WholeOrWord:
+class WholeOrWord(_Read):
     """A whole number of at least `minimum`, or a word."""
 
     minimum: int
@@ -314,9 +313,6 @@ class WholeOrWord:
             return Whole(self.minimum).read(value)
         except PydanticCustomError:
             raise problem(f"found {show(value)}", self._allowed(value)) from None
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_before_validator_function(self.read, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {"anyOf": [{"type": "integer", "minimum": self.minimum}, {"const": self.word}]}
@@ -404,7 +400,7 @@ class ChoiceOrLists:
 
 
 @dataclass(frozen=True)
-class Words:
+class Words(_Read):
     """A text that is not empty."""
 
     allowed: str = "a text"
@@ -416,9 +412,6 @@ class Words:
         if not isinstance(value, str) or not value.strip():
             raise problem(f"found {show(value)}", self.allowed)
         return value.strip()
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_before_validator_function(self.read, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {"type": ["string", "number"]}

@@ -7,14 +7,15 @@ are committed, so that editors and readers have them without running anything.
 import json
 import re
 import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from tramontane.errors import InputError
+from tramontane.errors import InputError, show
 from tramontane.study import network, units
 from tramontane.study.catalogue import find_root, list_machines, load_machine
 from tramontane.study.checking import NamedGrid, PrintedAlgorithm, PrintedNetwork, Reference
@@ -342,16 +343,35 @@ def _value_text(field: FieldInfo) -> str:
     annotated = next((text for item in _metadata(field) if (text := _annotation_text(item))), None)
     if annotated:
         return annotated
-    words = [f"`{word}`" for word in get_args(field.annotation) if isinstance(word, str)]
-    if words:
-        return ", ".join(words)
-    if get_origin(field.annotation) in (list, dict):
-        return "list" if get_origin(field.annotation) is list else "mapping"
-    if bool in get_args(field.annotation):
-        return "`true` or `false`"
-    if all(get_origin(part) is list or part is type(None) for part in get_args(field.annotation) or (str,)):
-        return "list"
-    return "number or `$name`" if int in get_args(field.annotation) else "text or list of texts"
+    kinds = _kinds_of(field.rebuild_annotation())
+    words = [kind for kind in kinds if kind.startswith("`")]
+    known = {
+        ("list",): "list",
+        ("mapping",): "mapping",
+        ("number",): "number",
+        ("text",): "text",
+        ("true or false",): "`true` or `false`",
+        ("number", "text"): "number or `$name`",
+        ("text", "list"): "text or list of texts",
+        ("list", "text"): "text or list of texts",
+    }
+    return ", ".join(words) if words == kinds else known[tuple(kinds)]
+
+
+def _kinds_of(annotation: Any) -> list[str]:
+    """Return the kinds of values that an annotation has, each once; words of a choice stand for themselves."""
+    origin = get_origin(annotation)
+    if origin is Literal:
+        return [f"`{word}`" for word in get_args(annotation)]
+    if origin in (Union, types.UnionType):
+        return list(dict.fromkeys(kind for part in get_args(annotation) for kind in _kinds_of(part)))
+    if hasattr(annotation, "__metadata__"):
+        return _kinds_of(get_args(annotation)[0])
+    if annotation is type(None):
+        return []
+    plain = origin or annotation
+    kinds = {bool: "true or false", int: "number", float: "number", str: "text", list: "list", dict: "mapping"}
+    return ["mapping" if issubclass(plain, BaseModel) else kinds[plain]]
 
 
 def _annotation_text(item: object) -> str | None:
@@ -389,7 +409,7 @@ def _default_text(field: FieldInfo) -> str:
     if field.is_required():
         return "required"
     value = _default(field)
-    return "" if value is None else f"`{value}`"
+    return "" if value is None else f"`{show(value) if isinstance(value, bool) else value}`"
 
 
 def _units_table() -> str:
@@ -412,9 +432,14 @@ def _networks_table() -> str:
             f"`{each.name}` {network.network(family.example | {'routing': each.name}).virtual_channels}"
             for each in family.routings
         )
-        example = ", ".join(f"{key} {value}" for key, value in family.example.items() if key != "topology")
+        example = ", ".join(f"{key} {_as_yaml(value)}" for key, value in family.example.items() if key != "topology")
         rows.append([f"`{topology}`", family.text, ", ".join(channels), example])
     return _table(["topology", "geometry", "routings and their virtual channels", "counted on"], rows)
+
+
+def _as_yaml(value: object) -> str:
+    """Return a list or mapping as YAML has it in one line."""
+    return str(value).replace("'", "")
 
 
 def _libraries_table(root: Path) -> str:
@@ -432,7 +457,7 @@ def _machines_table(root: Path) -> str:
         machine = load_machine(name, root)
         facts = machine.facts
         numbers = [facts.switches, facts.nodes_per_switch, facts.nodes, facts.ports]
-        geometry = str(facts.spelled).replace("'", "") if facts.spelled else ""
+        geometry = _as_yaml(facts.spelled) if facts.spelled else ""
         rows.append(
             [
                 f"`{name}`",

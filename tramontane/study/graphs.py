@@ -4,7 +4,6 @@ Whatever the format of a file, its switches, nodes and links are turned into one
 ``simulator/topologies/link_table.hpp``.
 """
 
-import csv
 import re
 import warnings
 from collections.abc import Callable
@@ -17,10 +16,11 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter
 from pydantic_core import PydanticCustomError, ValidationError
 
-from tramontane.errors import InputError, closest, show
+from tramontane.errors import InputError, show
 from tramontane.study.names import ALLOWED, is_name
 from tramontane.study.reading import read_json
 from tramontane.study.units import Bandwidth, Latency
+from tramontane.support import column_files
 
 ENDS = ("source", "target")
 PORTS = ("source_port", "target_port")
@@ -364,48 +364,22 @@ def _natural(name: str) -> tuple[tuple[bool, int, str], ...]:
     return tuple((part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in _PARTS.findall(name))
 
 
-def _known(path: Path, key: str, names: list[str], known: tuple[str, ...], needed: tuple[str, ...]) -> None:
-    """Refuse names of columns that say nothing, or that are missing."""
-    listed = f"{', '.join(needed)}; and maybe {', '.join(name for name in known if name not in needed)}"
-    for name in names:
-        if name not in known:
-            problem = f"unknown column {show(name)}"
-            raise InputError(path, key, name, listed, problem=problem, hint=closest(name, known))
-        if names.count(name) > 1:
-            raise InputError(path, key, name, "each column once", problem=f"column '{name}' stands there twice")
-    for name in needed:
-        if name not in names:
-            raise InputError(path, key, None, listed, problem=f"no column '{name}'")
-
-
 def _read_csv(path: Path) -> Rows:
     from pandas import read_csv  # noqa: PLC0415 - slow to import
     from pandas.errors import ParserError, ParserWarning  # noqa: PLC0415
 
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        names = [name.strip() for name in next(csv.reader([stream.readline()]), [])]
-    _known(path, "", names, COLUMNS, ENDS)
+    names = column_files.heading(path)
+    column_files.check_names(path, names, COLUMNS, ENDS)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", ParserWarning)
             read = read_csv(path, dtype=object, header=0, names=names, index_col=False, na_filter=False,
                             skipinitialspace=True, encoding="utf-8-sig")  # fmt: skip
     except (ParserError, ParserWarning):
-        _refuse_lengths(path, names)
+        column_files.rows(path, names)  # refuses the first row that has not a value for each column
         raise
-    columns = {name: np.asarray(read[name], dtype=object) for name in names}
-    return Rows({name: _stripped(column) for name, column in columns.items()}, lambda row: f"row {row + 1}")
-
-
-def _refuse_lengths(path: Path, names: list[str]) -> None:
-    """Refuse the first row that has not a value for each column."""
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        rows = filter(None, csv.reader(stream))
-        next(rows)
-        for number, row in enumerate(rows, start=1):
-            if len(row) != len(names):
-                problem = f"found {len(row)} values"
-                raise InputError(path, f"row {number}", None, f"{len(names)}: {', '.join(names)}", problem=problem)
+    stripped = {name: _stripped(np.asarray(read[name], dtype=object)) for name in names}
+    return Rows(stripped, lambda row: f"row {row + 1}")
 
 
 def _stripped(column: Texts) -> Texts:
@@ -443,7 +417,7 @@ def _read_json(path: Path) -> Rows:
     counts: dict[str, int] = {}
     for place, node in enumerate(data["nodes"]):
         where = f"nodes[{place}]"
-        _known(path, where, list(node), ("id", "nodes"), ("id",))
+        column_files.check_names(path, list(node), ("id", "nodes"), ("id",), where)
         name, nodes = str(node["id"]), node.get("nodes", 0)
         if name in counts:
             raise InputError(path, f"{where}.id", name, "each name once", problem=f"found '{name}' again")
@@ -455,7 +429,8 @@ def _read_json(path: Path) -> Rows:
     names = tuple(dict.fromkeys((*ENDS, *told)))
     for place, entry in enumerate(entries):
         if not {*ENDS} <= entry.keys() <= {*COLUMNS, "key"}:
-            _known(path, f"{key}[{place}]", [name for name in entry if name != "key"], COLUMNS, ENDS)
+            given = [name for name in entry if name != "key"]
+            column_files.check_names(path, given, COLUMNS, ENDS, f"{key}[{place}]")
         for end in ENDS:
             if str(entry[end]) not in counts:
                 raise InputError(path, f"{key}[{place}].{end}", entry[end], "the id of one of the nodes")

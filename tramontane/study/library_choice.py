@@ -10,10 +10,10 @@ from ruamel.yaml import YAML
 
 from tramontane.study.catalogue import LIBRARIES as ALGORITHMS
 from tramontane.study.reading import read_yaml
+from tramontane.study.units import DOUBLE
 from tramontane.support.layout import SHARE
 
 _KIB = 1024
-_DOUBLE = 8
 
 Step = tuple[str, dict[str, Any]]
 """An operation of the catalogue, and the keys of its algorithm."""
@@ -68,7 +68,7 @@ def _open_mpi_algorithms() -> dict[tuple[str, str], dict[str, Any]]:
 def _open_mpi(operation: str, size: int, ranks: int) -> Iterator[Step]:
     """Apply the rules of `tuned`, and what algorithms themselves fall back on; elements are taken for doubles."""
     name = rule_of_open_mpi(operation, size, ranks)
-    elements = size // _DOUBLE
+    elements = size // DOUBLE
     match operation, name:
         case "allreduce", "nonoverlapping":
             yield from _open_mpi("reduce", size, ranks)

@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field, SerializerFunctionWrapHandler, field_serializer, model_serializer, model_validator
 
 from tramontane.errors import closest
+from tramontane.extension import simulator
 from tramontane.study import graphs, network, patterns
 from tramontane.study.fields import Choice, Count, DependentChoice, Digest, Geometry, Text, Whole
 from tramontane.study.messages import problem
@@ -14,6 +15,7 @@ from tramontane.study.units import (
     FRACTION,
     SIZE,
     UNLIMITED,
+    WHOLE,
     Bandwidth,
     BandwidthOrUnlimited,
     CallTime,
@@ -32,6 +34,7 @@ from tramontane.study.units import (
 _CHECKED = "checked"
 MAX_BUFFER = 2**31 - 1  # the simulator counts a buffer's free bytes in 32 bits
 MAX_PORTS = 10**9  # the simulator reserves room for all of them
+MAX_THREADS: int = simulator().MAX_THREADS_OF_RANK
 SERVICES = ("fifo", "round-robin")
 NIC_CHOICES = ("rank", "block", "round-robin", "destination")
 NETWORK_MODELS = ("default", "pisces-16")
@@ -43,8 +46,6 @@ EXPECTED = ("copied", "direct")
 COPIES = ("own", "shared")
 UNPACKING = ("arrival", "fixed")
 NIC_PLACES = ("host", "device")
-WHOLE = 1_000_000
-"""100 % [ppm]."""
 STEP_COSTS = ("overhead", "matching", "unpack", "threads", "accelerator")
 """Blocks of a machine that only the embedded simulator in its default mode heeds."""
 
@@ -198,7 +199,7 @@ class Unpack(_Costs):
 class Threads(Settings):
     """The threads of a rank's process that call MPI (MPI_THREAD_MULTIPLE)."""
 
-    count: Annotated[int, Whole(1, 1024)] = Field(1, description="How many of a rank communicate.")
+    count: Annotated[int, Whole(1, MAX_THREADS)] = Field(1, description="How many of a rank communicate.")
     lock_time: CallTime | None = Field(
         None,
         description="Time that the library's lock adds to each call: a send, a receive that is posted, a payload that "

@@ -19,8 +19,7 @@ MAPPINGS = ("block", "cyclic", "random")
 TILE, NODES, SHAPE = "tile", "nodes", "shape"
 FILE = "file"
 """A list of nodes may be in one; see :mod:`tramontane.study.rank_files`."""
-MAX_RANKS_PER_NODE = 1024
-"""As the simulator has it."""
+MAX_RANKS_PER_NODE: int = simulator().MAX_RANKS_PER_NODE
 MAX_RANK = 2**31 - 1
 
 Ruled = str | tuple[str, tuple[int, ...]]

@@ -34,12 +34,15 @@ class Routing:
         Whether it takes routes that are not minimal, and whether it takes no others.
     fixed : bool
         Whether all packets of a message may take one route, whatever the load.
+    asks_no_queue : bool
+        Whether packets choose without a look at queues.
     """
 
     name: str
     non_minimal: bool
     always_non_minimal: bool
     fixed: bool
+    asks_no_queue: bool
 
 
 @dataclass(frozen=True)

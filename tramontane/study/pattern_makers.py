@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tramontane.errors import InputError, show
 from tramontane.study.pattern_tables import UNREADABLE
+from tramontane.support import column_files
 from tramontane.support.files import write_atomically
 
 Integers = NDArray[np.int64]
@@ -331,10 +332,8 @@ def read_arrays(path: Path, known: tuple[str, ...]) -> dict[str, NDArray[Any]]:
     try:
         match path.suffix.lower():
             case ".csv":
-                with path.open(encoding="utf-8-sig") as stream:
-                    names = [name.strip() for name in stream.readline().split(",")]
-                    rows = np.loadtxt(stream, delimiter=",", dtype=np.int64, ndmin=2, comments=None)
-                return {name: rows[:, place] for place, name in enumerate(names) if name in known}
+                read = column_files.whole_columns(path, column_files.heading(path))
+                return {name: column for name, column in read.items() if name in known}
             case ".npz":
                 with np.load(path, allow_pickle=False) as arrays:
                     for entry in arrays.zip.infolist():

@@ -4,11 +4,8 @@ Whatever the format of a file, its messages are turned into one binary form, tha
 ``skeleton-src/patterns/table.hpp``.
 """
 
-import csv
 import itertools
 import math
-import re
-import warnings
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -18,10 +15,12 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from tramontane.errors import InputError, closest, show
+from tramontane.errors import InputError
+from tramontane.support import column_files
 
 COLUMNS = ("source", "target", "bytes")
 OPTIONAL = ("tag", "step")
+_KNOWN = (*COLUMNS, *OPTIONAL)
 MOST_MESSAGES = 100_000_000
 MOST_PLACES = 500_000_000
 """Ranks times steps: where each rank's part of each step begins is kept."""
@@ -38,7 +37,6 @@ _FORMAT = b"TRMPATT1"
 _HEADER = np.dtype([("format", "S8"), ("ranks", "<i8"), ("steps", "<i8"), ("messages", "<i8")])
 _SEND = np.dtype([("target", "<i4"), ("tag", "<i4"), ("bytes", "<i8")])
 _RECEIVE = np.dtype([("source", "<i4"), ("send", "<u4")])
-_WHOLE = re.compile(r"\s*[+-]?\d{1,25}\s*")
 
 UNREADABLE = (OSError, ValueError, KeyError, EOFError, OverflowError, RuntimeError, MemoryError, zipfile.BadZipFile)
 """What reading arrays may raise; a file whose header lies about their size asks for more memory than there is."""
@@ -75,7 +73,7 @@ def read(path: Path) -> dict[str, Column]:
         raise InputError(path, "", number, f"at most {MOST_MESSAGES}", problem=f"found more than {MOST_MESSAGES} rows")
     checked = {name: _whole(path, name, column) for name, column in columns.items()}
     zero = np.zeros(number, dtype=np.int32)
-    return {name: checked.get(name, zero) for name in (*COLUMNS, *OPTIONAL)}
+    return {name: checked.get(name, zero) for name in _KNOWN}
 
 
 def packed(columns: Mapping[str, Column], path: Path) -> memoryview:
@@ -179,54 +177,10 @@ def _wrong(path: Path, row: int, name: str, found: object, allowed: str) -> Inpu
     return InputError(path, f"row {row + 1}, {name}", found, allowed)
 
 
-def _check_names(path: Path, names: list[str]) -> None:
-    known = (*COLUMNS, *OPTIONAL)
-    listed = ", ".join(COLUMNS) + "; and maybe " + ", ".join(OPTIONAL)
-    for name in names:
-        if name not in known:
-            problem = f"unknown column {show(name)}"
-            raise InputError(path, name, name, listed, problem=problem, hint=closest(name, known))
-        if names.count(name) > 1:
-            raise InputError(path, name, name, "each column once", problem=f"column '{name}' stands there twice")
-    for name in COLUMNS:
-        if name not in names:
-            raise InputError(path, name, None, listed, problem=f"no column '{name}'")
-
-
 def _read_csv(path: Path) -> dict[str, NDArray[Any]]:
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        names = [name.strip() for name in next(csv.reader([stream.readline()]), [])]
-        _check_names(path, names)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                rows = np.loadtxt(
-                    stream, delimiter=",", dtype=np.int64, ndmin=2, comments=None, max_rows=MOST_MESSAGES + 1
-                )
-        except (ValueError, Warning):
-            return _read_slowly(path, names)
-    if rows.shape[1] != len(names):
-        return _read_slowly(path, names)
-    return {name: rows[:, number] for number, name in enumerate(names)}
-
-
-def _read_slowly(path: Path, names: list[str]) -> dict[str, NDArray[Any]]:
-    """Read a CSV file cell by cell, to name the one that is wrong."""
-    cells: list[list[int]] = []
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        rows = csv.reader(stream)
-        next(rows)
-        for cell in filter(None, rows):
-            row = len(cells)
-            if len(cell) != len(names):
-                problem = f"found {len(cell)} values"
-                raise InputError(path, f"row {row + 1}", None, f"{len(names)}: {', '.join(names)}", problem=problem)
-            for name, text in zip(names, cell, strict=True):
-                if not _WHOLE.fullmatch(text) or abs(int(text)) >= 2**63:
-                    raise _wrong(path, row, name, text.strip(), "a whole number")
-            cells.append([int(text) for text in cell])
-    columns = np.array(cells, dtype=np.int64).reshape(len(cells), len(names))
-    return {name: columns[:, number] for number, name in enumerate(names)}
+    names = column_files.heading(path)
+    column_files.check_names(path, names, _KNOWN, COLUMNS)
+    return dict(column_files.whole_columns(path, names, MOST_MESSAGES + 1))
 
 
 def _read_npz(path: Path) -> dict[str, NDArray[Any]]:
@@ -234,18 +188,17 @@ def _read_npz(path: Path) -> dict[str, NDArray[Any]]:
         if sum(entry.file_size for entry in bundle.infolist()) > len(_RANGES) * 8 * (MOST_MESSAGES + 1000):
             raise InputError(path, "", None, f"at most {MOST_MESSAGES} messages", problem="too large")
     with np.load(path, allow_pickle=False) as arrays:
-        _check_names(path, list(arrays))
+        column_files.check_names(path, list(arrays), _KNOWN, COLUMNS)
         return {name: arrays[name] for name in arrays}
 
 
 def _read_netcdf(path: Path) -> dict[str, NDArray[Any]]:
-    known = (*COLUMNS, *OPTIONAL)
     with h5py.File(path) as file:
         # Coordinates of the rows say nothing.
         names = [
-            name for name, value in file.items() if name in known or value.attrs.get("CLASS") != b"DIMENSION_SCALE"
+            name for name, value in file.items() if name in _KNOWN or value.attrs.get("CLASS") != b"DIMENSION_SCALE"
         ]
-        _check_names(path, names)
+        column_files.check_names(path, names, _KNOWN, COLUMNS)
         for name in names:
             if not isinstance(file[name], h5py.Dataset) or file[name].size > MOST_MESSAGES:
                 raise InputError(path, name, None, f"at most {MOST_MESSAGES} numbers", problem="found something else")

@@ -34,19 +34,14 @@ from tramontane.study.mapping import (
 from tramontane.study.messages import problem
 from tramontane.study.schedules import described, kinds_with, stages_of
 from tramontane.study.settings import Settings, filled
-from tramontane.study.units import FRACTION, TIME, PositiveTime, Share, Time, format_quantity
+from tramontane.study.units import FRACTION, TIME, WHOLE, PositiveTime, Share, Time, format_quantity
 from tramontane.study.workloads import OPTIMAL, Transposition
 
 NOISE_PATTERNS = ("periodic", "random")
-MAX_CONGESTION_BINS = 512
 MAX_STEADY_ERROR = 100_000
-
-WHOLE = 1_000_000
-"""100 %, as points state parts."""
-
+"""Largest error [ppm] with which repeats may be cut short."""
 STAGED = ("ring-k", "sliding-window")
 """All-to-all algorithms of which stages may be sampled. Stages of pairwise are off by more than the interval says."""
-"""Largest error [ppm] with which repeats may be cut short."""
 SUBSTRATES = ("simulator", "mpi", "simgrid", "sstmacro")
 MEASURED = "mpi"
 """The substrate that runs on a real machine, where a system takes the place of the network."""
@@ -62,6 +57,7 @@ LINK_COUNTS = (BY_CLASS, HOTTEST, EACH)
 """How what links carry may be counted."""
 MOST_EACH = 20_000
 """Links, one direction each, of the largest network of which each is told."""
+MAX_CONGESTION_BINS: int = simulator().MAX_CONGESTION_BINS
 MAX_TIME_BINS: int = simulator().MAX_TIME_BINS
 MAX_WAITING_BINS: int = simulator().MAX_WAITING_BINS
 

@@ -18,7 +18,7 @@ from tramontane.study.messages import problem, submodels, tag
 from tramontane.study.partitions import DOMAINS, Partition, on_cells
 from tramontane.study.settings import Settings, filled
 from tramontane.study.spectral import AMOUNTS, TRANSPOSES, Spectral, on_spectral
-from tramontane.study.units import FRACTION, TIME, Share, Size, Time, format_quantity, parse_quantity
+from tramontane.study.units import FRACTION, TIME, WHOLE, Share, Size, Time, format_quantity, parse_quantity
 from tramontane.study.workloads import (
     COLLECTIVES,
     OPTIMAL,
@@ -38,8 +38,6 @@ from tramontane.study.workloads import (
 
 ALL = "all"
 """The communicator of all ranks."""
-WHOLE = 1_000_000
-"""100 % [ppm]."""
 
 
 class Communicator(Settings):
@@ -220,7 +218,15 @@ class PatternStep(PutStep, Pattern):
     """The messages of a table in a program."""
 
 
-class Work(Settings):
+class OwnStep(Settings):
+    """A step that no kind of workload is: its keys are all that the compiled description reads."""
+
+    def step_keys(self) -> dict[str, Any]:
+        """Return all keys, as the compiled description reads them."""
+        return self.canonical()
+
+
+class Work(OwnStep):
     """Work of the ranks' processors."""
 
     kind: Literal["work"] = Field("work", description="Kind of step.")
@@ -284,12 +290,8 @@ class Work(Settings):
             )
         return self
 
-    def step_keys(self) -> dict[str, Any]:
-        """Return all keys, as the compiled description reads them."""
-        return self.canonical()
 
-
-class End(Settings):
+class End(OwnStep):
     """Waits for the messages of an exchange that was begun."""
 
     kind: Literal["end"] = Field("end", description="Kind of step.")
@@ -298,16 +300,12 @@ class End(Settings):
     )
     of: Name = Field(description="The label of the exchange, which is begun before, in the same repetition.")
 
-    def step_keys(self) -> dict[str, Any]:
-        """Return all keys, as the compiled description reads them."""
-        return self.canonical()
-
 
 PARTNERS = ("cyclic", "block", "all")
 """Who has a message with whom, between two roles."""
 
 
-class Amount(Settings):
+class Amount(OwnStep):
     """Bytes of each of several messages or accesses, or of all together: one of the two."""
 
     bytes: Size | None = Field(None, description="Bytes of each.", examples=["8 MB"])
@@ -333,10 +331,6 @@ class OfStorage(Amount):
         None, description="Who takes part: a name of `communicators`. Default: all.", examples=["heads"]
     )
 
-    def step_keys(self) -> dict[str, Any]:
-        """Return all keys, as the compiled description reads them."""
-        return self.canonical()
-
 
 class Write(OfStorage):
     """Writes to the storage of the machine."""
@@ -350,7 +344,7 @@ class Read(OfStorage):
     kind: Literal["read"] = Field("read", description="Kind of step.")
 
 
-class Notify(Settings):
+class Notify(OwnStep):
     """Notifications: empty puts that their targets wait for."""
 
     kind: Literal["notify"] = Field("notify", description="Kind of step.")
@@ -369,10 +363,6 @@ class Notify(Settings):
     costs: ClassVar[tuple[str, ...]] = ("notify",)
     synchronisation: ClassVar[str] = "notify"
 
-    def step_keys(self) -> dict[str, Any]:
-        """Return all keys, as the compiled description reads them."""
-        return self.canonical()
-
 
 class Send(Amount):
     """Messages to the ranks of another role, which receives them by a step of its own."""
@@ -387,22 +377,14 @@ class Send(Amount):
     )
     begin: Name | None = Field(None, description="A label, for a step `end` that waits for the messages.")
 
-    def step_keys(self) -> dict[str, Any]:
-        """Return all keys, as the compiled description reads them."""
-        return self.canonical()
 
-
-class Receive(Settings):
+class Receive(OwnStep):
     """The messages that another role sends to this one."""
 
     kind: Literal["receive"] = Field("receive", description="Kind of step.")
     name: Name | None = Field(None, description="Name of its phase. Default: receive.", examples=["input"])
     source: Name = Field(description="The role that sends, by as many steps, in the same order.")
     begin: Name | None = Field(None, description="A label, for a step `end` that waits for the messages.")
-
-    def step_keys(self) -> dict[str, Any]:
-        """Return all keys, as the compiled description reads them."""
-        return self.canonical()
 
 
 Exchange = Annotated[

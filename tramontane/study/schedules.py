@@ -6,7 +6,6 @@ check files against before anything is compiled, and asks here for everything el
 """
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +13,7 @@ from typing import Any
 
 from pydantic_core import PydanticCustomError
 
+from tramontane.errors import Line
 from tramontane.extension import simulator
 from tramontane.study.messages import problem
 
@@ -104,18 +104,17 @@ def described(given: Mapping[str, Any], ranks: int, *, empty_blocks: bool = True
 
 
 def refusal(error: ValueError, within: str = "") -> PydanticCustomError:
-    """Return what a validator raises for a line of the extension: ``key: found <found>, allowed: <allowed>``.
+    """Return what a validator raises for a line of the extension (:class:`tramontane.errors.Line`).
 
     Parameters
     ----------
     within : str
         Beginning of the key that the validator need not tell.
     """
-    line = re.fullmatch(r"(?P<key>[\w.]+): found (?P<found>.*?), allowed: (?P<allowed>.*)", str(error), re.DOTALL)
+    line = Line.of(error)
     if line is None:
         raise error
-    found = f"found {line['found']}".replace("found nothing", "missing", 1)
-    return problem(found, line["allowed"], key=line["key"].removeprefix(within))
+    return problem(line.found.replace("found nothing", "missing", 1), line.allowed, key=line.key.removeprefix(within))
 
 
 @cache

@@ -17,6 +17,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from tramontane.errors import closest, show
+from tramontane.extension import simulator
 from tramontane.study.messages import problem
 
 _NUMBER = re.compile(
@@ -79,6 +80,10 @@ FREQUENCY = Dimension(
     ("2 GHz",),
 )
 FRACTION = Dimension("fraction", "ppm", {"ppm": Fraction(1), "%": Fraction(10**4)}, ("1 %", "0.5 %"))
+WHOLE = 1_000_000
+"""100 % [ppm]."""
+DOUBLE = 8
+"""Bytes of a value, such as that of a field at a grid point: all are in double precision."""
 
 
 def parse_quantity(text: object, dimension: Dimension, *, least: int = 1, most: int | None = None) -> int:
@@ -187,8 +192,8 @@ class Quantity:
     dimension : Dimension
         The dimension it must have.
     least, most : int
-        Bounds [`dimension.base`]. Those of times and bandwidths keep the simulator's time within its range of a day
-        (`simulator/machine.hpp` holds the same ones).
+        Bounds [`dimension.base`]. Those of times and bandwidths, which the simulator tells, keep its time within its
+        range of a day.
     word : str
         A word that may be written instead, and stays.
     """
@@ -221,20 +226,19 @@ class Quantity:
 
 Share = Annotated[int, Quantity(FRACTION)]
 UNLIMITED = "unlimited"
-_S = 10**12
-_LEAST_BANDWIDTH, _MOST_BANDWIDTH = 10**6, 2 * 10**14
-MOST_TIME = 1000 * _S
+_BOUNDS: dict[str, tuple[int, int]] = simulator().BOUNDS
+MOST_TIME = _BOUNDS["time"][1]
 Time = Annotated[int, Quantity(TIME, most=MOST_TIME)]
 PositiveTime = Annotated[int, Quantity(TIME, least=1, most=MOST_TIME)]
-CallTime = Annotated[int, Quantity(TIME, most=_S)]
-Latency = Annotated[int, Quantity(TIME, least=1, most=_S)]
+CallTime = Annotated[int, Quantity(TIME, *_BOUNDS["cost"])]
+Latency = Annotated[int, Quantity(TIME, *_BOUNDS["latency"])]
 Size = Annotated[int, Quantity(SIZE)]
 PositiveSize = Annotated[int, Quantity(SIZE, least=1)]
 PacketSize = Annotated[int, Quantity(SIZE, 1, 10**9)]
-EagerSize = Annotated[int, Quantity(SIZE, most=10**9)]
-Bandwidth = Annotated[int, Quantity(BANDWIDTH, _LEAST_BANDWIDTH, _MOST_BANDWIDTH)]
-BandwidthOrUnlimited = Annotated[int | str, Quantity(BANDWIDTH, _LEAST_BANDWIDTH, _MOST_BANDWIDTH, UNLIMITED)]
-Frequency = Annotated[int, Quantity(FREQUENCY, 10**6, 10**12)]
+EagerSize = Annotated[int, Quantity(SIZE, *_BOUNDS["eager_limit"])]
+Bandwidth = Annotated[int, Quantity(BANDWIDTH, *_BOUNDS["bandwidth"])]
+BandwidthOrUnlimited = Annotated[int | str, Quantity(BANDWIDTH, *_BOUNDS["bandwidth"], UNLIMITED)]
+Frequency = Annotated[int, Quantity(FREQUENCY, *_BOUNDS["frequency"])]
 
 
 def parse_time(text: object, key: str) -> int:

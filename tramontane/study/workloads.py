@@ -29,10 +29,8 @@ from tramontane.study.fields import (
 )
 from tramontane.study.messages import problem
 from tramontane.study.settings import Settings
-from tramontane.study.units import Share, Size
+from tramontane.study.units import DOUBLE, Share, Size
 
-DOUBLE = 8
-"""Bytes of one grid-point value; the paper's fields are in double precision."""
 TRANSPOSITION_ALGORITHMS = schedules.words("transposition", "algorithm")
 ALLREDUCE_ALGORITHMS = schedules.words("allreduce", "algorithm")
 COLLECTIVES = schedules.words("collective", "operation")

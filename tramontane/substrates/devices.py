@@ -1,11 +1,10 @@
 """What simulates a point: the engine for processors, or that for accelerators; results are the same to the last bit."""
 
 import os
-import re
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from tramontane.errors import InputError
+from tramontane.errors import InputError, Line
 from tramontane.extension import simulator
 
 if TYPE_CHECKING:  # for the command line asks here what options may say, and is to start quickly
@@ -72,10 +71,10 @@ def _lacking_here() -> tuple[str, str] | None:
     try:
         simulator().accelerator()
     except ValueError as error:
-        told = re.fullmatch(r"device: (?P<found>.*), allowed: (?P<allowed>.*)", str(error), re.DOTALL)
-        if told is None:
+        line = Line.of(error)
+        if line is None:
             raise
-        return told["found"], told["allowed"]
+        return line.found, line.allowed
     return None
 
 

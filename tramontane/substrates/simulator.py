@@ -15,9 +15,10 @@ from tramontane.study import patterns, stages, traces
 from tramontane.study.jobs import Jobs
 from tramontane.study.kinds import Workload
 from tramontane.study.link_names import INJECTION, LinkNames
-from tramontane.study.points import WHOLE, Point
+from tramontane.study.points import Point
 from tramontane.study.schedules import stages_of
 from tramontane.study.settings import filled
+from tramontane.study.units import WHOLE
 from tramontane.study.workloads import Trace
 from tramontane.substrates import Tell, devices, spack
 from tramontane.substrates.checkpoints import Checkpoint

@@ -1,6 +1,5 @@
 """Runs one point by itself, after a look at whether it can be run at all."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,6 @@ from tramontane.study.cost import estimate
 from tramontane.substrates import Keeper, require
 from tramontane.substrates.isolation import PointError, PointMistakeError, run_fresh
 from tramontane.support.formatting import about_bytes
-
-#: How the compiled extension refuses a key that only it can judge.
-_REFUSED = re.compile(r"(?P<key>[a-z_]+(?:\.[a-z_]+)*): found (?P<found>.*?), allowed: (?P<allowed>.*)")
 
 
 class TooLargeError(Exception):
@@ -96,12 +92,7 @@ def run_point(
     except PointMistakeError as error:
         raise error.mistake.at(source) from None
     except PointError as error:
-        told = _REFUSED.fullmatch(str(error))
-        if told is None:
-            raise
-        raise InputError(
-            source, told["key"], told["found"], told["allowed"], problem=f"found {told['found']}"
-        ) from None
+        raise InputError.of_line(source, error) or error from None
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
     return result

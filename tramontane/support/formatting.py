@@ -173,6 +173,13 @@ def rounded_seconds(value: float) -> str:
     return f"{rounded(value / factor)} {unit}"
 
 
+def coordinate(value: object) -> str:
+    """Write a value of a dataset's coordinate: a number with commas, of a fraction six digits; a text as it is."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,g}" if isinstance(value, float) else str(value)
+
+
 def percent(share: float) -> str:
     """Write a share, e.g. 0.21 as "21 %"."""
     return f"{rounded(100 * share)} %"

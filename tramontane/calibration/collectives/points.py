@@ -8,8 +8,8 @@ from tramontane.calibration.collectives.parameters import KNOBS, Values, algorit
 from tramontane.study import Machine, Point
 from tramontane.study.libraries import LibraryAlgorithm
 from tramontane.study.timed_collectives import ALGORITHMS, Case
+from tramontane.study.units import DOUBLE
 
-DOUBLE = 8
 #: Packets of the longest message of a collective, in jobs of up to so many nodes, and in larger ones.
 PACKETS, LARGE, FEWER = 16, 1024, 4
 #: A buffer has room for so many packets, as in ``configs/machines/base.yaml``.
