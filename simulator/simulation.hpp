@@ -67,6 +67,7 @@ struct Outcome {
         double busy = 0;  ///< processor's time for messages; the rest it waits
     };
     double time_s = 0;                                   ///< last end minus first start over all ranks
+    double begin_s = 0, end_s = 0;                       ///< these, of what was simulated
     std::vector<std::pair<std::string, double>> phases;  ///< likewise, by phase
     std::vector<double> ends;                            ///< last end of each phase minus first start of all [s]
     std::vector<Step> steps;                             ///< by phase

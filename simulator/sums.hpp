@@ -53,6 +53,8 @@ struct Sums {
     /// Times and counts, but for delays.
     void tell(Outcome& o, const Schedule& schedule) const {
         o.time_s = to_seconds(ends.span.length());
+        o.begin_s = to_seconds(ends.span.begin);
+        o.end_s = to_seconds(ends.span.end);
         const auto names = schedule.phases();
         for (std::size_t i = 0; i < names.size(); ++i) {
             o.phases.emplace_back(names[i], to_seconds(phases[i].length()));

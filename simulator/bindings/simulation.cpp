@@ -587,7 +587,10 @@ nb::dict describe(const Task& task, const Outcome& o) {
         if (o.bin_s > 0) result["bin_s"] = o.bin_s;
     }
     if (!o.waiting.empty()) result["waiting"] = describe_waiting(o.waiting);
-    if (!task.run.timeline.empty()) result["timeline"] = describe_timeline(o.timeline);
+    if (!task.run.timeline.empty()) {
+        result["timeline"] = describe_timeline(o.timeline);
+        result["span_s"] = nb::make_tuple(o.begin_s, o.end_s);
+    }
     if (o.delays.matrix.wanted()) result["congestion"] = describe_congestion(o.delays.matrix, task.schedule->ranks());
     if (task.run.steady_error > 0) {
         result["repeats_simulated"] = o.repeats_simulated;
@@ -704,7 +707,7 @@ void bind_simulation(nb::module_& module) {
         "`wanted()`, called about each second, returns a file that the state is to be written to, or \"\"; and\n"
         "`written(error)` is called when it has been, or with why not.\n\n"
         "`timeline` lists ranks of which the result tells what they did when, as `timeline`: tuples of rank, what,\n"
-        "for whom it waited, begin and end [s].\n\n"
+        "for whom it waited, begin and end [s]. `span_s` is then the first start and the last end of a rank [s].\n\n"
         "`device` is \"\", or \"gpu\" for an accelerator, or \"host\" for the same with threads as its lanes: the "
         "same\n"
         "results.\n\n"

@@ -24,6 +24,9 @@ struct Job {
     std::shared_ptr<const Schedule> schedule;
 };
 
+/// The phase in which jobs wait for their starts; no job has this name.
+inline constexpr const char* before_jobs = "before";
+
 /// The jobs' schedules at the same time. A phase is a job: it lasts from its start to its end.
 class JobSchedule final : public Schedule {
 public:
@@ -41,7 +44,7 @@ public:
     [[nodiscard]] std::vector<std::string> phases() const override {
         std::vector<std::string> names;
         for (const Job& job : jobs_) names.push_back(job.name);
-        if (delayed_) names.emplace_back("before");
+        if (delayed_) names.emplace_back(before_jobs);
         return names;
     }
     [[nodiscard]] bool receives_in_turn() const override {

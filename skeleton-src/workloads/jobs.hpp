@@ -98,6 +98,9 @@ private:
                      {.name = "ranks", .integers = 1, .most = std::numeric_limits<Rank>::max()},
                      {.name = "start", .integers = 1, .least = 0, .most = longest_wait, .otherwise = std::int64_t{0}}},
                     found, "workload.");
+                if (found.word("name") == before_jobs) {
+                    refuse("name", "'" + found.word("name") + "', the phase before jobs start", "another name");
+                }
                 read_block(inner, found, "workload", [](KeyReader& own, Values& of_job) {
                     const std::string& kind = read_workload(own, of_job).name;
                     if (kind == "jobs" || kind == "trace") refuse("kind", "'" + kind + "' in a job", "another");

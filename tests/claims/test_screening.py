@@ -1,16 +1,20 @@
 """Screening by trajectories: effects of a known function, and what matters to nothing."""
 
+from typing import Any
+
 import numpy as np
+import pytest
 
 from tramontane.claims.screening import effects, without_influence
-from tramontane.study.sampling import in_unit_cube
+from tramontane.study.sampling import Parameter, in_unit_cube
 
 NAMES = ["a", "b", "c", "d"]
+KNOWN = {name: Parameter.model_validate({"range": [0.0, 1.0]}) for name in NAMES}
 PLACES = in_unit_cube("morris", 50, 4, 1)
 
 
 def test_effects_are_those_of_a_known_function() -> None:
-    found, chance = effects(PLACES, 3 * PLACES[:, 1] - PLACES[:, 3] + 0.01 * PLACES[:, 0], NAMES)
+    found, chance = effects(PLACES, 3 * PLACES[:, 1] - PLACES[:, 3] + 0.01 * PLACES[:, 0], KNOWN)
     assert [own.parameter for own in found] == ["b", "d", "a", "c"]
     assert np.allclose([own.index for own in found], [3, 1, 0.01, 0])
     assert chance == 0
@@ -18,8 +22,8 @@ def test_effects_are_those_of_a_known_function() -> None:
 
 
 def test_what_matters_to_one_statement_matters() -> None:
-    first, _ = effects(PLACES, PLACES[:, 1], NAMES)
-    second, _ = effects(PLACES, PLACES[:, 2], NAMES)
+    first, _ = effects(PLACES, PLACES[:, 1], KNOWN)
+    second, _ = effects(PLACES, PLACES[:, 2], KNOWN)
     assert without_influence([first, second, ()], NAMES) == ["a", "d"]
     assert without_influence([()], NAMES) == []
 
@@ -28,6 +32,17 @@ def test_a_machine_without_margin_takes_its_trajectory_with_it() -> None:
     margins = 3 * PLACES[:, 1]
     margins[12] = 100.0  # of the third trajectory
     there = np.arange(50) != 11
-    found, _ = effects(PLACES[there], margins[there], NAMES)
+    found, _ = effects(PLACES[there], margins[there], KNOWN)
     assert np.allclose(found[0].index, 3)
-    assert effects(PLACES[:5], margins[:5], NAMES)[0] == ()
+    assert effects(PLACES[:5], margins[:5], KNOWN)[0] == ()
+
+
+@pytest.mark.parametrize(
+    "parameter", [{"choice": [0, 1]}, {"range": [0, 1]}, {"range": [0.0, 1.0]}, {"log": [1.0, 1024.0]}]
+)
+def test_a_step_to_another_choice_is_a_whole_change(parameter: dict[str, Any]) -> None:
+    known = KNOWN | {"c": Parameter.model_validate(parameter)}
+    values = np.array([known["c"].value(at) for at in PLACES[:, 2].tolist()])
+    found, _ = effects(PLACES, PLACES[:, 0] + (np.log2(values) / 10 if "log" in parameter else values), known)
+    told = {each.parameter: (each.index, each.low, each.high) for each in found}
+    assert np.allclose([told[name] for name in NAMES], [[1] * 3, [0] * 3, [1] * 3, [0] * 3])

@@ -13,6 +13,7 @@ from ruamel.yaml import YAML
 from tramontane.claims import draws
 from tramontane.claims.boxes import find_box
 from tramontane.claims.draws import TOGETHER, Tried
+from tramontane.claims.matching import matches
 from tramontane.claims.samples import chosen, experiments
 from tramontane.claims.share_tables import drawn_together
 from tramontane.claims.shares import influence, nearest_turn, shares, wilson
@@ -70,13 +71,13 @@ def test_there_is_no_box_where_a_statement_holds_by_chance() -> None:
 
 
 def test_the_parameter_that_decides_stands_out_and_nothing_does_where_none_decides() -> None:
-    found, chance = influence(PLACES, np.sin(3 * PLACES[:, 3]) + 0.1 * PLACES[:, 0], list(parameters()))
+    found, chance = influence(PLACES, np.sin(3 * PLACES[:, 3]) + 0.1 * PLACES[:, 0], parameters())
     assert found[0].parameter == "p3"
     assert found[0].index > chance
     assert found[0].low <= found[0].index <= found[0].high
-    noise, chance = influence(PLACES, RNG.random(400), list(parameters()))
+    noise, chance = influence(PLACES, RNG.random(400), parameters())
     assert noise[0].index < chance
-    assert influence(PLACES[:5], np.arange(5.0), list(parameters())) == ((), math.inf)
+    assert influence(PLACES[:5], np.arange(5.0), parameters()) == ((), math.inf)
 
 
 def test_shares_count_what_could_be_decided() -> None:
@@ -98,6 +99,28 @@ def test_the_nearest_turn_is_nearest_to_our_own_machine() -> None:
     assert nearest_turn(tried(np.array([1.0, -1.0, -1.0])), places, parameters()) == 1
     assert nearest_turn(tried(np.array([1.0, 1.0, np.nan])), places, parameters()) is None
     assert nearest_turn(tried(np.array([1.0, -1.0, -1.0]), -1.0), places, parameters()) == 0
+
+
+ROUTED: dict[str, dict[str, Any]] = {
+    "routing": {"choice": ["minimal", "ugal"], "base": "minimal"},
+    "latency": {"range": [0, 1000], "base": 500},
+}
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        [[0.001, 0.51], [0.249, 0.60]],  # both are minimal, wherever in its part
+        [[0.001, 0.70], [0.51, 0.50]],
+        [[0.49, 0.70], [0.51, 0.50]],
+    ],
+)
+def test_another_choice_is_as_far_wherever_in_its_part_a_draw_lies(places: list[list[float]]) -> None:
+    known = {name: Unstated.model_validate({"sets": {}, "reason": "a test", **own}) for name, own in ROUTED.items()}
+    margins = np.array([-1.0, -1.0])
+    assert nearest_turn(tried(margins), np.array(places), known) == 0
+    assert [own.draw for own in matches([tried(margins)], np.array(places), known)] == [0, 1]
+    assert nearest_turn(tried(margins), np.array(places)[::-1], known) == 1
 
 
 def test_a_screening_needs_no_decade_of_process_counts_and_other_studies_do() -> None:

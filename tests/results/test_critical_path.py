@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from tests.simulator.points import machine
+from tests.simulator.points import point as point_of
 from tests.simulator.test_recorded import POINTS, random_point
 from tests.simulator.test_traces import trace
 from tramontane import _simulator
@@ -39,13 +41,12 @@ def path_of(folder: Path, text: str, ranks: int, **net: Any) -> list[Part]:
     """Return the path of a GOAL text on a line of three switches."""
     point = Point.model_validate({"ranks": ranks, "workload": trace(folder, text), "machine": LINE | net})
     result, stretches = Simulator().timeline(point, range(ranks))
-    path = critical_path(stretches)
-    assert path[-1].end == pytest.approx(result["time_s"], rel=1e-12)
-    return path
+    assert result["span_s"] == (0, result["time_s"])
+    return critical_path(stretches, result["span_s"])
 
 
-def check_whole(path: list[Part]) -> None:
-    assert path[0].begin == 0
+def check_whole(path: list[Part], start: float = 0) -> None:
+    assert path[0].begin == start
     assert all(before.end == after.begin for before, after in pairwise(path))
     assert sum(shares(path).values()) == pytest.approx(1)
 
@@ -97,24 +98,47 @@ rank 2 {\nr: recv 64b from 0\nw: calc 200000\nw requires r\n}
 @settings(max_examples=40)
 @given(number=st.integers(0, POINTS - 1), threads=st.integers(1, 2))
 def test_a_path_has_no_gap_and_no_rank_that_is_not_there(number: int, threads: int) -> None:
-    point = random_point(number) | {"start_jitter": 0}
+    check_parts_of(random_point(number), threads)
+
+
+JITTER, NOISE = 100 * 10**6, {"duration": 5 * 10**6, "period": 20 * 10**6, "pattern": "periodic"}  # picoseconds
+
+
+@settings(max_examples=25)
+@given(
+    seed=st.integers(1, 1000),
+    disturbed=st.sampled_from([{"start_jitter": JITTER}, {"noise": NOISE}, {"start_jitter": JITTER, "noise": NOISE}]),
+    ranks=st.integers(2, 8),
+    algorithm=st.sampled_from(["linear", "dissemination"]),
+)
+@example(seed=1, disturbed={"start_jitter": JITTER}, ranks=2, algorithm="linear")
+@example(seed=2, disturbed={"start_jitter": JITTER}, ranks=2, algorithm="linear")
+@example(seed=2, disturbed={"noise": NOISE}, ranks=2, algorithm="linear")
+@example(seed=5, disturbed={"noise": NOISE}, ranks=2, algorithm="linear")
+def test_parts_of_a_disturbed_run_add_up_to_its_time(
+    seed: int, disturbed: dict[str, Any], ranks: int, algorithm: str
+) -> None:
+    barrier = {"kind": "collective", "operation": "barrier", "algorithm": algorithm}
+    check_parts_of(point_of(ranks, barrier, machine("torus", (2, 2, 2)), seed) | disturbed, 1)
+
+
+def check_parts_of(point: dict[str, Any], threads: int) -> None:
     result = _simulator.simulate(point, threads, timeline=list(range(point["ranks"])))
     stretches = [Stretch(*each) for each in result["timeline"]]
     if not stretches:  # messages of no bytes that cost nothing
         return
-    path = critical_path(stretches)
-    check_whole(path)
-    assert path[-1].end <= result["time_s"] * (1 + 1e-12)
+    path = critical_path(stretches, result["span_s"])
+    check_whole(path, result["span_s"][0])
+    assert sum(part.end - part.begin for part in path) == pytest.approx(result["time_s"], rel=1e-9)
     assert all(max(part.rank, part.origin, part.peer) < point["ranks"] for part in path)
     assert all(part.peer != part.rank for part in path if part.what in ("nic_queue", "network"))
-    assert path == critical_path(
-        Stretch(*each) for each in _simulator.simulate(point, 3, timeline=list(range(point["ranks"])))["timeline"]
-    )
+    again = _simulator.simulate(point, 3, timeline=list(range(point["ranks"])))
+    assert path == critical_path([Stretch(*each) for each in again["timeline"]], again["span_s"])
 
 
 def test_without_ranks_there_is_no_path() -> None:
     with pytest.raises(ValueError, match="no rank did anything"):
-        critical_path([])
+        critical_path([], (0.0, 1.0))
 
 
 def test_the_command_names_ranks_and_links(tmp_path: Path) -> None:

@@ -121,3 +121,13 @@ def test_what_cannot_be_is_refused() -> None:
         run(p | {"machine": machine("torus", (2, 2, 2), model="pisces-16")}, ERROR)
     with pytest.raises(ValueError, match=r"^steady\.error"):
         run(p, -1)
+
+
+def test_very_few_ranks_may_take_far_longer_than_is_told() -> None:
+    """What docs/model.md says of them; a rule that ends this may say so there."""
+    ring = {"kind": "allreduce", "algorithm": "ring", "count": 5000, "repeats": 300}
+    p = point(2, ring, machine("hyperx", (4, 3), 2, "valiant"), 986, start_jitter=5 * US) | {"allocation": "random"}
+    full, cut = run(p), run(p, ERROR // 2)
+    assert cut["steady_error"] == pytest.approx(0.00074, abs=0.00001)
+    assert full["time_s"] / cut["time_s"] - 1 == pytest.approx(0.073, abs=0.001)
+    assert run(p, 100)["repeats_simulated"] > cut["repeats_simulated"]

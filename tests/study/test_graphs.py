@@ -115,6 +115,7 @@ def test_other_substrates_run_a_graph_or_say_why_not(tmp_path: Path) -> None:
         ("source,target,latency\na,b,0 ns\n", r"row 1, latency: found '0 ns'; allowed: more than zero"),
         ("source,target,bandwidth\na,b,7\n", r"row 1, bandwidth: found '7' without a unit; allowed: "),
         ("source,target,class\na,b,ejection\n", r"row 1, class: found 'ejection'; allowed: a name"),
+        ("source,target,class\na,b,injection\n", r"row 1, class: found 'injection'; allowed: .*ejection and injection"),
         (
             "source,target,class\na,b,x\nn,a,node\nn,b,node\n",
             r"row 3, source: found node 'n' on switch 'b', on 'a' in row 2; allowed: each node once, on one switch",
@@ -125,6 +126,10 @@ def test_other_substrates_run_a_graph_or_say_why_not(tmp_path: Path) -> None:
         (
             "source,target,source_port,target_port\na,b,0,0\nb,c,0,0\n",
             r"row 2: found port 0 of switch 'b' again, as in row 1; allowed: a port for each",
+        ),
+        (
+            "source,target,source_port,target_port\na,b,65535,0\n",
+            r"row 1, source_port: found '65535'; allowed: a whole number, 0 to 65534",
         ),
         ("source,target,dateline\na,b,now\n", r"row 1, dateline: found 'now'; allowed: before, after, or nothing"),
         ("source,target,ring\na,b,256\n", r"row 1, ring: found '256'; allowed: a whole number, 0 to 255"),

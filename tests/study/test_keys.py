@@ -76,6 +76,28 @@ def jobs(*workloads: str, allocations: tuple[str, ...] = ("", "")) -> str:
             "workload.jobs[0].ranks: found 4, which has no decomposition",
         ),
         (
+            jobs(ALLREDUCE, ALLREDUCE).replace("name: b", "name: before"),
+            "workload.jobs[1].name: found 'before', the phase before jobs start; allowed: another name",
+        ),
+        ("{kind: jobs, jobs: []}", "workload.jobs: found []; allowed: a list of 1 entry or more"),
+        ("{kind: program, steps: []}", "workload.steps: found []; allowed: a list of steps, or roles that have them"),
+        (
+            "{kind: program, roles: {b: {others: true, steps: []}}}",
+            "workload.roles.b.steps: found []; allowed: a list of 1 entry or more",
+        ),
+        *(
+            (
+                program(f"{{notify: {{offsets: [{number}]}}}}"),
+                f"workload.steps[0].offsets: found [{number}]; allowed: a list of different whole numbers, none 0, "
+                "each 1 - 2^31 to 2^31 - 1",
+            )
+            for number in (10**21, -(10**21))
+        ),
+        (
+            program("{notify: {offsets: [0]}}"),
+            "workload.steps[0].offsets: found [0]; allowed: a list of different whole numbers, none 0",
+        ),
+        (
             jobs(ALLREDUCE, ALLREDUCE, allocations=("", ", allocation: {nodes: [2, 4, 5, 6]}")),
             "workload.jobs[1].allocation.nodes: found 2; allowed: nodes that no job before has",
         ),

@@ -113,6 +113,15 @@ def test_what_can_not_be_is_told_in_one_line(tmp_path: Path, text: str, said: st
     assert "\n" not in str(told.value)
 
 
+def test_repeats_of_a_pattern_are_not_cut_short(tmp_path: Path) -> None:
+    """Its ranks need not wait for one another."""
+    file = written(tmp_path, "source,target,bytes\n0,1,8\n")
+    with pytest.raises(
+        InputError, match=r"steady.error: found 1 % with workload pattern; allowed: only with allreduce"
+    ):
+        point_of(file, workload=", repeats: 50}\nsteady: {error: 1 %")
+
+
 def test_a_header_that_asks_for_more_than_there_is_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "x.npz"
     with zipfile.ZipFile(file, "w") as bundle:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tramontane.errors import InputError
-from tramontane.study import expand, load_experiment
-from tramontane.study.sampling import METHODS, Sample
+from tramontane.study import expand, load_experiment, validate_file
+from tramontane.study.sampling import METHODS, Parameter, Sample
 from tramontane.study.units import BANDWIDTH, parse_quantity
 
 THREE = {
@@ -143,6 +143,31 @@ def test_draws_are_ordinary_points_that_all_series_share(tmp_path: Path) -> None
     links = {key: point.machine.link for key, point in points.items() if point is not None and point.machine}
     assert all(links["minimal", draw] == links["valiant", draw] for draw in range(4))
     assert len({links["minimal", draw].bandwidth for draw in range(4)}) == 4
+
+
+@pytest.mark.parametrize(
+    ("method", "size", "drawn"),
+    [
+        ("sobol", "16", "workload.count: {range: [1, 4]}"),
+        ("morris", "12", "workload.count: {choice: [1, 2]}"),
+        ("saltelli", "8", "machine.link.latency: {choice: [50 ns, 1 us]}"),
+    ],
+)
+def test_draws_may_coincide(tmp_path: Path, method: str, size: str, drawn: str) -> None:
+    path = written(tmp_path, METHOD=method, SIZE=size, **{"machine.link.latency: {range: [50 ns, 500 ns]}": drawn})
+    path.write_text(
+        path.read_text().replace("machine.link.bandwidth: {log: [1 GB/s, 100 GB/s]}", "seed: {choice: [1, 2]}")
+    )
+    validate_file(path)
+    expansion = expand(load_experiment(path), "smoke")
+    assert len(expansion.unique()) < len(expansion.points)
+
+
+def test_each_whole_number_of_a_range_is_as_likely() -> None:
+    one = Parameter.model_validate({"range": [1, 4]})
+    assert [one.value(at) for at in (0.0, 0.24, 0.26, 0.5, 0.76, 1.0)] == [1, 1, 2, 3, 4, 4]
+    assert all(one.value(one.place(value) or 0.0) == value for value in range(1, 5))
+    assert one.place(5) is None
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,16 @@
 """What pictures of networks count, against closed forms."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tramontane.study import load_point
 from tramontane.study.machines import Machine
 from tramontane.study.network import FAMILIES
 from tramontane.study.structure import rows, structure
+
+WORK = "{kind: allreduce, algorithm: ring}"
 
 
 def machine(**keys: Any) -> Machine:
@@ -59,3 +63,29 @@ def test_nodes_are_counted_whole_where_they_have_several_interfaces() -> None:
     assert "interfaces of a node" not in table[1]
     said = {"nodes": "256", "interfaces of a node": "2", "nodes of a switch": "2"}
     assert table[2] == table[1] | said
+
+
+@pytest.mark.parametrize(
+    ("nodes", "bandwidth", "smaller"),
+    [
+        ((1, 1, 6, 6), 40, 6),  # a, b, c | d
+        ((6, 6, 1, 1), 10, 6),  # a | b, c, d
+        ((1, 1, 1, 1), 10, 2),  # a, b | c, d
+        ((0, 5, 0, 5), 10, 5),  # b | d, which c may belong to
+    ],
+)
+@pytest.mark.usefixtures("tables")
+def test_a_graph_is_cut_between_halves_of_its_nodes(
+    tmp_path: Path, nodes: tuple[int, ...], bandwidth: int, smaller: int
+) -> None:
+    rows_ = ["source,target,class,bandwidth", "a,b,x,10 GB/s", "b,c,y,10 GB/s", "c,d,z,40 GB/s"]
+    rows_ += [f"{at}{number},{at},node," for at, many in zip("abcd", nodes, strict=True) for number in range(many)]
+    file = tmp_path / "x.csv"
+    file.write_text("\n".join(rows_) + "\n")
+    point = tmp_path / "p.yaml"
+    point.write_text(f"ranks: 2\nmachine: {{topology: graph, file: x.csv}}\nworkload: {WORK}\n")
+    found = structure(load_point(point).network)
+    assert found.cut is not None
+    assert found.cut.bandwidth == bandwidth * 10**9
+    assert found.cut.per_node == pytest.approx(bandwidth * 10**9 / smaller)
+    assert found.longest == (3 if nodes[0] else 2)

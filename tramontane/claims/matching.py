@@ -11,6 +11,10 @@ from tramontane.study.sampling import Parameter
 
 Floats = NDArray[np.float64]
 
+_ENDS = np.array([0.0, 1.0])
+_ANOTHER = 0.5
+"""What another choice adds to a distance: half a range, so that no kind of parameter outweighs the others."""
+
 
 @dataclass(frozen=True)
 class Match:
@@ -56,7 +60,7 @@ def matches(found: Sequence[Tried], places: Floats, parameters: Mapping[str, Par
     if not asked:
         return []
     held = np.array([own.held for own in asked])
-    distance = np.linalg.norm(places - base_place(parameters), axis=1)
+    distance = from_base(places, parameters)
     whole = np.flatnonzero(np.isfinite(held).all(axis=0))
     return _best_first(_match(int(draw), asked, held[:, draw], float(distance[draw])) for draw in whole)
 
@@ -85,6 +89,42 @@ def centres(found: Sequence[Tried], places: Floats, parameters: Mapping[str, Par
 def base_place(parameters: Mapping[str, Parameter]) -> Floats:
     """Return where the project's own machine lies, each parameter between 0 and 1."""
     return np.array([each.place(getattr(each, "base", None)) or 0.0 for each in parameters.values()])
+
+
+def from_base(places: Floats, parameters: Mapping[str, Parameter]) -> Floats:
+    """Return how far machines lie from the project's own one; 1 is the whole range of one parameter."""
+    distances: Floats = np.linalg.norm(differences(places, parameters), axis=1)
+    return distances
+
+
+def differences(places: Floats, parameters: Mapping[str, Parameter]) -> Floats:
+    """Return by how much of its range each parameter differs from the project's own machine, of the shape of `places`.
+
+    Choices have no order: all others are equally far, wherever a place lies in its part.
+    """
+    found = apart(places, base_place(parameters)[None, :], parameters)
+    return np.where([each.choice is not None for each in parameters.values()], _ANOTHER * found, found)
+
+
+def apart(first: Floats, second: Floats, parameters: Mapping[str, Parameter]) -> Floats:
+    """Return by what each parameter's value differs between places, of the shape of `first`.
+
+    Of a range that is the part of it, of a choice 1 for another one.
+    """
+    differs = np.empty(np.broadcast_shapes(first.shape, second.shape))
+    for column, each in enumerate(parameters.values()):
+        one, other = (_taken(each, places[:, column]) for places in (first, second))
+        differs[:, column] = (
+            one != other if each.choice is not None else np.abs(one - other) / np.ptp(_taken(each, _ENDS))
+        )
+    return differs
+
+
+def _taken(parameter: Parameter, places: Floats) -> Floats:
+    """Return where the values lie that a parameter has at these places: those of choices and whole numbers are few."""
+    values = [parameter.place(parameter.value(float(at))) for at in places]
+    # The end of a range of ratios may be missed by a rounding.
+    return np.array([at if value is None else value for at, value in zip(places.tolist(), values, strict=True)])
 
 
 def _best_first(found: Iterable[Match]) -> list[Match]:

@@ -1,13 +1,15 @@
 """Which parameters matter at all: mean effects of trajectories that change one parameter a step (Morris 1991)."""
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tramontane.claims.matching import apart
 from tramontane.claims.shares import LEVEL, Influence
+from tramontane.study.sampling import Parameter
 
 Floats = NDArray[np.float64]
 
@@ -15,15 +17,19 @@ MEAN_EFFECT = "mean effect on the margin"
 """What figures call the index."""
 LEAST = 0.1
 """Of the largest mean effect on a statement: a parameter with less, on all statements, may stay as it is."""
+RESAMPLES = 100
+"""Bootstrap samples of a mean effect."""
 _FEWEST = 2
 """Trajectories from which on a mean says anything."""
 
 
-def effects(places: Floats, margins: Floats, names: Sequence[str]) -> tuple[tuple[Influence, ...], float]:
+def effects(
+    places: Floats, margins: Floats, parameters: Mapping[str, Parameter]
+) -> tuple[tuple[Influence, ...], float]:
     """Return the mean absolute effect of each parameter on a margin, the largest first; chance is not known (0).
 
-    An effect is what a margin changes by over the whole range, as far as a step tells. Machines that lack a margin take
-    their trajectory with them.
+    An effect is what a margin changes by over the whole range, as far as a step tells; of a choice, with another one.
+    Machines that lack a margin take their trajectory with them.
 
     Parameters
     ----------
@@ -31,22 +37,25 @@ def effects(places: Floats, margins: Floats, names: Sequence[str]) -> tuple[tupl
         Where the machines with a margin lie, of shape (machines, parameters), between 0 and 1, in order.
     margins : array
         Margin on each.
-    names : sequence of str
-        The parameters.
+    parameters : mapping
+        The parameters by name.
     """
-    from SALib.analyze import morris  # noqa: PLC0415 - slow to import
-
     rows = _whole(places)
     if len(rows) < _FEWEST or np.ptp(margins[rows]) == 0:
         return (), math.inf
-    number = len(names)
-    problem: dict[str, Any] = {"num_vars": number, "names": list(names), "bounds": [[0.0, 1.0]] * number}
-    kept = rows.ravel()
-    found = morris.analyze(problem, places[kept], margins[kept], conf_level=LEVEL, seed=1)
-    means, widths = np.asarray(found["mu_star"], dtype=float), np.asarray(found["mu_star_conf"], dtype=float)
+    before, after = rows[:, :-1].ravel(), rows[:, 1:].ravel()
+    changed = np.nonzero(places[before] != places[after])
+    steps = apart(places[before], places[after], parameters)[changed]
+    # A row for each trajectory, in which each parameter changes once: in which order differs.
+    by_parameter = np.argsort(changed[1].reshape(len(rows), -1), axis=1)
+    sizes = np.abs(margins[after] - margins[before]) / np.where(steps > 0, steps, 1)
+    each = np.take_along_axis(sizes.reshape(len(rows), -1), by_parameter, axis=1)
+    means = each.mean(axis=0)
+    again = np.random.default_rng(1).integers(0, len(rows), (RESAMPLES, len(rows)))
+    widths = NormalDist().inv_cdf(0.5 + LEVEL / 2) * each[again].mean(axis=1).std(axis=0, ddof=1)
     made = [
         Influence(name, float(mean), float(max(mean - width, 0.0)), float(mean + width))
-        for name, mean, width in zip(names, means, widths, strict=True)
+        for name, mean, width in zip(parameters, means, widths, strict=True)
     ]
     return tuple(sorted(made, key=lambda own: -own.index)), 0.0
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tramontane.claims.boxes import Box, find_box
 from tramontane.claims.draws import Tried
-from tramontane.claims.matching import base_place
+from tramontane.claims.matching import from_base
 from tramontane.study.sampling import Parameter
 
 Floats = NDArray[np.float64]
@@ -86,8 +86,8 @@ class Share:
         return first if first is not None and first.index > self.chance else None
 
 
-Index = Callable[[Floats, Floats, Sequence[str]], tuple[tuple[Influence, ...], float]]
-"""From places, margins and names to how much each parameter decides, and what chance gives."""
+Index = Callable[[Floats, Floats, Mapping[str, Parameter]], tuple[tuple[Influence, ...], float]]
+"""From places, margins and parameters to how much each parameter decides, and what chance gives."""
 
 
 def shares(
@@ -123,7 +123,7 @@ def _share(own: Tried, places: Floats, parameters: Mapping[str, Parameter], toge
     there = np.isfinite(own.margins)
     margins, at = own.margins[there], places[there]
     holds = own.holds[there]
-    influences, chance = index(at, margins, list(parameters))
+    influences, chance = index(at, margins, parameters)
     steps = {number: len(each.choice) for number, each in enumerate(parameters.values()) if each.choice}
     return Share(
         own,
@@ -138,7 +138,9 @@ def _share(own: Tried, places: Floats, parameters: Mapping[str, Parameter], toge
     )
 
 
-def influence(places: Floats, margins: Floats, names: Sequence[str]) -> tuple[tuple[Influence, ...], float]:
+def influence(
+    places: Floats, margins: Floats, parameters: Mapping[str, Parameter]
+) -> tuple[tuple[Influence, ...], float]:
     """Return how much each parameter decides, the most first, and what chance alone may give the largest of them."""
     if margins.size < _FEWEST or np.ptp(margins) == 0:
         return (), math.inf
@@ -146,7 +148,7 @@ def influence(places: Floats, margins: Floats, names: Sequence[str]) -> tuple[tu
     index = _pawn(places, margins)
     again = [_pawn(places[rows], margins[rows]) for rows in rng.integers(0, margins.size, (RESAMPLES, margins.size))]
     low, high = np.nanpercentile(np.array(again), [2.5, 97.5], axis=0)
-    found = [Influence(name, *map(float, row)) for name, row in zip(names, np.c_[index, low, high], strict=True)]
+    found = [Influence(name, *map(float, row)) for name, row in zip(parameters, np.c_[index, low, high], strict=True)]
     return tuple(sorted(found, key=lambda each: -each.index)), _chance(places.tobytes(), places.shape)
 
 
@@ -183,5 +185,4 @@ def nearest_turn(own: Tried, places: Floats, parameters: Mapping[str, Parameter]
     other = np.isfinite(own.margins) & (own.holds != own.base_holds)
     if not other.any():
         return None
-    distance = np.linalg.norm(places - base_place(parameters), axis=1)
-    return int(np.where(other, distance, np.inf).argmin())
+    return int(np.where(other, from_base(places, parameters), np.inf).argmin())

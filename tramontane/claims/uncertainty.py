@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tramontane.claims import draws
 from tramontane.claims.boxes import Box
 from tramontane.claims.draws import Tried, joined, tried
-from tramontane.claims.matching import Match, base_place, centres, matches, own_match
+from tramontane.claims.matching import Match, base_place, centres, differences, matches, own_match
 from tramontane.claims.screening import LEAST, MEAN_EFFECT, effects, without_influence
 from tramontane.claims.shares import LEVEL, PAWN, Share, influence, shares
 from tramontane.claims.waves import CENTRES, WAVE, near
@@ -287,12 +287,8 @@ def spell(value: Any) -> str:
 
 def _differs(draw: int, of: Answer) -> dict[str, str]:
     """Return in what a drawn machine differs most from our own."""
-    found = []
-    for name, parameter in of.parameters.items():
-        base = parameter.place(getattr(parameter, "base", None)) or 0.0
-        distance = abs((parameter.place(of.draws[draw][name]) or 0.0) - base)
-        if distance > _TENTH:
-            found.append((distance, name))
+    differs = differences(of.places[[draw]], of.parameters)[0].tolist()
+    found = [(by, name) for by, name in zip(differs, of.parameters, strict=True) if by > _TENTH]
     return {name: spell(of.draws[draw][name]) for _, name in sorted(found, reverse=True)[:_LISTED]}
 
 

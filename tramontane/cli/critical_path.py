@@ -40,7 +40,7 @@ def critical_path(
         raise InputError(str(display_path(point_file)), "ranks", point.ranks, f"at most {MOST_RANKS}, for a path")
     with of_point(point_file):
         result, stretches = Simulator(threads).timeline(point, range(point.ranks))
-    path = paths.critical_path(stretches)
+    path = paths.critical_path(stretches, result["span_s"])
     nodes, machine = Simulator().nodes(point), point.canonical()["machine"]
     names = LinkNames(point.network.topology, point.network.facts)
     links: Counter[tuple[int, int]] = Counter()

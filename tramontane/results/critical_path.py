@@ -1,9 +1,9 @@
 """The critical path of a run: what its end waited for, back to its start, through ranks and messages.
 
-It begins at the rank that ends last. Where a rank worked, or was busy with messages, the path stays with it. Where it
-waited, the path goes on at the rank that last decided when the message came that ended the wait, by posting it late or
-by answering it late, and takes the message's way in between. So the parts of the path follow each other without a gap
-from the start of the run to its end, and what makes one of them shorter may make the run shorter.
+It begins with the rank that is busy last. Where a rank worked, or was busy with messages, the path stays with it. Where
+it waited, the path goes on at the rank that last decided when the message came that ended the wait, by posting it late
+or by answering it late, and takes the message's way in between. So the parts of the path follow each other without a
+gap from the first start of a rank to the last end, and what makes one of them shorter may make the run shorter.
 """
 
 import bisect
@@ -17,7 +17,7 @@ from tramontane.results.timeline import Stretch
 ON_THE_WAY = ("nic_queue", "network")
 """Parts of a path in which a message was under way."""
 NOTHING = "nothing"
-"""Of a path: its rank had not started, or nothing is told of it."""
+"""Of a path: its rank had not started, or was interrupted, or nothing is told of it."""
 _Key = TypeVar("_Key")
 
 
@@ -27,7 +27,7 @@ class Part(NamedTuple):
     Attributes
     ----------
     what : str
-        "work", "busy", "nic_queue", "network"; or "nothing", before a rank starts.
+        "work", "busy", "nic_queue", "network"; or "nothing", before a rank starts and while noise interrupts it.
     rank, origin : int
         Who worked; where a message was under way, who got it and who had posted or answered it. Both are one rank where
         it pulled the message from `peer`, or waited for an acknowledgement of that.
@@ -45,13 +45,15 @@ class Part(NamedTuple):
     end: float
 
 
-def critical_path(stretches: Iterable[Stretch]) -> list[Part]:
+def critical_path(stretches: Iterable[Stretch], span: tuple[float, float]) -> list[Part]:
     """Return the parts of the critical path, the first one first.
 
     Parameters
     ----------
     stretches : iterable of Stretch
         Of all ranks, by rank and begin; those of a rank do not overlap.
+    span : tuple of float
+        When the first rank starts, and when the last one ends [s]; in between are the parts.
 
     Raises
     ------
@@ -63,20 +65,21 @@ def critical_path(stretches: Iterable[Stretch]) -> list[Part]:
         raise ValueError("critical path: no rank did anything")
     begins = {rank: [each.begin for each in own] for rank, own in by_rank.items()}
     rank = max(by_rank, key=lambda each: by_rank[each][-1].end)
-    time = by_rank[rank][-1].end
+    start, time = span
     parts: list[Part] = []
 
     def add(what: str, begin: float, of: Stretch | None = None) -> None:
         nonlocal time
+        begin = max(begin, start)
         if begin < time:
             origin, peer = (of.origin, of.peer) if of else (rank, rank)
             parts.append(Part(what, rank, origin, peer, begin, time))
             time = begin
 
-    while time > 0:
+    while time > start:
         place = bisect.bisect_left(begins[rank], time) - 1 if rank in begins else -1
         if place < 0:
-            add(NOTHING, 0.0)
+            add(NOTHING, start)
             break
         last = by_rank[rank][place]
         add(NOTHING, last.end)

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 from tramontane.errors import InputError, closest, show
 from tramontane.study.expansion import Coordinate, Expansion, swept
-from tramontane.study.experiments import MEMBER, Experiment
+from tramontane.study.experiments import DRAW, MEMBER, Experiment
 from tramontane.study.layers import split
 from tramontane.study.points import EACH, HOTTEST, MEASURED, Point
 
@@ -113,11 +113,14 @@ def _is_number(value: Coordinate) -> bool:
 
 
 def _check_twice(expansion: Expansion) -> None:
-    """Refuse two values of a dimension that always give the same point, such as 1 ns and 1000 ps."""
+    """Refuse two values of a dimension that always give the same point, such as 1 ns and 1000 ps.
+
+    Draws of a sample may coincide: nobody chose their values.
+    """
     experiment = expansion.experiment
     keys = experiment.dimensions()
     for name, values in expansion.dims.items():
-        if name == MEMBER or keys[name] in experiment.variants:
+        if name in (MEMBER, DRAW) or keys[name] in experiment.variants:
             continue
         found: dict[Coordinate, dict[tuple[Coordinate, ...], str]] = {value: {} for value in values}
         for entry in expansion.points:

@@ -116,6 +116,7 @@ def expand(experiment: Experiment, scale: str) -> Expansion:
     expander = _Expander(experiment, scale)
     dimensions = expander.dimensions()
     points = list(expander.points(dimensions))
+    expander.check_axis(dimensions)  # now that the points can have these values
     dims = {dimension.name: dimension.coordinates for dimension in dimensions}
     return Expansion(experiment, scale, dims, points, expander.base.data, expander.values)
 
@@ -234,10 +235,9 @@ class _Expander:
                 made.append(self._zipped(name, number))
         self._check_overlap(made)
         self._check_number(made)
-        self._check_axis(made)
         return made
 
-    def _check_axis(self, dimensions: list[_Dimension]) -> None:
+    def check_axis(self, dimensions: list[_Dimension]) -> None:
         """Refuse a logarithmic axis for values that it can't have."""
         figure = self.experiment.figure
         values = next((dimension.coordinates for dimension in dimensions if dimension.name == figure.x), [])

@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, model
 from tramontane.errors import InputError, closest, show
 from tramontane.study.catalogue import REFERENCES, cached_yaml, find_root
 from tramontane.study.expressions import check_syntax, names_in
-from tramontane.study.fields import Text
+from tramontane.study.fields import Text, is_number_or_name
 from tramontane.study.figures import Figure
 from tramontane.study.layers import Keys, Origin, split
 from tramontane.study.messages import explain, problem
@@ -40,9 +40,9 @@ _MEMBERS = "a whole number, 1 or more, or $name of the scale"
 _REFERENCE = re.compile(r"\$([A-Za-z_]\w*)")
 
 
-def _no_truth(value: object) -> object:
-    """Refuse true and false, which Python takes for numbers."""
-    if isinstance(value, bool):
+def _number_or_name(value: object) -> object:
+    """Refuse what is no whole number, such as true and false, which Python takes for some."""
+    if value is not None and not is_number_or_name(value):
         raise problem(f"found {show(value)}", _MEMBERS)
     return value
 
@@ -84,7 +84,7 @@ class Experiment(Settings):
     )
     derive: dict[str, Any] = Field({}, description="Values computed for each point: a path and an expression.")
     exclude: list[Any] = Field([], description="Expressions; a combination for which one is true is left out.")
-    ensemble: Annotated[int | str | None, Field(union_mode="left_to_right"), BeforeValidator(_no_truth)] = Field(
+    ensemble: Annotated[int | str | None, Field(union_mode="left_to_right"), BeforeValidator(_number_or_name)] = Field(
         None,
         description="Number of members: the same point with seed, seed + 1, ... and, unless said otherwise, 1 ns of "
         "`start_jitter`; the dimension is called `member`.",

@@ -48,6 +48,13 @@ class _Read:
         return core_schema.no_info_before_validator_function(self.read, handler(source))
 
 
+def is_number_or_name(value: object) -> bool:
+    """Tell whether a value may be a whole number, or the $name of one: true and false are none, as are parts."""
+    if isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, int | str) and not isinstance(value, bool)
+
+
 @dataclass(frozen=True)
 class Whole(_Read):
     """A count: a whole number without a unit, at least `minimum` and at most `maximum`."""
@@ -169,8 +176,14 @@ class Wholes(_Read):
 
     def _allowed(self, found: object = None) -> str:
         kind = "different whole numbers" if self.different else "whole numbers"
-        bounds = _bounds(self.least, _LARGEST_OF_LIST, found)
-        return f"a list of {kind}, {'none 0' if self.least < 0 else f'each {bounds}'}"
+        if self.least >= 0:
+            return f"a list of {kind}, each {_bounds(self.least, _LARGEST_OF_LIST, found)}"
+        numbers = found if isinstance(found, list | tuple) else ()
+        is_beyond = any(isinstance(each, int | float) and not self._is_within(each) for each in numbers)
+        return f"a list of {kind}, none 0{', each 1 - 2^31 to 2^31 - 1' if is_beyond else ''}"
+
+    def _is_within(self, number: float) -> bool:
+        return self.least <= number <= _LARGEST_OF_LIST
 
     def read(self, value: object) -> object:
         """Return the numbers as a tuple or raise the error that says what is allowed."""

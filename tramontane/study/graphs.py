@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 from pydantic_core import PydanticCustomError, ValidationError
 
 from tramontane.errors import InputError, show
+from tramontane.study.link_names import INJECTION
 from tramontane.study.names import ALLOWED, is_name
 from tramontane.study.reading import read_json
 from tramontane.study.units import Bandwidth, Latency
@@ -35,6 +36,8 @@ CLASS = "network"
 MOST_LINKS = 100_000_000
 MOST_PORTS = 2**16 - 1
 MOST_CLASSES = 2**16 - 2
+_OF_NODES = ("ejection", INJECTION)
+"""Classes of the links between nodes and switches, which every network has."""
 _HAS_NODES, _HAS_SPREAD, _HAS_DATELINE = 1, 2, 4
 _FORMAT = b"TRMGRAP1"
 _HEADER = np.dtype(
@@ -223,8 +226,8 @@ class _Graph:
             raise InputError(self.path, missing, None, "both ports, or none", problem=f"no column '{missing}'")
         nodes = int(self.nodes.sum())
         if said:
-            ports = np.stack([self._numbers(name, MOST_PORTS, empty=False) for name in PORTS], axis=1)
-            own = self._numbers("target_port", MOST_PORTS, empty=False, nodes=True)
+            ports = np.stack([self._numbers(name, MOST_PORTS - 1, empty=False) for name in PORTS], axis=1)
+            own = self._numbers("target_port", MOST_PORTS - 1, empty=False, nodes=True)
             if len(own) != nodes:
                 raise InputError(self.path, "target_port", None, "nodes by name where ports are said")
             order = np.lexsort((own, self.switch_of_row))
@@ -301,9 +304,9 @@ class _Graph:
         bandwidth, latency = self._rates("bandwidth", Bandwidth), self._rates("latency", Latency)
         codes, names = factorize(self.classes[self.link_rows])
         for code, name in enumerate(names):
-            if not is_name(name) or name == "ejection":
-                row = int(self.link_rows[np.flatnonzero(codes == code)[0]])
-                raise self._wrong(row, "class", name, f"a name of {ALLOWED}, or {NODE}; ejection is that of nodes")
+            if not is_name(name) or name in _OF_NODES:
+                row, own = int(self.link_rows[np.flatnonzero(codes == code)[0]]), " and ".join(_OF_NODES)
+                raise self._wrong(row, "class", name, f"a name of {ALLOWED}, or {NODE}; {own} are those of nodes")
         kinds, place = np.unique(np.stack([codes, latency, bandwidth], axis=1), axis=0, return_inverse=True)
         if len(kinds) > MOST_CLASSES:
             problem = f"found {len(kinds)} different kinds of links"

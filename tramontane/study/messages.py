@@ -183,6 +183,15 @@ def _describe(detail: ErrorDetails, keys: Keys, parents: list[type[BaseModel]]) 
             text, allowed, hint = f"found {show(found)}", "a mapping of keys to values", None
         case "list_type":
             text, allowed, hint = f"found {show(found)}", "a list", None
+        case "too_short" | "too_long":
+            least = detail["type"] == "too_short"
+            most = context["min_length" if least else "max_length"]
+            kind = "a mapping" if isinstance(found, dict) else "a list"
+            entries_ = f"{most} {'entry' if most == 1 else 'entries'}"
+            allowed = f"{kind} of {entries_} or more" if least else f"{kind} of at most {entries_}"
+            text, hint = f"found {show(found)}", None
+        case "int_type" | "int_parsing" | "int_from_float":
+            text, allowed, hint = f"found {show(found)}", "a whole number", None
         case _:
             text, allowed, hint = f"found {show(found)}", detail["msg"].lower(), None
     return text, allowed, hint

@@ -32,10 +32,10 @@ from tramontane.study.mapping import (
     spelled,
 )
 from tramontane.study.messages import problem
-from tramontane.study.schedules import described, kinds_with, stages_of
+from tramontane.study.schedules import described, stages_of
 from tramontane.study.settings import Settings, filled
 from tramontane.study.units import FRACTION, TIME, WHOLE, PositiveTime, Share, Time, format_quantity
-from tramontane.study.workloads import OPTIMAL, Transposition
+from tramontane.study.workloads import OPTIMAL, Allreduce, Transposition
 
 NOISE_PATTERNS = ("periodic", "random")
 MAX_STEADY_ERROR = 100_000
@@ -318,8 +318,8 @@ class Point(Settings):
             return
         machine_model = self.machine.model if self.machine else None
         if steady.stages is None:
-            key, value, kinds = "steady.error", steady.error, ", ".join(kinds_with("repeats"))
-            fits = (f"workload {workload.kind}", workload.repeated is not None, f"only with {kinds}")
+            key, value = "steady.error", steady.error
+            fits = (f"workload {workload.kind}", isinstance(workload, Allreduce), "only with allreduce")
         else:
             key, value, kinds = "steady.stages", steady.stages, ", ".join(f"transposition {a}" for a in STAGED)
             named = " ".join(filter(None, (workload.kind, workload.chosen)))

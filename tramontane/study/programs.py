@@ -669,6 +669,8 @@ class Program(Communication):
         """Write short forms in full, and the program's grid, decomposition and total where a step has none."""
         if not isinstance(data, dict):
             return data
+        if data.get("steps") == [] and not data.get("roles"):
+            raise problem("found []", "a list of steps, or roles that have them", key="steps")
         shared = {key: data[key] for key in ("grid", "decomposition", "total") if data.get(key) is not None}
 
         grids = [(fill, cls._valid(model, data.get(key))) for key, (model, fill) in _GRIDS.items()]

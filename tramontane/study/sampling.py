@@ -16,7 +16,7 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from tramontane.errors import InputError, closest, show
-from tramontane.study.fields import Text, Whole
+from tramontane.study.fields import Text, Whole, is_number_or_name
 from tramontane.study.messages import problem
 from tramontane.study.settings import Settings
 from tramontane.study.units import BANDWIDTH, FRACTION, FREQUENCY, SIZE, TIME, Dimension, in_base_units, parse_quantity
@@ -34,9 +34,16 @@ Unit = NDArray[np.float64]
 class Parameter(Settings):
     """What a parameter may be: one of three."""
 
-    range: list[Any] | None = Field(None, description="Its ends; all between are alike.", examples=[["1 us", "9 us"]])
+    range: list[Any] | None = Field(
+        None,
+        description="Its ends; all between are alike. Between whole numbers these are whole numbers.",
+        examples=[["1 us", "9 us"]],
+    )
     log: list[Any] | None = Field(
-        None, description="Its ends; equal ratios are alike.", examples=[["1 GB/s", "100 GB/s"]]
+        None,
+        description="Its ends; equal ratios are alike. Between whole numbers draws are rounded, which leaves half a "
+        "share to each end.",
+        examples=[["1 GB/s", "100 GB/s"]],
     )
     choice: list[Any] | None = Field(None, description="Two values or more.", examples=[["minimal", "ugal"]])
     later: bool = Field(
@@ -67,6 +74,8 @@ class Parameter(Settings):
             return self.choice[min(int(at * len(self.choice)), len(self.choice) - 1)]
         name, given = ("range", self.range) if self.range is not None else ("log", self.log)
         dimension, low, high = _ends(name, given)
+        if self._whole:
+            return min(math.floor(low + at * (high - low + 1)), high)
         drawn = low + at * (high - low) if self.log is None else low * (high / low) ** at
         if dimension is not None:
             return f"{min(max(round(drawn), math.ceil(low)), math.floor(high))} {dimension.base}"
@@ -74,7 +83,7 @@ class Parameter(Settings):
         return round(drawn) if all(isinstance(end, int) for end in given) else drawn
 
     def place(self, value: Any) -> float | None:
-        """Return where a value lies between 0 and 1; of a choice the middle of its part. None if it is outside."""
+        """Return where a value lies between 0 and 1; of few the middle of its part. None if it is outside."""
         if self.choice is not None:
             return (self.choice.index(value) + 0.5) / len(self.choice) if value in self.choice else None
         name, given = ("range", self.range) if self.range is not None else ("log", self.log)
@@ -82,7 +91,14 @@ class Parameter(Settings):
         number = in_base_units(value)
         if isinstance(number, bool) or not isinstance(number, int | float) or not low <= number <= high:
             return None
+        if self._whole:
+            return (number - low + 0.5) / (high - low + 1)
         return math.log(number / low) / math.log(high / low) if self.log is not None else (number - low) / (high - low)
+
+    @property
+    def _whole(self) -> bool:
+        """Whether it is a range of whole numbers, of which each has an equal part."""
+        return self.range is not None and all(isinstance(end, int) for end in self.range)
 
     @property
     def spelled(self) -> str:
@@ -124,8 +140,8 @@ class Sample(Settings):
 
     @field_validator("size", mode="before")
     @classmethod
-    def _no_truth(cls, value: object) -> object:
-        if isinstance(value, bool):
+    def _number_or_name(cls, value: object) -> object:
+        if not is_number_or_name(value):
             raise problem(f"found {show(value)}", "a whole number, or $name of the scale")
         return value
 

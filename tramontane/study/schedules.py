@@ -62,11 +62,6 @@ def default(kind: str, name: str) -> Any:
     return next(key.default for key in keys(kind) if key.name == name)
 
 
-def kinds_with(name: str) -> list[str]:
-    """Return the kinds of workload that have a key."""
-    return [kind for kind in _kinds() if any(key.name == name for key in keys(kind))]
-
-
 def library_algorithm(kind: str) -> str | None:
     """Return the algorithm whose messages stand for those of an MPI library's operation, if algorithms differ."""
     return _kinds()[kind]["library_algorithm"] or None

@@ -32,7 +32,7 @@ class Cut:
     bandwidth : int
         Of these links in one direction [B/s].
     per_node : float
-        The same for each node of a half [B/s].
+        The same for each node of the smaller half [B/s].
     """
 
     bandwidth: int
@@ -112,8 +112,12 @@ def rows(machine: Machine, found: Structure, varied: Collection[str] = ()) -> li
 
 def leaf_switches(net: Network) -> Nodes:
     """Return the switches that carry nodes, in the order of their nodes."""
-    found = net.switches_of(np.arange(0, net.nodes, net.nodes_per_switch))
-    return found[np.sort(np.unique(found, return_index=True)[1])]
+    return net.switches_of(_first_nodes(net))
+
+
+def _first_nodes(net: Network) -> Nodes:
+    """Return the first node of each switch that carries some; those of a graph carry different numbers."""
+    return np.sort(np.unique(net.switches_of(np.arange(net.nodes)), return_index=True)[1])
 
 
 def _by_class(net: Network, links: Links) -> dict[str, int]:
@@ -135,7 +139,8 @@ def _both_ways(links: Links, kind: int) -> bool:
 
 def _longest(net: Network) -> tuple[int, bool]:
     """Return the links of the longest minimal route, and whether all pairs were looked at."""
-    leaves = net.nodes // net.nodes_per_switch
+    first = _first_nodes(net)
+    leaves = len(first)
     exact = leaves * leaves <= MOST_PAIRS
     if exact:
         source, target = (side.ravel() for side in np.divmod(np.arange(leaves * leaves), leaves))
@@ -143,13 +148,14 @@ def _longest(net: Network) -> tuple[int, bool]:
         drawn = np.random.default_rng(1)
         source = np.concatenate([np.zeros(leaves, np.int64), drawn.integers(0, leaves, MOST_PAIRS)])
         target = np.concatenate([np.arange(leaves), drawn.integers(0, leaves, MOST_PAIRS)])
-    visits = net.visits(source * net.nodes_per_switch, target * net.nodes_per_switch)
+    visits = net.visits(first[source], first[target])
     return int(visits.max()) - 1, exact
 
 
 def _cut(machine: Machine, links: Links) -> Cut | None:
     """Return the least cut between the first half of the nodes and the second, whole switches of them.
 
+    Where no switch ends the first half exactly, that one does which comes nearest to it.
     Switches that carry no nodes belong to the half that needs fewer links: a maximum flow (Ford and Fulkerson 1956).
     """
     from scipy.sparse import coo_array  # noqa: PLC0415 - slow to import
@@ -157,9 +163,11 @@ def _cut(machine: Machine, links: Links) -> Cut | None:
 
     net = machine.facts
     leaves = leaf_switches(net)
-    half = len(leaves) // 2
-    if half == 0:
+    if len(leaves) < 2:
         return None
+    at = net.switches_of(np.arange(net.nodes))
+    nodes = np.cumsum(np.bincount(at, minlength=net.switches)[leaves])
+    half = int(np.abs(2 * nodes[:-1] - net.nodes).argmin()) + 1
     rates = np.array([filled(each.bandwidth) for each in machine.links.values()])
     unit = math.gcd(*rates.tolist())
     capacity = (rates // unit)[links.link_class]
@@ -180,5 +188,5 @@ def _cut(machine: Machine, links: Links) -> Cut | None:
         if graph.data.max() > _NOBODY or float(capacity.sum()) > _NOBODY:
             return None
         flow = int(maximum_flow(graph.astype(np.int32), first, second).flow_value)
-    first_half = np.isin(net.switches_of(np.arange(net.nodes)), leaves[:half])
-    return Cut(flow * unit, flow * unit / int(first_half.sum()))
+    first_half = int(nodes[half - 1])
+    return Cut(flow * unit, flow * unit / min(first_half, net.nodes - first_half))

@@ -136,7 +136,7 @@ class Simulator:
         Returns
         -------
         dict
-            The result.
+            The result; `span_s` is beside it, when the first rank starts and the last one ends.
         list of Stretch
             By rank and begin; there is none where a rank had nothing to do.
 
