@@ -11,7 +11,6 @@ from tramontane.study.sampling import Parameter
 
 Floats = NDArray[np.float64]
 
-_ENDS = np.array([0.0, 1.0])
 _ANOTHER = 0.5
 """What another choice adds to a distance: half a range, so that no kind of parameter outweighs the others."""
 
@@ -102,21 +101,10 @@ def differences(places: Floats, parameters: Mapping[str, Parameter]) -> Floats:
 
     Choices have no order: all others are equally far, wherever a place lies in its part.
     """
-    found = apart(places, base_place(parameters)[None, :], parameters)
-    return np.where([each.choice is not None for each in parameters.values()], _ANOTHER * found, found)
-
-
-def apart(first: Floats, second: Floats, parameters: Mapping[str, Parameter]) -> Floats:
-    """Return by what each parameter's value differs between places, of the shape of `first`.
-
-    Of a range that is the part of it, of a choice 1 for another one.
-    """
-    differs = np.empty(np.broadcast_shapes(first.shape, second.shape))
+    differs = np.empty(places.shape)
     for column, each in enumerate(parameters.values()):
-        one, other = (_taken(each, places[:, column]) for places in (first, second))
-        differs[:, column] = (
-            one != other if each.choice is not None else np.abs(one - other) / np.ptp(_taken(each, _ENDS))
-        )
+        values, own = _taken(each, places[:, column]), _taken(each, base_place(parameters)[[column]])
+        differs[:, column] = _ANOTHER * (values != own) if each.choice is not None else np.abs(values - own)
     return differs
 
 

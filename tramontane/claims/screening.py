@@ -2,12 +2,11 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tramontane.claims.matching import apart
 from tramontane.claims.shares import LEVEL, Influence
 from tramontane.study.sampling import Parameter
 
@@ -17,8 +16,6 @@ MEAN_EFFECT = "mean effect on the margin"
 """What figures call the index."""
 LEAST = 0.1
 """Of the largest mean effect on a statement: a parameter with less, on all statements, may stay as it is."""
-RESAMPLES = 100
-"""Bootstrap samples of a mean effect."""
 _FEWEST = 2
 """Trajectories from which on a mean says anything."""
 
@@ -40,19 +37,19 @@ def effects(
     parameters : mapping
         The parameters by name.
     """
+    from SALib.analyze import morris  # noqa: PLC0415 - slow to import
+
     rows = _whole(places)
     if len(rows) < _FEWEST or np.ptp(margins[rows]) == 0:
         return (), math.inf
-    before, after = rows[:, :-1].ravel(), rows[:, 1:].ravel()
-    changed = np.nonzero(places[before] != places[after])
-    steps = apart(places[before], places[after], parameters)[changed]
-    # A row for each trajectory, in which each parameter changes once: in which order differs.
-    by_parameter = np.argsort(changed[1].reshape(len(rows), -1), axis=1)
-    sizes = np.abs(margins[after] - margins[before]) / np.where(steps > 0, steps, 1)
-    each = np.take_along_axis(sizes.reshape(len(rows), -1), by_parameter, axis=1)
-    means = each.mean(axis=0)
-    again = np.random.default_rng(1).integers(0, len(rows), (RESAMPLES, len(rows)))
-    widths = NormalDist().inv_cdf(0.5 + LEVEL / 2) * each[again].mean(axis=1).std(axis=0, ddof=1)
+    number = len(parameters)
+    problem: dict[str, Any] = {"num_vars": number, "names": list(parameters), "bounds": [[0.0, 1.0]] * number}
+    kept = rows.ravel()
+    found = morris.analyze(problem, places[kept], margins[kept], conf_level=LEVEL, seed=1)
+    # SALib divides by the step; but a step takes another choice, which is a whole change.
+    step = float(np.abs(np.diff(places[rows[0]], axis=0)).max())
+    scale = [step if each.choice is not None else 1.0 for each in parameters.values()]
+    means, widths = (np.asarray(found[key], dtype=float) * scale for key in ("mu_star", "mu_star_conf"))
     made = [
         Influence(name, float(mean), float(max(mean - width, 0.0)), float(mean + width))
         for name, mean, width in zip(parameters, means, widths, strict=True)
