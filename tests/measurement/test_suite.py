@@ -135,6 +135,39 @@ def test_singletons_are_noticed(here: Path, reframe: Reframe) -> None:
 
 
 @needs_openmpi
+def test_messages_inside_a_node_of_several_are_no_network(here: Path, reframe: Reframe) -> None:
+    file = here / "configs" / "systems" / "generic.yaml"
+    file.write_text(file.read_text().replace("ranks_per_node: 8", "ranks_per_node: 8, nodes: 2"))
+    run = reframe(here, "-n", "Messages", "-r")
+    assert run.status == 1
+    [case] = run.cases
+    assert "both ranks ran on " in case["fail_reason"]
+    assert case["num_tasks_per_node"] == 1
+
+
+@needs_openmpi
+@pytest.mark.parametrize(
+    ("pipe", "reason"),
+    [
+        ('| sed \'s/"verified": *true/"verified": false/\'', "data were not verified"),
+        ("; exit 3", "the job ended with status 3"),
+    ],
+)
+def test_damaged_messages_and_jobs_that_fail_are_noticed(
+    here: Path, reframe: Reframe, tmp_path: Path, pipe: str, reason: str
+) -> None:
+    launcher = tmp_path / "launcher"
+    launcher.write_text(f'#!/bin/sh\nmpirun.openmpi "$@" {pipe}\n')
+    launcher.chmod(stat.S_IRWXU)
+    file = here / "configs" / "systems" / "generic.yaml"
+    file.write_text(file.read_text().replace("mpirun.openmpi -np", f"{launcher} -np"))
+    run = reframe(here, "-n", "Messages", "-r")
+    assert run.status == 1
+    [case] = run.cases
+    assert reason in case["fail_reason"]
+
+
+@needs_openmpi
 @pytest.mark.parametrize(("time", "passes"), [("1 ns", False), ("100 s", True)])
 def test_times_are_held_against_the_references_of_the_system(
     here: Path, reframe: Reframe, time: str, passes: bool

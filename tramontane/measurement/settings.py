@@ -14,7 +14,6 @@ from typing import Any
 from tramontane.errors import InputError
 from tramontane.study import list_systems, load_system
 from tramontane.study.catalogue import SYSTEMS
-from tramontane.study.points import SystemChoice
 from tramontane.study.systems import SCALES, Environment, Partition, System
 from tramontane.substrates.mpi.launch import SESSIONS
 
@@ -110,13 +109,11 @@ def _problem_of_slurm() -> str:
     return "" if done.returncode == 0 else "Slurm does not answer"
 
 
-def processors(root: Path, choice: SystemChoice) -> int:
+def processors(partition: Partition) -> int:
     """Return how many ranks of a partition share no processor: on the machine at hand as many as it has.
 
     Where a batch system is in charge a node has what its partition says.
     """
-    partitions = load_system(choice.name, root).partitions
-    partition = partitions[choice.partition or next(iter(partitions))]
     return len(os.sched_getaffinity(0)) if partition.scheduler == "local" else partition.ranks
 
 
@@ -176,7 +173,11 @@ def _partition(name: str, partition: Partition, environments: dict[str, Environm
         "env_vars": _exports(partition.variables),
         "prepare_cmds": _own_session() if partition.launcher == "mpirun" and partition.scheduler == "local" else [],
         "features": [f"{SCALE}{feature}" if feature in SCALES else feature for feature in partition.features],
-        "extras": {"ranks": partition.ranks, "ranks_per_node": partition.ranks_per_node},
+        "extras": {
+            "ranks": partition.ranks,
+            "ranks_per_node": partition.ranks_per_node,
+            "nodes": partition.nodes,
+        },
         # Jobs of one machine would measure each other.
         "max_jobs": 1 if partition.scheduler == "local" else 100,
         **({} if partition.scheduler == "local" else {"sched_options": {"use_nodes_option": False}}),

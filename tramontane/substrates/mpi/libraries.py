@@ -104,9 +104,3 @@ def library_of(choice: SystemChoice) -> Library:
         absent = f"{environment} is not" if environment else f"none of {', '.join(part.environments)} is"
         raise ValueError(f"system {name}: {absent} installed here; installed by: {INSTALL}")
     return chosen[0]
-
-
-def ranks_per_node(choice: SystemChoice) -> int:
-    """Return the largest number of ranks on a node of the partition that is chosen."""
-    described = _described(choice.name)
-    return described.partitions[choice.partition or next(iter(described.partitions))].ranks_per_node
