@@ -756,6 +756,16 @@ def test_commands_make_no_folder_that_was_mistyped(tramontane: Callable[..., Ans
     assert not (here / "no").exists()
 
 
+def test_no_command_replaces_a_device_or_a_pipe(tramontane: Callable[..., Answer], here: Path) -> None:
+    os.mkfifo(here / "pipe.yaml")
+    (here / "link.yaml").symlink_to(here / "pipe.yaml")
+    for name in ("pipe.yaml", "link.yaml"):
+        answer = tramontane("calibrate", "-o", name)
+        assert (answer.status, answer.err.count("\n")) == (2, 1)
+        assert answer.err == f"--output: {name} is a device, a pipe or a socket; allowed: a file\n"
+    assert (here / "pipe.yaml").is_fifo()
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
