@@ -11,6 +11,7 @@ for another system, as ReFrame does, with the name and its compiler.
 import fcntl
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -122,11 +123,13 @@ def _cmake(compiler: str, folder: Path, name: str) -> None:
         "MPI_CXX_COMPILER": compiler,
     }
     definitions = [f"-D{key}={value}" for key, value in options.items()]
+    # A compiler that has changed since would otherwise stay in the cache; `--fresh` is not known before CMake 3.24.
+    Path(folder, "CMakeCache.txt").unlink(missing_ok=True)
+    shutil.rmtree(folder / "CMakeFiles", ignore_errors=True)
     log = folder / "build.log"
     with log.open("w", encoding="utf-8") as stream:
         for command in (
-            # A compiler that has changed since would otherwise stay in the cache.
-            [cmake, "--fresh", "-S", str(SHARE), "-B", str(folder), *definitions],
+            [cmake, "-S", str(SHARE), "-B", str(folder), *definitions],
             [cmake, "--build", str(folder), "--target", name, "--parallel", JOBS],
         ):
             done = subprocess.run(command, stdout=stream, stderr=subprocess.STDOUT, check=False)
