@@ -144,9 +144,10 @@ def _runs(number: int) -> bool:
 
 
 def test_a_limit_that_is_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(launch.LIMIT, "soon")
-    with pytest.raises(ValueError, match="TRAMONTANE_MPI_LIMIT: found 'soon', allowed: seconds"):
-        launch.limit()
+    for text in ("soon", "-5", "0", "nan", "inf"):
+        monkeypatch.setenv(launch.LIMIT, text)
+        with pytest.raises(ValueError, match=f"TRAMONTANE_MPI_LIMIT: found '{text}', allowed: seconds, more than 0"):
+            launch.limit()
 
 
 def test_the_command_prints_one_object(any_mpi: Program, tmp_path: Path) -> None:
@@ -163,6 +164,12 @@ def test_the_program_is_built_by_hand_too(any_mpi: Program, capsys: pytest.Captu
     assert build.main(["openmp"]) == 2
     assert "system.environment: found 'openmp'; allowed: openmpi" in capsys.readouterr().err
     assert build.main([]) == 2
+
+
+def test_building_by_hand_warns_of_nothing() -> None:
+    command = [sys.executable, "-m", "tramontane.substrates.mpi.build"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr == "usage: python -m tramontane.substrates.mpi.build ENVIRONMENT [COMPILER]\n"
 
 
 def test_sources_that_can_not_be_built_are_a_line(
