@@ -20,6 +20,7 @@ from ruamel.yaml import YAML
 from tests.waiting import wait_for
 from tramontane import __version__, cli
 from tramontane.campaign.plan import Plan
+from tramontane.cli.calibrate import _counts
 
 ROOT = Path(__file__).parents[2]
 
@@ -754,6 +755,16 @@ def test_commands_make_no_folder_that_was_mistyped(tramontane: Callable[..., Ans
         assert answer.err.startswith(f"{option}: found 'no/where/x.")
         assert answer.err.endswith("; allowed: a file in a folder that exists\n")
     assert not (here / "no").exists()
+
+
+def test_a_calibration_refuses_a_name_that_no_machine_can_have_before_it_measures(
+    tramontane: Callable[..., Answer], here: Path
+) -> None:
+    for name in ("a+b.yaml", "here it.yaml", ".yaml.yaml"):
+        answer = tramontane("calibrate", "-o", name)
+        assert (answer.status, answer.err.count("\n")) == (2, 1)
+        assert f"{name}: found the file name '{name}'; allowed: a name of letters" in answer.err
+    assert _counts("4, 2,4 2") == [4, 2]
 
 
 def test_no_command_replaces_a_device_or_a_pipe(tramontane: Callable[..., Answer], here: Path) -> None:

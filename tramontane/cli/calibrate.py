@@ -52,12 +52,14 @@ def calibrate(
     from tramontane.calibration import summary
     from tramontane.calibration.calibrate import calibrate, keep
     from tramontane.study import find_project, load_system
+    from tramontane.study.names import check_name
     from tramontane.study.points import SystemChoice
     from tramontane.substrates import require
 
     if output.suffix != ".yaml":
         raise InputError("--output", "", str(output), "a file that ends in .yaml, e.g. configs/machines/here.yaml")
     to_write("--output", output)
+    check_name(output)
     root = find_project()
     own: dict[str, object] = {"--machine": machine, "--predict": predicted, "--predictions": predictions}
     own["--cores"] = cores
@@ -141,8 +143,8 @@ def _say_where(output: Path, folder: Path) -> None:
 
 
 def _counts(text: str) -> list[int]:
-    """Return the numbers in a text such as 2,4."""
+    """Return the numbers in a text such as 2,4, each once."""
     words = [word for word in text.replace(",", " ").split() if word]
     if not words or not all(re.fullmatch("[0-9]{1,6}", word) and int(word) >= 2 for word in words):
         raise InputError("--ranks", "", text, "numbers from 2 to 999999 with commas between them")
-    return [int(word) for word in words]
+    return list(dict.fromkeys(map(int, words)))
