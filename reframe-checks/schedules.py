@@ -133,7 +133,8 @@ class Measured(rfm.RunOnlyRegressionTest):
     measured = variable(str, value="", loggable=True)
     #: What built the program: CMake, or a package of Spack.
     built_by = variable(str, value="", loggable=True)
-    time_limit = "10m"
+    #: ReFrame's own, that of the partition if nobody sets it.
+    time_limit: Any
     valid_prog_environs = WITH_MPI
 
     def start(self, ranks: int, words: list[str], *, apart: bool = False) -> None:
@@ -147,6 +148,8 @@ class Measured(rfm.RunOnlyRegressionTest):
         self.executable = self.program.executable_path
         self.built_by = spack.origin(Path(self.executable)) or spack.CMAKE
         self.executable_opts = words
+        # ReFrame's own key of a partition would hold for builds, too.
+        self.time_limit = self.time_limit or f"{self.current_partition.extras['seconds']}s"
 
     @sanity_function
     def has_verified_data(self) -> Any:

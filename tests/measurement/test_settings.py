@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.measurement.conftest import SYSTEM
 from tramontane.errors import InputError
 from tramontane.measurement.calibration import MESSAGES, RANKS, TAG, WORKLOADS
 from tramontane.measurement.cases import SYSTEMS, cases, mentions_mpi, reference, tags
@@ -19,7 +20,7 @@ from tramontane.measurement.netcdf import FORMS, LACKING, program_of, wrong_in
 from tramontane.measurement.netcdf import main as build_for_files
 from tramontane.measurement.references import main, references
 from tramontane.measurement.reframe_report import failed_builds, outcomes, ran, refuse_empty_run
-from tramontane.measurement.settings import look_around, settings
+from tramontane.measurement.settings import Site, look_around, settings
 from tramontane.study import load_experiment, load_system
 from tramontane.study.points import SystemChoice
 from tramontane.substrates.mpi.launch import SESSIONS
@@ -75,6 +76,38 @@ def test_a_job_here_has_a_folder_of_its_own_and_removes_it(commands: Path, tmp_p
     assert done.returncode == 3
     assert done.stdout.strip()
     assert not Path(done.stdout.strip()).exists()
+
+
+@pytest.mark.parametrize("options", ["-p short", "--partition=short", "--exclusive"])
+def test_a_partition_that_gives_no_job_its_time_is_left_out(commands: Path, here: Path, options: str) -> None:
+    """Jobs that ask for more than is allowed wait for ever."""
+    add(commands, "mpicxx.openmpi")
+    shown = "*" if options == "--exclusive" else ""
+    add(commands, "sinfo", f"case \"$*\" in *format*) echo 'short{shown}|5:30'; echo 'short{shown}|5:00' ;; esac")
+    file = here / "configs" / "systems" / "site.yaml"
+    text = SYSTEM.replace("environments: [openmpi],", "environments: [openmpi], scheduler: squeue,")
+    text = text.replace("ranks_per_node: 8", f"ranks_per_node: 8, options: {json.dumps(options.split())}")
+    file.write_text(text)
+    site = look_around(here)
+    assert "site" not in site.systems
+    [line] = [line for line in site.absent if line.startswith("site:cores: ")]
+    assert line.endswith("jobs ask for 600 s, Slurm's partition allows 330 s; time_limit sets less")
+    file.write_text(text.replace("ranks_per_node: 8", "ranks_per_node: 8, time_limit: 330 s"))
+    assert settings(here, look_around(here))["systems"][-1]["partitions"][0]["extras"]["seconds"] == 330
+
+
+def test_variables_keep_their_quotes(here: Path) -> None:
+    file = here / "configs" / "systems" / "generic.yaml"
+    values = {"A": 'say "hi" there', "B": "`uname`", "C": "a\\b\\", "D": "$HOME/x y", "E": "\\$HOME"}
+    written = ", ".join(f"{name}: '{value}'" for name, value in values.items())
+    file.write_text(file.read_text().replace("variables: {OMPI", f"variables: {{{written}, OMPI"))
+    system = load_system("generic", here)
+    site = Site({"generic": system}, {"generic": system.environments}, {"generic": system.partitions}, [])
+    [environment] = settings(here, site)["environments"]
+    exports = [f"export {name}={value}" for name, value in environment["env_vars"] if name in values]
+    script = "\n".join([*exports, *(f'printf "%s\\0" "${name}"' for name in values)])
+    done = subprocess.run(["/bin/bash", "-c", script], env={"HOME": "/h"}, capture_output=True, text=True, check=True)
+    assert done.stdout.split("\0")[:-1] == [*list(values.values())[:3], "/h/x y", "$HOME"]
 
 
 def test_slurm_is_offered_where_it_answers(commands: Path) -> None:

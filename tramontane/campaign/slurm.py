@@ -12,6 +12,7 @@ from ruamel.yaml import YAML
 
 from tramontane.errors import InputError
 from tramontane.support.layout import SHARE
+from tramontane.support.slurm_times import seconds
 
 #: How long Slurm's controller is waited for [s].
 PATIENCE = 60
@@ -87,11 +88,8 @@ def limits(rows: Iterable[tuple[str, ...]]) -> Limits:
 
 def minutes(time: str) -> int | None:
     """Return a time as Slurm writes it, ``days-hours:minutes:seconds``, in whole minutes; None without limit."""
-    found = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", time.strip())
-    if found is None:
-        return None
-    days, hours, rest, _ = (int(part or 0) for part in found.groups())
-    return (24 * days + hours) * 60 + rest
+    found = seconds(time)
+    return None if found is None else found // 60
 
 
 def attempts(batch: str, number: int) -> Attempts:
