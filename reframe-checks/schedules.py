@@ -29,7 +29,8 @@ from tramontane.measurement.settings import FEATURE, SCALE
 from tramontane.study import load_system
 from tramontane.substrates import spack
 from tramontane.substrates.mpi import pnetcdf
-from tramontane.substrates.mpi.program import REPETITIONS, WARMUP, arguments, complaint
+from tramontane.substrates.mpi.build import folder_of
+from tramontane.substrates.mpi.program import NAME, REPETITIONS, WARMUP, arguments, complaint
 
 #: Where the sources are, and where the experiments and systems are: as a rule the same checkout.
 SOURCES = Path(__file__).resolve().parents[1]
@@ -68,7 +69,8 @@ class Program(rfm.CompileOnlyRegressionTest):
         # The same command that a point builds with: it locks the folder, for both may want the program at once.
         self.build_system = "CustomBuild"
         build = f"{sys.executable} -m tramontane.substrates.mpi.build"
-        self.build_system.commands = [f"cd {SOURCES} && {build} {self.current_environ.name} {self.current_environ.cxx}"]
+        own = f"{self.current_environ.name} {self.current_environ.cxx} {self.current_system.name}"
+        self.build_system.commands = [f"cd {SOURCES} && {build} {own}"]
 
     def _build_with_spack(self, spec: str) -> None:
         """Build in an environment of Spack that ReFrame makes, with our recipes and this checkout's sources."""
@@ -84,7 +86,7 @@ class Program(rfm.CompileOnlyRegressionTest):
         """What starts the program."""
         if self.current_environ.extras.get("build") == "spack":
             return str(Path(self.stagedir, ENVIRONMENT, ".spack-env", "view", "bin", "tramontane-mpi"))
-        return str(SOURCES / "build" / f"mpi-{self.current_environ.name}" / "tramontane-mpi")
+        return str(folder_of(self.current_environ.name, self.current_system.name) / NAME)
 
     @sanity_function
     def is_built(self) -> Any:

@@ -53,7 +53,7 @@ def calibrate(
     from tramontane.calibration.calibrate import calibrate, keep
     from tramontane.study import find_project, load_system
     from tramontane.study.names import check_name
-    from tramontane.study.points import SystemChoice
+    from tramontane.study.points import DEFAULT_SYSTEM, SystemChoice
     from tramontane.substrates import require
 
     if output.suffix != ".yaml":
@@ -86,7 +86,8 @@ def calibrate(
     ):
         if name is not None and name not in known:
             raise InputError(option, "", name, ", ".join(known), hint=closest(name, known))
-    require("mpi")
+    if system == DEFAULT_SYSTEM:  # what another one lacks, which may have modules, ReFrame knows
+        require("mpi")
     folder = root / "results" / "calibration" / output.stem
     choice = SystemChoice(name=system, partition=partition, environment=environment)
     try:

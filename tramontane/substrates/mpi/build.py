@@ -1,11 +1,12 @@
 """Builds the skeleton program, and the library that traces programs, with an MPI library, on demand and once.
 
-They are in ``build/mpi-<environment>/`` and ``build/trace-<environment>/``.
+They are in ``build/mpi-<environment>/`` and ``build/trace-<environment>/``, with an environment of another system than
+`generic` in ``build/mpi-<system>+<environment>/`` and so on.
 
 Where Spack is to build (`tramontane.substrates.spack`), a link to the program of its environment stands there instead.
 
 By hand: ``python -m tramontane.substrates.mpi.build openmpi``, with the name of an environment of the system `generic`;
-for another system, as ReFrame does, with the name and its compiler.
+for another system, as ReFrame does, with the name, its compiler and the system.
 """
 
 import fcntl
@@ -39,17 +40,17 @@ def missing_tools() -> list[str]:
     return [*tools, *(["cmake"] if find_command("cmake") is None else [])]
 
 
-def folder_of(environment: str) -> Path:
-    """Return the folder that the program is built in."""
-    return Path(BUILDS, f"mpi-{environment}")
+def folder_of(environment: str, system: str = DEFAULT_SYSTEM, what: str = "mpi") -> Path:
+    """Return the folder that the program is built in: no two environments share one, as no name holds a ``+``."""
+    return Path(BUILDS, f"{what}-{environment if system == DEFAULT_SYSTEM else f'{system}+{environment}'}")
 
 
 def build_program(library: Library) -> Path:
     """Return the program built with `library`, as `build_with` does."""
-    return build_with(library.name, library.compiler)
+    return build_with(library.name, library.compiler, library.system)
 
 
-def build_with(environment: str, compiler: str) -> Path:
+def build_with(environment: str, compiler: str, system: str = DEFAULT_SYSTEM) -> Path:
     """Return the program built with a compiler; it is built if it is not there or its sources have changed.
 
     Everything that builds it comes here, ReFrame too, so that no two build at once in one folder.
@@ -60,19 +61,20 @@ def build_with(environment: str, compiler: str) -> Path:
         The name of the environment, which names the folder.
     compiler : str
         The C++ compiler wrapper of the MPI library, with path.
+    system : str
+        The environment's system.
 
     Raises
     ------
     RuntimeError
         If that fails; the message names the log.
     """
-    return _built(folder_of(environment), program.NAME, environment, compiler)
+    return _built(folder_of(environment, system), program.NAME, environment, compiler)
 
 
 def build_tracer(library: Library) -> Path:
     """Return the library that traces programs of `library`, built as `build_program` does; RuntimeError likewise."""
-    folder = Path(BUILDS, f"trace-{library.name}")
-    return _built(folder, program.TRACER, library.name, library.compiler)
+    return _built(folder_of(library.name, library.system, "trace"), program.TRACER, library.name, library.compiler)
 
 
 def _built(folder: Path, name: str, environment: str, compiler: str) -> Path:
@@ -173,11 +175,11 @@ def _compiler(environment: str, named: list[str]) -> str:
 
 def main(arguments: list[str]) -> int:
     """Build with the environment that is named; return the exit status."""
-    if len(arguments) not in {1, 2}:
-        print("usage: python -m tramontane.substrates.mpi.build ENVIRONMENT [COMPILER]", file=sys.stderr)
+    if len(arguments) not in {1, 3}:
+        print("usage: python -m tramontane.substrates.mpi.build ENVIRONMENT [COMPILER SYSTEM]", file=sys.stderr)
         return 2
     environment, *named = arguments
-    return print_outcome(lambda: build_with(environment, _compiler(environment, named)))
+    return print_outcome(lambda: build_with(environment, _compiler(environment, named), *named[1:]))
 
 
 if __name__ == "__main__":
