@@ -41,11 +41,23 @@ def point(tmp_path: Path) -> Callable[..., Point]:
 def test_without_a_library_the_line_that_installs_one(monkeypatch: pytest.MonkeyPatch) -> None:
     tools = {"cmake", "c++"}
     for module in (libraries, build):
-        monkeypatch.setattr(module, "find_command", lambda name: name if name in tools else None)
+        monkeypatch.setattr(module, "find_command", lambda name, **_: name if name in tools else None)
     said = substrate.Mpi().available()
     assert said == f"no MPI library found; installed by: {libraries.INSTALL}"
     tools.clear()
     assert "cmake not found; installed by: apt-get install" in str(substrate.Mpi().available())
+
+
+def test_a_wheel_does_not_take_the_place_of_a_machines_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder, names in (("own", ("mpicxx", "mpirun", "cmake")), ("system", ("mpicxx", "cmake"))):
+        (tmp_path / folder).mkdir()
+        for name in names:
+            (tmp_path / folder / name).touch(0o755)
+    monkeypatch.setattr(libraries, "BIN", tmp_path / "own")
+    monkeypatch.setenv("PATH", str(tmp_path / "system"))
+    assert libraries.find_command("mpicxx") == str(tmp_path / "system" / "mpicxx")
+    assert libraries.find_command("mpirun") == str(tmp_path / "own" / "mpirun")
+    assert libraries.find_command("cmake", own_first=True) == str(tmp_path / "own" / "cmake")
 
 
 def test_a_library_of_no_name_is_used_only_where_no_other_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +192,7 @@ def test_a_build_begins_anew_with_any_cmake(tmp_path: Path, monkeypatch: pytest.
         ' *) test ! -e "$4/CMakeCache.txt" -a ! -e "$4/CMakeFiles" ;; esac\n'
     )
     cmake.chmod(0o755)
-    monkeypatch.setattr(build, "find_command", lambda _: str(cmake))
+    monkeypatch.setattr(build, "find_command", lambda *_, **__: str(cmake))
     monkeypatch.setattr(build, "BUILDS", tmp_path / "build")
     folder = build.folder_of("x", "site")
     (folder / "CMakeFiles").mkdir(parents=True)

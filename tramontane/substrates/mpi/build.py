@@ -37,7 +37,7 @@ def missing_tools() -> list[str]:
     """Return what is needed to build and is not there."""
     compilers = ("c++", "g++", "clang++")
     tools = [] if any(map(find_command, compilers)) else ["a C++ compiler"]
-    return [*tools, *(["cmake"] if find_command("cmake") is None else [])]
+    return [*tools, *(["cmake"] if find_command("cmake", own_first=True) is None else [])]
 
 
 def folder_of(environment: str, system: str = DEFAULT_SYSTEM, what: str = "mpi") -> Path:
@@ -115,7 +115,7 @@ _FLAGS = ("CMAKE_BUILD_TYPE", "CXXFLAGS")
 
 
 def _cmake(compiler: str, folder: Path, name: str) -> None:
-    cmake = str(find_command("cmake"))
+    cmake = str(find_command("cmake", own_first=True))
     options = {
         "TRAMONTANE_MPI": "ON",
         "TRAMONTANE_EXTENSION": "OFF",

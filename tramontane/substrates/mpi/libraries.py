@@ -44,9 +44,13 @@ class Library:
     variables: dict[str, str]
 
 
-def find_command(name: str) -> str | None:
-    """Return the path of a command, of this virtual environment or of the system."""
-    return shutil.which(name, path=f"{BIN}{os.pathsep}{os.environ.get('PATH', os.defpath)}")
+def find_command(name: str, *, own_first: bool = False) -> str | None:
+    """Return the path of a command, of PATH or else of this virtual environment; with `own_first` of the latter first.
+
+    What `pip` has installed does not take the place of a machine's MPI library, but is newer than many a CMake.
+    """
+    places = [os.environ.get("PATH", os.defpath), str(BIN)]
+    return shutil.which(name, path=os.pathsep.join(reversed(places) if own_first else places))
 
 
 def _described(name: str) -> System:
