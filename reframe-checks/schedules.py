@@ -24,7 +24,7 @@ from reframe.core.builtins import (
 from tramontane.measurement.calibration import TAG, belongs, hosts_wrong, messages_arguments, per_node
 from tramontane.measurement.cases import BATCH, cases, project, reference
 from tramontane.measurement.netcdf import FORMS, LACKING, PROGRAM, RANKS, SCALES, SYSTEM, wrong_in
-from tramontane.measurement.reframe_report import note_passed
+from tramontane.measurement.reframe_report import SESSION, note_passed
 from tramontane.measurement.settings import FEATURE, SCALE
 from tramontane.study import load_system
 from tramontane.substrates import spack
@@ -143,6 +143,7 @@ class Measured(rfm.RunOnlyRegressionTest):
         """Start so many ranks with these arguments, on as few nodes as hold them, or `apart` on all that there are."""
         most = self.current_partition.extras["ranks"]
         self.skip_if(ranks > most, f"{ranks} ranks, at most {most} here")
+        SESSION.started += 1
         self.num_tasks = ranks
         self.num_tasks_per_node = per_node(
             ranks, self.nodes if apart else 1, self.current_partition.extras["ranks_per_node"]

@@ -19,7 +19,7 @@ from tramontane.measurement.execution import choose
 from tramontane.measurement.netcdf import FORMS, LACKING, program_of, wrong_in
 from tramontane.measurement.netcdf import main as build_for_files
 from tramontane.measurement.references import main, references
-from tramontane.measurement.reframe_report import failed_builds, outcomes, ran, refuse_empty_run
+from tramontane.measurement.reframe_report import Session, failed_builds, outcomes, refuse_empty_run
 from tramontane.measurement.settings import Site, look_around, settings
 from tramontane.study import load_experiment, load_system
 from tramontane.study.points import SystemChoice
@@ -271,7 +271,6 @@ def test_reports_are_read(tmp_path: Path) -> None:
     assert (first.case, first.failure, first.seconds) == ("a", "", 3.0)
     assert first.measured == {"time_s": {"median": 2.5e-3}}
     assert (second.measured, second.failure) == (None, "sanity error: 1 != 2")
-    assert ran(report) == 2
     assert failed_builds(report) == ["Program with mpich: no compiler"]
     assert references(outcomes(report), -0.5, 0.3).splitlines() == [
         "references:",
@@ -279,16 +278,43 @@ def test_reports_are_read(tmp_path: Path) -> None:
     ]
 
 
-def test_a_run_without_cases_ends_with_status_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_case_counts_as_it_ended_last_and_for_references_each_time_it_ran(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def took(seconds: float) -> str:
+        return json.dumps({"time_s": {"median": seconds}})
+
+    failed = {"result": "fail", "fail_reason": "sanity", "measured": ""}
+    build = {"fixture": True, "name": "Program", "environ": "openmpi", "result": "fail", "fail_reason": "disk full"}
+    runs = [
+        [build, case("a", measured=took(1e-3)), case("b") | failed],
+        [build | {"result": "pass"}, case("a", measured=took(3e-3)), case("b", measured=took(7e-3))],
+        [case("a", measured=took(2e-3))],  # as where only some were run again
+    ]
+    report = tmp_path / "report.json"
+    report.write_text(json.dumps({"runs": [{"testcases": tests} for tests in runs]}))
+    last = {each.case: each.measured for each in outcomes(report)}
+    assert last == {"a": json.loads(took(2e-3)), "b": json.loads(took(7e-3))}
+    assert failed_builds(report) == []
+    main([str(report)])
+    printed = capsys.readouterr().out.splitlines()
+    assert [line.split("time: ")[1].split(",")[0] for line in printed[1:]] == ["2000000 ns", "7000000 ns"]
+
+
+def test_what_waits_for_a_build_that_failed_is_no_outcome(tmp_path: Path) -> None:
+    """The build says why, and ReFrame of the case nothing."""
+    waiting = case("a", "fail_deps", fail_phase=None, measured="")
+    build = {"fixture": True, "name": "Program", "environ": "openmpi", "result": "fail", "fail_reason": "no compiler"}
+    report = write_report(tmp_path, build, waiting)
+    assert list(outcomes(report)) == []
+    assert failed_builds(report) == ["Program with openmpi: no compiler"]
+
+
+def test_a_run_without_cases_ends_with_status_1(monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[int] = []
     monkeypatch.setattr(os, "_exit", ended.append)
-    report = write_report(tmp_path, case("c", "skip"))
-    refuse_empty_run(["-l"], 0.0, tmp_path)
-    refuse_empty_run(["-r", "--report-file", str(write_report(tmp_path, case("a")))], 0.0, tmp_path)
+    for session in (Session(), Session(runs=True, started=1)):
+        refuse_empty_run(session)
     assert ended == []
-    write_report(tmp_path, case("c", "skip"))
-    refuse_empty_run(["-r", f"--report-file={report}"], 0.0, tmp_path)
-    refuse_empty_run(["--run"], 0.0, tmp_path)  # no report at all
-    write_report(tmp_path, case("a"))
-    refuse_empty_run(["-r", f"--report-file={report}"], report.stat().st_mtime + 10, tmp_path)  # one of an earlier run
-    assert ended == [1, 1, 1]
+    refuse_empty_run(Session(runs=True))
+    assert ended == [1]

@@ -113,11 +113,27 @@ def test_another_library_passes_through_slurm(reframe: Reframe, slurm: Any) -> N
 
 
 @needs_openmpi
-def test_a_run_without_a_case_fails(here: Path, reframe: Reframe) -> None:
-    run = reframe(here, "-t", "production", "-r")
+@pytest.mark.parametrize(
+    "arguments", [("-t", "production", "-r"), ("-n", "nothing-such", "-Rr"), ("-n", "none", "--ru")]
+)
+def test_a_run_without_a_case_fails(here: Path, reframe: Reframe, arguments: tuple[str, ...]) -> None:
+    run = reframe(here, *arguments)
     assert "Ran 0/0" in run.said
     assert "no case was run" in run.said
     assert run.status == 1
+
+
+@needs_openmpi
+def test_a_list_of_no_case_is_no_failure(here: Path, reframe: Reframe) -> None:
+    assert reframe(here, "-n", "nothing-such", "-l").status == 0
+
+
+@needs_openmpi
+def test_a_run_passes_wherever_its_report_goes(here: Path, reframe: Reframe, tmp_path: Path) -> None:
+    for arguments, own in (((), str(tmp_path / "own.json")), ((f"--report-file={tmp_path}/{{sessionid}}.json",), "")):
+        environment = {"RFM_REPORT_FILE": own} if own else {}
+        run = reframe(here, "-n", "measured-2", "-r", *arguments, to_report=False, **environment)
+        assert run.status == 0, run.said
 
 
 @needs_openmpi
