@@ -217,6 +217,7 @@ def test_an_environment_of_modules_that_are_not_loaded_is_refused(
 ) -> None:
     file = tmp_path / "configs" / "systems" / "site.yaml"
     file.parent.mkdir(parents=True)
+    (tmp_path / "configs" / "experiments").mkdir()
     file.write_text(
         "description: x\nhosts: [x]\nmodules_system: lmod\n"
         "environments: {gnu: {compiler: CC, modules: [gcc/13, mpi]}}\n"
