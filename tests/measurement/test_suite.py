@@ -162,6 +162,22 @@ def test_messages_inside_a_node_of_several_are_no_network(here: Path, reframe: R
 
 
 @needs_openmpi
+def test_messages_go_from_node_to_node_through_slurm(here: Path, reframe: Reframe, slurm: Any) -> None:
+    """Here both nodes are one machine, which is noticed, too."""
+    file = here / "configs" / "systems" / "slurm-local.yaml"
+    text = (ROOT / "configs" / "systems" / "slurm-local.yaml").read_text()
+    file.write_text(text.replace("ranks_per_node: 64", "ranks_per_node: 64\n    nodes: 2"))
+    before = slurm.jobs().keys()
+    run = reframe(
+        here, "--system", "slurm-local", "-p", "openmpi", "-n", "Messages", "-r", PATH=slurm.environment["PATH"]
+    )
+    [job] = slurm.jobs().keys() - before
+    assert "NumNodes=2" in slurm.ask("scontrol", "show", "job", job)
+    [case] = run.cases
+    assert "both ranks ran on " in case["fail_reason"]
+
+
+@needs_openmpi
 @pytest.mark.parametrize(
     ("pipe", "reason"),
     [
