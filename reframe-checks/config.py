@@ -1,16 +1,19 @@
 """ReFrame's settings for every system of configs/systems:  reframe -C reframe-checks/config.py -c reframe-checks ..."""
 
 import atexit
+import functools
 import sys
-import time
+from collections.abc import Callable
+from typing import Any
 
 from reframe.core.backends import register_launcher
 from reframe.core.launchers import JobLauncher
 from reframe.core.schedulers import Job
+from reframe.frontend.executors import Runner
 
 from tramontane.errors import InputError
 from tramontane.measurement.cases import project
-from tramontane.measurement.reframe_report import refuse_empty_run
+from tramontane.measurement.reframe_report import SESSION, refuse_empty_run
 from tramontane.measurement.settings import LAUNCHER, MPIRUN, look_around, settings
 
 
@@ -23,6 +26,17 @@ class EnvironmentLauncher(JobLauncher):
         return [f"${MPIRUN}", str(job.num_tasks)]
 
 
+def noted(runall: Callable[..., None]) -> Callable[..., None]:
+    """Return ReFrame's function that runs cases, which then notes that it was called; options have many spellings."""
+
+    @functools.wraps(runall)
+    def wrapped(self: Runner, *arguments: Any, **keys: Any) -> None:
+        SESSION.runs = not self.policy.dry_run_mode
+        runall(self, *arguments, **keys)
+
+    return wrapped
+
+
 try:
     ROOT = project()
     site = look_around(ROOT)
@@ -32,4 +46,5 @@ except InputError as mistake:
 for line in site.absent:
     print(f"left out: {line}", file=sys.stderr)
 # ReFrame calls a run without a single case a success; here it is a failure.
-atexit.register(refuse_empty_run, sys.argv[1:], time.time(), ROOT)
+Runner.runall = noted(Runner.runall)
+atexit.register(refuse_empty_run)

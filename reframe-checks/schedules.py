@@ -21,15 +21,16 @@ from reframe.core.builtins import (
     variable,
 )
 
-from tramontane.measurement.calibration import TAG, messages_arguments
+from tramontane.measurement.calibration import TAG, belongs, hosts_wrong, messages_arguments, per_node
 from tramontane.measurement.cases import BATCH, cases, project, reference
 from tramontane.measurement.netcdf import FORMS, LACKING, PROGRAM, RANKS, SCALES, SYSTEM, wrong_in
-from tramontane.measurement.reframe_report import note_passed
+from tramontane.measurement.reframe_report import SESSION, note_passed
 from tramontane.measurement.settings import FEATURE, SCALE
 from tramontane.study import load_system
 from tramontane.substrates import spack
 from tramontane.substrates.mpi import pnetcdf
-from tramontane.substrates.mpi.program import REPETITIONS, WARMUP, arguments, complaint
+from tramontane.substrates.mpi.build import folder_of
+from tramontane.substrates.mpi.program import NAME, REPETITIONS, WARMUP, arguments, complaint
 
 #: Where the sources are, and where the experiments and systems are: as a rule the same checkout.
 SOURCES = Path(__file__).resolve().parents[1]
@@ -68,7 +69,8 @@ class Program(rfm.CompileOnlyRegressionTest):
         # The same command that a point builds with: it locks the folder, for both may want the program at once.
         self.build_system = "CustomBuild"
         build = f"{sys.executable} -m tramontane.substrates.mpi.build"
-        self.build_system.commands = [f"cd {SOURCES} && {build} {self.current_environ.name} {self.current_environ.cxx}"]
+        own = f"{self.current_environ.name} {self.current_environ.cxx} {self.current_system.name}"
+        self.build_system.commands = [f"cd {SOURCES} && {build} {own}"]
 
     def _build_with_spack(self, spec: str) -> None:
         """Build in an environment of Spack that ReFrame makes, with our recipes and this checkout's sources."""
@@ -84,7 +86,7 @@ class Program(rfm.CompileOnlyRegressionTest):
         """What starts the program."""
         if self.current_environ.extras.get("build") == "spack":
             return str(Path(self.stagedir, ENVIRONMENT, ".spack-env", "view", "bin", "tramontane-mpi"))
-        return str(SOURCES / "build" / f"mpi-{self.current_environ.name}" / "tramontane-mpi")
+        return str(folder_of(self.current_environ.name, self.current_system.name) / NAME)
 
     @sanity_function
     def is_built(self) -> Any:
@@ -133,18 +135,24 @@ class Measured(rfm.RunOnlyRegressionTest):
     measured = variable(str, value="", loggable=True)
     #: What built the program: CMake, or a package of Spack.
     built_by = variable(str, value="", loggable=True)
-    time_limit = "10m"
+    #: ReFrame's own, that of the partition if nobody sets it.
+    time_limit: Any
     valid_prog_environs = WITH_MPI
 
-    def start(self, ranks: int, words: list[str]) -> None:
-        """Start so many ranks with these arguments."""
+    def start(self, ranks: int, words: list[str], *, apart: bool = False) -> None:
+        """Start so many ranks with these arguments, on as few nodes as hold them, or `apart` on all that there are."""
         most = self.current_partition.extras["ranks"]
         self.skip_if(ranks > most, f"{ranks} ranks, at most {most} here")
+        SESSION.started += 1
         self.num_tasks = ranks
-        self.num_tasks_per_node = min(ranks, self.current_partition.extras["ranks_per_node"])
+        self.num_tasks_per_node = per_node(
+            ranks, self.nodes if apart else 1, self.current_partition.extras["ranks_per_node"]
+        )
         self.executable = self.program.executable_path
         self.built_by = spack.origin(Path(self.executable)) or spack.CMAKE
         self.executable_opts = words
+        # ReFrame's own key of a partition would hold for builds, too.
+        self.time_limit = self.time_limit or f"{self.current_partition.extras['seconds']}s"
 
     @sanity_function
     def has_verified_data(self) -> Any:
@@ -157,9 +165,18 @@ class Measured(rfm.RunOnlyRegressionTest):
             [
                 sn.assert_eq(len(lines), 1, f"no single result of {self.num_tasks} ranks: {said}"),
                 sn.assert_eq(result.get("ranks"), self.num_tasks, "{0} ranks ran, not {1}"),
+                sn.assert_true(result.get("verified"), "data were not verified"),
                 *self.further(result),
+                # Slurm without accounting does not tell.
+                sn.assert_in(self.job.exitcode, (0, None), "the job ended with status {0}"),
             ]
         )
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of a job on this partition, at most."""
+        nodes: int = self.current_partition.extras["nodes"]
+        return nodes
 
     def further(self, result: dict[str, Any]) -> list[Any]:
         """Return what else is to be true of a result."""
@@ -210,11 +227,7 @@ class Schedule(Measured):
         point = CASES[self.case].point
         assert point is not None, f"{self.case} has no point"
         words = arguments(point, warmup=self.warmup, repetitions=self.repetitions)
-        self.start(point.ranks, [*words, f"ranks={point.ranks}"])
-
-    def further(self, result: dict[str, Any]) -> list[Any]:
-        """Return that data were verified."""
-        return [sn.assert_true(result.get("verified"), "data were not verified")]
+        self.start(point.ranks, [*words, f"ranks={point.ranks}"], apart=belongs(self.case))
 
     @run_before("performance")
     def set_reference(self) -> None:
@@ -231,7 +244,7 @@ class Schedule(Measured):
 
 @rfm.simple_test
 class Messages(Measured):
-    """Messages between two ranks: latency, bandwidth, and how many small ones pass in a second."""
+    """Messages between two ranks, on two nodes where there are: latency, bandwidth, and small ones in a second."""
 
     case = parameter([name for name in CASES if name not in POINTS], loggable=True)
     descr = "messages between two ranks"
@@ -245,7 +258,12 @@ class Messages(Measured):
     @run_before("run")
     def set_command(self) -> None:
         """Start two ranks."""
-        self.start(2, [*messages_arguments(), "ranks=2"])
+        self.start(2, [*messages_arguments(), "ranks=2"], apart=True)
+
+    def further(self, result: dict[str, Any]) -> list[Any]:
+        """Return that messages went from node to node, where there are several: one node's memory is no network."""
+        wrong = hosts_wrong(result.get("hosts", {}), self.nodes)
+        return [sn.assert_false(wrong, wrong)]
 
     @run_before("performance")
     def set_values(self) -> None:
@@ -289,7 +307,6 @@ class Files(Measured):
         """Return that the ranks read what they had written, and that the file holds it."""
         wrong = wrong_in(Path(self.stagedir, self.file), int(result.get("values", 0)))
         return [
-            sn.assert_true(result.get("verified"), "data were not verified"),
             sn.assert_ge(result.get("values"), self.cells * self.levels, "{0} values, not {1} of a variable"),
             sn.assert_false(wrong, wrong),
         ]

@@ -54,11 +54,22 @@ namespace {
     return given;
 }
 
+/// Refuses arguments without a kind that the program knows: a workload's, or that of messages between two ranks.
+void refuse_no_kind(const std::vector<std::string>& arguments) {
+    Key kind = Key::word("kind", {});
+    for (const WorkloadKind& each : workload_kinds()) kind.words.push_back(each.name);
+    kind.words.emplace_back("pingpong");
+    KeyReader reader{split_arguments(arguments)};
+    Values values;
+    reader.read({kind}, values, "workload.");
+}
+
 }  // namespace
 
 Options read_options(const std::vector<std::string>& arguments, Rank ranks) {
     KeyReader reader{with_library_algorithm(split_arguments(arguments))};
     Values workload, program;
+    refuse_no_kind(arguments);
     const WorkloadKind& kind = read_workload(reader, workload);
     const std::vector<Key> keys = program_keys(ranks);
     reader.read(keys, program);

@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tramontane.calibration import calibrate as calibrating
 from tramontane.calibration import fit, machine_file, measurement, side_by_side, summary
 from tramontane.calibration.dataset import as_dataset
 from tramontane.measurement import calibration
 from tramontane.measurement.reframe_report import CaseOutcome
-from tramontane.study import Machine, Point, validate_file
+from tramontane.measurement.settings import Site
+from tramontane.study import Machine, Point, System, validate_file
 from tramontane.study.points import SystemChoice
+from tramontane.study.systems import Environment, Partition
 from tramontane.substrates import get
 
 TRUTH = fit.Parameters(latency=400e-9, bandwidth=8e9, copies=20e9, send=150e-9, receive=90e-9, eager_limit=4096)
@@ -30,7 +33,7 @@ def printed(parameters: fit.Parameters, noise: float = 0.0) -> dict[str, Any]:
         send, receive = ({"min": o, "median": 2 * o, "max": 9 * o} for o in (parameters.send, parameters.receive))
         waiting = receive if size <= 1024 else None
         sizes.append({"bytes": size, "one_way_s": times, "gap_s": gap, "send_s": send, "receive_s": waiting})
-    return {"mpi_library": "a library", "hosts": {"here": 2}, "sizes": sizes}
+    return {"mpi_library": "a library", "hosts": {"here": 2}, "sizes": sizes, "verified": True}
 
 
 def measured(parameters: fit.Parameters, noise: float = 0.0) -> measurement.Messages:
@@ -69,6 +72,11 @@ def test_times_that_fit_no_machine_are_refused() -> None:
         fit.fit(sizes, [3e-6, 2e-6, 1e-6], 0.0, 0.0)
     with pytest.raises(ValueError, match="less than overheads"):
         fit.fit(sizes, [1e-6, 1.1e-6, 1.2e-6], 5e-6, 0.0)
+    for wrong in (0.0, -1e-9, float("nan")):
+        with pytest.raises(
+            ValueError, match=r"a message of 64 B: found a one-way time of .* s, allowed: more than 0 s"
+        ):
+            fit.fit(sizes, [1e-6, wrong, 1.2e-6], 0.0, 0.0)
 
 
 def test_the_simulator_gives_the_times_back() -> None:
@@ -130,6 +138,44 @@ def test_points_are_measured_and_simulated_alike() -> None:
 def test_without_messages_there_is_nothing_to_fit() -> None:
     with pytest.raises(RuntimeError, match="no MPI library"):
         measurement.measure(lambda points: [(next(iter(points)), "no MPI library")], [])
+
+
+def test_damaged_messages_are_not_fitted() -> None:
+    with pytest.raises(RuntimeError, match="calibration-messages: data were not verified"):
+        measurement.measure(lambda points: [outcome(next(iter(points)), printed(TRUTH) | {"verified": False})], [])
+
+
+def test_on_several_nodes_every_rank_gets_one() -> None:
+    assert [calibration.per_node(2, nodes, 8) for nodes in (1, 2, 3)] == [2, 1, 1]
+    assert [calibration.per_node(16, nodes, 8) for nodes in (1, 2, 4, 5, 16)] == [8, 8, 4, 4, 1]
+    assert calibration.hosts_wrong({"a": 2}, 1) == calibration.hosts_wrong({"a": 1, "b": 1}, 2) == ""
+    assert calibration.hosts_wrong({"a": 2}, 2).startswith("both ranks ran on a, so messages went through its memory")
+
+
+def test_the_partition_that_ran_says_what_a_machine_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the first one, which can't be used here; allreduces of more ranks than nodes say nothing of the network."""
+    environments = {"e": Environment(compiler="mpicxx")}
+    first = Partition(environments=["e"], ranks_per_node=64)
+    second = Partition(environments=["e"], ranks_per_node=20, nodes=4, scheduler="squeue", launcher="srun")
+    system = System(
+        description="x", hosts=[".*"], environments=environments, partitions={"first": first, "second": second}
+    )
+    site = Site({"site": system}, {"site": environments}, {"site": {"second": second}}, [])
+    monkeypatch.setattr(calibrating, "look_around", lambda _: site)
+    chosen: list[SystemChoice] = []
+
+    def runner(choice: SystemChoice, folder: Path, root: Path) -> measurement.Run:
+        chosen.append(choice)
+        return lambda points: [
+            outcome(case, operation(2e-4) if point else printed(TRUTH)) for case, point in points.items()
+        ]
+
+    monkeypatch.setattr(calibrating, "runner", runner)
+    found = calibrating.calibrate(SystemChoice(name="site"), [2, 4, 8], tmp_path, tmp_path)
+    assert chosen == [SystemChoice(name="site", partition="second", environment="e")]
+    assert found.machine["nodes_per_switch"] == 20
+    assert found.processors == 80
+    assert [stage.ranks for stage in found.stages] == [2, 4]
 
 
 def test_allreduces_enter_the_fit_stage_by_stage() -> None:

@@ -249,3 +249,16 @@ def test_a_row_wanted_twice_is_refused(tmp_path: Path) -> None:
 def test_a_machine_without_rows_is_refused(measured: Path) -> None:
     with pytest.raises(InputError, match=r"--machine: found 'lumi'; allowed: a machine of .*ours.csv: marenostrum5"):
         read_rows(measured, "lumi", ROOT)
+
+
+@pytest.mark.parametrize(("nodes", "line"), [(1, 3), (10**6, 3)])
+def test_a_job_that_no_machine_can_have_run_is_told_with_its_line(tmp_path: Path, nodes: int, line: int) -> None:
+    file = tmp_path / "rows.csv"
+    rows = [f"{MACHINE},d,{number},{number},alltoall,linear,own,8,10" for number in (4, nodes)]
+    file.write_text("\n".join([HEAD, *rows]) + "\n", encoding="utf-8")
+    most = load_machine(MACHINE, ROOT).facts.nodes
+    with pytest.raises(InputError) as caught:
+        read_rows(file, MACHINE, ROOT)
+    assert str(caught.value).endswith(
+        f"rows.csv: line {line}, nodes: found {nodes}; allowed: 2 to {most}, all of the machine"
+    )

@@ -14,6 +14,7 @@ from tramontane.campaign import rules as rules_module
 from tramontane.campaign import slurm
 from tramontane.campaign.plan import Plan, make_plan, write_plan
 from tramontane.campaign.rules import Rules, Step, figure_outputs, sheet_outputs, study_outputs
+from tramontane.campaign.slurm import limits
 from tramontane.study.cost import rates
 from tramontane.substrates import devices
 from tramontane.support.layout import CODE, SCHEMATICS_OF, Layout
@@ -67,14 +68,26 @@ def test_a_job_is_sent_again_with_more_of_what_it_lacked(
     plan = make_plan(project, "smoke", cores=1, cluster=True)
     write_plan(plan)
     batch = plan.batches[0].identity
-    said = [f"{number}|{state}|rule_run_batch_wildcards_smoke_{batch}" for number, state in enumerate(endings, 9)]
+    here = Path.cwd()
+    said = [
+        f"{number}|{state}|rule_run_batch_wildcards_smoke_{batch}|{here}" for number, state in enumerate(endings, 9)
+    ]
     others = ["3|TIMEOUT|rule_run_batch_wildcards_smoke_0123456789abcdef", f"99|RUNNING|{batch}", "5|FAILED|(null)"]
-    monkeypatch.setattr(slurm, "_ask", lambda *_: "\n".join([*others, *said]))
+    elsewhere = f"98|TIMEOUT|rule_run_batch_wildcards_smoke_{batch}|{here}/other|checkout"
+    asked: list[tuple[str, ...]] = []
+
+    def ask(*command: str) -> str:
+        asked.append(command)
+        return "\n".join([*(f"{line}|{here}" for line in others), *said, elsewhere])
+
+    monkeypatch.setattr(slurm, "_ask", ask)
     wildcards = SimpleNamespace(scale="smoke", batch=batch)
     rules, attempt = Rules(project), max(len(endings), 1) + 1
     memory, time = ENDINGS[endings]
     assert rules.memory(wildcards, attempt) == pytest.approx(memory * rules.memory(wildcards), abs=2)
     assert rules.runtime(wildcards, attempt) == time * rules.runtime(wildcards)
+    assert all("--me" in command for command in asked)
+    assert asked
 
 
 def test_a_job_never_asks_for_more_time_than_the_partition_allows(
@@ -123,6 +136,18 @@ def test_a_batch_never_asks_for_more_memory_than_the_plan_allows(project: Path) 
     assert plan.batches
     wildcards = SimpleNamespace(scale="smoke", batch=plan.batches[0].identity)
     assert Rules(project).memory(wildcards, attempt=4) == 95
+
+
+def test_a_job_asks_for_mebibytes_as_slurm_counts(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And so never for more than the largest node has, whose memory Slurm tells in MiB as well."""
+    node = 256_000
+    plan = make_plan(project, "smoke", cores=1, cluster=True, memory=limits([("a*", "30:00", str(node), "")]).memory)
+    write_plan(plan)
+    batch = plan.batches[0]
+    wildcards = SimpleNamespace(scale="smoke", batch=batch.identity)
+    monkeypatch.setattr(slurm, "attempts", lambda batch, number: slurm.Attempts(memory=number))
+    assert Rules(project).memory(wildcards) == math.ceil((1.3 * batch.memory + 300e6) / 2**20)
+    assert Rules(project).memory(wildcards, attempt=10**6) == node
 
 
 def test_a_campaign_is_fresh_when_everything_is_there_in_order(

@@ -21,6 +21,7 @@ from tests.simulator.points import without_costs
 from tests.waiting import wait_for
 from tramontane import __version__, cli
 from tramontane.campaign.plan import Plan
+from tramontane.cli.calibrate import _counts
 
 ROOT = Path(__file__).parents[2]
 
@@ -763,6 +764,26 @@ def test_commands_make_no_folder_that_was_mistyped(tramontane: Callable[..., Ans
         assert answer.err.startswith(f"{option}: found 'no/where/x.")
         assert answer.err.endswith("; allowed: a file in a folder that exists\n")
     assert not (here / "no").exists()
+
+
+def test_a_calibration_refuses_a_name_that_no_machine_can_have_before_it_measures(
+    tramontane: Callable[..., Answer], here: Path
+) -> None:
+    for name in ("a+b.yaml", "here it.yaml", ".yaml.yaml"):
+        answer = tramontane("calibrate", "-o", name)
+        assert (answer.status, answer.err.count("\n")) == (2, 1)
+        assert f"{name}: found the file name '{name}'; allowed: a name of letters" in answer.err
+    assert _counts("4, 2,4 2") == [4, 2]
+
+
+def test_no_command_replaces_a_device_or_a_pipe(tramontane: Callable[..., Answer], here: Path) -> None:
+    os.mkfifo(here / "pipe.yaml")
+    (here / "link.yaml").symlink_to(here / "pipe.yaml")
+    for name in ("pipe.yaml", "link.yaml"):
+        answer = tramontane("calibrate", "-o", name)
+        assert (answer.status, answer.err.count("\n")) == (2, 1)
+        assert answer.err == f"--output: {name} is a device, a pipe or a socket; allowed: a file\n"
+    assert (here / "pipe.yaml").is_fifo()
 
 
 @pytest.mark.parametrize(

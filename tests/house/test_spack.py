@@ -21,6 +21,9 @@ ROOT = Path(__file__).parents[2]
 REPOSITORY = ROOT / "spack_repo" / "tramontane"
 RECIPES = sorted(REPOSITORY.glob("packages/*/package.py"))
 
+#: Files whose environments may say what Spack is to build.
+SYSTEMS = sorted((ROOT / "configs" / "systems").glob("*.yaml"))
+
 #: What Spack 0.23 and 1.x both take, of the parts that we use; a stricter schema than either's own.
 SCHEMA = {
     "type": "object",
@@ -180,3 +183,17 @@ def test_spack_concretizes_our_own_packages(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "spack.lock").is_file()
+
+
+def test_specs_of_systems_name_a_package_that_builds_the_program() -> None:
+    specs = [
+        environment["spec"]
+        for file in SYSTEMS
+        for environment in YAML(typ="safe").load(file.read_text())["environments"].values()
+        if "spec" in environment
+    ]
+    assert specs
+    for spec in specs:
+        [name] = re.findall(r"^[a-z0-9-]+", spec)
+        recipe = REPOSITORY / "packages" / name / "package.py"
+        assert 'build_targets = ["tramontane-mpi"]' in recipe.read_text(), spec

@@ -76,13 +76,20 @@ class Run:
 def reframe(tmp_path: Path) -> Callable[..., Run]:
     """A function that runs the checks as the documentation says, in a folder of one's choice."""
 
-    def run(folder: Path, *arguments: str, **environment: str) -> Run:
+    def run(folder: Path, *arguments: str, to_report: bool = True, **environment: str) -> Run:
         report = tmp_path / "report.json"
         report.unlink(missing_ok=True)
         done = subprocess.run(
             [
                 *(sys.executable, str(Path(sys.executable).with_name("reframe")), "--nocolor"),
-                *("-C", str(CHECKS / "config.py"), "-c", str(CHECKS), "-R", "--report-file", str(report)),
+                *(
+                    "-C",
+                    str(CHECKS / "config.py"),
+                    "-c",
+                    str(CHECKS),
+                    "-R",
+                    *(("--report-file", str(report)) if to_report else ()),
+                ),
                 *("--stage", str(tmp_path / "stage"), "--output", str(tmp_path / "output"), *arguments),
             ],
             cwd=folder,

@@ -14,8 +14,11 @@ import xarray as xr
 from tramontane.campaign.batch import run_batch
 from tramontane.campaign.packing import pack_all
 from tramontane.campaign.plan import make_plan, write_plan
+from tramontane.measurement.settings import Site
 from tramontane.results.store import Store
-from tramontane.study import Point
+from tramontane.study import Point, load_system
+from tramontane.study.points import SystemChoice
+from tramontane.substrates.mpi.build import folder_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -89,6 +92,61 @@ def test_without_an_mpi_library_the_others_run_and_the_missing_one_is_named(
         "substrate mpi: system generic: nothing of it can be used here: generic, environment openmpi"
     )
     assert reason.endswith("(Debian: apt-get install libopenmpi-dev openmpi-bin)")
+
+
+def test_what_had_passed_before_a_kill_is_not_measured_again(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever kills all of it leaves no time to take over what the checks have noted."""
+    from tramontane.measurement import execution
+    from tramontane.measurement.reframe_report import note_passed
+
+    workload = {"kind": "allreduce", "algorithm": "ring"}
+    points = [
+        Point.model_validate({"ranks": ranks, "workload": workload, "substrate": "mpi"}) for ranks in (2, 3, 4, 5)
+    ]
+    wanted = {point.id: point for point in points[:3]}
+    system = load_system("generic", here)
+    site = Site({"generic": system}, {"generic": system.environments}, {"generic": system.partitions}, [])
+    monkeypatch.setattr(execution, "look_around", lambda _: site)
+    monkeypatch.setattr(execution, "result_of", lambda point, measured, where: {"ranks": point.ranks, **measured})
+    cases = here / "measured" / "cases.json"
+    for point, environment in zip(points, ("openmpi", "mpich", "openmpi", "openmpi"), strict=True):
+        place = {"partition": "cores", "environ": environment}
+        note_passed(cases, {"case": point.id, "measured": '{"before": true}', "built_by": "cmake", **place})
+    ran: list[list[str]] = []
+
+    def run(command: object, cases: Path, *_: object) -> int:
+        ran.append([entry["id"] for entry in json.loads(cases.read_text())["points"]])
+        return 1
+
+    monkeypatch.setattr(execution, "_run_reframe", run)
+    found = dict(execution.measure(wanted, here / "measured", here, (here / "log").open("w")))
+    assert ran == [[points[1].id]]  # which another library had measured
+    assert set(found) == set(wanted)
+    assert {each["ranks"] for each in found.values() if isinstance(each, dict)} == {2, 4}
+    assert not list(cases.with_name("passed").iterdir())
+    # A calibration measures anew.
+    note_passed(cases, {"case": points[0].id, "measured": "{}", "partition": "cores", "environ": "openmpi"})
+    list(execution.run_cases(wanted, SystemChoice(name="generic"), here / "measured", here, (here / "log").open("w")))
+    assert ran[1] == list(wanted)
+
+
+@pytest.mark.slow
+@needs_openmpi
+def test_a_build_that_fails_is_the_reason(here: Path) -> None:
+    from tramontane.measurement import execution
+
+    file = here / "configs" / "systems" / "generic.yaml"
+    file.write_text(file.read_text().replace("mpicxx.openmpi", "'false'").replace("openmpi", "broken"))
+    point = Point.model_validate(
+        {"ranks": 2, "workload": {"kind": "allreduce", "algorithm": "ring"}, "substrate": "mpi"}
+    )
+    try:
+        [(_, said)] = execution.measure({point.id: point}, here / "measured", here, (here / "log").open("w"))
+    finally:
+        shutil.rmtree(folder_of("broken"))
+    assert isinstance(said, str)
+    assert said.startswith("Program")
+    assert " with broken: " in said
 
 
 @pytest.mark.slow

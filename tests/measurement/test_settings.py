@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.measurement.conftest import SYSTEM
 from tramontane.errors import InputError
 from tramontane.measurement.calibration import MESSAGES, RANKS, TAG, WORKLOADS
 from tramontane.measurement.cases import SYSTEMS, cases, mentions_mpi, reference, tags
@@ -18,8 +19,8 @@ from tramontane.measurement.execution import choose
 from tramontane.measurement.netcdf import FORMS, LACKING, program_of, wrong_in
 from tramontane.measurement.netcdf import main as build_for_files
 from tramontane.measurement.references import main, references
-from tramontane.measurement.reframe_report import failed_builds, outcomes, ran, refuse_empty_run
-from tramontane.measurement.settings import look_around, settings
+from tramontane.measurement.reframe_report import Session, failed_builds, outcomes, refuse_empty_run
+from tramontane.measurement.settings import Site, look_around, settings
 from tramontane.study import load_experiment, load_system
 from tramontane.study.points import SystemChoice
 from tramontane.substrates.mpi.launch import SESSIONS
@@ -75,6 +76,38 @@ def test_a_job_here_has_a_folder_of_its_own_and_removes_it(commands: Path, tmp_p
     assert done.returncode == 3
     assert done.stdout.strip()
     assert not Path(done.stdout.strip()).exists()
+
+
+@pytest.mark.parametrize("options", ["-p short", "--partition=short", "--exclusive"])
+def test_a_partition_that_gives_no_job_its_time_is_left_out(commands: Path, here: Path, options: str) -> None:
+    """Jobs that ask for more than is allowed wait for ever."""
+    add(commands, "mpicxx.openmpi")
+    shown = "*" if options == "--exclusive" else ""
+    add(commands, "sinfo", f"case \"$*\" in *format*) echo 'short{shown}|5:30'; echo 'short{shown}|5:00' ;; esac")
+    file = here / "configs" / "systems" / "site.yaml"
+    text = SYSTEM.replace("environments: [openmpi],", "environments: [openmpi], scheduler: squeue,")
+    text = text.replace("ranks_per_node: 8", f"ranks_per_node: 8, options: {json.dumps(options.split())}")
+    file.write_text(text)
+    site = look_around(here)
+    assert "site" not in site.systems
+    [line] = [line for line in site.absent if line.startswith("site:cores: ")]
+    assert line.endswith("jobs ask for 600 s, Slurm's partition allows 330 s; time_limit sets less")
+    file.write_text(text.replace("ranks_per_node: 8", "ranks_per_node: 8, time_limit: 330 s"))
+    assert settings(here, look_around(here))["systems"][-1]["partitions"][0]["extras"]["seconds"] == 330
+
+
+def test_variables_keep_their_quotes(here: Path) -> None:
+    file = here / "configs" / "systems" / "generic.yaml"
+    values = {"A": 'say "hi" there', "B": "`uname`", "C": "a\\b\\", "D": "$HOME/x y", "E": "\\$HOME"}
+    written = ", ".join(f"{name}: '{value}'" for name, value in values.items())
+    file.write_text(file.read_text().replace("variables: {OMPI", f"variables: {{{written}, OMPI"))
+    system = load_system("generic", here)
+    site = Site({"generic": system}, {"generic": system.environments}, {"generic": system.partitions}, [])
+    [environment] = settings(here, site)["environments"]
+    exports = [f"export {name}={value}" for name, value in environment["env_vars"] if name in values]
+    script = "\n".join([*exports, *(f'printf "%s\\0" "${name}"' for name in values)])
+    done = subprocess.run(["/bin/bash", "-c", script], env={"HOME": "/h"}, capture_output=True, text=True, check=True)
+    assert done.stdout.split("\0")[:-1] == [*list(values.values())[:3], "/h/x y", "$HOME"]
 
 
 def test_slurm_is_offered_where_it_answers(commands: Path) -> None:
@@ -238,7 +271,6 @@ def test_reports_are_read(tmp_path: Path) -> None:
     assert (first.case, first.failure, first.seconds) == ("a", "", 3.0)
     assert first.measured == {"time_s": {"median": 2.5e-3}}
     assert (second.measured, second.failure) == (None, "sanity error: 1 != 2")
-    assert ran(report) == 2
     assert failed_builds(report) == ["Program with mpich: no compiler"]
     assert references(outcomes(report), -0.5, 0.3).splitlines() == [
         "references:",
@@ -246,16 +278,43 @@ def test_reports_are_read(tmp_path: Path) -> None:
     ]
 
 
-def test_a_run_without_cases_ends_with_status_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_case_counts_as_it_ended_last_and_for_references_each_time_it_ran(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def took(seconds: float) -> str:
+        return json.dumps({"time_s": {"median": seconds}})
+
+    failed = {"result": "fail", "fail_reason": "sanity", "measured": ""}
+    build = {"fixture": True, "name": "Program", "environ": "openmpi", "result": "fail", "fail_reason": "disk full"}
+    runs = [
+        [build, case("a", measured=took(1e-3)), case("b") | failed],
+        [build | {"result": "pass"}, case("a", measured=took(3e-3)), case("b", measured=took(7e-3))],
+        [case("a", measured=took(2e-3))],  # as where only some were run again
+    ]
+    report = tmp_path / "report.json"
+    report.write_text(json.dumps({"runs": [{"testcases": tests} for tests in runs]}))
+    last = {each.case: each.measured for each in outcomes(report)}
+    assert last == {"a": json.loads(took(2e-3)), "b": json.loads(took(7e-3))}
+    assert failed_builds(report) == []
+    main([str(report)])
+    printed = capsys.readouterr().out.splitlines()
+    assert [line.split("time: ")[1].split(",")[0] for line in printed[1:]] == ["2000000 ns", "7000000 ns"]
+
+
+def test_what_waits_for_a_build_that_failed_is_no_outcome(tmp_path: Path) -> None:
+    """The build says why, and ReFrame of the case nothing."""
+    waiting = case("a", "fail_deps", fail_phase=None, measured="")
+    build = {"fixture": True, "name": "Program", "environ": "openmpi", "result": "fail", "fail_reason": "no compiler"}
+    report = write_report(tmp_path, build, waiting)
+    assert list(outcomes(report)) == []
+    assert failed_builds(report) == ["Program with openmpi: no compiler"]
+
+
+def test_a_run_without_cases_ends_with_status_1(monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[int] = []
     monkeypatch.setattr(os, "_exit", ended.append)
-    report = write_report(tmp_path, case("c", "skip"))
-    refuse_empty_run(["-l"], 0.0, tmp_path)
-    refuse_empty_run(["-r", "--report-file", str(write_report(tmp_path, case("a")))], 0.0, tmp_path)
+    for session in (Session(), Session(runs=True, started=1)):
+        refuse_empty_run(session)
     assert ended == []
-    write_report(tmp_path, case("c", "skip"))
-    refuse_empty_run(["-r", f"--report-file={report}"], 0.0, tmp_path)
-    refuse_empty_run(["--run"], 0.0, tmp_path)  # no report at all
-    write_report(tmp_path, case("a"))
-    refuse_empty_run(["-r", f"--report-file={report}"], report.stat().st_mtime + 10, tmp_path)  # one of an earlier run
-    assert ended == [1, 1, 1]
+    refuse_empty_run(Session(runs=True))
+    assert ended == [1]

@@ -113,11 +113,27 @@ def test_another_library_passes_through_slurm(reframe: Reframe, slurm: Any) -> N
 
 
 @needs_openmpi
-def test_a_run_without_a_case_fails(here: Path, reframe: Reframe) -> None:
-    run = reframe(here, "-t", "production", "-r")
+@pytest.mark.parametrize(
+    "arguments", [("-t", "production", "-r"), ("-n", "nothing-such", "-Rr"), ("-n", "none", "--ru")]
+)
+def test_a_run_without_a_case_fails(here: Path, reframe: Reframe, arguments: tuple[str, ...]) -> None:
+    run = reframe(here, *arguments)
     assert "Ran 0/0" in run.said
     assert "no case was run" in run.said
     assert run.status == 1
+
+
+@needs_openmpi
+def test_a_list_of_no_case_is_no_failure(here: Path, reframe: Reframe) -> None:
+    assert reframe(here, "-n", "nothing-such", "-l").status == 0
+
+
+@needs_openmpi
+def test_a_run_passes_wherever_its_report_goes(here: Path, reframe: Reframe, tmp_path: Path) -> None:
+    for arguments, own in (((), str(tmp_path / "own.json")), ((f"--report-file={tmp_path}/{{sessionid}}.json",), "")):
+        environment = {"RFM_REPORT_FILE": own} if own else {}
+        run = reframe(here, "-n", "measured-2", "-r", *arguments, to_report=False, **environment)
+        assert run.status == 0, run.said
 
 
 @needs_openmpi
@@ -132,6 +148,55 @@ def test_singletons_are_noticed(here: Path, reframe: Reframe) -> None:
     [case] = run.cases
     assert case["fail_phase"] == "sanity"
     assert "no single result of 4 ranks: ranks: found that 1 was started" in case["fail_reason"]
+
+
+@needs_openmpi
+def test_messages_inside_a_node_of_several_are_no_network(here: Path, reframe: Reframe) -> None:
+    file = here / "configs" / "systems" / "generic.yaml"
+    file.write_text(file.read_text().replace("ranks_per_node: 8", "ranks_per_node: 8, nodes: 2"))
+    run = reframe(here, "-n", "Messages", "-r")
+    assert run.status == 1
+    [case] = run.cases
+    assert "both ranks ran on " in case["fail_reason"]
+    assert case["num_tasks_per_node"] == 1
+
+
+@needs_openmpi
+def test_messages_go_from_node_to_node_through_slurm(here: Path, reframe: Reframe, slurm: Any) -> None:
+    """Here both nodes are one machine, which is noticed, too."""
+    file = here / "configs" / "systems" / "slurm-local.yaml"
+    text = (ROOT / "configs" / "systems" / "slurm-local.yaml").read_text()
+    file.write_text(text.replace("ranks_per_node: 64", "ranks_per_node: 64\n    nodes: 2"))
+    before = slurm.jobs().keys()
+    run = reframe(
+        here, "--system", "slurm-local", "-p", "openmpi", "-n", "Messages", "-r", PATH=slurm.environment["PATH"]
+    )
+    [job] = slurm.jobs().keys() - before
+    assert "NumNodes=2" in slurm.ask("scontrol", "show", "job", job)
+    [case] = run.cases
+    assert "both ranks ran on " in case["fail_reason"]
+
+
+@needs_openmpi
+@pytest.mark.parametrize(
+    ("pipe", "reason"),
+    [
+        ('| sed \'s/"verified": *true/"verified": false/\'', "data were not verified"),
+        ("; exit 3", "the job ended with status 3"),
+    ],
+)
+def test_damaged_messages_and_jobs_that_fail_are_noticed(
+    here: Path, reframe: Reframe, tmp_path: Path, pipe: str, reason: str
+) -> None:
+    launcher = tmp_path / "launcher"
+    launcher.write_text(f'#!/bin/sh\nmpirun.openmpi "$@" {pipe}\n')
+    launcher.chmod(stat.S_IRWXU)
+    file = here / "configs" / "systems" / "generic.yaml"
+    file.write_text(file.read_text().replace("mpirun.openmpi -np", f"{launcher} -np"))
+    run = reframe(here, "-n", "Messages", "-r")
+    assert run.status == 1
+    [case] = run.cases
+    assert reason in case["fail_reason"]
 
 
 @needs_openmpi

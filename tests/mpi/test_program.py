@@ -272,6 +272,11 @@ def test_without_data_nothing_is_verified(any_mpi: Program) -> None:
     ("line", "said"),
     [
         ("", "kind: found nothing, allowed: transposition, halo, allreduce, collective"),
+        (
+            "kind=pingpon",
+            "found 'pingpon', allowed: transposition, halo, allreduce, collective, pattern, trace, "
+            "random-shifts, program, jobs, pingpong",
+        ),
         ("kind=collective operation=gather algorithm=ring count=1", "found 'ring', allowed: linear, binomial"),
         ("kind=collective operation=gather algorithm=linear count=1 root=2", "workload.root: found 2, allowed: a rank"),
         ("kind=halo algorith=x width=1 grid=8x8x8", "algorith: found an unknown key, allowed: the keys"),

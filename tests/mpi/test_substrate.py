@@ -17,7 +17,7 @@ from tramontane.study.points import SystemChoice
 from tramontane.substrates import mpi as substrate
 from tramontane.substrates.mpi import build, launch, libraries, program
 from tramontane.substrates.mpi.libraries import library_of
-from tramontane.support.layout import SHARE
+from tramontane.support.layout import BUILDS, SHARE
 
 pytestmark = pytest.mark.slow
 
@@ -41,11 +41,23 @@ def point(tmp_path: Path) -> Callable[..., Point]:
 def test_without_a_library_the_line_that_installs_one(monkeypatch: pytest.MonkeyPatch) -> None:
     tools = {"cmake", "c++"}
     for module in (libraries, build):
-        monkeypatch.setattr(module, "find_command", lambda name: name if name in tools else None)
+        monkeypatch.setattr(module, "find_command", lambda name, **_: name if name in tools else None)
     said = substrate.Mpi().available()
     assert said == f"no MPI library found; installed by: {libraries.INSTALL}"
     tools.clear()
     assert "cmake not found; installed by: apt-get install" in str(substrate.Mpi().available())
+
+
+def test_a_wheel_does_not_take_the_place_of_a_machines_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder, names in (("own", ("mpicxx", "mpirun", "cmake")), ("system", ("mpicxx", "cmake"))):
+        (tmp_path / folder).mkdir()
+        for name in names:
+            (tmp_path / folder / name).touch(0o755)
+    monkeypatch.setattr(libraries, "BIN", tmp_path / "own")
+    monkeypatch.setenv("PATH", str(tmp_path / "system"))
+    assert libraries.find_command("mpicxx") == str(tmp_path / "system" / "mpicxx")
+    assert libraries.find_command("mpirun") == str(tmp_path / "own" / "mpirun")
+    assert libraries.find_command("cmake", own_first=True) == str(tmp_path / "own" / "cmake")
 
 
 def test_a_library_of_no_name_is_used_only_where_no_other_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,9 +156,10 @@ def _runs(number: int) -> bool:
 
 
 def test_a_limit_that_is_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(launch.LIMIT, "soon")
-    with pytest.raises(ValueError, match="TRAMONTANE_MPI_LIMIT: found 'soon', allowed: seconds"):
-        launch.limit()
+    for text in ("soon", "-5", "0", "nan", "inf"):
+        monkeypatch.setenv(launch.LIMIT, text)
+        with pytest.raises(ValueError, match=f"TRAMONTANE_MPI_LIMIT: found '{text}', allowed: seconds, more than 0"):
+            launch.limit()
 
 
 def test_the_command_prints_one_object(any_mpi: Program, tmp_path: Path) -> None:
@@ -163,6 +176,69 @@ def test_the_program_is_built_by_hand_too(any_mpi: Program, capsys: pytest.Captu
     assert build.main(["openmp"]) == 2
     assert "system.environment: found 'openmp'; allowed: openmpi" in capsys.readouterr().err
     assert build.main([]) == 2
+
+
+def test_environments_of_two_systems_share_no_folder() -> None:
+    assert build.folder_of("openmpi") == BUILDS / "mpi-openmpi"  # as docs/mpi.md says
+    places = [(name, system) for name in ("a", "b", "a-b") for system in ("generic", "a", "b", "a-b")]
+    assert len({build.folder_of(*place) for place in places}) == len(places)
+
+
+def test_a_build_begins_anew_with_any_cmake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that knows no --fresh, and in a folder that another compiler has left its cache in."""
+    cmake = tmp_path / "cmake"
+    cmake.write_text(
+        '#!/bin/sh\ncase "$*" in *--fresh*) exit 1 ;; *--build*) touch "$2/tramontane-mpi" ;;'
+        ' *) test ! -e "$4/CMakeCache.txt" -a ! -e "$4/CMakeFiles" ;; esac\n'
+    )
+    cmake.chmod(0o755)
+    monkeypatch.setattr(build, "find_command", lambda *_, **__: str(cmake))
+    monkeypatch.setattr(build, "BUILDS", tmp_path / "build")
+    folder = build.folder_of("x", "site")
+    (folder / "CMakeFiles").mkdir(parents=True)
+    (folder / "CMakeCache.txt").touch()
+    assert build.build_with("x", "mpicxx", "site") == folder / "tramontane-mpi"
+
+
+@pytest.mark.parametrize(
+    ("loaded", "said"),
+    [
+        ("", "environment gnu: modules gcc/13, mpi are not loaded; load them, or use a campaign or ReFrame, which do"),
+        (
+            "gcc/13.2:mpi2/4",
+            "environment gnu: module mpi is not loaded; load it, or use a campaign or ReFrame, which do",
+        ),
+        ("gcc/13.2:mpi/4", ""),
+    ],
+)
+@pytest.mark.parametrize("environment", ["gnu", None])
+def test_an_environment_of_modules_that_are_not_loaded_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loaded: str, said: str, environment: str | None
+) -> None:
+    file = tmp_path / "configs" / "systems" / "site.yaml"
+    file.parent.mkdir(parents=True)
+    (tmp_path / "configs" / "experiments").mkdir()
+    file.write_text(
+        "description: x\nhosts: [x]\nmodules_system: lmod\n"
+        "environments: {gnu: {compiler: CC, modules: [gcc/13, mpi]}}\n"
+        "partitions: {login: {environments: [gnu], ranks_per_node: 4}}\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(libraries, "find_command", lambda name: f"bin/{name}")
+    monkeypatch.setenv("LOADEDMODULES", loaded)
+    choice = SystemChoice(name="site", environment=environment)
+    if said:
+        with pytest.raises(ValueError, match=r"^system site, ") as refused:
+            library_of(choice)
+        assert str(refused.value).endswith(said)
+    else:
+        assert library_of(choice).system == "site"
+
+
+def test_building_by_hand_warns_of_nothing() -> None:
+    command = [sys.executable, "-m", "tramontane.substrates.mpi.build"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr == "usage: python -m tramontane.substrates.mpi.build ENVIRONMENT [COMPILER SYSTEM]\n"
 
 
 def test_sources_that_can_not_be_built_are_a_line(

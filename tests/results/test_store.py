@@ -144,6 +144,18 @@ def test_a_file_is_on_the_disk_before_it_has_its_name(
     assert mine == [("fsync", written.st_size), ("replace", written.st_size)]
 
 
+def test_what_is_no_regular_file_is_not_replaced(tmp_path: Path) -> None:
+    pipe, file = tmp_path / "pipe", tmp_path / "file"
+    os.mkfifo(pipe)
+    with pytest.raises(UnwritableError, match="no regular file"):
+        write_atomically(pipe, "text")
+    assert pipe.is_fifo()
+    file.write_text("old")
+    (tmp_path / "link").symlink_to(file)
+    write_atomically(tmp_path / "link", "text")
+    assert (tmp_path / "link").read_text() == "text"
+
+
 def test_what_can_not_be_written_is_named_as_it_would_be_called(tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
     for file in (tmp_path / "taken", Path("/proc/nowhere.json")):

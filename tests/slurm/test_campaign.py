@@ -129,7 +129,7 @@ def test_a_campaign_outlives_a_node_and_the_controller(slurm: Any, project: Path
     assert 2 <= len(batches) == list(jobs_since(slurm, earlier).values()).count("COMPLETED")
     plan = json.loads((project / "results" / "smoke" / "plan" / "plan.json").read_text())
     needed = max(batch["memory_bytes"] for batch in plan["batches"].values())
-    assert asked(slurm, "%l %m", earlier) == {f"11:00 {math.ceil(1.3 * needed / 1e6 + 300)}M"}
+    assert asked(slurm, "%l %m", earlier) == {f"11:00 {math.ceil((1.3 * needed + 300e6) / 2**20)}M"}
 
 
 def gpu_is_here() -> bool:

@@ -35,6 +35,7 @@ def test_a_system_is_read_with_its_units(tmp_path: Path) -> None:
     assert validate_file(file) == "system"
     system = load_system("x", tmp_path)
     assert system.partitions["cores"].ranks == 8
+    assert system.partitions["cores"].seconds == 600
     assert system.references[0].time == 3 * 10**9
 
 
@@ -45,8 +46,15 @@ def test_a_system_is_read_with_its_units(tmp_path: Path) -> None:
         ("environments: [openmpi]", "environments: [opnmpi]", "partitions.cores.environments: found 'opnmpi'; did you"),
         ("ranks_per_node: 4", "ranks_per_node: 0", "partitions.cores.ranks_per_node: found 0; allowed: a whole number"),
         ("ranks_per_node: 4, ", "", "partitions.cores.ranks_per_node: missing; allowed: Largest number of ranks on a"),
+        ("nodes: 2", "time_limit: 10", "partitions.cores.time_limit: found 10 without a unit; allowed:"),
+        ("nodes: 2", "time_limit: 1 ms", "partitions.cores.time_limit: found '1 ms'; allowed: "),
         ("time: 3 ms", "time: 3", "references[0].time: found 3 without a unit; allowed:"),
         ("partition: cores", "partition: core", "references[0].partition: found 'core'; did you mean 'cores'?"),
+        ("time: 3 ms", "time: 0 ns", "references[0].time: found '0 ns'; allowed: more than zero"),
+        ("upper: 0.5", "upper: 0.5, lower: 0.5", "references[0].lower: found 0.5; allowed: "),
+        ("upper: 0.5", "upper: 0.5, lower: -2", "references[0].lower: found -2; allowed: "),
+        ("nodes: 2", "features: [gpu, ci]", "partitions.cores.features: found 'ci'; did you mean 'CI'? allowed: any"),
+        ("nodes: 2", "features: [Production]", "partitions.cores.features: found 'Production'; did you mean 'pro"),
         ("srun_mpi: pmix", "build: spack", "environments.openmpi.spec: found build: spack; allowed: spec together"),
     ],
 )

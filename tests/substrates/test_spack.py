@@ -122,7 +122,7 @@ def test_a_file_of_spack_is_known_by_its_package(installed: Path) -> None:
 def test_the_program_of_the_environment_is_used_and_named(
     installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(build, "folder_of", lambda _: tmp_path / "build")
+    monkeypatch.setattr(build, "folder_of", lambda *_: tmp_path / "build")
     executable = build.build_program(LIBRARY)
     assert executable == tmp_path / "build" / program.NAME
     assert executable.resolve() == installed.resolve()
@@ -134,7 +134,7 @@ def test_the_program_of_the_environment_is_used_and_named(
 def test_an_environment_without_the_program_is_installed_and_then_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(build, "folder_of", lambda _: tmp_path / "build")
+    monkeypatch.setattr(build, "folder_of", lambda *_: tmp_path / "build")
     with pytest.raises(RuntimeError, match=r"tramontane-mpi is not in the view of Spack.s environment .*: add"):
         build.build_program(LIBRARY)
     where = f"-C site -e {tmp_path / 'environment'}"

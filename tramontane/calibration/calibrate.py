@@ -9,12 +9,12 @@ from tramontane.calibration import fit, machine_file, side_by_side
 from tramontane.calibration.dataset import as_dataset
 from tramontane.calibration.measurement import Messages, measure, runner, without_copies
 from tramontane.measurement.calibration import SMALL_ALLREDUCE, operations
-from tramontane.measurement.settings import processors
+from tramontane.measurement.execution import choose
+from tramontane.measurement.settings import look_around, processors
 from tramontane.results.datasets import write
 from tramontane.study import Machine
 from tramontane.study.points import SystemChoice
 from tramontane.substrates import get
-from tramontane.substrates.mpi.libraries import ranks_per_node
 from tramontane.support.files import write_atomically
 
 
@@ -60,14 +60,20 @@ def calibrate(choice: SystemChoice, ranks: Sequence[int], folder: Path, root: Pa
     ValueError, RuntimeError
         If they can't be measured, or fit no machine.
     """
-    found = measure(runner(choice, folder, root), list(operations(ranks, choice)))
-    free = processors(root, choice)
-    small = [each for each in found.operations if each[0].name == SMALL_ALLREDUCE and each[0].ranks <= free]
+    site = look_around(root)
+    name, environment = choose(site, choice)
+    partition = site.partitions[choice.name][name]
+    used = SystemChoice(name=choice.name, partition=name, environment=environment)
+    found = measure(runner(used, folder, root), list(operations(ranks, used)))
+    free = processors(partition)
+    # Of several nodes each rank gets one: what ranks on one node exchange is not what messages cost on the network.
+    alone = partition.nodes if partition.nodes > 1 else free
+    small = [each for each in found.operations if each[0].name == SMALL_ALLREDUCE and each[0].ranks <= alone]
     made = [fit.stages(own.ranks, own.point.workload, without_copies(said)) for own, said in small]
     stages = [stage for stage in made if stage is not None]
     timed = found.messages
     parameters = fit.fit(timed.sizes, timed.one_way, timed.send, timed.receive, stages)
-    machine = machine_file.settings(parameters, max(2, ranks_per_node(choice), *ranks))
+    machine = machine_file.settings(parameters, max(2, partition.ranks_per_node, *ranks))
     rows = list(side_by_side.compare(found.operations, get("simulator").run, Machine.model_validate(machine)))
     return Calibrated(timed, parameters, stages, machine, rows, found.failures, found.environment, free)
 

@@ -114,9 +114,12 @@ def fit(
     Raises
     ------
     ValueError
-        If the times fit no machine: they do not grow with size, or are less than the overheads.
+        If the times fit no machine: they do not grow with size, are less than the overheads, or no times at all.
     """
     sizes, one_way = [*sizes, *(each.size for each in allreduces)], [*one_way, *(each.time for each in allreduces)]
+    for size, time in zip(sizes, one_way, strict=True):
+        if not time > 0:
+            raise ValueError(f"a message of {size} B: found a one-way time of {time:g} s, allowed: more than 0 s")
     n, times = np.asarray(sizes, dtype=np.float64), np.asarray(one_way, dtype=np.float64)
     limits = sorted(set(sizes) - {each.size for each in allreduces})
     found = [solution for limit in limits if (solution := _solve(n, times, send, receive, int(limit))) is not None]

@@ -97,7 +97,7 @@ def measure(run: Run, wanted: Sequence[Operation]) -> Measured:
     Raises
     ------
     RuntimeError
-        If the messages could not be measured, without which there is nothing to fit.
+        If the messages could not be measured, without which there is nothing to fit, or arrived damaged.
     """
     cases: dict[str, Point | None] = {MESSAGES: None} | {own.case: own.point for own in wanted}
     found = {}
@@ -110,6 +110,8 @@ def measure(run: Run, wanted: Sequence[Operation]) -> Measured:
     if MESSAGES not in found:
         raise RuntimeError(failures[MESSAGES])
     outcome = found[MESSAGES]
+    if not (outcome.measured or {}).get("verified"):
+        raise RuntimeError(f"{MESSAGES}: data were not verified")
     measured = [(own, printed) for own in wanted if own.case in found and (printed := found[own.case].measured)]
     return Measured(messages(outcome.measured or {}), measured, failures, outcome.environment)
 

@@ -7,6 +7,7 @@ of date, so that a second run of the same command need not start the workflow at
 import functools
 import json
 import math
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,7 +96,7 @@ class Rules:
         return math.ceil(float(self._batch(wildcards)["seconds"]))
 
     def memory(self, wildcards: Wildcards, attempt: int = 1) -> int:
-        """Return the memory a batch needs [MB, as Snakemake counts], never more than the plan allowed.
+        """Return the memory a batch needs [MB; on a cluster MiB, as Slurm counts], never more than the plan allowed.
 
         Who has failed for want of it gets twice as much, then three times: on a cluster. On one machine there is
         nothing to ask for, but with all that is allowed the batch runs alone.
@@ -105,7 +106,8 @@ class Rules:
         if attempt > 1 and allowed and not self._on_cluster(wildcards):
             needed = allowed
         needed *= 1 + self._attempts(wildcards, attempt).memory
-        return math.ceil(min(needed, float(allowed or needed)) / 1e6)
+        unit = 2**20 if self._on_cluster(wildcards) else 10**6
+        return min(math.ceil(needed / unit), int(allowed // unit) if allowed else sys.maxsize)
 
     def threads(self, wildcards: Wildcards) -> int:
         """Return the threads, and so cores, of a point, which are those of its batch; one where points are measured."""

@@ -12,6 +12,7 @@ from ruamel.yaml import YAML
 
 from tramontane.errors import InputError
 from tramontane.support.layout import SHARE
+from tramontane.support.slurm_times import seconds
 
 #: How long Slurm's controller is waited for [s].
 PATIENCE = 60
@@ -87,15 +88,12 @@ def limits(rows: Iterable[tuple[str, ...]]) -> Limits:
 
 def minutes(time: str) -> int | None:
     """Return a time as Slurm writes it, ``days-hours:minutes:seconds``, in whole minutes; None without limit."""
-    found = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", time.strip())
-    if found is None:
-        return None
-    days, hours, rest, _ = (int(part or 0) for part in found.groups())
-    return (24 * days + hours) * 60 + rest
+    found = seconds(time)
+    return None if found is None else found // 60
 
 
 def attempts(batch: str, number: int) -> Attempts:
-    """Return how the last `number` jobs of a batch have ended, of which Slurm keeps the states for a while.
+    """Return how the last `number` jobs of a batch, sent from here, have ended; Slurm keeps the states for a while.
 
     Parameters
     ----------
@@ -104,11 +102,17 @@ def attempts(batch: str, number: int) -> Attempts:
     number : int
         How many jobs were sent; an ending that Slurm has forgotten counts as want of memory.
     """
-    rows = (line.split("|") for line in _ask("squeue", "--states=all", "--noheader", "--format=%i|%T|%k").splitlines())
+    # The same study has the same batches wherever it runs: others', and those of another checkout, are not these.
+    jobs = _ask("squeue", "--me", "--states=all", "--noheader", "--format=%i|%T|%k|%Z")
+    rows = (line.split("|", 3) for line in jobs.splitlines())
+    here = Path.cwd()
     ended = {
         int(row[0]): row[1]
         for row in rows
-        if len(row) == 3 and row[0].isdigit() and row[2].strip().endswith(batch)
+        if len(row) == 4
+        and row[0].isdigit()
+        and row[2].strip().endswith(batch)
+        and Path(row[3].strip()).resolve() == here
         if row[1] in _OUT_OF_TIME | _NOT_ITS_FAULT | _FAILED
     }
     known = [ended[job] for job in sorted(ended)][-number:] if number else []

@@ -52,12 +52,14 @@ def calibrate(
     from tramontane.calibration import summary
     from tramontane.calibration.calibrate import calibrate, keep
     from tramontane.study import find_project, load_system
-    from tramontane.study.points import SystemChoice
+    from tramontane.study.names import check_name
+    from tramontane.study.points import DEFAULT_SYSTEM, SystemChoice
     from tramontane.substrates import require
 
     if output.suffix != ".yaml":
         raise InputError("--output", "", str(output), "a file that ends in .yaml, e.g. configs/machines/here.yaml")
     to_write("--output", output)
+    check_name(output)
     root = find_project()
     own: dict[str, object] = {"--machine": machine, "--predict": predicted, "--predictions": predictions}
     own["--cores"] = cores
@@ -84,7 +86,8 @@ def calibrate(
     ):
         if name is not None and name not in known:
             raise InputError(option, "", name, ", ".join(known), hint=closest(name, known))
-    require("mpi")
+    if system == DEFAULT_SYSTEM:  # what another one lacks, which may have modules, ReFrame knows
+        require("mpi")
     folder = root / "results" / "calibration" / output.stem
     choice = SystemChoice(name=system, partition=partition, environment=environment)
     try:
@@ -141,8 +144,8 @@ def _say_where(output: Path, folder: Path) -> None:
 
 
 def _counts(text: str) -> list[int]:
-    """Return the numbers in a text such as 2,4."""
+    """Return the numbers in a text such as 2,4, each once."""
     words = [word for word in text.replace(",", " ").split() if word]
     if not words or not all(re.fullmatch("[0-9]{1,6}", word) and int(word) >= 2 for word in words):
         raise InputError("--ranks", "", text, "numbers from 2 to 999999 with commas between them")
-    return [int(word) for word in words]
+    return list(dict.fromkeys(map(int, words)))

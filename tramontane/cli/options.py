@@ -9,6 +9,7 @@ import typer
 
 from tramontane.errors import InputError
 from tramontane.substrates import MOST_THREADS, devices
+from tramontane.support.files import is_special
 from tramontane.support.layout import SCALES
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ def to_write(option: str, file: Path, *read: Path) -> Path:
             raise InputError(option, "", str(file), "a file in a folder that exists")
         if file.is_dir():
             raise InputError(option, "", str(file), "a file", problem=f"{file} is a folder")
+        if is_special(file):
+            raise InputError(option, "", str(file), "a file", problem=f"{file} is a device, a pipe or a socket")
     except OSError:  # a name too long
         raise InputError(option, "", str(file), "a name that a file can have") from None
     return file

@@ -4,7 +4,7 @@ The checks run all of it with the tag `calibration`, so that latency, bandwidth,
 are watched like anything else; `tramontane calibrate` runs the same cases and fits a machine to them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +55,31 @@ def operations(ranks: Iterable[int], system: SystemChoice | None = None) -> Iter
         for name, workload in WORKLOADS.items():
             settings = {"ranks": number, "workload": workload, "substrate": MEASURED, "system": system}
             yield Operation(name, number, Point.model_validate(settings))
+
+
+def belongs(case: str) -> bool:
+    """Return whether a case, by its name, is one of a calibration."""
+    return case.startswith(f"{TAG}-")
+
+
+def per_node(ranks: int, nodes: int, most: int) -> int:
+    """Return how many of the ranks a node gets, at most `most`, so that they are spread over so many nodes."""
+    return min(-(-ranks // nodes), most)
+
+
+def hosts_wrong(hosts: Collection[str], nodes: int) -> str:
+    """Return what is wrong with where two ranks ran that exchanged messages; empty if nothing is.
+
+    Parameters
+    ----------
+    hosts : collection of str
+        Names of the hosts they ran on.
+    nodes : int
+        Of the partition: where it has several, messages are to go through its network.
+    """
+    if nodes < 2 or len(hosts) != 1:
+        return ""
+    return f"both ranks ran on {', '.join(hosts)}, so messages went through its memory, not through the network"
 
 
 def messages_arguments() -> list[str]:

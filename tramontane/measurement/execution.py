@@ -46,7 +46,7 @@ def measure(points: Mapping[str, Point], folder: Path, root: Path, log: TextIO) 
     if not points:
         return
     choice = filled(next(iter(points.values())).system)
-    for identity, outcome in run_cases(points, choice, folder, root, log):
+    for identity, outcome in run_cases(points, choice, folder, root, log, resume=True):
         if isinstance(outcome, str):
             yield identity, outcome
         else:
@@ -54,12 +54,19 @@ def measure(points: Mapping[str, Point], folder: Path, root: Path, log: TextIO) 
 
 
 def run_cases(
-    points: Mapping[str, Point | None], choice: SystemChoice, folder: Path, root: Path, log: TextIO
+    points: Mapping[str, Point | None],
+    choice: SystemChoice,
+    folder: Path,
+    root: Path,
+    log: TextIO,
+    *,
+    resume: bool = False,
 ) -> Iterator[tuple[str, CaseOutcome | str]]:
     """Run cases on a system and yield the identity of each, with what came of it or why it could not be run.
 
     Whoever stops it gets those that have passed before it ends; parameters as in :func:`measure`, but that a case
-    without a point measures messages, and that `choice` is the system of the points.
+    without a point measures messages, and that `choice` is the system of the points. With `resume` those count that a
+    run here had finished before it was killed; the names of cases are to be identities of points then.
     """
     folder = folder.resolve()
     cases, report = folder / "cases.json", folder / "report.json"
@@ -76,24 +83,41 @@ def run_cases(
             yield identity, f"{ranks_of(point)} ranks, at most {most} here (partition {partition})"
     if not fitting:
         return
+    report.unlink(missing_ok=True)
+    if resume:
+        for own in _finished(cases):
+            if own.case in fitting and (own.partition, own.environment) == (partition, environment):
+                del fitting[own.case]
+                yield own.case, own
+    _forget(cases)
+    if not fitting:
+        return
     entries = [{"id": key, "point": point.canonical() if point else None} for key, point in fitting.items()]
     write_atomically(cases, dump({"points": entries}))
-    report.unlink(missing_ok=True)
-    for old in finished_in(cases):
-        old.unlink()
     log.flush()
     command = _command(f"{choice.name}:{partition}", environment, folder, report)
     try:
         status = _run_reframe(command, cases, root, log)
     except BaseException:  # its report, which it writes in the end, is lost
-        for file in finished_in(cases):
-            own = outcome_of(json.loads(file.read_text(encoding="utf-8")))
-            yield own.case, own
+        yield from ((own.case, own) for own in _finished(cases))
         raise
     found = {outcome.case: outcome for outcome in outcomes(report)} if report.exists() else {}
     why = _nothing_said(report, status)
     for identity in fitting:
         yield identity, found.get(identity, why)
+    _forget(cases)
+
+
+def _finished(cases: Path) -> Iterator[CaseOutcome]:
+    """Yield what came of the cases that have passed, of which ReFrame has not reported."""
+    for file in finished_in(cases):
+        yield outcome_of(json.loads(file.read_text(encoding="utf-8")))
+
+
+def _forget(cases: Path) -> None:
+    """Remove what is left of cases that have passed: they are reported, or another run's."""
+    for file in finished_in(cases):
+        file.unlink()
 
 
 def ranks_of(point: Point | None) -> int:

@@ -3,19 +3,17 @@
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tramontane.measurement.settings import FOLDER
 from tramontane.support.files import dump, write_atomically
 
 #: Attributes of the checks that a report holds.
 CASE, MEASURED, BUILT_BY = "case", "measured", "built_by"
-#: Options of ReFrame that make it run cases.
-_RUN = {"-r", "--run"}
-_NOT_RUN = {"skip", "abort"}
+#: Results of what was not run: left out, stopped, or waiting for a build that failed.
+_NOT_RUN = {"skip", "abort", "fail_deps"}
 
 
 @dataclass(frozen=True)
@@ -47,9 +45,12 @@ class CaseOutcome:
     built_by: str = ""
 
 
-def outcomes(report: Path) -> Iterator[CaseOutcome]:
-    """Yield what came of each case of a report; builds and skipped cases are left out."""
-    for test in _tests(report):
+def outcomes(report: Path, *, every: bool = False) -> Iterator[CaseOutcome]:
+    """Yield what came of each case of a report in the end, or with `every` of each time that it ran.
+
+    Builds, skipped cases and those without a program are left out.
+    """
+    for test in _tests(report, every=every):
         if test.get("fixture") or test["result"] in _NOT_RUN or CASE not in test:
             continue
         yield outcome_of(test)
@@ -90,40 +91,44 @@ def failed_builds(report: Path) -> list[str]:
     ]
 
 
-def ran(report: Path) -> int:
-    """Return how many cases were run, whatever came of them; builds don't count."""
-    return sum(not test.get("fixture") and test["result"] not in _NOT_RUN for test in _tests(report))
-
-
-def _tests(report: Path) -> list[dict[str, Any]]:
+def _tests(report: Path, *, every: bool = False) -> list[dict[str, Any]]:
+    """Return the tests of a report, each as it ended last; with `every`, as often as it ran (`--max-retries`, ...)."""
     runs = json.loads(report.read_text(encoding="utf-8"))["runs"]
-    tests: list[dict[str, Any]] = runs[-1]["testcases"] if runs else []
-    return tests
+    tests: list[dict[str, Any]] = [test for run in runs for test in run["testcases"]]
+    if every:
+        return tests
+    names = ("unique_name", "name", CASE, "partition", "environ")
+    return list({tuple(str(test.get(name)) for name in names): test for test in tests}.values())
 
 
-def refuse_empty_run(arguments: Sequence[str], since: float, root: Path) -> None:
-    """End this process with status 1 if ReFrame was to run cases and has run none since then [s since the epoch].
+@dataclass
+class Session:
+    """What ReFrame has done in this process, which its status does not say.
+
+    Attributes
+    ----------
+    runs : bool
+        Whether it was to run cases, not only to list them, say.
+    started : int
+        How many cases it has started; builds and skipped cases don't count.
+    """
+
+    runs: bool = False
+    started: int = 0
+
+
+SESSION = Session()
+
+
+def refuse_empty_run(session: Session = SESSION) -> None:
+    """End this process with status 1 if ReFrame was to run cases and has started none.
 
     To be called when ReFrame exits, which it does with status 0 also where a check could not be loaded or no name or
     tag fits.
     """
-    if not _RUN & set(arguments):
-        return
-    if any(ran(report) for report in _new_reports(arguments, since, root)):
+    if not session.runs or session.started:
         return
     print("no case was run: nothing fits what was asked for, or the checks could not be loaded", file=sys.stderr)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(1)
-
-
-def _new_reports(arguments: Sequence[str], since: float, root: Path) -> Iterator[Path]:
-    given = [
-        Path(value)
-        for option, value in zip(arguments, [*arguments[1:], ""], strict=True)
-        if option == "--report-file" and value
-    ]
-    given += [Path(option.partition("=")[2]) for option in arguments if option.startswith("--report-file=")]
-    for path in given or sorted(Path(root, FOLDER, "reports").glob("*.json")):
-        if path.is_file() and path.stat().st_mtime >= since - 1:
-            yield path

@@ -3,7 +3,9 @@
 What is not there (an MPI library, a Slurm that answers) is left out, and said; checks that ask for it are not run then.
 """
 
+import argparse
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -14,9 +16,9 @@ from typing import Any
 from tramontane.errors import InputError
 from tramontane.study import list_systems, load_system
 from tramontane.study.catalogue import SYSTEMS
-from tramontane.study.points import SystemChoice
 from tramontane.study.systems import SCALES, Environment, Partition, System
 from tramontane.substrates.mpi.launch import SESSIONS
+from tramontane.support.slurm_times import seconds
 
 #: Where ReFrame leaves its files, below the root of a checkout.
 FOLDER = Path("results", "reframe")
@@ -28,6 +30,9 @@ FEATURE = "mpi"
 SCALE = "scale_"
 #: How long Slurm is waited for [s].
 PATIENCE = 20
+
+#: What a shell would take for its own between double quotes, but for ``$``, also one that is escaped.
+_SPECIAL, _ESCAPED = re.compile(r'["`]|\\(?!\$)'), r"\\\g<0>"
 
 _INSTALL_MPI = "Debian: apt-get install libopenmpi-dev openmpi-bin"
 _INSTALL_SLURM = "Debian: apt-get install slurm-wlm munge"
@@ -94,7 +99,7 @@ def _answers(name: str, partition: Partition, absent: list[str]) -> bool:
     """Return whether the partition's batch system is there, or note why it is not."""
     if partition.scheduler == "local":
         return True
-    problem = _problem_of_slurm()
+    problem = _problem_of_slurm() or _problem_of_time(partition)
     if problem:
         absent.append(f"{name}: {problem}")
     return not problem
@@ -104,19 +109,40 @@ def _problem_of_slurm() -> str:
     if shutil.which("sinfo") is None:
         return f"no command sinfo ({_INSTALL_SLURM})"
     try:
-        done = subprocess.run(["sinfo", "-h"], capture_output=True, text=True, check=False, timeout=PATIENCE)
+        done = _sinfo()
     except subprocess.TimeoutExpired:
         return f"Slurm does not answer within {PATIENCE} s"
     return "" if done.returncode == 0 else "Slurm does not answer"
 
 
-def processors(root: Path, choice: SystemChoice) -> int:
+def _problem_of_time(partition: Partition) -> str:
+    """Return what is wrong where jobs ask for more time than Slurm's partition gives; they would wait for ever."""
+    given = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    given.add_argument("-p", "--partition")
+    name = given.parse_known_args(partition.options)[0].partition
+    try:
+        said = _sinfo("--format=%P|%l", *(["--partition", name] if name else [])).stdout
+    except subprocess.TimeoutExpired:
+        return f"Slurm does not answer within {PATIENCE} s"
+    rows = [line.strip().split("|") for line in said.splitlines() if "|" in line]
+    times = [seconds(row[1]) for row in rows if name or row[0].endswith("*")]
+    known = [time for time in times if time is not None]
+    if not known or len(known) < len(times) or max(known) >= partition.seconds:
+        return ""
+    return f"jobs ask for {partition.seconds} s, Slurm's partition allows {max(known)} s; time_limit sets less"
+
+
+def _sinfo(*options: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        ["sinfo", "--noheader", *options], capture_output=True, text=True, check=False, timeout=PATIENCE
+    )
+
+
+def processors(partition: Partition) -> int:
     """Return how many ranks of a partition share no processor: on the machine at hand as many as it has.
 
     Where a batch system is in charge a node has what its partition says.
     """
-    partitions = load_system(choice.name, root).partitions
-    partition = partitions[choice.partition or next(iter(partitions))]
     return len(os.sched_getaffinity(0)) if partition.scheduler == "local" else partition.ranks
 
 
@@ -176,7 +202,12 @@ def _partition(name: str, partition: Partition, environments: dict[str, Environm
         "env_vars": _exports(partition.variables),
         "prepare_cmds": _own_session() if partition.launcher == "mpirun" and partition.scheduler == "local" else [],
         "features": [f"{SCALE}{feature}" if feature in SCALES else feature for feature in partition.features],
-        "extras": {"ranks": partition.ranks, "ranks_per_node": partition.ranks_per_node},
+        "extras": {
+            "ranks": partition.ranks,
+            "ranks_per_node": partition.ranks_per_node,
+            "nodes": partition.nodes,
+            "seconds": partition.seconds,
+        },
         # Jobs of one machine would measure each other.
         "max_jobs": 1 if partition.scheduler == "local" else 100,
         **({} if partition.scheduler == "local" else {"sched_options": {"use_nodes_option": False}}),
@@ -207,8 +238,8 @@ def _environment(name: str, environment: Environment, system: str) -> dict[str, 
 
 
 def _exports(variables: dict[str, str]) -> list[list[str]]:
-    """Return variables as ReFrame wants them, for a shell: blanks stay, and ``$NAME`` stands for another variable."""
-    return [[key, f'"{value}"'] for key, value in variables.items()]
+    """Return variables as ReFrame wants them, for a shell: quotes stay, and ``$NAME`` stands for another variable."""
+    return [[key, f'"{_SPECIAL.sub(_ESCAPED, value)}"'] for key, value in variables.items()]
 
 
 def _logging(folder: Path) -> dict[str, Any]:

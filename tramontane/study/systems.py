@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from tramontane.errors import InputError, closest, show
 from tramontane.study.catalogue import SYSTEMS, cached_yaml, find_root
@@ -17,10 +17,13 @@ from tramontane.study.layers import Origin
 from tramontane.study.messages import explain, problem
 from tramontane.study.names import ALLOWED, check_name, is_name
 from tramontane.study.settings import Settings
-from tramontane.study.units import Time
+from tramontane.study.units import TIME, PositiveTime, Quantity
 
 SCHEDULERS = ("local", "slurm", "squeue")
 LAUNCHERS = ("mpirun", "srun")
+_S = 10**12
+JobTime = Annotated[int, Quantity(TIME, least=_S, most=10**6 * _S)]
+"""How long a job may take [ps]."""
 BUILDS = ("cmake", "spack")
 MODULES_SYSTEMS = ("nomod", "tmod4", "tmod32", "tmod", "lmod")
 _VARIABLE = re.compile("[A-Za-z_][A-Za-z0-9_]*")
@@ -72,14 +75,33 @@ class Partition(Settings):
     variables: dict[str, Text] = Field({}, description="Environment variables to set in every job.")
     nodes: Count = Field(1, description="Largest number of nodes of a job.")
     ranks_per_node: Count = Field(description="Largest number of ranks on a node, oversubscribed ones included.")
+    time_limit: JobTime = Field(
+        600 * _S, description="Longest time of a job, which the batch system is asked for.", examples=["600 s"]
+    )
     features: list[Text] = Field(
         [], description="What checks may ask for; scales are among them.", examples=[["CI", "oversubscribed"]]
     )
+
+    @field_validator("features")
+    @classmethod
+    def _scales_as_they_are_spelled(cls, features: list[str]) -> list[str]:
+        """Refuse what differs from a scale in case only: no check would ever come here."""
+        spelled = {scale.casefold(): scale for scale in SCALES}
+        for feature in features:
+            scale = spelled.get(feature.casefold(), feature)
+            if scale != feature:
+                raise problem(f"found {show(feature)}", f"any words; scales are {', '.join(SCALES)}", hint=scale)
+        return features
 
     @property
     def ranks(self) -> int:
         """Largest number of ranks of a job."""
         return self.nodes * self.ranks_per_node
+
+    @property
+    def seconds(self) -> int:
+        """Longest time of a job [s]."""
+        return -(-self.time_limit // _S)
 
 
 class Performance(Settings):
@@ -88,8 +110,10 @@ class Performance(Settings):
     case: Text = Field(description="Name of the case, or a shell pattern.", examples=["fig06-*-ring-4-16"])
     partition: Text = Field(description="Partition it was measured on.")
     environment: Text = Field(description="Environment it was measured with.")
-    time: Time = Field(description="Median communication time.")
-    lower: float | None = Field(None, description="How much faster still passes, e.g. -0.5; unlimited by default.")
+    time: PositiveTime = Field(description="Median communication time.")
+    lower: float | None = Field(
+        None, description="How much faster still passes, e.g. -0.5; unlimited by default.", ge=-1, le=0
+    )
     upper: float = Field(description="How much slower still passes, e.g. 0.3.", gt=0)
 
 

@@ -1,6 +1,7 @@
 """How files are written: whole or not at all, whatever happens meanwhile."""
 
 import contextlib
+import errno
 import json
 import os
 import tempfile
@@ -13,6 +14,11 @@ class UnwritableError(OSError):
     """A file can't be written, for a reason that is the system's; it names the file, not the one it was to replace."""
 
 
+def is_special(path: Path) -> bool:
+    """Return whether a device, a pipe or a socket is there, or a link to one."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
 def write_atomically(path: Path, content: str | bytes | memoryview | Iterator[str]) -> None:
     """Write `content`, or its parts one after the other, to `path` so that nobody, at no time, sees half of it.
 
@@ -21,8 +27,10 @@ def write_atomically(path: Path, content: str | bytes | memoryview | Iterator[st
     Raises
     ------
     UnwritableError
-        If the system refuses.
+        If the system refuses, or a device, a pipe or a socket is in the file's place: it would be replaced.
     """
+    if is_special(path):
+        raise UnwritableError(errno.EINVAL, "no regular file", str(path))
     try:
         _write_atomically(path, content)
     except OSError as error:

@@ -11,7 +11,9 @@ from tramontane.calibration.collectives.discrepancy import discrepancy
 from tramontane.calibration.collectives.leaving_out import LeftOut, interval, widest
 from tramontane.calibration.collectives.parameters import messages, shares
 from tramontane.calibration.collectives.points import placement
+from tramontane.calibration.collectives.rows import refuse_sizes
 from tramontane.errors import InputError
+from tramontane.study import load_machine
 from tramontane.study.timed_collectives import HIGH, KEYS, LOW, MEDIAN, UNKNOWN, Case, read_timed
 from tramontane.support.files import write_atomically
 from tramontane.support.formatting import plural
@@ -39,7 +41,9 @@ def read_wanted(file: Path, machine: str, root: Path) -> list[Case]:
         If a row is wrong or stands there twice, or none is of the machine.
     """
     seen: dict[Case, int] = {}
-    for row in read_timed(file, root, ()):
+    rows = read_timed(file, root, ())
+    refuse_sizes([row for row in rows if row.case.machine == machine], load_machine(machine, root))
+    for row in rows:
         if row.case in seen:
             text = f"found the row of line {seen[row.case]} again"
             raise InputError(file, f"line {row.line}", None, "each row once", problem=text)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tramontane.errors import InputError, closest
+from tramontane.study import Machine, load_machine
 from tramontane.study.timed_collectives import ALIASES, UNKNOWN, Case, Timed, read_timed
 
 #: Larger messages are not used [B]: all-to-alls by a pair of processes, allreduces by the vector.
@@ -39,11 +40,12 @@ def read_rows(file: Path, machine: str, root: Path) -> list[Row]:
     Raises
     ------
     InputError
-        If a row is wrong, stands there twice, or the file has none of the machine.
+        If a row is wrong, stands there twice, is of a job that the machine can't hold, or the file has none of it.
     """
     name = ALIASES.get(machine, machine)
     measured = read_timed(file, root)
     _refuse_twice(measured)
+    refuse_sizes([row for row in measured if row.case.machine == name], load_machine(name, root))
     there = sorted({row.case.machine for row in measured})
     if name not in there:
         raise InputError(
@@ -63,6 +65,14 @@ def read_rows(file: Path, machine: str, root: Path) -> list[Row]:
 def _usable(row: Timed) -> bool:
     case = row.case
     return case.algorithm != UNKNOWN and row.of_library and case.size <= LARGEST[case.operation]
+
+
+def refuse_sizes(measured: Sequence[Timed], network: Machine) -> None:
+    """Refuse jobs that send nothing, or that the machine has no room for."""
+    most = network.facts.nodes
+    for row in measured:
+        if not 2 <= row.case.nodes <= most:
+            raise InputError(row.source, f"line {row.line}, nodes", row.case.nodes, f"2 to {most}, all of the machine")
 
 
 def _refuse_twice(measured: Sequence[Timed]) -> None:

@@ -8,7 +8,6 @@ from tramontane.study import patterns
 from tramontane.study.points import Point
 from tramontane.study.settings import filled
 from tramontane.substrates.mpi import program
-from tramontane.substrates.mpi.build import build_program, missing_tools, provenance
 from tramontane.substrates.mpi.launch import start
 from tramontane.substrates.mpi.libraries import INSTALL, Library, found, library_of
 
@@ -23,6 +22,8 @@ class Mpi:
 
     def available(self) -> str | None:
         """Return None, or what is missing to build and start MPI programs here."""
+        from tramontane.substrates.mpi.build import missing_tools  # noqa: PLC0415 (as in run)
+
         if not program.sources():
             return "the sources of the skeleton are not here; run it from a checkout"
         missing = missing_tools()
@@ -54,6 +55,9 @@ class Mpi:
         RuntimeError
             If the program can't be built, does not end, or data arrive wrong.
         """
+        # Not above: `python -m` runs that module, and warns where this package has imported it already.
+        from tramontane.substrates.mpi.build import build_program, provenance  # noqa: PLC0415
+
         library = library_of(filled(point.system))
         begin = time.monotonic()
         executable = build_program(library)

@@ -1,16 +1,18 @@
 """Builds the skeleton program, and the library that traces programs, with an MPI library, on demand and once.
 
-They are in ``build/mpi-<environment>/`` and ``build/trace-<environment>/``.
+They are in ``build/mpi-<environment>/`` and ``build/trace-<environment>/``, with an environment of another system than
+`generic` in ``build/mpi-<system>+<environment>/`` and so on.
 
 Where Spack is to build (`tramontane.substrates.spack`), a link to the program of its environment stands there instead.
 
 By hand: ``python -m tramontane.substrates.mpi.build openmpi``, with the name of an environment of the system `generic`;
-for another system, as ReFrame does, with the name and its compiler.
+for another system, as ReFrame does, with the name, its compiler and the system.
 """
 
 import fcntl
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -35,20 +37,20 @@ def missing_tools() -> list[str]:
     """Return what is needed to build and is not there."""
     compilers = ("c++", "g++", "clang++")
     tools = [] if any(map(find_command, compilers)) else ["a C++ compiler"]
-    return [*tools, *(["cmake"] if find_command("cmake") is None else [])]
+    return [*tools, *(["cmake"] if find_command("cmake", own_first=True) is None else [])]
 
 
-def folder_of(environment: str) -> Path:
-    """Return the folder that the program is built in."""
-    return Path(BUILDS, f"mpi-{environment}")
+def folder_of(environment: str, system: str = DEFAULT_SYSTEM, what: str = "mpi") -> Path:
+    """Return the folder that the program is built in: no two environments share one, as no name holds a ``+``."""
+    return Path(BUILDS, f"{what}-{environment if system == DEFAULT_SYSTEM else f'{system}+{environment}'}")
 
 
 def build_program(library: Library) -> Path:
     """Return the program built with `library`, as `build_with` does."""
-    return build_with(library.name, library.compiler)
+    return build_with(library.name, library.compiler, library.system)
 
 
-def build_with(environment: str, compiler: str) -> Path:
+def build_with(environment: str, compiler: str, system: str = DEFAULT_SYSTEM) -> Path:
     """Return the program built with a compiler; it is built if it is not there or its sources have changed.
 
     Everything that builds it comes here, ReFrame too, so that no two build at once in one folder.
@@ -59,19 +61,20 @@ def build_with(environment: str, compiler: str) -> Path:
         The name of the environment, which names the folder.
     compiler : str
         The C++ compiler wrapper of the MPI library, with path.
+    system : str
+        The environment's system.
 
     Raises
     ------
     RuntimeError
         If that fails; the message names the log.
     """
-    return _built(folder_of(environment), program.NAME, environment, compiler)
+    return _built(folder_of(environment, system), program.NAME, environment, compiler)
 
 
 def build_tracer(library: Library) -> Path:
     """Return the library that traces programs of `library`, built as `build_program` does; RuntimeError likewise."""
-    folder = Path(BUILDS, f"trace-{library.name}")
-    return _built(folder, program.TRACER, library.name, library.compiler)
+    return _built(folder_of(library.name, library.system, "trace"), program.TRACER, library.name, library.compiler)
 
 
 def _built(folder: Path, name: str, environment: str, compiler: str) -> Path:
@@ -112,7 +115,7 @@ _FLAGS = ("CMAKE_BUILD_TYPE", "CXXFLAGS")
 
 
 def _cmake(compiler: str, folder: Path, name: str) -> None:
-    cmake = str(find_command("cmake"))
+    cmake = str(find_command("cmake", own_first=True))
     options = {
         "TRAMONTANE_MPI": "ON",
         "TRAMONTANE_EXTENSION": "OFF",
@@ -122,11 +125,13 @@ def _cmake(compiler: str, folder: Path, name: str) -> None:
         "MPI_CXX_COMPILER": compiler,
     }
     definitions = [f"-D{key}={value}" for key, value in options.items()]
+    # A compiler that has changed since would otherwise stay in the cache; `--fresh` is not known before CMake 3.24.
+    Path(folder, "CMakeCache.txt").unlink(missing_ok=True)
+    shutil.rmtree(folder / "CMakeFiles", ignore_errors=True)
     log = folder / "build.log"
     with log.open("w", encoding="utf-8") as stream:
         for command in (
-            # A compiler that has changed since would otherwise stay in the cache.
-            [cmake, "--fresh", "-S", str(SHARE), "-B", str(folder), *definitions],
+            [cmake, "-S", str(SHARE), "-B", str(folder), *definitions],
             [cmake, "--build", str(folder), "--target", name, "--parallel", JOBS],
         ):
             done = subprocess.run(command, stdout=stream, stderr=subprocess.STDOUT, check=False)
@@ -170,11 +175,11 @@ def _compiler(environment: str, named: list[str]) -> str:
 
 def main(arguments: list[str]) -> int:
     """Build with the environment that is named; return the exit status."""
-    if len(arguments) not in {1, 2}:
-        print("usage: python -m tramontane.substrates.mpi.build ENVIRONMENT [COMPILER]", file=sys.stderr)
+    if len(arguments) not in {1, 3}:
+        print("usage: python -m tramontane.substrates.mpi.build ENVIRONMENT [COMPILER SYSTEM]", file=sys.stderr)
         return 2
     environment, *named = arguments
-    return print_outcome(lambda: build_with(environment, _compiler(environment, named)))
+    return print_outcome(lambda: build_with(environment, _compiler(environment, named), *named[1:]))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from tramontane.support.processes import end_with_parent
 #: Environment variable: after so many seconds a run counts as hung.
 LIMIT = "TRAMONTANE_MPI_LIMIT"
 _LIMIT_S = 600.0
+_MOST_S = 1e6
 _GRACE_S = 5.0
 """What a launcher gets to end its ranks before it is killed [s]."""
 #: Environment variables that say below which folder a launcher keeps its files (Open MPI 4; PRRTE, from Open MPI 5 on).
@@ -34,9 +35,12 @@ def limit() -> float:
     """Return how long a run may take [s]."""
     text = os.environ.get(LIMIT, "")
     try:
-        return float(text) if text else _LIMIT_S
+        seconds = float(text) if text else _LIMIT_S
     except ValueError:
-        raise ValueError(f"environment variable {LIMIT}: found '{text}', allowed: seconds") from None
+        seconds = 0.0
+    if not 0 < seconds <= _MOST_S:
+        raise ValueError(f"environment variable {LIMIT}: found '{text}', allowed: seconds, more than 0 to {_MOST_S:g}")
+    return seconds
 
 
 def start(library: Library, ranks: int, command: list[str]) -> Ended:

@@ -44,9 +44,13 @@ class Library:
     variables: dict[str, str]
 
 
-def find_command(name: str) -> str | None:
-    """Return the path of a command, of this virtual environment or of the system."""
-    return shutil.which(name, path=f"{BIN}{os.pathsep}{os.environ.get('PATH', os.defpath)}")
+def find_command(name: str, *, own_first: bool = False) -> str | None:
+    """Return the path of a command, of PATH or else of this virtual environment; with `own_first` of the latter first.
+
+    What `pip` has installed does not take the place of a machine's MPI library, but is newer than many a CMake.
+    """
+    places = [os.environ.get("PATH", os.defpath), str(BIN)]
+    return shutil.which(name, path=os.pathsep.join(reversed(places) if own_first else places))
 
 
 def _described(name: str) -> System:
@@ -73,10 +77,28 @@ def _library(system: System, system_name: str, launcher: str, name: str, variabl
     if launcher == "srun":
         started = ["srun", *([f"--mpi={environment.srun_mpi}"] if environment.srun_mpi else []), "-n"]
     compiler, starter = find_command(environment.compiler), find_command(started[0])
-    if compiler is None or starter is None or environment.build != "cmake":
+    if compiler is None or starter is None or environment.build != "cmake" or _not_loaded(environment.modules):
         return None
     own = {key: str(value) for key, value in environment.variables.items()}
     return Library(system_name, name, compiler, (starter, *started[1:]), variables | own)
+
+
+def _not_loaded(modules: list[str]) -> str:
+    """Return which modules of an environment are not loaded, in words; empty if all are.
+
+    A name without a version, or with a part of it, stands for any that begins so, as for the commands of modules.
+    """
+    loaded = os.environ.get("LOADEDMODULES", "").split(":")
+    lacking = [
+        name
+        for name in modules
+        if not any(each == name or each.startswith((f"{name}/", f"{name}.")) for each in loaded)
+    ]
+    if not lacking:
+        return ""
+    what, them = ("module", "it") if len(lacking) == 1 else ("modules", "them")
+    are = "is" if len(lacking) == 1 else "are"
+    return f"{what} {', '.join(lacking)} {are} not loaded; load {them}, or use a campaign or ReFrame, which do"
 
 
 def library_of(choice: SystemChoice) -> Library:
@@ -85,7 +107,7 @@ def library_of(choice: SystemChoice) -> Library:
     Raises
     ------
     ValueError
-        If the system has no such partition or environment, or it is not installed.
+        If the system has no such partition or environment, it is not installed, or its modules are not loaded.
     """
     name, partition, environment = choice.name, choice.partition, choice.environment
     described = _described(name)
@@ -101,12 +123,9 @@ def library_of(choice: SystemChoice) -> Library:
     there = found(name, partition)
     chosen = [library for library in there if environment in (None, library.name)]
     if not chosen:
+        for key in part.environments if environment is None else [environment]:
+            if lacking := _not_loaded(described.environments[key].modules):
+                raise ValueError(f"system {name}, environment {key}: {lacking}")
         absent = f"{environment} is not" if environment else f"none of {', '.join(part.environments)} is"
         raise ValueError(f"system {name}: {absent} installed here; installed by: {INSTALL}")
     return chosen[0]
-
-
-def ranks_per_node(choice: SystemChoice) -> int:
-    """Return the largest number of ranks on a node of the partition that is chosen."""
-    described = _described(choice.name)
-    return described.partitions[choice.partition or next(iter(described.partitions))].ranks_per_node
