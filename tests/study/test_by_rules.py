@@ -143,6 +143,11 @@ def test_an_overlapped_step_is_chosen_too_and_runs() -> None:
             "algorithm, or a step that is not begun",
         ),
         (
+            {"kind": "program", "steps": [{"allreduce": {"algorithm": "open-mpi", "count": 1, "repeats": 10**12}}]},
+            "workload.steps[0].repeats: found open-mpi, which takes a reduce and a broadcast for this; allowed: at "
+            "most 5000 repeats, or a loop",
+        ),
+        (
             {
                 "kind": "program",
                 "roles": {

@@ -62,8 +62,9 @@ def _read(path: Path, stamp: int) -> dict[str, Any]:
 def list_experiments(root: str | Path) -> list[Path]:
     """Return the experiment files below `root`, sorted by name; one that ends in .yml is refused (InputError)."""
     folder = Path(root) / EXPERIMENTS
-    for path in sorted(folder.glob("*.yml")):
-        raise InputError(path, "", path.suffix, f"{path.stem}.yaml, as experiments are called")
+    other = min(folder.glob("*.yml"), default=None)
+    if other is not None:
+        raise InputError(other, "", other.suffix, f"{other.stem}.yaml, as experiments are called")
     return sorted(folder.glob("*.yaml"))
 
 

@@ -461,13 +461,13 @@ def _step_keys(steps: Iterable[Basic | Loop]) -> list[dict[str, Any]]:
     return keys
 
 
-def is_by_rules(step: Basic) -> bool:
+def _is_by_rules(step: Basic) -> bool:
     """Return whether the rules of an MPI library choose the algorithm of a step."""
     exchange = step.exchange if isinstance(step, Overlap) else step
     return isinstance(exchange, ByRules) and exchange.by_rules
 
 
-def size_of(communicator: Communicator | None, ranks: int) -> int:
+def _size_of(communicator: Communicator | None, ranks: int) -> int:
     """Return how many of so many ranks a communicator has; of several alike the largest one."""
     if communicator is None:
         return ranks
@@ -480,7 +480,7 @@ def size_of(communicator: Communicator | None, ranks: int) -> int:
     return -(-ranks // int(communicator.leaders or 1))
 
 
-def in_place_of_rules(
+def _in_place_of_rules(
     steps: Sequence[Basic | Loop], ranks: int, communicators: Mapping[str, Communicator], key: str = "workload"
 ) -> list[dict[str, Any]]:
     """Return the keys of steps with the algorithms that rules of MPI libraries choose.
@@ -507,18 +507,17 @@ def in_place_of_rules(
         if not isinstance(exchange, ByRules) or not exchange.by_rules:
             return [step.canonical()]
         named = exchange.communicator if isinstance(exchange, StepOf) else None
-        found = exchange.among(size_of(communicators.get(named or ALL), ranks))
+        found = exchange.among(_size_of(communicators.get(named or ALL), ranks))
         if len(found) == 1:
             return [step.canonical() | {"exchange": found[0]}] if isinstance(step, Overlap) else found
-        parts = " and a ".join(str(each["operation"]) for each in found)
+        here = f"{key}.steps{number}{'.exchange' if isinstance(step, Overlap) else ''}"
         if isinstance(step, Overlap) or "begin" in found[0]:
-            inner = ".exchange" if isinstance(step, Overlap) else ""
-            said = f"found {exchange.chosen}, which takes a {parts} for this"
-            raise problem(
-                said, "an algorithm, or a step that is not begun", key=f"{key}.steps{number}{inner}.algorithm"
-            )
+            raise exchange.several(found, "an algorithm, or a step that is not begun", f"{here}.algorithm")
+        repeats, most = exchange.repeated or 1, MOST_STEPS // len(found)
+        if repeats > most:
+            raise exchange.several(found, f"at most {most} repeats, or a loop", f"{here}.repeats")
         operation = getattr(exchange, "operation", exchange.kind)
-        return [{"name": operation, **each} for each in found] * (exchange.repeated or 1)
+        return [{"name": operation, **each} for each in found] * repeats
 
     made: list[dict[str, Any]] = []
     for place, step in enumerate(steps):
@@ -790,15 +789,15 @@ class Program(Communication):
 
     def for_ranks(self, ranks: int) -> Self:
         """Return the program with what was left out and follows from the number of ranks; see `ByRules`."""
-        if not any(is_by_rules(step) for steps in self._lists for step in _each(steps)):
+        if not any(_is_by_rules(step) for steps in self._lists for step in _each(steps)):
             return super().for_ranks(ranks)
         data = self.canonical()
         if not self.roles:
-            data["steps"] = in_place_of_rules(self.steps, ranks, self.communicators)
+            data["steps"] = _in_place_of_rules(self.steps, ranks, self.communicators)
         for name, role in self.roles.items():
             among = self._ranks_of(role, ranks)
             key = f"workload.roles.{name}"
-            data["roles"][name]["steps"] = in_place_of_rules(role.steps, among, role.communicators, key)
+            data["roles"][name]["steps"] = _in_place_of_rules(role.steps, among, role.communicators, key)
         return type(self).model_validate(data, context={"canonical": True}).for_ranks(ranks)
 
     def _ranks_of(self, role: Role, ranks: int) -> int:
@@ -812,7 +811,7 @@ class Program(Communication):
         if role.consecutive is not None:
             first = int(role.consecutive) * filled(role.group)
             return len(range(first, min(first + int(role.consecutive), ranks)))
-        return size_of(role, ranks)
+        return _size_of(role, ranks)
 
     def puts(self) -> Iterator[OneSided | Notify]:
         """Yield what steps say whose messages are puts."""

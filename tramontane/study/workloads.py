@@ -5,7 +5,7 @@ What keys an algorithm has and what is possible is asked of the compiled descrip
 (:mod:`tramontane.study.schedules`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -313,15 +313,18 @@ class ByRules(Communication):
         own = {key: value for key, value in keys.items() if key != "repeats"}
         return [own | {"kind": "collective", "operation": operation, **chosen} for operation, chosen in steps]
 
+    def several(self, found: Sequence[dict[str, Any]], allowed: str, key: str) -> PydanticCustomError:
+        """Return the error for what `among` gives, where one collective alone can stand."""
+        steps = " and a ".join(str(each["operation"]) for each in found)
+        return problem(f"found {self.chosen}, which takes a {steps} for this", allowed, key=key)
+
     def for_ranks(self, ranks: int) -> Self:
         """Return the workload with what was left out and follows from the number of ranks."""
         if not self.by_rules:
             return super().for_ranks(ranks)
         first, *others = self.among(ranks)
         if others:
-            steps = " and a ".join(str(each["operation"]) for each in (first, *others))
-            found = f"found {self.chosen}, which takes a {steps} for this"
-            raise problem(found, "an algorithm, or a program with it as a step", key="workload.algorithm")
+            raise self.several([first, *others], "an algorithm, or a program with it as a step", "workload.algorithm")
         return type(self).model_validate(first, context={"canonical": True}).for_ranks(ranks)
 
 
